@@ -57,7 +57,7 @@ test('everything in a deleted project is not found at once, for its owner too', 
   for (const endpoint of endpoints) await expectNotFound(owner, endpoint, parts)
 })
 
-test('the children of a deleted task are not found at once, but its history is', async () => {
+test('a deleted task and its children are not found at once, but its history is', async () => {
   const parts = await createFullProject(people, guest)
   expect((await owner.delete(`/tasks/${parts.taskId}`)).status).toBe(200)
   for (const endpoint of endpoints.filter(({ resource }) => /Task|Subtask|Comment/.test(resource))) {

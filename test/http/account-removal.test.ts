@@ -52,7 +52,7 @@ test('a deleted account cannot sign in at once, and its email address can be reg
   expect((await grace.get(`/projects/${shared.id}`)).status).toBe(200)
 })
 
-test('deleting an account removes its projects and memberships, and its comments show a removed author', async () => {
+test('deleting an account removes its projects and memberships, and keeps its comments without an author', async () => {
   const { ada, grace, own, shared, task, comment } = await createAccounts()
   const path = `/tasks/${task.id}/comments`
   const before = await grace.get(path)

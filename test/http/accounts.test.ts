@@ -128,7 +128,7 @@ test('other processes reject a revoked token, also after Redis lost its data', a
 
 const tokensSignedWith = (secret: string) => openTokens([secret], 60, async () => Date.now() / 1000)
 
-test('JWT_SECRET signs with its first secret and verifies with each', async () => {
+test('tokens are signed with the first secret of JWT_SECRET and verified with every one', async () => {
   const [fresh, foreign] = ['the next secret is long enough too', 'a secret that the service does not know']
   await using rotated = await openTestService({ JWT_SECRET: `${fresh}, ${testSecret}` })
   const ada = await register(rotated.client)

@@ -73,7 +73,7 @@ test('an unknown email address and a wrong password get the same response', asyn
   }
 })
 
-test('every failed sign-in compares one argon2 hash, so that its time says nothing about the account', async () => {
+test('every failed sign-in verifies one argon2 hash, so that its duration does not reveal an account', async () => {
   await register(account('compared@example.com'))
   const { passwords } = service.services
   let costs: unknown[] = []

@@ -18,13 +18,13 @@ test('a batch is one commit with consecutive seqs and one batch number, and each
     newTask('First', { as: 'first', assigneeId: ada.id }),
     { op: 'subtask.create', taskId: '#first', title: 'Step', as: 'step' },
     { op: 'subtask.toggle', id: '#step' },
-    { op: 'comment.create', taskId: '#first', text: 'Well', as: 'said' },
-    { op: 'comment.update', id: '#said', text: 'Better' },
+    { op: 'comment.create', taskId: '#first', text: 'Well', as: 'comment' },
+    { op: 'comment.update', id: '#comment', text: 'Better' },
     { op: 'member.invite', email: bea.email, as: 'bea' },
     { op: 'member.set_role', memberId: '#bea', role: 'EDITOR' },
     update({ assigneeId: bea.id }),
     { op: 'project.update', name: 'Renamed' },
-    { op: 'comment.delete', id: '#said' },
+    { op: 'comment.delete', id: '#comment' },
     { op: 'task.delete', id: '#first' },
     newTask('Third'),
   ]
@@ -63,7 +63,7 @@ test('projectId may be the #name of an operation on the project itself, and of n
 test('return=full returns each resource as its own read does, up to 500,000 bytes', async () => {
   const operations = [
     newTask('Whole', { as: 'new' }),
-    { op: 'comment.create', taskId: '#new', text: 'Said' },
+    { op: 'comment.create', taskId: '#new', text: 'Fine' },
     { op: 'member.invite', email: bea.email, as: 'bea' },
     { op: 'member.set_role', memberId: '#bea', role: 'ADMIN' },
     { op: 'project.update', description: 'Wheels' },

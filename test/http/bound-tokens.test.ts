@@ -104,7 +104,7 @@ test('feeds of other projects are not found, also as a stream and with wait', as
     }
 })
 
-test('an idempotency key of another token of the account is another key', async () => {
+test('each token of an account has its own idempotency keys', async () => {
   const key = { 'idempotency-key': 'the same' }
   const body = { title: 'Once', projectId: other.projectId }
   expect((await owner.post('/tasks', body, key)).status).toBe(201)

@@ -55,7 +55,7 @@ test('an undo counts as many writes as it names events', () =>
     expect([undone.status, remainingBudget(undone)]).toEqual([200, 13])
   }))
 
-test('a removal with revoke=true counts a hundred writes, alone and in a batch', () =>
+test('a removal with revoke=true counts as a hundred writes, alone and in a batch', () =>
   withService({ WRITES_PER_MINUTE: '99' }, async ({ client }) => {
     const guest = await register(client)
     for (const isBatch of [false, true]) {
@@ -89,7 +89,7 @@ test('an account invites at most INVITATIONS_PER_HOUR times an hour, failed invi
     expect((await ada.patch(`/projects/${id}`, { name: 'Q' })).status).toBe(200)
   }))
 
-test('a dry run of a batch counts every invitation', () =>
+test('a dry run of a batch counts every invitation in it', () =>
   withService({ INVITATIONS_PER_HOUR: '4' }, async ({ client }) => {
     const ada = await register(client)
     const { id } = await createProject(ada)

@@ -99,7 +99,7 @@ const sendRetries = (send: (key: Record<string, string>) => Promise<Answer>): Pr
   return Promise.all(responses)
 }
 
-test("concurrent retries get the first response, though the write took the id, the caller's role or the project", async () => {
+test("concurrent retries get the first response, even if the write lowered the caller's role or deleted the project", async () => {
   for (const _ of upTo(10)) {
     const { id } = await make(ada, '/projects', { name: 'P' })
     const member = await invite(ada, id, grace, 'ADMIN')

@@ -124,7 +124,7 @@ const cacheHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorizatio
 const cacheHeadersOf = ({ headers }: { headers: Headers }) =>
   Object.fromEntries(Object.keys(cacheHeaders).map((name) => [name, headers.get(name)]))
 
-test('every read may be cached only privately and with revalidation, and a response with a token not at all', async () => {
+test('reads have Cache-Control: private, no-cache, and responses with a token have no-store', async () => {
   for (const path of reads) {
     // The representation of events depends on Accept: JSON or a stream.
     const expected = path.includes('/events')

@@ -63,7 +63,7 @@ test('a page ends early when it has many bytes, and its link continues with the 
   expect(await seqsOf(projectId, '?limit=500&types=comment.created')).toEqual(upTo(62).slice(2))
 })
 
-test('types selects events by their type', async () => {
+test('the parameter types selects events by type', async () => {
   const projectId = await createProject()
   const task = await make(ada, '/tasks', { title: 'Draw', projectId })
   await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })

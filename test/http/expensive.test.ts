@@ -90,7 +90,7 @@ test('a plain read does not wait for expensive reads in the database', async () 
   await connection.end()
 })
 
-test('an expensive request uses up more of the budget: one for each 25 events or 10 projects', async () => {
+test('an expensive request counts as one request for each 25 events or 10 projects', async () => {
   await using strict = await openTestService({ READS_PER_MINUTE: '100', WRITES_PER_MINUTE: '1000' })
   const eve = await register(strict.client)
   const id = await createProject(eve, 250)

@@ -60,7 +60,7 @@ const changes: [read: string, write: string, change: object][] = [
 ]
 
 test.each(changes)(
-  'what GET %s returns can be sent to PATCH %s, and read-only fields are ignored',
+  'the response of GET %s can be sent to PATCH %s, and read-only fields are ignored',
   async (...row) => {
     const [readPath, path, change] = row
     const { body: read } = await ada.get(readPath)
@@ -73,7 +73,7 @@ test.each(changes)(
   },
 )
 
-test('what GET returns without its id can be sent to POST, which creates a copy', async () => {
+test('a resource from GET can be sent to POST without its id, which creates a copy', async () => {
   const read = (await ada.get(project)).body
   const copy = await make(ada, '/projects', { ...read, id: undefined })
   expect(copy).toMatchObject({ name: read.name, ownerId: ada.id })

@@ -35,7 +35,7 @@ function expectDocumented(name: string, operation: Operation, response: Answer) 
   expect(response.body.message.length).toBeLessThan(1_000)
 }
 
-/** Yields every operation with ids for its path, a valid body, and callers. Those of `/auth` may delete themselves. */
+/** Yields every operation. Those of `/auth` get callers of their own, because they may delete them. */
 async function* requests() {
   for (const [name, operation] of operationsOf(api)) {
     const [method = '', path = ''] = name.split(' ')

@@ -42,7 +42,7 @@ describe('wrong passwords for one account, from any address', () => {
       await eventually('the end of the second delay', right)
     }))
 
-  test('get no more checks when they arrive concurrently at several processes', () =>
+  test('are checked no more often when they arrive concurrently at several processes', () =>
     withDelays({}, async ({ client, env, services }, ada) => {
       await using other = await openTestService(env)
       const isReady = () => [services, other.services].every((one) => one.redisStatus() === 'ready')
@@ -82,7 +82,7 @@ describe('wrong passwords for one account, from any address', () => {
     await redis.stop()
   })
 
-  test('are also delayed as currentPassword of a signed-in caller', () =>
+  test('are also delayed when a signed-in caller sends them as currentPassword', () =>
     withDelays({}, async ({ client }, ada) => {
       const change = (n: number) => {
         const body = { password: 'secret-2', currentPassword: `guess ${n}` }

@@ -1,10 +1,10 @@
 import type { Answer } from '../support/client.ts'
 import type { TestService } from '../support/service.ts'
 
-/** Asks, and gives the answer to come once the service holds it. */
+/** Sends a request, and returns its pending response as soon as the service holds the request. */
 export async function startHeldRequest(
   { services: { subscriptions } }: TestService,
-  ask: () => Promise<Answer>,
+  send: () => Promise<Answer>,
 ) {
   const { follow } = subscriptions
   const { promise: isHeld, resolve } = Promise.withResolvers<void>()
@@ -12,7 +12,7 @@ export async function startHeldRequest(
     resolve()
     return follow(...given)
   }
-  const answer = ask()
+  const answer = send()
   await Promise.race([isHeld, answer])
   subscriptions.follow = follow
   return { answer }

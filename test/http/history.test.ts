@@ -33,7 +33,7 @@ test("a project's history is its feed in reverse, page by page", async () => {
   expect((await ada.get(historyPath(projectId, '?limit=9'))).headers.get('link')).toBeNull()
 })
 
-test('entity, actor and type select events', async () => {
+test('the parameters entity, actor and type select events', async () => {
   const { projectId, task, subtask, member } = await createHistory(ada, grace)
   const selected: Record<string, number[]> = {
     'entity=task': [4, 3],
@@ -50,7 +50,7 @@ test('entity, actor and type select events', async () => {
     expect([query, await seqsOf(projectId, `?${query}`)]).toEqual([query, seqs])
 })
 
-test('from and to select a period, both ends included', async () => {
+test('the parameters from and to select a period, both ends included', async () => {
   const projectId = await createProject()
   const at = [(await read(projectId))[0]!.at]
   for (const n of upTo(9)) {
@@ -69,7 +69,7 @@ test('from and to select a period, both ends included', async () => {
   expect(await seqsOf(projectId, '?from=0001-01-01&to=9999-12-31')).toHaveLength(10)
 })
 
-test('events with a time in the future do not hide their neighbours from a period', async () => {
+test('the parameters from and to find the neighbours of events whose time is in the future', async () => {
   const projectId = await createProject()
   for (const n of upTo(15)) await make(ada, '/tasks', { title: `T${n}`, projectId })
   for (const range of ['1-1', '8-8', '9-9', '16-16', '3-10', '1-15', '12-16']) {
