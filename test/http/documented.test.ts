@@ -2,14 +2,15 @@ import { expect, test } from 'bun:test'
 import { openMailScene } from '../mail/scene.ts'
 import { type Client, makeToken, register, withToken } from '../support/client.ts'
 import { type OpenApi, operationOf, operationsOf, undocumentedParts } from '../support/schema-check.ts'
+import { openScene } from '../support/scene.ts'
 import { openTestService } from '../support/service.ts'
 import { words } from '../support/words.ts'
 import { createOwnProject, exampleFor } from './own-project.ts'
-import { fillPath, openTeam } from './scene.ts'
+import { fillPath } from './scene.ts'
 
 /** Each operation with the kind of response that a test got: success or error. */
 const outcomes = new Set<string>()
-const { client, people } = await openTeam()
+const { client, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
 /** Sends a request, and expects that the document describes its response. */
@@ -39,7 +40,8 @@ test('responses to the examples of the document are documented, for every kind o
   for (const [name, operation] of operationsOf(api)) {
     const [method = '', path = ''] = name.split(' ')
     const [owner, guest] = [await register(client), await register(client)]
-    const ids = await createOwnProject(owner, guest, people.stranger)
+    const stranger = await register(client)
+    const ids = await createOwnProject(owner, guest, stranger)
     const ofAccount = `/projects/${ids.projectId}/service-accounts/${ids.accountId}/tokens`
     const tokens = path.includes('service-accounts') ? ofAccount : undefined
     const { id: tokenId } = await makeToken(owner, {}, tokens)
@@ -47,20 +49,19 @@ test('responses to the examples of the document are documented, for every kind o
     const body = exampleFor(operation, ids) as Record<string, unknown> | undefined
     if (body?.currentPassword) body.currentPassword = account.password
     const filled = fillPath(path, { ...ids, tokenId })
-    for (const caller of [owner.as(), program, people.stranger, guest, owner])
+    for (const caller of [owner.as(), program, stranger, guest, owner])
       await callVariants(caller, method.toUpperCase(), filled, body)
   }
 })
 
 test('responses outside of projects are documented, also when they are compressed', async () => {
-  const { owner } = people
   for (const path of words('/projects?limit=1 /projects?limit=0 /tasks?x=1'))
-    for (const caller of [owner, client]) await call(caller, 'GET', path)
-  await call(owner, 'POST', '/projects', { name: 'P', description: 'long '.repeat(2_000) })
-  for (const after of [{ [owner.id]: 0 }, { x: -1 }]) await call(owner, 'POST', '/events/read', { after })
-  const compressed = await owner.get('/projects', { 'accept-encoding': 'gzip' })
+    for (const caller of [ada, client]) await call(caller, 'GET', path)
+  await call(ada, 'POST', '/projects', { name: 'P', description: 'long '.repeat(2_000) })
+  for (const after of [{ [ada.id]: 0 }, { x: -1 }]) await call(ada, 'POST', '/events/read', { after })
+  const compressed = await ada.get('/projects', { 'accept-encoding': 'gzip' })
   expect(compressed.headers.get('content-encoding')).toBe('gzip')
-  const { text, body } = await owner.get('/projects')
+  const { text, body } = await ada.get('/projects')
   const [, operation] = operationOf(api, 'GET', '/projects')
   expect(undocumentedParts(api, operation, { ...compressed, text, body })).toEqual([])
 })
