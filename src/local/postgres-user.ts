@@ -23,9 +23,9 @@ export async function serverUser(clusterDir: string): Promise<User | undefined> 
 /** Returns the first option with which `user` can run Postgres on `dir`. @throws Error with advice if there is none */
 export async function findRunAs(user: User | undefined, dir: string, initdb: string): Promise<RunAs> {
   let reason = ''
-  for (const way of user ? runAsOptions(user) : [{ prefix: [] }]) {
-    const failure = await attempt(way, dir, initdb)
-    if (failure === undefined) return way
+  for (const option of user ? runAsOptions(user) : [{ prefix: [] }]) {
+    const failure = await attempt(option, dir, initdb)
+    if (failure === undefined) return option
     reason ||= failure
   }
   throw new Error(await explain(user, dir, initdb, reason))
@@ -46,11 +46,11 @@ function runAsOptions(user: User): RunAs[] {
   return [{ prefix: [], ...user }, ...passing]
 }
 
-async function attempt(way: RunAs, dir: string, initdb: string): Promise<string | undefined> {
+async function attempt(option: RunAs, dir: string, initdb: string): Promise<string | undefined> {
   // `initdb --show` checks everything that the server needs, and changes nothing.
   const script = 'test -w "$0" && exec "$1" --show --pgdata="$0"'
-  const [program = '', ...args] = [...way.prefix, '/bin/sh', '-c', script, dir, initdb]
-  const options = { uid: way.uid, gid: way.gid, cwd: '/' }
+  const [program = '', ...args] = [...option.prefix, '/bin/sh', '-c', script, dir, initdb]
+  const options = { uid: option.uid, gid: option.gid, cwd: '/' }
   const failure = run(program, args, options).then(() => undefined)
   return failure.catch(({ message }: Error) => message)
 }

@@ -42,8 +42,8 @@ export async function startPostgres(dataDir: string, isShared: boolean, starting
   log(`Postgres listens on 127.0.0.1:${port}`)
   const url = await urlOf(dir, port)
   await asAdmin(url, async (sql) => {
-    const found = await sql`select 1 from pg_database where datname = ${databaseName}`
-    if (found.length === 0) await sql`create database ${sql(databaseName)}`
+    const databases = await sql`select 1 from pg_database where datname = ${databaseName}`
+    if (databases.length === 0) await sql`create database ${sql(databaseName)}`
   })
   return url
 }

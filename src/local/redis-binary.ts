@@ -22,8 +22,8 @@ export class NoRedisServer extends Error {}
  */
 export async function redisBinary(log: LogProgress, signal?: AbortSignal): Promise<string> {
   const problem = findServer() ? '' : await install(log, signal)
-  const found = findServer()
-  if (found) return found
+  const server = findServer()
+  if (server) return server
   throw new NoRedisServer(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
 }
 

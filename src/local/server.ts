@@ -23,10 +23,10 @@ export interface Server {
 export async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
   let problem = ''
   const probe = async () => {
-    const found = await running(server)
-    if (!found) return null
+    const last = await running(server)
+    if (!last) return null
     const fail = (error: Error) => void (problem = error.message)
-    return server.probe(found.port).then(() => found.port, fail)
+    return server.probe(last.port).then(() => last.port, fail)
   }
   const port = await until(probe, readyTimeoutMs, { signal })
   if (port !== undefined) return port ?? undefined
@@ -64,9 +64,9 @@ export async function waitUntilReady(
 }
 
 export async function stop(server: Server): Promise<void> {
-  const found = await running(server)
-  if (found && !(await endServer(found.pid, server.dir, server.stopSignal)))
-    throw new Error(`${server.name} (pid ${found.pid}) did not stop in time.`)
+  const last = await running(server)
+  if (last && !(await endServer(last.pid, server.dir, server.stopSignal)))
+    throw new Error(`${server.name} (pid ${last.pid}) did not stop in time.`)
 }
 
 async function running(server: Server): Promise<Running | undefined> {

@@ -73,7 +73,7 @@ export class Leases {
   private async waitForLease(projectId: string): Promise<boolean> {
     const mine = this.held.get(projectId)
     if (mine && performance.now() < mine.until) await this.release(projectId)
-    // Waits for a frozen holder until its lease has expired, but at most half the write timeout; the commit still compares versions.
+    // Waits for a frozen holder until its lease has expired, but at most half the write timeout.
     const giveUpAt = performance.now() + Math.min(this.config.leaseTtlMs * 2, this.config.writeTimeoutMs / 2)
     while (performance.now() < giveUpAt && performance.now() >= this.redisDownUntil) {
       // Registers before the script runs: the hand-over may arrive before the reply of the script.
@@ -85,7 +85,7 @@ export class Leases {
       this.waiters.delete(projectId)
       if (taken) return !this.held.has(projectId)
     }
-    return true // without Redis or after the time-out; a stale state fails in the commit
+    return true // the commit detects a stale state
   }
 
   /** Call when no command waits for the project: keeps the lease for `leaseLingerMs`, unless another process waits. */

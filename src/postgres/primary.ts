@@ -12,8 +12,8 @@ type Server = ServerAddress & { url: string }
 
 /** Returns one URL per server, without `target_session_attrs`, which `openPrimaryFinder` reads. */
 export function serverUrls(databaseUrl: string): string[] {
-  return urlsIn(databaseUrl).map((one) => {
-    const url = new URL(one)
+  return urlsIn(databaseUrl).map((server) => {
+    const url = new URL(server)
     url.searchParams.delete('target_session_attrs')
     return url.href
   })
@@ -30,13 +30,13 @@ export function openPrimaryFinder(
     new URL(first).searchParams.get('target_session_attrs')!,
   )
   if (servers.length < 2 && !isWanted) return undefined
-  let known: Server | undefined
+  let primary: Server | undefined
   let finding: Promise<Server> | undefined
 
-  const search = async () => (known = await findPrimary(servers, idleTimeouts))
+  const search = async () => (primary = await findPrimary(servers, idleTimeouts))
   return {
-    find: async () => known ?? (finding ??= search().finally(() => (finding = undefined))),
-    lost: (server) => void (known === server && (known = undefined)),
+    find: async () => primary ?? (finding ??= search().finally(() => (finding = undefined))),
+    lost: (server) => void (primary === server && (primary = undefined)),
   }
 }
 
@@ -44,8 +44,8 @@ export function openPrimaryFinder(
 export async function primaryUrl(databaseUrl: string): Promise<string> {
   const idleTimeouts = new IdleTimeouts()
   try {
-    const found = await openPrimaryFinder(databaseUrl, idleTimeouts)?.find()
-    return found?.url ?? databaseUrl
+    const primary = await openPrimaryFinder(databaseUrl, idleTimeouts)?.find()
+    return primary?.url ?? databaseUrl
   } finally {
     idleTimeouts.close()
   }
@@ -75,9 +75,9 @@ async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promi
     return await Promise.any(servers.map(untilItWrites))
   } catch (error) {
     const { errors } = error as AggregateError
-    const reasons = errors.map((one: Error) => one.message).join('; ')
+    const reasons = errors.map((error: Error) => error.message).join('; ')
     throw (
-      errors.find((one) => !isTransient(one)) ??
+      errors.find((error) => !isTransient(error)) ??
       connectionError('NO_WRITER', `No server is a primary: ${reasons}`)
     )
   } finally {

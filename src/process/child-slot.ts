@@ -12,7 +12,7 @@ interface Options {
   log: Log
   stopTimeoutMs: number
   /** Called when the process cannot start. `starts`: failed starts in a row. */
-  giveUp(ending: Exit, starts: number): void
+  giveUp(exit: Exit, starts: number): void
 }
 
 /** Keeps one child process running: restarts it when it ends. */
@@ -64,17 +64,17 @@ export class ChildSlot {
 
   private setCurrent(child: Child): void {
     this.current = child
-    void child.exited.then((ending) => this.restart(child, ending))
+    void child.exited.then((exit) => this.restart(child, exit))
   }
 
-  private async restart(child: Child, ending: Exit): Promise<void> {
+  private async restart(child: Child, exit: Exit): Promise<void> {
     const isObsolete = () => this.isStopping || child !== this.current
     if (isObsolete()) return
     this.failedStarts = child.uptimeMs < stableMs ? this.failedStarts + 1 : 0
     const { log, giveUp } = this.options
-    if (!this.hasBeenUp || this.failedStarts >= maxFailedStarts) return giveUp(ending, this.failedStarts)
+    if (!this.hasBeenUp || this.failedStarts >= maxFailedStarts) return giveUp(exit, this.failedStarts)
     const restartInMs = minPauseMs * 2 ** this.failedStarts
-    log.error({ ended: child.pid, ...ending, restartInMs }, 'a child process ended unexpectedly')
+    log.error({ ended: child.pid, ...exit, restartInMs }, 'a child process ended unexpectedly')
     await sleep(restartInMs)
     if (isObsolete()) return
     if (await this.start()) log.info({ started: this.current?.pid }, 'the child process was replaced')

@@ -63,7 +63,7 @@ export class Child {
   }
 
   private send(message: ParentMessage): void {
-    if (this.child.connected) this.child.send(message, () => {}) // ignores the error of a process that has just ended
+    if (this.child.connected) this.child.send(message, () => {}) // the process may have just ended
   }
 
   private nextMessage<T>(): Promise<T> {

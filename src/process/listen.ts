@@ -8,10 +8,8 @@ import { portError } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 
 const closeMs = 1_000
-/** Time for clients with keep-alive connections to send a request, whose response then closes the connection. */
-const lingerMs = 1_500
-/** Time for handshakes that have begun: some round trips of a distant client. */
-const arrivalMs = 200
+const lingerMs = 1_500 // for keep-alive clients to send a request, whose response closes the connection
+const arrivalMs = 200 // for TCP handshakes that have begun
 
 /** Opens the port and returns it. At shutdown, accepted requests are answered before the port closes. */
 export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, maxBytes: number) {
@@ -36,20 +34,17 @@ export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, m
 
 /** Stops using a shared port without a failed request: other processes accept the new connections. */
 export async function retirePort(app: AnyElysia, delayMs: number, log: Log): Promise<void> {
-  const { server } = app
-  if (!server?.port) return
-  const answerAndEnd = async (request: Request) => {
-    const answer = await app.fetch(request)
-    answer.headers.set('Connection', 'close')
-    return answer
+  const respondAndClose = async (request: Request) => {
+    const response = await app.fetch(request)
+    response.headers.set('Connection', 'close')
+    return response
   }
-  server.reload({ fetch: answerAndEnd, routes: {} })
+  app.server!.reload({ fetch: respondAndClose, routes: {} })
   await sleep(Math.max(delayMs, lingerMs))
   try {
-    dropNewConnections(server.port)
+    dropNewConnections(app.server!.port!)
   } catch (error) {
     log.warn({ reason: String(error) }, 'clients that are connecting may have to reconnect')
-    return
   }
   await sleep(arrivalMs)
 }

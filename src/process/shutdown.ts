@@ -4,7 +4,7 @@ import type { Log } from '../log.ts'
 import { within } from '../within.ts'
 
 interface Closer {
-  what: string
+  name: string
   close(): Promise<void>
   withinMs: number
   /** Called at a second signal too, because it stops other processes. */
@@ -44,12 +44,12 @@ export class Shutdown {
   }
 
   onClose(
-    what: string,
+    name: string,
     close: () => Promise<void>,
     withinMs = this.options.drainTimeoutMs,
     evenIfForced = false,
   ) {
-    this.closers.unshift({ what, close, withinMs, evenIfForced })
+    this.closers.unshift({ name, close, withinMs, evenIfForced })
   }
 
   /** Calls `handler` at SIGHUP. A SIGHUP of a terminal that was closed stops the process instead. */
@@ -105,10 +105,10 @@ export class Shutdown {
     else if (!this.isStopping) void this.onSignal('SIGHUP') // may arrive twice: from the terminal and from npm
   }
 
-  private async closeInTime({ what, close, withinMs }: Closer): Promise<boolean> {
+  private async closeInTime({ name, close, withinMs }: Closer): Promise<boolean> {
     const closing = Promise.try(close).then(() => '', String)
     const reason = (await within(withinMs, closing)) ?? `Error: timed out after ${withinMs} ms`
-    if (reason) this.options.log.error({ what, reason }, 'failed to close')
+    if (reason) this.options.log.error({ part: name, reason }, 'failed to close')
     return !reason
   }
 

@@ -26,8 +26,8 @@ export function warnOfUnknownSettings(log: Log, given: Omit<VariableNames, 'sett
     settings: [...settingNames(), ...renamed.keys()],
     ...given,
   }))
-    log.warn({ variable }, `this variable is no setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
+    log.warn({ variable }, `unknown setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
   for (const [variable, name] of renamed)
     if (given.inFiles.includes(variable) || given.inEnvironment.includes(variable))
-      log.warn({ variable }, `this setting is called ${name} now; the next release ignores the old name`)
+      log.warn({ variable }, `this setting is now called ${name}; the next release ignores the old name`)
 }

@@ -43,18 +43,18 @@ export class Supervisor {
     const { config, log, shutdown, onPort } = this.options
     if (!config.reusePort) await shutdown.unlessStopping(requireFree(config))
     shutdown.onClose('processes', () => this.stop(), this.stopTimeoutMs + graceMs)
-    process.on('exit', () => this.all.forEach((one) => one.kill()))
+    process.on('exit', () => this.all.forEach((slot) => slot.kill()))
     shutdown.onHangUp(() => {
       log.info({ signal: 'SIGHUP' }, 'rolling restart')
       void this.roll()
     })
     if (this.port > 0) onPort(this.port)
-    // The first child starts alone: it logs any error once, and reports the port if the system chooses it.
+    // The first child starts common: it logs any error once, and reports the port if the system chooses it.
     const [first, ...others] = this.all
     const ready = await shutdown.unlessStopping(first!.start())
     if (ready?.port && this.port === 0) onPort(ready.port)
     this.port = ready?.port ?? this.port
-    const all = ready && (await shutdown.unlessStopping(Promise.all(others.map((one) => one.start()))))
+    const all = ready && (await shutdown.unlessStopping(Promise.all(others.map((slot) => slot.start()))))
     if (!all?.every(Boolean)) return // `giveUp` stops the process
     const urls = urlsOf({ host: config.host, port: this.port })
     log.info({ ...urls, pid: process.pid, ...this.pids() }, 'listening')
@@ -68,7 +68,7 @@ export class Supervisor {
   }
 
   private pids() {
-    const [web, worker] = Object.values(this.slots).map((some) => some.map(({ current }) => current?.pid))
+    const [web, worker] = Object.values(this.slots).map((slots) => slots.map(({ current }) => current?.pid))
     return { web, worker }
   }
 
@@ -78,19 +78,19 @@ export class Supervisor {
       start: () => new Child(role, { ...env[role], PORT: String(this.port) }),
       log,
       stopTimeoutMs: this.stopTimeoutMs,
-      giveUp: (ending, starts) => void this.giveUp(role, ending, starts),
+      giveUp: (exit, starts) => void this.giveUp(role, exit, starts),
     })
   }
 
   private async giveUp(role: Role, { code, signal }: Exit, starts: number): Promise<void> {
     const { shutdown } = this.options
     if (starts === 1 && code !== null) return shutdown.stop(1) // the child has logged the error
-    const how = starts > 1 ? `at once, ${starts} times in a row` : `by ${signal} before it was up`
-    return shutdown.fail(new Error(`The ${role} process ended ${how}`))
+    const ending = starts > 1 ? `at once, ${starts} times in a row` : `by ${signal} before it was ready`
+    return shutdown.fail(new Error(`The ${role} process ended ${ending}`))
   }
 
   private async stop(): Promise<void> {
-    const ends = await Promise.all(this.all.map((one) => one.stop()))
+    const ends = await Promise.all(this.all.map((slot) => slot.stop()))
     if (ends.includes(false)) throw new Error('a child process failed to stop')
   }
 
@@ -106,8 +106,8 @@ export class Supervisor {
 
   private async replaceAll(): Promise<void> {
     const { log, shutdown } = this.options
-    for (const one of this.all) {
-      if (await shutdown.unlessStopping(one.replace())) continue
+    for (const slot of this.all) {
+      if (await shutdown.unlessStopping(slot.replace())) continue
       return log.error('the new process did not start: keeping the current processes')
     }
     log.info(this.pids(), 'rolling restart finished')
@@ -117,8 +117,8 @@ export class Supervisor {
 /** The environment of each kind of child: that of the parent, with the URLs of the local servers. */
 export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
-  const alone = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
-  const worker = { ...withNewNames(given), DATABASE_URL, REDIS_URL, JWT_SECRET, ...alone }
+  const common = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
+  const worker = { ...withNewNames(given), DATABASE_URL, REDIS_URL, JWT_SECRET, ...common }
   return { web: { ...sharedPools(config), ...worker }, worker }
 }
 

@@ -9,14 +9,14 @@ export const isCluster = (url: string): boolean => /^rediss?\+cluster:/.test(url
 /** Keys with the same hash tag are in the same slot of a cluster, so one script may use them together. */
 export const hashTag = (name: string): string => `{${name}}`
 
-export const clusterNodesOf = (url: string) => urlsIn(url).map((one) => hostOf(one, redisPort))
+export const clusterNodesOf = (url: string) => urlsIn(url).map((server) => hostOf(server, redisPort))
 
 /** Returns undefined for a URL without Sentinel. */
 export function sentinelsOf(url: string): RedisOptions | undefined {
   if (!/^rediss?\+sentinel:/.test(url)) return undefined
   const name = decodeURIComponent(new URL(urlsIn(url)[0]!).pathname.slice(1))
   const tls = isSecure(url) && { sentinelTLS: {}, enableTLSForSentinelMode: true }
-  const sentinels = urlsIn(url).map((one) => hostOf(one, sentinelPort))
+  const sentinels = urlsIn(url).map((server) => hostOf(server, sentinelPort))
   return { ...credentialsOf(url), ...tls, sentinels, name }
 }
 

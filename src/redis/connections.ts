@@ -60,9 +60,9 @@ function connectServer(url: string, options: RedisOptions): Redis {
 /** Connects to any cluster node: each node receives all messages. After a lost connection, tries the next node. */
 function connectAnyNode(url: string, options: RedisOptions): Redis {
   const nodes = clusterNodesOf(url)
-  let turn = Math.floor(Math.random() * nodes.length)
-  const redis = new Redis({ ...nodes[turn], ...credentialsOf(url), ...options })
-  redis.on('close', () => Object.assign(redis.options, nodes[++turn % nodes.length]))
+  let index = Math.floor(Math.random() * nodes.length)
+  const redis = new Redis({ ...nodes[index], ...credentialsOf(url), ...options })
+  redis.on('close', () => Object.assign(redis.options, nodes[++index % nodes.length]))
   return redis
 }
 
@@ -72,14 +72,14 @@ export function disconnect(redis: RedisClient): void {
 }
 
 function logOutages<R extends RedisClient>(redis: R, log: Log): R {
-  let away = false
+  let isDown = false
   redis.on('error', (error: Error) => {
-    if (!away) log.warn({ reason: error.message }, 'Redis is unavailable; continuing without it')
-    away = true
+    if (!isDown) log.warn({ reason: error.message }, 'Redis is unavailable; continuing without it')
+    isDown = true
   })
   redis.on('ready', () => {
-    if (away) log.info('Redis is available again')
-    away = false
+    if (isDown) log.info('Redis is available again')
+    isDown = false
   })
   return redis
 }

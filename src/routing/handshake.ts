@@ -14,48 +14,41 @@ export function deriveKeys(secrets: string[]): Buffer[] {
 export const newNonce = () => randomBytes(32).toString('base64url')
 
 export const authorizationHeader = (keys: Buffer[], serverId: string, nonce: string) =>
-  [scheme, nonce, ...keys.map((key) => createProof(key, 'client', serverId, nonce))].join(' ')
+  [scheme, nonce, ...keys.map((key) => proofOf(key, 'client', serverId, nonce))].join(' ')
 
 /** Returns the nonce, and the key that both sides know. @throws Error when no proof is valid */
 export function authenticate(keys: Buffer[], serverId: string, authorization = ''): [string, Buffer] {
   const [name, nonce = '', ...proofs] = authorization.split(' ')
-  if (name !== scheme || !nonceFormat.test(nonce))
-    throw new Error('the Authorization header is not of this protocol')
-  const shown = proofs.slice(0, maxSecrets)
-  const isKnown = (key: Buffer) => {
-    const expected = createProof(key, 'client', serverId, nonce)
-    return shown.some((proof) => isEqual(proof, expected))
-  }
-  const key = keys.find(isKnown)
+  if (name !== scheme || !nonceFormat.test(nonce)) throw new Error('invalid Authorization header')
+  const key = keys.find((key) => {
+    const expected = proofOf(key, 'client', serverId, nonce)
+    return proofs.slice(0, maxSecrets).some((proof) => isEqual(proof, expected))
+  })
   if (!key) throw new Error('the client has another secret, or expects another process here')
   return [nonce, key]
 }
 
 export const createWelcome = (key: Buffer, serverId: string, nonce: string, clock: number): Welcome => ({
-  proof: createProof(key, 'server', serverId, nonce, clock),
+  proof: proofOf(key, 'server', serverId, nonce, clock),
   clock,
 })
 
 /** @throws Error when another process answers, or the server has no common secret */
-export function verifyWelcome(keys: Buffer[], serverId: string, nonce: string, welcome: Welcome): void {
-  const { proof, clock } = welcome
-  const isValid = (key: Buffer) => isEqual(String(proof), createProof(key, 'server', serverId, nonce, clock))
+export function verifyWelcome(
+  keys: Buffer[],
+  serverId: string,
+  nonce: string,
+  { proof, clock }: Welcome,
+): void {
+  const isValid = (key: Buffer) => isEqual(String(proof), proofOf(key, 'server', serverId, nonce, clock))
   if (!keys.some(isValid)) throw new Error('another process answers at this address')
 }
 
 /** The role is part of the proof, so that a proof cannot be sent back to its author. */
-const createProof = (
-  key: Buffer,
-  role: 'client' | 'server',
-  serverId: string,
-  nonce: string,
-  clock?: number,
-) =>
+const proofOf = (key: Buffer, role: 'client' | 'server', serverId: string, nonce: string, clock?: number) =>
   createHmac('sha256', key)
     .update(JSON.stringify([role, serverId, nonce, clock]))
     .digest('base64url')
 
-function isEqual(shown: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(shown), Buffer.from(expected)]
-  return a.length === b.length && timingSafeEqual(a, b)
-}
+const isEqual = (shown: string, expected: string): boolean =>
+  Buffer.byteLength(shown) === expected.length && timingSafeEqual(Buffer.from(shown), Buffer.from(expected))

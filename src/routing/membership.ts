@@ -48,7 +48,7 @@ export class Membership {
   async read(me: Peer | undefined): Promise<Members> {
     this.subscriber.ping().catch(() => {}) // a pending reply lets ioredis close a silent connection
     const own = me && JSON.stringify(me)
-    const known = [this.last.assignment, ...this.last.living.filter((one) => one !== own)]
+    const known = [this.last.assignment, ...this.last.living.filter((member) => member !== own)]
     const [script, args] = own ? [heartbeatScript, [this.channel, own, ...known]] : [readScript, []]
     const reply = await this.redis.eval(script, 2, this.membersKey, this.assignmentKey, ...args)
     const [assignment = '', ...living] = reply as string[]

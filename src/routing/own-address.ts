@@ -5,7 +5,9 @@ export function ownAddress(host: string, interfaces = networkInterfaces()): stri
   if (host !== '0.0.0.0' && host !== '::') return host
   const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']
   const all = Object.values(interfaces).flatMap((addresses) => addresses ?? [])
-  const found = families.flatMap((family) => all.filter((one) => one.family === family && isReachable(one)))
+  const found = families.flatMap((family) =>
+    all.filter((address) => address.family === family && isReachable(address)),
+  )
   return found[0]?.address ?? '127.0.0.1'
 }
 

@@ -11,7 +11,7 @@ const jitterMs = 100
 /** Pause after a notification, so that several changes are read in one query. */
 const debounceMs = 10
 
-/** Shards are balanced only after no process has joined or left for `stableMs`, one shard each `balanceEveryMs`. */
+/** After `stableMs` without a join or leave, one shard moves every `balanceEveryMs` until the load is even. */
 export const defaultTiming = { heartbeatMs: 400, stableMs: 10_000, balanceEveryMs: 1_000 }
 export type Timing = typeof defaultTiming
 
@@ -118,4 +118,4 @@ export class Placement {
   }
 }
 
-const isEqual = <T>(a: T[], b: T[]) => a.length === b.length && a.every((one, i) => one === b[i])
+const isEqual = <T>(a: T[], b: T[]) => a.length === b.length && a.every((value, i) => value === b[i])

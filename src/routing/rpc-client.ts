@@ -41,7 +41,7 @@ export class RpcClient {
     return Promise.reject(new ConnectionLost(false, 'the process cannot be reached'))
   }
 
-  /** Returns false after a goodbye, and after a failed connection until a new connection is open. Reconnects if due. */
+  /** False after a goodbye, or while the last connection has failed; then a call may start to reconnect. */
   isUsable(id: string): boolean {
     const server = this.servers.get(id)
     if (this.isClosed || server?.hasLeft) return false
@@ -54,7 +54,7 @@ export class RpcClient {
   close(): void {
     this.isClosed = true
     clearInterval(this.timer)
-    for (const { connection } of this.servers.values()) connection?.close('this process closes')
+    for (const { connection } of this.servers.values()) connection?.close('this process is shutting down')
   }
 
   private connect(server: ServerState): RpcClientConnection | undefined {

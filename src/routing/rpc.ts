@@ -6,14 +6,13 @@ import type { Reply } from '../responses/reply.ts'
  *
  *   client   upgrade request with a nonce and its proof in Authorization (handshake.ts)
  *   server   {proof, clock}: the welcome
- *   client   [first id, deadline, payload, deadline, payload, …]: requests; ids count on from the first
+ *   client   [first id, deadline, payload, deadline, payload, …]: requests with consecutive ids
  *   server   [clock, id, length, response, …], a line feed, and the bodies of the responses: each has `length` UTF-16 units
  *   client   [0]: a heartbeat, answered with [clock]
  *   server   goodbye: the client sends no more requests, and closes after the last response
  *
- * Clocks and deadlines are the server's performance.now(). The client converts deadlines, so the time that a request
- * spends in a buffer counts. Messages after the handshake are neither signed nor encrypted: the network between processes
- * must be private.
+ * Clocks and deadlines use the server's performance.now(). The client converts its deadlines, so time in buffers counts.
+ * Messages after the handshake are neither signed nor encrypted: the network between processes must be private.
  */
 export const goodbye = 'goodbye'
 

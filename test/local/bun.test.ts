@@ -20,7 +20,7 @@ beforeEach(async () => {
   await mkdir(join(dir, 'src/local'), { recursive: true })
   await copyFile(new URL('../../src/local/bun.sh', import.meta.url), join(dir, 'src/local/bun.sh'))
   await writeFile(join(dir, 'package.json'), JSON.stringify(packageJson, null, 2))
-  await writeFile(join(dir, 'bun.lock'), 'one')
+  await writeFile(join(dir, 'bun.lock'), 'first')
   await program('bun', 'echo "global $*" >>calls')
   await program('npx', `echo "npx $*" >>calls\n${installing}`)
 })
@@ -32,10 +32,10 @@ async function program(name: string, script: string): Promise<void> {
 }
 
 const launch = (...args: string[]) =>
-  new Promise<{ code: number; said: string }>((resolve) => {
+  new Promise<{ code: number; output: string }>((resolve) => {
     const env = { PATH: `${join(dir, 'path')}:/usr/bin:/bin` }
-    execFile('sh', ['src/local/bun.sh', ...args], { cwd: dir, env }, (error, _, said) =>
-      resolve({ code: Number(error?.code ?? 0), said }),
+    execFile('sh', ['src/local/bun.sh', ...args], { cwd: dir, env }, (error, _, output) =>
+      resolve({ code: Number(error?.code ?? 0), output }),
     )
   })
 
@@ -48,9 +48,9 @@ async function calls(): Promise<string[]> {
 const options = 'install --frozen-lockfile --no-progress --no-summary'
 
 test('the first command installs the packages with the pinned Bun and runs with it; the next only runs', async () => {
-  expect(await launch('src/main.ts', 'web')).toEqual({ code: 0, said: 'Installing the packages\n' })
+  expect(await launch('src/main.ts', 'web')).toEqual({ code: 0, output: 'Installing the packages\n' })
   expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`, 'pinned src/main.ts web'])
-  expect(await launch('src/main.ts', 'worker')).toEqual({ code: 0, said: '' })
+  expect(await launch('src/main.ts', 'worker')).toEqual({ code: 0, output: '' })
   expect(await calls()).toEqual(['pinned src/main.ts worker'])
 })
 
@@ -75,7 +75,7 @@ test('without arguments it only installs', async () => {
 test('installs again after bun.lock has changed', async () => {
   await launch()
   await calls()
-  await writeFile(join(dir, 'bun.lock'), 'two')
+  await writeFile(join(dir, 'bun.lock'), 'second')
   await launch('check')
   expect(await calls()).toEqual([`pinned ${options}`, 'pinned check'])
 })
@@ -83,7 +83,7 @@ test('installs again after bun.lock has changed', async () => {
 test('only one of several concurrent first commands installs', async () => {
   await program('npx', `echo "npx $*" >>calls\nsleep 0.5\n${installing}`)
   const all = await Promise.all(upTo(4).map(() => launch('check')))
-  expect(all).toEqual(all.map(({ said }) => ({ code: 0, said })))
+  expect(all).toEqual(all.map(({ output }) => ({ code: 0, output })))
   expect((await calls()).sort()).toEqual([
     `npx --yes bun@${pinned} ${options}`,
     ...upTo(4).map(() => 'pinned check'),
@@ -117,15 +117,15 @@ test('only one of several concurrent commands repeats an interrupted install', a
   await interruptInstall(`${pid}`, 2_000)
   await program('npx', `echo "npx $*" >>calls\nsleep 0.5\n${installing}`)
   const all = await Promise.all(upTo(6).map(() => launch('check')))
-  expect(all).toEqual(all.map(({ said }) => ({ code: 0, said })))
+  expect(all).toEqual(all.map(({ output }) => ({ code: 0, output })))
   expect((await calls()).filter((call) => call.startsWith('npx'))).toHaveLength(1)
   expect((await readdir(join(dir, 'node_modules'))).sort()).toEqual(['.bin', '.installed.lock'])
 })
 
 test('reports a failed install, and does not run the command', async () => {
   await program('npx', 'echo "no network" >&2; exit 3')
-  const said = 'Installing the packages\nno network\nInstalling the packages failed: see the error above\n'
-  expect(await launch('check')).toEqual({ code: 1, said })
+  const output = 'Installing the packages\nno network\nInstalling the packages failed: see the error above\n'
+  expect(await launch('check')).toEqual({ code: 1, output })
   expect(await calls()).toEqual([''])
 })
 

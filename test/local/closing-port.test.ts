@@ -31,21 +31,21 @@ function dropsNewConnections(port: number): boolean {
   }
 }
 
-const ask = async () =>
+const fetchText = async () =>
   (await fetch(server.url, { keepalive: false, headers: { connection: 'close' } })).text()
 
 test('new connections go to the other process, and open connections stay open', async () => {
-  const before = await Promise.all(upTo(64).map(ask))
+  const before = await Promise.all(upTo(64).map(fetchText))
   expect(new Set(before)).toEqual(new Set(['here', 'beside']))
   const request = () => 'GET / HTTP/1.1\r\nHost: docket.test\r\n\r\n'
   const open = upTo(8).map(() => requestForever(server.url.href, request, true))
   await eventually('all connections are open', () => open.every(({ answered }) => answered > 0))
   if (!dropsNewConnections(server.port!)) {
     await Promise.all(open.map((client) => client.stop()))
-    expect(new Set(await Promise.all(upTo(64).map(ask)))).toEqual(new Set(['here', 'beside']))
+    expect(new Set(await Promise.all(upTo(64).map(fetchText)))).toEqual(new Set(['here', 'beside']))
     return
   }
-  const after = upTo(64).map(ask)
+  const after = upTo(64).map(fetchText)
   await Promise.race(after)
   const answered = open.map((client) => client.answered)
   await Bun.sleep(200)

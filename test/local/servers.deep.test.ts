@@ -29,8 +29,8 @@ async function command<T>(local: Local, work: (redis: Redis) => Promise<T>): Pro
 }
 
 const insertRow = (local: Local) =>
-  query(local, async (sql) => void (await sql`create table kept as select 'a row' as what`))
-const readRow = (local: Local) => query(local, async (sql) => (await sql`select what from kept`)[0]?.what)
+  query(local, async (sql) => void (await sql`create table rows as select 'a row' as what`))
+const readRow = (local: Local) => query(local, async (sql) => (await sql`select what from rows`)[0]?.what)
 
 const serves = async (local: Local) => ({
   postgres: await query(local, (sql) => sql`select 1`).then(...yesOrNo),
@@ -62,11 +62,11 @@ test('processes share the servers of a data folder, and the last process stops t
 test('the servers keep their data after a restart', async () => {
   const before = await start()
   await insertRow(before)
-  await command(before, (redis) => redis.set('kept', 'a value'))
+  await command(before, (redis) => redis.set('rows', 'a value'))
   await before.stop()
   const after = await start()
   expect(await readRow(after)).toBe('a row')
-  expect(await command(after, (redis) => redis.get('kept'))).toBe('a value')
+  expect(await command(after, (redis) => redis.get('rows'))).toBe('a value')
 })
 
 test('servers that were killed start again with all committed data', async () => {

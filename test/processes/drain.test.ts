@@ -71,9 +71,9 @@ describe('with Redis', () => {
     const { id: projectId } = project
     const statuses: number[] = []
     const titles: string[] = []
-    let going = true
+    let isRunning = true
     const writers = upTo(8).map(async (writer) => {
-      for (let n = 0; going; n++) {
+      for (let n = 0; isRunning; n++) {
         const title = `Writer ${writer} task ${n}`
         const status = await ada.post('/tasks', { title, projectId }).then(
           (answer) => answer.status,
@@ -86,7 +86,7 @@ describe('with Redis', () => {
     })
     await eventually('some writes', () => titles.length > 100)
     expect(await web.stop()).toBe(0)
-    going = false
+    isRunning = false
     await Promise.all(writers)
     const rows = await admin<{ title: string }[]>`select title from tasks`
     expect(new Set(rows.map(({ title }) => title))).toEqual(new Set(titles))

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
-import { forFile, freshEnv, spawnService, testSecret, newFolder } from '../support/service.ts'
+import { forFile, freshEnv, spawnService, newFolder } from '../support/service.ts'
 import { begin, emptyDatabase, readiness, run } from './launch.ts'
 import postgres from 'postgres'
 import { newId } from '../../src/ids.ts'
@@ -62,17 +62,6 @@ test.each(Object.entries(wrong))('%s in DATABASE_URL is reported at once', async
     expectOneLine(one, 'DATABASE_URL', reason)
     expect(one.output).not.toContain(new URL(lost.DATABASE_URL).password)
   }
-})
-
-test('production with DATABASE_URL requires REDIS_URL, except for migrate', async () => {
-  const { REDIS_URL: _, ...without } = {
-    ...env,
-    NODE_ENV: 'production',
-    JWT_SECRET: testSecret,
-  } as typeof env
-  const runs = await Promise.all(serving.map((command) => run(command, without)))
-  for (const one of runs) expectOneLine(one, 'REDIS_URL must be set')
-  expect(await run('migrate', without)).toEqual({ code: 0, output: '' })
 })
 
 test.each(['web', 'worker'] as const)(

@@ -27,13 +27,13 @@ test('a process that retires its port answers as before, and closes each connect
     '/nowhere',
     ...api.map((path) => `/api/v1${path}`),
   ]
-  const ask = async (method: string, path: string) => {
+  const send = async (method: string, path: string) => {
     const headers = { Host: 'web', Authorization: `Bearer ${ada.token}`, 'Content-Length': 0 }
     const answer = await sendRaw(app.server!.url.href, requestHead(method, path, headers))
     return [method, path, answer.head.replace(varyingHeaders, ''), answer.body.length]
   }
-  const asked = paths.flatMap((path) => methods.map((method) => [method, path] as const))
-  const all = () => Promise.all(asked.map((one) => ask(...one)))
+  const requests = paths.flatMap((path) => methods.map((method) => [method, path] as const))
+  const all = () => Promise.all(requests.map((one) => send(...one)))
   const before = await all()
   void retirePort(app, longMs, openLog('silent'))
   expect((await fetch(`${app.server!.url}health/live`)).headers.get('connection')).toBe('close')

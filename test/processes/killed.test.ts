@@ -14,45 +14,48 @@ test('if a process is killed, each batch and undo is committed once or not at al
   await using pair = await openPair()
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'P' })
   const batches = new Set<string>()
-  const told = new Map<number, string>()
-  let goesOn = true
+  const undoReplies = new Map<number, string>()
+  let isRunning = true
   /** Creates and deletes a task, then undoes that; retries each with its idempotency key until it succeeds. */
   async function write(person: Person, name: string): Promise<void> {
-    for (let n = 0; goesOn; n++) {
+    for (let n = 0; isRunning; n++) {
       const title = `${name} ${n}`
       const send = (path: string, body: object, key: string) =>
         person.post(`/projects/${projectId}/${path}`, body, { 'idempotency-key': key }).catch(() => null)
-      const made = await send('batch', { operations: operations(title) }, title)
-      if (made === null) return // the process was killed
-      const seq = (made.body as unknown as { version: number }).version
-      if (made.status !== 200) continue
+      const batch = await send('batch', { operations: operations(title) }, title)
+      if (batch === null) return // the process was killed
+      const seq = (batch.body as unknown as { version: number }).version
+      if (batch.status !== 200) continue
       batches.add(title)
-      const undone = await send('undo', { seq }, `undo ${title}`)
-      if (undone === null) return
-      if (undone.status === 200) told.set(seq, undone.text)
+      const undo = await send('undo', { seq }, `undo ${title}`)
+      if (undo === null) return
+      if (undo.status === 200) undoReplies.set(seq, undo.text)
     }
   }
   const writers = upTo(8).map((n) => write(n % 2 ? pair.atA : pair.atB, `w${n}`))
-  await eventually('forty undos', () => told.size >= 40)
+  await eventually('forty undos', () => undoReplies.size >= 40)
   await pair.a.stop('SIGKILL')
-  const before = told.size
-  await eventually('twenty more', () => told.size >= before + 20)
-  goesOn = false
+  const before = undoReplies.size
+  await eventually('twenty more', () => undoReplies.size >= before + 20)
+  isRunning = false
   await Promise.all(writers)
 
   const rows = await pair.sql<{ undoes: number | null; types: string; title: string }[]>`
     select max(undoes)::float8 as undoes, string_agg(type, ' ' order by seq) as types, min(after ->> 'title') as title
     from events where project_id = ${projectId} and batch is not null group by batch, undoes`
-  const [made, undone] = [rows.filter(({ undoes }) => undoes === null), rows.filter(({ undoes }) => undoes)]
-  const whole = 'task.created subtask.created comment.created'
-  for (const { types } of made) expect(types).toBe(`${whole} task.deleted`)
+  const [batchRows, undoRows] = [
+    rows.filter(({ undoes }) => undoes === null),
+    rows.filter(({ undoes }) => undoes),
+  ]
+  const createdTypes = 'task.created subtask.created comment.created'
+  for (const { types } of batchRows) expect(types).toBe(`${createdTypes} task.deleted`)
   // Each batch has at most one undo.
-  for (const { types } of undone) expect(types).toBe(whole)
-  const titles = made.map(({ title }) => title)
+  for (const { types } of undoRows) expect(types).toBe(createdTypes)
+  const titles = batchRows.map(({ title }) => title)
   expect(new Set(titles).size).toBe(titles.length)
   expect([...batches].filter((title) => !titles.includes(title))).toEqual([])
-  const seqs = undone.map(({ undoes }) => undoes)
-  expect([...told.keys()].filter((seq) => !seqs.includes(seq))).toEqual([])
-  for (const [seq, text] of told) expect(text).toContain(`"undoes":${seq},`)
+  const seqs = undoRows.map(({ undoes }) => undoes)
+  expect([...undoReplies.keys()].filter((seq) => !seqs.includes(seq))).toEqual([])
+  for (const [seq, text] of undoReplies) expect(text).toContain(`"undoes":${seq},`)
   expect(await faultsOf(pair.sql)).toEqual([])
 })

@@ -32,15 +32,15 @@ async function inEveryTable(sql: Direct, change: string): Promise<void> {
   for (const { name } of tables) await sql.unsafe(`alter table "${name}" ${change}`)
 }
 
-async function callEveryRoute(who: Person) {
-  const { id: projectId } = await make(who, '/projects', { name: 'One' })
-  const other = await make(who, '/projects', { name: 'Other' })
+async function callEveryRoute(person: Person) {
+  const { id: projectId } = await make(person, '/projects', { name: 'One' })
+  const other = await make(person, '/projects', { name: 'Other' })
   const key = { 'idempotency-key': crypto.randomUUID() }
   for (const _ of upTo(2))
-    expect((await who.post('/tasks', { projectId, title: 'Once' }, key)).status).toBe(201)
-  const { id } = await make(who, '/tasks', { projectId, title: 'T', dueDate: '2027-01-31' })
-  const subtask = await make(who, `/tasks/${id}/subtasks`, { title: 'S' })
-  await make(who, `/tasks/${id}/comments`, { text: 'C' })
+    expect((await person.post('/tasks', { projectId, title: 'Once' }, key)).status).toBe(201)
+  const { id } = await make(person, '/tasks', { projectId, title: 'T', dueDate: '2027-01-31' })
+  const subtask = await make(person, `/tasks/${id}/subtasks`, { title: 'S' })
+  await make(person, `/tasks/${id}/comments`, { text: 'C' })
   const paths = [
     ...['/auth/me', '/tokens', '/projects', '/tasks', '/tasks?sort=-dueDate&status=TODO'],
     ...['', '/members', '/events', '/history', '/webhooks', '/service-accounts'].map(
@@ -53,15 +53,15 @@ async function callEveryRoute(who: Person) {
       `/projects/${projectId}?asOf=1`,
     ],
   ]
-  for (const path of paths) expect([path, (await who.get(path)).status]).toEqual([path, 200])
+  for (const path of paths) expect([path, (await person.get(path)).status]).toEqual([path, 200])
   const writes = [
-    who.patch(`/tasks/subtasks/${subtask.id}`, { completed: true }),
-    who.patch(`/tasks/${id}`, { projectId: other.id }),
-    who.delete(`/tasks/${id}`),
-    who.post(`/projects/${projectId}/batch`, { operations: [{ op: 'task.create', title: 'B' }] }),
-    who.post(`/projects/${projectId}/undo`, { seq: 2 }),
-    who.patch('/auth/me', { name: 'Other' }),
-    who.delete(`/projects/${projectId}`),
+    person.patch(`/tasks/subtasks/${subtask.id}`, { completed: true }),
+    person.patch(`/tasks/${id}`, { projectId: other.id }),
+    person.delete(`/tasks/${id}`),
+    person.post(`/projects/${projectId}/batch`, { operations: [{ op: 'task.create', title: 'B' }] }),
+    person.post(`/projects/${projectId}/undo`, { seq: 2 }),
+    person.patch('/auth/me', { name: 'Other' }),
+    person.delete(`/projects/${projectId}`),
   ]
   for (const write of writes) expect([200, 201, 404, 409]).toContain((await write).status)
   await eventually('the end of the project', async () => {
@@ -71,13 +71,13 @@ async function callEveryRoute(who: Person) {
 
 test('a later release may add columns under load while this release serves', async () => {
   const { a, b, atA, atB, sql } = pair
-  for (const who of [atA, atB]) await callEveryRoute(who)
+  for (const person of [atA, atB]) await callEveryRoute(person)
   const projectIds = await makeProjects(atA, 3)
   const load = startLoad({ clients: [atA, atB], projectIds })
   await load.acknowledged(100)
   await applyLaterMigration()
   const later = await forFile(spawnService('web', pair.env))
-  for (const who of [atA, atB, at(atA, later)]) await callEveryRoute(who)
+  for (const person of [atA, atB, at(atA, later)]) await callEveryRoute(person)
   await load.acknowledged(100)
   await requireKept(sql, load, [])
   for (const { url } of [a, b, later]) expect((await fetch(`${url}/health/ready`)).status).toBe(200)

@@ -10,14 +10,14 @@ import { execFile } from 'node:child_process'
 
 const dir = await newFolder()
 
-const said = (inFiles: string[], inEnvironment: string[] = []) =>
+const reported = (inFiles: string[], inEnvironment: string[] = []) =>
   misspeltSettings({ settings: settingNames(), inFiles, inEnvironment }).map(({ name, suggestion }) => [
     name,
     suggestion,
   ])
 
 test('reports an unknown variable of .env, and suggests the nearest setting', () => {
-  expect(said(['WRITE_TIMEOUT', 'HISTORYDAYS', 'LOG_LEVL', 'PROT', 'COLOUR', 'PORT'])).toEqual([
+  expect(reported(['WRITE_TIMEOUT', 'HISTORYDAYS', 'LOG_LEVL', 'PROT', 'COLOUR', 'PORT'])).toEqual([
     ['WRITE_TIMEOUT', 'WRITE_TIMEOUT_MS'],
     ['HISTORYDAYS', 'HISTORY_DAYS'],
     ['LOG_LEVL', 'LOG_LEVEL'],
@@ -29,18 +29,18 @@ test('reports an unknown variable of .env, and suggests the nearest setting', ()
 test('accepts variables of .env that other programs read', () => {
   const others = words('POSTGRES_PASSWORD POSTGRES_HOST REDIS_PASSWORD COMPOSE_PROJECT_NAME PGPASSWORD')
   const runtime = words('TZ HTTPS_PROXY http_proxy NODE_EXTRA_CA_CERTS BUN_OPTIONS OTEL_SERVICE_NAME')
-  expect(said([...others, ...runtime])).toEqual([])
-  expect(said(['NODE_ENVV'])).toEqual([['NODE_ENVV', 'NODE_ENV']])
+  expect(reported([...others, ...runtime])).toEqual([])
+  expect(reported(['NODE_ENVV'])).toEqual([['NODE_ENVV', 'NODE_ENV']])
 })
 
 test('reports a variable of the environment only if it differs from a setting by a typo', () => {
-  expect(said([], ['READ_CONECTIONS', 'LOGLEVEL'])).toEqual([
+  expect(reported([], ['READ_CONECTIONS', 'LOGLEVEL'])).toEqual([
     ['READ_CONECTIONS', 'READ_CONNECTIONS'],
     ['LOGLEVEL', 'LOG_LEVEL'],
   ])
   const usual = words('PATH HOME PWD HOSTNAME HOSTTYPE LOGNAME USER LANG TERM SHLVL EDITOR')
   const desktop = words('XDG_DATA_DIRS DATA_HOME COLORTERM npm_lifecycle_event NODE INIT_CWD POST')
-  expect(said([], [...usual, ...desktop, ...Object.keys(process.env), ...settingNames()])).toEqual([])
+  expect(reported([], [...usual, ...desktop, ...Object.keys(process.env), ...settingNames()])).toEqual([])
 })
 
 test.each(['start', 'web', 'worker', 'migrate'])(
@@ -74,12 +74,12 @@ test.each(['start', 'web', 'worker', 'migrate'])(
     expect(JSON.parse(first!)).toMatchObject({
       level: 40,
       variable: 'WRITE_TIMEOUT',
-      msg: 'this variable is no setting; did you mean WRITE_TIMEOUT_MS?',
+      msg: 'unknown setting; did you mean WRITE_TIMEOUT_MS?',
     })
     expect(JSON.parse(second!)).toMatchObject({
       level: 40,
       variable: 'WRITE_HOMES',
-      msg: 'this setting is called WRITE_SHARDS now; the next release ignores the old name',
+      msg: 'this setting is now called WRITE_SHARDS; the next release ignores the old name',
     })
     await database.drop()
   },
@@ -93,7 +93,7 @@ await writeFile(join(dir, '.env'), 'PORT=70000\n')
 const errorOf = (command: string, env = {}, options: string[] = []) =>
   new Promise<string>((resolve) => {
     const given = { cwd: dir, env: { PATH: process.env.PATH, LOG_LEVEL: 'loud', ...env } }
-    execFile(process.execPath, [...options, main, command], given, (_, __, said) => resolve(said))
+    execFile(process.execPath, [...options, main, command], given, (_, __, stderr) => resolve(stderr))
   })
 
 test.each(commands)('%s reads .env', async (command) => {

@@ -24,14 +24,16 @@ test('rejects an unknown command, and lists the known commands', async () => {
   })
 })
 
-test('production requires JWT_SECRET', async () => {
-  const { JWT_SECRET: _, ...open }: Record<string, string> = { ...env, NODE_ENV: 'production' }
+test('production requires JWT_SECRET and REDIS_URL, except for migrate', async () => {
+  const production: Record<string, string> = { ...env, NODE_ENV: 'production' }
+  const { JWT_SECRET: _, REDIS_URL: __, ...incomplete } = production
   for (const command of ['start', 'web', 'worker']) {
-    const { code, output } = await run(command, open)
+    const { code, output } = await run(command, incomplete)
     expect(code).toBe(1)
-    expect(output).toContain('JWT_SECRET must be set')
+    expect(output).toMatch(/JWT_SECRET must be set .*; REDIS_URL must be set/)
   }
-  const web = await spawnService('web', { ...open, JWT_SECRET: testSecret })
+  expect(await run('migrate', incomplete)).toEqual({ code: 0, output: '' })
+  const web = await spawnService('web', { ...production, JWT_SECRET: testSecret })
   expect(await web.stop()).toBe(0)
 })
 

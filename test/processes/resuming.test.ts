@@ -36,36 +36,36 @@ test('clients that reconnect after their process was killed receive each event o
   await second.stop()
 })
 
-async function followed([writing, waiting]: [ServiceProcess, ServiceProcess]): Promise<number[]> {
+async function longPollDurations([writing, waiting]: [ServiceProcess, ServiceProcess]): Promise<number[]> {
   const ada: Person = await register(openClient(writing.url), 'Ada')
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  const took: number[] = []
+  const durationsMs: number[] = []
   for (let seq = 1; seq <= 5; seq++) {
     const answer = ada.at(waiting.url).get(`/projects/${projectId}/events?after=${seq}&wait=25`)
     await Bun.sleep(100) // until the first query of the long poll is over
     const began = performance.now()
     const { id } = await make(ada, '/tasks', { title: 'Draw', projectId })
     const { body } = await answer
-    took.push(performance.now() - began)
+    durationsMs.push(performance.now() - began)
     expect(body.map((event) => (event as unknown as { entityId: string }).entityId)).toEqual([id])
   }
-  return took
+  return durationsMs
 }
 
-async function withTwo(more: Record<string, string>, use: typeof followed): Promise<number[]> {
+async function withTwo(more: Record<string, string>, use: typeof longPollDurations): Promise<number[]> {
   const both = await Promise.all([1, 2].map(() => spawnService('web', { ...env.env, ...more })))
   const [one, two] = both as [ServiceProcess, ServiceProcess]
-  const took = await use([one, two])
+  const durationsMs = await use([one, two])
   await Promise.all(both.map((one) => one.stop()))
-  return took
+  return durationsMs
 }
 
 test('a long poll in another process answers sooner than the next poll of the database', async () => {
-  const took = await withTwo({}, followed)
+  const durationsMs = await withTwo({}, longPollDurations)
   // Without notifications, each event would take up to two seconds.
-  expect(took.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
+  expect(durationsMs.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
 })
 
 test('without Redis, a long poll in another process answers by polling the database', async () => {
-  expect(await withTwo({ REDIS_URL: 'redis://127.0.0.1:1' }, followed)).toHaveLength(5)
+  expect(await withTwo({ REDIS_URL: 'redis://127.0.0.1:1' }, longPollDurations)).toHaveLength(5)
 })

@@ -10,13 +10,13 @@ export interface StrictClient {
 /** Sends requests one after another until `stop`. @param keepsAlive reuses the connection while it is open */
 export function requestForever(url: string, request: () => string, keepsAlive: boolean): StrictClient {
   const { hostname, port } = new URL(url)
-  let going = true
+  let isRunning = true
   let socket: Socket | undefined
-  const client = { answered: 0, failures: [] as string[], stop: () => ((going = false), done) }
+  const client = { answered: 0, failures: [] as string[], stop: () => ((isRunning = false), done) }
   const done = (async () => {
-    while (going) {
+    while (isRunning) {
       socket ??= connect(Number(port), hostname)
-      const { text, error } = await ask(socket, request())
+      const { text, error } = await send(socket, request())
       if (/^HTTP\/1\.1 20/.test(text)) client.answered++
       else client.failures.push(error ?? text.split('\r\n')[0] ?? '')
       if (keepsAlive && !error && !/^connection: close/im.test(text)) continue
@@ -28,7 +28,7 @@ export function requestForever(url: string, request: () => string, keepsAlive: b
   return client
 }
 
-function ask(socket: Socket, bytes: string): Promise<{ text: string; error?: string }> {
+function send(socket: Socket, bytes: string): Promise<{ text: string; error?: string }> {
   return new Promise((resolve) => {
     let text = ''
     const finish = (error?: string) => {

@@ -29,15 +29,15 @@ export async function spawnSupervised(
 ): Promise<SupervisedService> {
   const service = await spawnService(command, { WEB_CONCURRENCY: '2', ...env }, options)
   const lines = () => service.output.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
-  const seen = new Set<number>()
+  const knownPids = new Set<number>()
   const pids = () => {
     const { web, worker } = lines().findLast((line) => line.web)
-    for (const pid of [...web, ...worker]) seen.add(pid)
+    for (const pid of [...web, ...worker]) knownPids.add(pid)
     return { web, worker }
   }
   pids()
   const ended = () =>
-    eventually('all processes have ended', () => [service.pid, ...seen].every((pid) => !isAlive(pid)))
+    eventually('all processes have ended', () => [service.pid, ...knownPids].every((pid) => !isAlive(pid)))
   return {
     ...{ ...service, pids, lines, ended },
     async close() {

@@ -11,13 +11,13 @@ const sql: postgres.Sql = await forFile(postgres(fresh.url, { max: 3, prepare: f
 test('a migration that waits for another holds no transaction open, because index creation waits for those', async () => {
   const release = await holdTransaction(sql, (tx) => tx`select pg_advisory_xact_lock(${0x646f636b})`)
   const waiting = migrate(fresh.url)
-  const begun = new Set<string>()
+  const transactionStarts = new Set<string>()
   await eventually('two different transactions', async () => {
-    const asking = await sql<{ at: string }[]>`select xact_start::text as at from pg_stat_activity
+    const transactions = await sql<{ at: string }[]>`select xact_start::text as at from pg_stat_activity
       where datname = current_database() and xact_start is not null and query like '%pg_try_advisory_xact_lock%'
         and pid <> pg_backend_pid()`
-    for (const { at } of asking) begun.add(at)
-    return begun.size > 1
+    for (const { at } of transactions) transactionStarts.add(at)
+    return transactionStarts.size > 1
   })
   await Promise.all([release(), waiting])
 })

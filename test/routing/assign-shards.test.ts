@@ -12,13 +12,13 @@ const names = fc.uniqueArray(name, { minLength: 1, maxLength: 12 })
 const situations = fc.record({
   shards: fc.integer({ min: 1, max: 64 }),
   live: names,
-  gone: names,
+  ended: names,
   picks: fc.array(fc.option(fc.nat(), { nil: undefined }), { maxLength: 64 }),
 })
 type Situation = typeof situations extends fc.Arbitrary<infer S> ? S : never
 
-function currentOf({ live, gone, picks }: Situation): (string | undefined)[] {
-  const all = [...live, ...gone]
+function currentOf({ live, ended, picks }: Situation): (string | undefined)[] {
+  const all = [...live, ...ended]
   return picks.map((pick) => (pick === undefined ? undefined : all[pick % all.length]))
 }
 

@@ -88,14 +88,14 @@ test('of two concurrent assignments only the first is stored', async () => {
   const config = { redisUrl: group.redis.url, redisPrefix: 'assigning', writeShards: 2 }
   const redis = openRedis(config.redisUrl, log)
   await eventually('Redis', () => redis.status === 'ready')
-  const [one, other] = [1, 2].map(() => new Membership(redis, config, log, () => {})) as [
+  const [first, second] = [1, 2].map(() => new Membership(redis, config, log, () => {})) as [
     Membership,
     Membership,
   ]
-  for (const membership of [one, other]) await membership.read(undefined)
-  expect([await one.assign(['p', 'q']), await other.assign(['q', 'q'])]).toEqual([true, false])
-  expect((await other.read(undefined)).assignment).toEqual(['p', 'q'])
-  expect(await other.assign(['q', 'q'])).toBeTrue()
-  for (const membership of [one, other]) membership.close()
+  for (const membership of [first, second]) await membership.read(undefined)
+  expect([await first.assign(['p', 'q']), await second.assign(['q', 'q'])]).toEqual([true, false])
+  expect((await second.read(undefined)).assignment).toEqual(['p', 'q'])
+  expect(await second.assign(['q', 'q'])).toBeTrue()
+  for (const membership of [first, second]) membership.close()
   disconnect(redis)
 })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { type RpcRequest } from '../../src/routing/rpc.ts'
 import { openFaultyConnection, type FaultyConnection } from './faulty-connection.ts'
-import { echo, openPair, type Pair, reply, soon, until, lossOf } from './pair.ts'
+import { echo, openPair, type Pair, reply, inTenSeconds, until, lossOf } from './pair.ts'
 
 let served: unknown[]
 let direct: Pair
@@ -23,15 +23,17 @@ afterEach(async () => {
   await Promise.all([direct.close(), other.close()])
 })
 
-const callOther = () => direct.client.call({ ...other.peer, id: 'home-2' }, 'other', soon())
+const callOther = () => direct.client.call({ ...other.peer, id: 'home-2' }, 'other', inTenSeconds())
 
 for (const direction of ['requests', 'responses'] as const)
   test(`fails only the calls of a connection that breaks while sending ${direction}, then reconnects`, async () => {
     const { client } = direct
-    expect(await client.call(home(), 'first', soon())).toEqual(reply('"first"'))
+    expect(await client.call(home(), 'first', inTenSeconds())).toEqual(reply('"first"'))
     await callOther()
     const cut = line.cutAfter(40, direction)
-    const lost = ['a', 'b', 'c'].map((letter) => lossOf(client.call(home(), letter.repeat(50), soon())))
+    const lost = ['a', 'b', 'c'].map((letter) =>
+      lossOf(client.call(home(), letter.repeat(50), inTenSeconds())),
+    )
     const unaffected = callOther()
     for (const { sent } of await Promise.all(lost)) expect(sent).toBe(true)
     await cut
@@ -40,28 +42,28 @@ for (const direction of ['requests', 'responses'] as const)
     expect(served).toHaveLength(direction === 'requests' ? 1 : 4)
 
     expect(client.isUsable('home-1')).toBe(false)
-    expect(await lossOf(client.call(home(), 'too early', soon()))).toMatchObject({ sent: false })
+    expect(await lossOf(client.call(home(), 'too early', inTenSeconds()))).toMatchObject({ sent: false })
     await until(() => client.isUsable('home-1'))
-    expect(await client.call(home(), 'again', soon())).toEqual(reply('"again"'))
+    expect(await client.call(home(), 'again', inTenSeconds())).toEqual(reply('"again"'))
     expect(served.at(-1)).toBe('again')
   })
 
 test('reads messages that arrive a few bytes at a time', async () => {
   line.splitInto(7)
   const texts = ['é🦊', 'x'.repeat(500), '']
-  const responses = await Promise.all(texts.map((text) => direct.client.call(home(), text, soon())))
+  const responses = await Promise.all(texts.map((text) => direct.client.call(home(), text, inTenSeconds())))
   expect(responses).toEqual(texts.map((text) => reply(JSON.stringify(text))))
 })
 
 test('marks calls as unsent if no process listens, or the server does not answer the handshake', async () => {
   line.close()
   const { client } = direct
-  expect(await lossOf(client.call(home(), 1, soon()))).toMatchObject({ sent: false })
+  expect(await lossOf(client.call(home(), 1, inTenSeconds()))).toMatchObject({ sent: false })
 
   line = await openFaultyConnection(direct.peer.port)
   line.hold('requests')
   const silent = { ...home(), id: 'silent' }
-  const lost = await lossOf(client.call(silent, 1, soon()))
+  const lost = await lossOf(client.call(silent, 1, inTenSeconds()))
   expect(lost.sent).toBe(false)
   // Both sides have the same time-out for a handshake, so either side may close the connection.
   expect(['no handshake in time', 'the connection was closed']).toContain(lost.message)
@@ -70,15 +72,15 @@ test('marks calls as unsent if no process listens, or the server does not answer
 
 test('treats an invalid address as an unreachable process', async () => {
   const nowhere = { id: 'nowhere', host: '127.0.0.1', port: 70_000 }
-  expect(await lossOf(direct.client.call(nowhere, 1, soon()))).toMatchObject({ sent: false })
+  expect(await lossOf(direct.client.call(nowhere, 1, inTenSeconds()))).toMatchObject({ sent: false })
   expect(direct.client.isUsable('nowhere')).toBe(false)
 })
 
 test('closes a silent connection before the deadline of its calls', async () => {
   const { client } = direct
-  await client.call(home(), 1, soon())
+  await client.call(home(), 1, inTenSeconds())
   line.hold('responses')
-  expect(await lossOf(client.call(home(), 2, soon()))).toMatchObject({
+  expect(await lossOf(client.call(home(), 2, inTenSeconds()))).toMatchObject({
     sent: true,
     message: 'no heartbeat in time',
   })
@@ -88,16 +90,16 @@ test('closes a silent connection before the deadline of its calls', async () => 
 test('waits for a late response of a process that answers heartbeats', async () => {
   await using slow = await openPair((requests) => void setTimeout(() => echo(requests), 3_000))
 
-  expect(await slow.client.call(slow.peer, 1, soon())).toEqual(reply('1'))
+  expect(await slow.client.call(slow.peer, 1, inTenSeconds())).toEqual(reply('1'))
 })
 
 test('a client that closes rejects pending calls, and sends no new ones', async () => {
   let received = 0
   await using silent = await openPair((requests) => void (received += requests.length))
-  const lost = lossOf(silent.client.call(silent.peer, 1, soon()))
+  const lost = lossOf(silent.client.call(silent.peer, 1, inTenSeconds()))
   await until(() => received === 1)
   await silent.client.close()
   expect((await lost).sent).toBe(true)
   expect([silent.client.isUsable('home-1'), silent.client.isUsable('home-2')]).toEqual([false, false])
-  expect(await lossOf(silent.client.call(silent.peer, 1, soon()))).toMatchObject({ sent: false })
+  expect(await lossOf(silent.client.call(silent.peer, 1, inTenSeconds()))).toMatchObject({ sent: false })
 })

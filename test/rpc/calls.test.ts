@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
 import { HttpError } from '../../src/responses/errors.ts'
-import { echo, failureOf, limits, openPair, type Pair, reply, soon } from './pair.ts'
+import { echo, failureOf, limits, openPair, type Pair, reply, inTenSeconds } from './pair.ts'
 
 let pair: Pair | undefined
 afterEach(() => pair?.close())
@@ -14,7 +14,7 @@ test('delivers payload and deadline unchanged, and returns the response', async 
       respond({ ...(reply('{"id":1}', '"v1"') as object), status: 201 } as RpcResponse)
   })
   const payload = { name: 'task.create', input: { title: 'Plate', none: null, list: [1, 2] } }
-  const deadline = soon()
+  const deadline = inTenSeconds()
   expect(await pair.client.call(pair.peer, payload, deadline)).toEqual({
     kind: 'reply',
     status: 201,
@@ -39,7 +39,7 @@ test('returns every kind of response unchanged', async () => {
     requests.forEach(({ respond, payload }) => respond(responses[payload as number]!)),
   )
   const { client, peer } = pair
-  expect(await Promise.all(responses.map((_, i) => client.call(peer, i, soon())))).toEqual(responses)
+  expect(await Promise.all(responses.map((_, i) => client.call(peer, i, inTenSeconds())))).toEqual(responses)
 })
 
 test('returns texts unchanged, whatever characters they contain', async () => {
@@ -57,7 +57,7 @@ test('returns texts unchanged, whatever characters they contain', async () => {
     requests.forEach(({ respond, payload }) => respond(reply(String(payload)))),
   )
   const { client, peer } = pair
-  const responses = await Promise.all(texts.map((text) => client.call(peer, text, soon())))
+  const responses = await Promise.all(texts.map((text) => client.call(peer, text, inTenSeconds())))
   expect(responses.map((response) => response.kind === 'reply' && response.body)).toEqual(texts)
 })
 
@@ -68,7 +68,7 @@ test('delivers a lone surrogate unchanged', async () => {
     echo(requests)
   })
   const loneSurrogates = ['\ud83d', 'x\udc00y']
-  await Promise.all(loneSurrogates.map((text) => pair!.client.call(pair!.peer, text, soon())))
+  await Promise.all(loneSurrogates.map((text) => pair!.client.call(pair!.peer, text, inTenSeconds())))
   expect(received).toEqual(loneSurrogates)
 })
 
@@ -80,7 +80,7 @@ test('sends the calls of one turn of the event loop in one message', async () =>
   })
   const { client, peer } = pair
   const callMany = (count: number) =>
-    Promise.all(Array.from({ length: count }, (_, i) => client.call(peer, { i }, soon())))
+    Promise.all(Array.from({ length: count }, (_, i) => client.call(peer, { i }, inTenSeconds())))
   await callMany(500)
   await callMany(300)
   expect(messages).toEqual([500, 300])
@@ -98,7 +98,7 @@ test('matches responses to calls in any order', async () => {
     }
   })
   const { client, peer } = pair
-  const responses = await Promise.all([0, 1, 2, 3].map((i) => client.call(peer, i, soon())))
+  const responses = await Promise.all([0, 1, 2, 3].map((i) => client.call(peer, i, inTenSeconds())))
   expect(responses).toEqual([0, 1, 2, 3].map((i) => reply(`response ${i}`)))
 })
 
@@ -110,7 +110,7 @@ test('splits requests and responses into messages of about 1 MiB', async () => {
   })
   const { client, peer } = pair
   const texts = Array.from({ length: 40 }, (_, i) => String(i % 10).repeat(100_000))
-  const responses = await Promise.all(texts.map((text) => client.call(peer, text, soon())))
+  const responses = await Promise.all(texts.map((text) => client.call(peer, text, inTenSeconds())))
   expect(responses).toEqual(texts.map((text) => reply(JSON.stringify(text))))
   expect(messages).toEqual([10, 10, 10, 10])
 })
@@ -118,8 +118,8 @@ test('splits requests and responses into messages of about 1 MiB', async () => {
 test('a request above the message limit resolves as unknown, and affects no other request', async () => {
   pair = await openPair()
   const { client, peer } = pair
-  const small = client.call(peer, 'small', soon())
-  expect(await client.call(peer, 'x'.repeat(limits.maxBytes), soon())).toEqual({ kind: 'unknown' })
+  const small = client.call(peer, 'small', inTenSeconds())
+  expect(await client.call(peer, 'x'.repeat(limits.maxBytes), inTenSeconds())).toEqual({ kind: 'unknown' })
   expect(await small).toEqual(reply('"small"'))
 })
 
@@ -129,7 +129,7 @@ test('a response above the message limit resolves as failed, and affects no othe
   )
   const { client, peer } = pair
   const sizes = [10, limits.maxBytes, 20]
-  const responses = await Promise.all(sizes.map((size) => client.call(peer, size, soon())))
+  const responses = await Promise.all(sizes.map((size) => client.call(peer, size, inTenSeconds())))
   expect(responses).toEqual([reply('x'.repeat(10)), { kind: 'failed' }, reply('x'.repeat(20))])
 })
 
@@ -139,7 +139,7 @@ test('if the request handler throws, requests without a response resolve as fail
     throw new Error('unexpected')
   })
   const { client, peer } = pair
-  const responses = await Promise.all([1, 2].map((i) => client.call(peer, i, soon())))
+  const responses = await Promise.all([1, 2].map((i) => client.call(peer, i, inTenSeconds())))
   expect(responses).toEqual([reply('done'), { kind: 'failed' }])
   expect(pair.log.lines.map(({ fields }) => fields.reason)).toEqual(['Error: unexpected'])
 })
@@ -151,7 +151,7 @@ test('client and server each reject requests above their limit of pending reques
     client: { maxPending: 5 },
   })
   const { client, peer } = pair
-  const all = Array.from({ length: 6 }, (_, i) => client.call(peer, i, soon()))
+  const all = Array.from({ length: 6 }, (_, i) => client.call(peer, i, inTenSeconds()))
   const sixth = await failureOf(all[5]!)
   expect(sixth).toBeInstanceOf(HttpError)
   expect((sixth as HttpError).status).toBe(503)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
 import { ClockOffset } from '../../src/routing/clock-offset.ts'
 import { openFaultyConnection, type FaultyConnection } from './faulty-connection.ts'
-import { echo, openPair, type Pair, reply, soon, until } from './pair.ts'
+import { echo, openPair, type Pair, reply, inTenSeconds, until } from './pair.ts'
 
 let received: RpcRequest[]
 let pair: Pair
@@ -31,10 +31,10 @@ const tooLate: RpcResponse = {
 
 test('rejects a request that arrives after its deadline, and serves one that arrives before', async () => {
   const { client } = pair
-  await client.call(home(), 'first', soon())
+  await client.call(home(), 'first', inTenSeconds())
   const held = line.hold('requests')
   const deadline = performance.now() + 200
-  const long = soon()
+  const long = inTenSeconds()
   const responses = [client.call(home(), 'short', deadline), client.call(home(), 'long', long)]
   await until(() => performance.now() > deadline)
   held.release()
@@ -47,13 +47,13 @@ test('rejects a request that arrives after its deadline, and serves one that arr
 test('a slow handshake never extends a deadline, and the next response corrects the clock offset', async () => {
   // Delays the welcome message, which contains the clock.
   const held = line.hold('responses', 38)
-  const deadline = soon()
+  const deadline = inTenSeconds()
   const first = pair.client.call(home(), 1, deadline)
   await Bun.sleep(1_000)
   held.release()
   await first
   expect(received[0]!.deadline).toBeLessThan(deadline - 500)
-  const next = soon()
+  const next = inTenSeconds()
   await pair.client.call(home(), 2, next)
   expect(received[1]!.deadline).toBeLessThanOrEqual(next)
   expect(received[1]!.deadline).toBeGreaterThan(next - 500)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { type Peer } from '../../src/routing/rpc.ts'
-import { echo, limits, memoryLog, openPair, reply, soon, until, lossOf } from './pair.ts'
+import { echo, limits, memoryLog, openPair, reply, inTenSeconds, until, lossOf } from './pair.ts'
 import { openForEach } from '../support/service.ts'
 
 interface FaultyConnection {
@@ -39,7 +39,7 @@ async function startHome(): Promise<
   await until(() => home.lines.length > 0)
   const client = await forEach(new RpcClient(limits, memoryLog()))
   const peer = { id: 'home-1', host: '127.0.0.1', port: home.lines[0]!.port! }
-  expect(await client.call(peer, 'first', soon())).toEqual(reply('"first"'))
+  expect(await client.call(peer, 'first', inTenSeconds())).toEqual(reply('"first"'))
   return { ...home, client, peer, served: () => home.lines.filter(({ payload }) => payload !== undefined) }
 }
 
@@ -52,7 +52,7 @@ test('a resumed server serves no request whose deadline passed while the server 
   child.kill('SIGCONT')
   expect(await long).toEqual(reply('"long"'))
   await short
-  await client.call(peer, 'last', soon())
+  await client.call(peer, 'last', inTenSeconds())
   await until(() => served().some(({ payload }) => payload === 'last'))
   expect(served().map(({ payload }) => payload)).toEqual(['first', 'long', 'last'])
   expect(served()[1]!.leftMs).toBeLessThanOrEqual(29_000)
@@ -72,7 +72,7 @@ test('a client drops a frozen server before the deadline, and uses it again when
   expect(client.isUsable('home-1')).toBe(false)
   child.kill('SIGCONT')
   await until(() => client.isUsable('home-1'))
-  expect(await client.call(peer, 'last', soon())).toEqual(reply('"last"'))
+  expect(await client.call(peer, 'last', inTenSeconds())).toEqual(reply('"last"'))
   await until(() => served().some(({ payload }) => payload === 'last'))
   expect(served().map(({ payload }) => payload)).toEqual(['first', 'last'])
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { authenticate, authorizationHeader, deriveKeys } from '../../src/routing/handshake.ts'
 import { newNonce, verifyWelcome, createWelcome } from '../../src/routing/handshake.ts'
 
-function meet(ours: string[], theirs: string[], serverId = 'home-1') {
+function shakeHands(ours: string[], theirs: string[], serverId = 'home-1') {
   const [client, server] = [deriveKeys(ours), deriveKeys(theirs)]
   const nonce = newNonce()
   const [received, key] = authenticate(server, 'home-1', authorizationHeader(client, serverId, nonce))
@@ -27,8 +27,8 @@ for (const [ours, theirs] of [
   ],
 ] as [string[], string[]][])
   test(`a client with ${ours.length} and a server with ${theirs.length} secrets need one in common: ${ours[0]![0]}${theirs[0]![0]}`, () => {
-    meet(ours, theirs)
-    meet(theirs, ours)
+    shakeHands(ours, theirs)
+    shakeHands(theirs, ours)
   })
 
 test('rejects a client without a common secret, or that expects another process', () => {
@@ -37,9 +37,9 @@ test('rejects a client without a common secret, or that expects another process'
     [[current, next], [old]],
     [[next], [current, old]],
   ] as [string[], string[]][])
-    expect(() => meet(ours, theirs)).toThrow('the client has another secret')
+    expect(() => shakeHands(ours, theirs)).toThrow('the client has another secret')
   for (const id of ['home-2', '', 'home-1\n'])
-    expect(() => meet([current], [current], id)).toThrow('expects another process')
+    expect(() => shakeHands([current], [current], id)).toThrow('expects another process')
 })
 
 test('rejects an empty or missing secret', () => {
@@ -71,8 +71,8 @@ test("rejects a welcome that is changed, of another handshake, or repeats the cl
   const nonce = newNonce()
   const header = authorizationHeader(keys, 'home-1', nonce)
   const welcome = createWelcome(authenticate(keys, 'home-1', header)[1], 'home-1', nonce, 42)
-  const verify = (changed: object, known = keys, sent = nonce) =>
-    verifyWelcome(known, 'home-1', sent, { ...welcome, ...changed })
+  const verify = (changed: object, keysOfClient = keys, sent = nonce) =>
+    verifyWelcome(keysOfClient, 'home-1', sent, { ...welcome, ...changed })
   verify({})
   const [reflected] = header.split(' ').slice(2)
   for (const changed of [{ clock: 43 }, { proof: reflected }, { proof: undefined }])

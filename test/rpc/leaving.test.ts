@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { type RpcRequest } from '../../src/routing/rpc.ts'
-import { echo, foreverMs, openPair, type Pair, reply, soon, until, lossOf } from './pair.ts'
+import { echo, foreverMs, openPair, type Pair, reply, inTenSeconds, until, lossOf } from './pair.ts'
 
 let pair: Pair
 afterEach(() => pair.close())
@@ -9,15 +9,15 @@ test('a leaving server serves requests in transit, and clients send no new ones'
   const received: RpcRequest[] = []
   pair = await openPair((requests) => void received.push(...requests))
   const { client, peer, server } = pair
-  const first = [1, 2].map((i) => client.call(peer, i, soon()))
+  const first = [1, 2].map((i) => client.call(peer, i, inTenSeconds()))
   await until(() => received.length === 2)
   expect(client.isUsable('home-1')).toBe(true)
   let hasLeft = false
   // The third request is in transit when the server sends the goodbye.
   const left = server.leave(foreverMs).then(() => (hasLeft = true))
-  const crossing = client.call(peer, 3, soon())
+  const crossing = client.call(peer, 3, inTenSeconds())
   await until(() => !client.isUsable('home-1'))
-  expect(await lossOf(client.call(peer, 4, soon()))).toMatchObject({ sent: false })
+  expect(await lossOf(client.call(peer, 4, inTenSeconds()))).toMatchObject({ sent: false })
 
   await until(() => received.length === 3)
   echo(received.slice(0, 1))
@@ -34,7 +34,7 @@ test('rejects a client that connects after the goodbye', async () => {
   pair = await openPair((requests) => void (served += requests.length))
   const { client, peer, server } = pair
   await server.leave(foreverMs)
-  expect(await lossOf(client.call(peer, 1, soon()))).toMatchObject({ sent: false })
+  expect(await lossOf(client.call(peer, 1, inTenSeconds()))).toMatchObject({ sent: false })
   expect(client.isUsable('home-1')).toBe(false)
   expect(served).toBe(0)
 })
@@ -42,7 +42,7 @@ test('rejects a client that connects after the goodbye', async () => {
 test('a leaving server waits for its clients until the time-out', async () => {
   let received = 0
   pair = await openPair((requests) => void (received += requests.length))
-  const lost = lossOf(pair.client.call(pair.peer, 1, soon()))
+  const lost = lossOf(pair.client.call(pair.peer, 1, inTenSeconds()))
   await until(() => received === 1)
   const began = performance.now()
   await pair.server.leave(200)
@@ -54,11 +54,11 @@ test('a leaving server waits for its clients until the time-out', async () => {
 test('a restarted process at the same address is a new process', async () => {
   pair = await openPair()
   const { client, peer } = pair
-  await client.call(peer, 1, soon())
+  await client.call(peer, 1, inTenSeconds())
   await pair.server.close()
   await until(() => !client.isUsable('home-1'))
   await using _next = await openPair(echo, { id: 'home-2', port: peer.port })
 
   expect(client.isUsable('home-2')).toBe(true)
-  expect(await client.call({ ...peer, id: 'home-2' }, 2, soon())).toEqual(reply('2'))
+  expect(await client.call({ ...peer, id: 'home-2' }, 2, inTenSeconds())).toEqual(reply('2'))
 })

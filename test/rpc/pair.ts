@@ -13,7 +13,7 @@ import { disposable } from '../support/service.ts'
 
 export const secret = 'a secret that is long enough for this'
 export const limits = { secrets: [secret], maxBytes: 2_097_152, maxUnsentBytes: 8_388_608, maxPending: 2_000 }
-export const soon = () => performance.now() + 10_000
+export const inTenSeconds = () => performance.now() + 10_000
 
 export interface LogLine {
   fields: Record<string, unknown>

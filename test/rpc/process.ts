@@ -2,7 +2,7 @@
 import { RpcServer } from '../../src/routing/rpc-server.ts'
 import type { RequestHandler } from '../../src/routing/rpc.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
-import { echo, limits, memoryLog, soon } from './pair.ts'
+import { echo, limits, memoryLog, inTenSeconds } from './pair.ts'
 
 const print = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const [role, port] = process.argv.slice(2)
@@ -24,7 +24,7 @@ async function callHome(port: number): Promise<void> {
   const peer = { id: 'home-1', host: '127.0.0.1', port }
   let answered = 0
   const callForever = async (): Promise<void> => {
-    await client.call(peer, 'again', soon())
+    await client.call(peer, 'again', inTenSeconds())
     answered++
     return callForever()
   }

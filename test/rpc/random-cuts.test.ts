@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { type RpcResponse, ConnectionLost } from '../../src/routing/rpc.ts'
 import { openFaultyConnection } from './faulty-connection.ts'
-import { echo, limits, memoryLog, openPair, reply, soon } from './pair.ts'
+import { echo, limits, memoryLog, openPair, reply, inTenSeconds } from './pair.ts'
 import { cases } from '../support/depth.ts'
 
 type Outcome = { response: RpcResponse } | { error: Error }
@@ -37,7 +37,7 @@ test('settles each call with its true outcome, wherever the connection breaks', 
     void line.cutAfter(bytes, direction)
     for (const [i, size] of sizes.entries()) {
       const payload: [string, string] = [`${run}-${i}`, '🦊'.repeat(size)]
-      const called = client.call({ ...pair.peer, port: line.port }, payload, soon())
+      const called = client.call({ ...pair.peer, port: line.port }, payload, inTenSeconds())
       outcomes.push(
         called.then(
           (response) => [payload, { response }],

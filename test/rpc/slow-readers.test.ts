@@ -3,7 +3,7 @@ import { authenticate, deriveKeys, createWelcome } from '../../src/routing/hands
 import { ConnectionLost } from '../../src/routing/rpc.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { HttpError } from '../../src/responses/errors.ts'
-import { limits, memoryLog, openPair, reply, secret, soon, until } from './pair.ts'
+import { limits, memoryLog, openPair, reply, secret, inTenSeconds, until } from './pair.ts'
 import { authorization, connectRaw, serveRaw } from './raw.ts'
 import { once } from 'node:events'
 import { RpcServerConnection } from '../../src/routing/rpc-server-connection.ts'
@@ -26,7 +26,7 @@ test('if a server reads no data, the client rejects requests with 503, then clos
   const rejected = () => errors.find((error) => error instanceof HttpError)
   while (!rejected() && called * payload.length < 4 * kernelBytes) {
     called++
-    void client.call(peer, payload, soon()).catch((error: Error) => void errors.push(error))
+    void client.call(peer, payload, inTenSeconds()).catch((error: Error) => void errors.push(error))
     if (called % 8 === 0) await new Promise((resolve) => setImmediate(resolve))
     await Promise.resolve()
   }
@@ -56,14 +56,14 @@ test('a server stops reading requests of a client that reads no responses, and s
   await next()
   socket.pause()
   const padding = JSON.stringify(['x'.repeat(32_768)])
-  for (let i = 0; i < count; i++) socket.send(`[${i},${Math.floor(soon()) + 60_000},${padding}]`)
+  for (let i = 0; i < count; i++) socket.send(`[${i},${Math.floor(inTenSeconds()) + 60_000},${padding}]`)
   let before = -1
   while (before !== served) {
     before = served
     await Bun.sleep(300)
   }
   expect(served * size).toBeLessThan(kernelBytes + maxUnsentBytes)
-  expect(await pair.client.call(pair.peer, 'honest', soon())).toEqual(reply('ok'))
+  expect(await pair.client.call(pair.peer, 'honest', inTenSeconds())).toEqual(reply('ok'))
   expect(served).toBe(before)
 
   socket.resume()
@@ -109,7 +109,7 @@ test('a client keeps an idle connection while heartbeats are answered, and close
   })
   const log = memoryLog()
   const client = new RpcClient(limits, log)
-  void client.call({ id: 'home-1', host: '127.0.0.1', port: server.port }, 1, soon()).catch(() => {})
+  void client.call({ id: 'home-1', host: '127.0.0.1', port: server.port }, 1, inTenSeconds()).catch(() => {})
   expect(await closed.promise).toBeGreaterThan(6)
   expect(log.lines.map(({ fields }) => fields.reason)).toEqual(['no heartbeat in time'])
   client.close()

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { authenticate, deriveKeys, createWelcome } from '../../src/routing/handshake.ts'
-import { echo, openPair, type Pair, reply, secret, soon, until, lossOf } from './pair.ts'
+import { echo, openPair, type Pair, reply, secret, inTenSeconds, until, lossOf } from './pair.ts'
 import { authorization, connectRaw, type Raw, serveRaw } from './raw.ts'
 
 let pair: Pair
@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => pair.close())
 
 const stolen = '[0,99999999,"stolen"]'
-const honest = () => pair.client.call(pair.peer, 'honest', soon())
+const honest = () => pair.client.call(pair.peer, 'honest', inTenSeconds())
 const open = () => connect(pair.peer.port, '127.0.0.1').on('error', () => {})
 const closed = (socket: Socket) => new Promise<void>((resolve) => socket.resume().once('close', resolve))
 
@@ -81,7 +81,7 @@ async function callOf(act: (raw: Raw, header: string, id: string) => void): Prom
   const id = `played-${++count}`
   const server = await serveRaw((raw, header) => act(raw, header, id))
   const { message, sent } = await lossOf(
-    pair.client.call({ ...pair.peer, id, port: server.port }, 'secret', soon()),
+    pair.client.call({ ...pair.peer, id, port: server.port }, 'secret', inTenSeconds()),
   )
   server.close()
   return [message, sent]
@@ -115,7 +115,9 @@ test('drops a server of the previous protocol at once', async () => {
     port: 0,
     socket: { open: () => void (began = performance.now()), data: (socket) => void socket.end() },
   })
-  const { sent } = await lossOf(pair.client.call({ ...pair.peer, id: 'old', port: server.port }, 1, soon()))
+  const { sent } = await lossOf(
+    pair.client.call({ ...pair.peer, id: 'old', port: server.port }, 1, inTenSeconds()),
+  )
   expect([sent, began > 0]).toEqual([false, true])
   await until(() => !pair.client.isUsable('old'))
   server.stop(true)
