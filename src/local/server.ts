@@ -45,12 +45,8 @@ export async function start(server: Server, launch: (port: number) => Launched, 
 }
 
 /** Returns false if the launched server ends. Ends a server that does not answer in time. @throws the reason of `signal` */
-export async function waitUntilReady(
-  server: Server,
-  { pid, ended }: Launched,
-  port: number,
-  signal?: AbortSignal,
-) {
+export async function waitUntilReady(server: Server, launched: Launched, port: number, signal?: AbortSignal) {
+  const { pid, ended } = launched
   const answers = async () => {
     await server.probe(port)
     return true

@@ -36,12 +36,10 @@ export class Leases {
     private readonly counts = noLeases(),
   ) {
     this.channels = `${config.redisPrefix}:lease-channel:`
-    subscriber.on(
-      'message',
-      (channel, message) => channel === this.channels + this.processId && this.receive(message),
-    )
+    const own = this.channels + this.processId
+    subscriber.on('message', (channel, message) => channel === own && this.receive(message))
     // Subscribes after each connect; ioredis cannot subscribe before.
-    subscriber.on('ready', () => void subscriber.subscribe(this.channels + this.processId).catch(() => {}))
+    subscriber.on('ready', () => void subscriber.subscribe(own).catch(() => {}))
     this.timer = setInterval(() => this.renewAll(), config.leaseTtlMs / 4)
   }
 
@@ -166,13 +164,8 @@ export class Leases {
   /** Returns undefined if Redis is unavailable. Then `acquire` does not use Redis for half a second. */
   private async runScript<T>(script: string, keys: string[], projectId = ''): Promise<T | undefined> {
     try {
-      const args = [
-        this.processId,
-        this.config.leaseTtlMs,
-        this.channels,
-        projectId,
-        this.redis.isCluster ? 1 : 0,
-      ]
+      const { leaseTtlMs } = this.config
+      const args = [this.processId, leaseTtlMs, this.channels, projectId, this.redis.isCluster ? 1 : 0]
       return (await this.redis.eval(script, keys.length, ...keys, ...args)) as T
     } catch {
       this.redisDownUntil = performance.now() + 500

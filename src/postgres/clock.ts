@@ -20,10 +20,7 @@ export function openDatabaseClock(sql: Sql, log: Log) {
     const aheadMs = Date.now() - nowMs()
     const isWrong = Math.abs(aheadMs) > maxAheadMs
     if (isWrong && !wasWrong)
-      log.warn(
-        { aheadMs },
-        "this machine's clock differs from the clock of the database; ids and times follow the database",
-      )
+      log.warn({ aheadMs }, "this machine's clock differs from the database's, which ids and times follow")
     wasWrong = isWrong
   }
   return { known: read().catch(() => {}), close: repeatedly(read, readEveryMs, log) }

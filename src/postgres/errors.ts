@@ -49,13 +49,10 @@ export const retryOnce = <T>(work: () => PromiseLike<T>): Promise<T> =>
   )
 
 /** True, or at least one row, if the statement changed or found something. */
-type WriteResult = PromiseLike<boolean | readonly unknown[]>
+type Result = PromiseLike<boolean | readonly unknown[]>
 
 /** Retries a write after a temporary error, unless `isWritten` finds that the first attempt has committed. */
-export async function writeExactlyOnce(
-  write: () => WriteResult,
-  isWritten: () => WriteResult,
-): Promise<boolean> {
+export async function writeExactlyOnce(write: () => Result, isWritten: () => Result): Promise<boolean> {
   try {
     return isDone(await write())
   } catch (error) {

@@ -18,7 +18,7 @@ type SocketState = { idleMs: number; limitMs: number; isAnswered: boolean }
  */
 export class IdleTimeouts {
   private readonly sockets = new Map<Socket, SocketState>()
-  private readonly queries = new Set<PendingQuery>()
+  readonly queries = new Set<PendingQuery>()
   private readonly timer = setInterval(() => this.tick(), tickMs)
 
   constructor() {
@@ -40,14 +40,6 @@ export class IdleTimeouts {
     }
     socket.on('data', () => begin(true))
     socket.on('close', () => this.sockets.delete(socket))
-  }
-
-  add(query: PendingQuery): void {
-    this.queries.add(query)
-  }
-
-  delete(query: PendingQuery): void {
-    this.queries.delete(query)
   }
 
   close(): void {

@@ -48,11 +48,6 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  return withTimeouts(sql, {
-    idleTimeouts,
-    limitMs: statementMs + graceMs,
-    retries,
-    onStandby: sockets.closeAll,
-    counts,
-  })
+  const limitMs = statementMs + graceMs
+  return withTimeouts(sql, { idleTimeouts, limitMs, retries, onStandby: sockets.closeAll, counts })
 }

@@ -22,7 +22,7 @@ export function serverUrls(databaseUrl: string): string[] {
 /** Returns undefined for a single server without `target_session_attrs`. */
 export function openPrimaryFinder(
   databaseUrl: string,
-  idleTimeouts: IdleTimeouts,
+  timeouts: IdleTimeouts,
 ): PrimaryFinder<Server> | undefined {
   const [first = ''] = urlsIn(databaseUrl)
   const servers = serverUrls(databaseUrl).map(serverAt)
@@ -33,7 +33,7 @@ export function openPrimaryFinder(
   let primary: Server | undefined
   let finding: Promise<Server> | undefined
 
-  const search = async () => (primary = await findPrimary(servers, idleTimeouts))
+  const search = async () => (primary = await findPrimary(servers, timeouts))
   return {
     find: async () => primary ?? (finding ??= search().finally(() => (finding = undefined))),
     lost: (server) => void (primary === server && (primary = undefined)),
@@ -60,7 +60,7 @@ function serverAt(url: string): Server {
 async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promise<Server> {
   const until = performance.now() + searchMs
   let isOver = false
-  const untilItWrites = async (server: Server): Promise<Server> => {
+  const probe = async (server: Server): Promise<Server> => {
     for (;;) {
       try {
         await requirePrimary(server, idleTimeouts)
@@ -72,14 +72,12 @@ async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promi
     }
   }
   try {
-    return await Promise.any(servers.map(untilItWrites))
+    return await Promise.any(servers.map(probe))
   } catch (error) {
     const { errors } = error as AggregateError
     const reasons = errors.map((error: Error) => error.message).join('; ')
-    throw (
-      errors.find((error) => !isTransient(error)) ??
-      connectionError('NO_WRITER', `No server is a primary: ${reasons}`)
-    )
+    const noPrimary = connectionError('NO_WRITER', `No server is a primary: ${reasons}`)
+    throw errors.find((error) => !isTransient(error)) ?? noPrimary
   } finally {
     isOver = true
   }
@@ -89,10 +87,8 @@ async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promi
 async function requirePrimary({ url }: Server, idleTimeouts: IdleTimeouts): Promise<void> {
   const sql = openPool({ url, idleTimeouts, pooler: 'on', connections: 1, statementMs: connectMs })
   try {
-    const [row] = await sql<
-      { readsOnly: string }[]
-    >`select current_setting('transaction_read_only') as "readsOnly"`
-    if (row?.readsOnly !== 'off') throw connectionError('ONLY_READS', 'the server is a standby')
+    const [row] = await sql`select current_setting('transaction_read_only') as setting`
+    if (row?.setting !== 'off') throw connectionError('ONLY_READS', 'the server is a standby')
   } finally {
     void sql.end({ timeout: 0 })
   }

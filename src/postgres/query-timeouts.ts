@@ -50,16 +50,13 @@ function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query
   return query
 }
 
-function track(
-  query: Query,
-  { idleTimeouts, limitMs, onStandby, counts }: Options,
-  again?: () => Query,
-): void {
+function track(query: Query, options: Options, again?: () => Query): void {
   const { resolve, reject } = query
+  const { idleTimeouts, limitMs, onStandby, counts } = options
   const began = performance.now()
   let isOver = false
   const isFirstEnd = () => {
-    idleTimeouts.delete(wait)
+    idleTimeouts.queries.delete(pending)
     if (isOver) return false
     counts.open--
     counts.seconds.addSince(began)
@@ -76,6 +73,6 @@ function track(
     if (again && isTransient(error)) retryDelay().then(again).then(resolve, reject)
     else reject(error)
   }
-  const wait = { limitMs, waitedMs: 0, fail: query.reject }
-  idleTimeouts.add(wait)
+  const pending = { limitMs, waitedMs: 0, fail: query.reject }
+  idleTimeouts.queries.add(pending)
 }

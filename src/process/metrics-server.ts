@@ -20,15 +20,11 @@ export async function collect(parts: CollectFamilies[]): Promise<Family[]> {
  * Serves GET /metrics in the Prometheus format on METRICS_PORT, if that is set. Concurrent requests share a response.
  * @throws ConfigError when the port cannot be opened
  */
-export async function serveMetrics(
-  config: Config,
-  shutdown: Shutdown,
-  collectAll: () => Promise<Family[][]>,
-) {
+export async function serveMetrics(config: Config, shutdown: Shutdown, readAll: () => Promise<Family[][]>) {
   const { metricsHost: host, metricsPort: port } = config
   if (port === 0) return
   const { AggregatorRegistry } = await import('prom-client')
-  const write = async () => AggregatorRegistry.aggregate(await collectAll()).metrics()
+  const write = async () => AggregatorRegistry.aggregate(await readAll()).metrics()
   let pending: Promise<string> | undefined
   const server = createServer(({ method, url }, response) => {
     const respond = (status: number, type: string, body: string) =>

@@ -8,7 +8,7 @@ interface Closer {
   close(): Promise<void>
   withinMs: number
   /** Called at a second signal too, because it stops other processes. */
-  evenIfForced: boolean
+  isForced: boolean
 }
 
 interface Options {
@@ -47,9 +47,9 @@ export class Shutdown {
     name: string,
     close: () => Promise<void>,
     withinMs = this.options.drainTimeoutMs,
-    evenIfForced = false,
+    isForced = false,
   ) {
-    this.closers.unshift({ name, close, withinMs, evenIfForced })
+    this.closers.unshift({ name, close, withinMs, isForced })
   }
 
   /** Calls `handler` at SIGHUP. A SIGHUP of a terminal that was closed stops the process instead. */
@@ -93,10 +93,8 @@ export class Shutdown {
     }
     if (this.options.isChild) return
     if (this.options.isRunByNpm && performance.now() - this.firstAt < echoMs) return
-    const forced = this.closers
-      .filter(({ evenIfForced }) => evenIfForced)
-      .map(({ close }) => close().catch(() => {}))
-    await within(forcedCloseMs, Promise.all(forced))
+    const forced = this.closers.filter(({ isForced }) => isForced)
+    await within(forcedCloseMs, Promise.allSettled(forced.map(({ close }) => close())))
     process.exit(interrupted)
   }
 

@@ -27,12 +27,8 @@ export const openRedis = (url: string, log: Log) => logOutages(connect(url, fail
 
 /** For subscriptions. The caller must subscribe again at each `ready` event. */
 export function openSubscriber(url: string, log: Log): Redis {
-  const options = {
-    ...commonOptions,
-    enableOfflineQueue: false,
-    autoResubscribe: false,
-    socketTimeout: 2_000,
-  }
+  const own = { enableOfflineQueue: false, autoResubscribe: false, socketTimeout: 2_000 }
+  const options = { ...commonOptions, ...own }
   return logOutages(isCluster(url) ? connectAnyNode(url, options) : connectServer(url, options), log)
 }
 

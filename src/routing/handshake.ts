@@ -34,12 +34,8 @@ export const createWelcome = (key: Buffer, serverId: string, nonce: string, cloc
 })
 
 /** @throws Error when another process answers, or the server has no common secret */
-export function verifyWelcome(
-  keys: Buffer[],
-  serverId: string,
-  nonce: string,
-  { proof, clock }: Welcome,
-): void {
+export function verifyWelcome(keys: Buffer[], serverId: string, nonce: string, welcome: Welcome): void {
+  const { proof, clock } = welcome
   const isValid = (key: Buffer) => isEqual(String(proof), proofOf(key, 'server', serverId, nonce, clock))
   if (!keys.some(isValid)) throw new Error('another process answers at this address')
 }

@@ -4,11 +4,9 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 export function ownAddress(host: string, interfaces = networkInterfaces()): string {
   if (host !== '0.0.0.0' && host !== '::') return host
   const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']
-  const all = Object.values(interfaces).flatMap((addresses) => addresses ?? [])
-  const found = families.flatMap((family) =>
-    all.filter((address) => address.family === family && isReachable(address)),
-  )
-  return found[0]?.address ?? '127.0.0.1'
+  const reachable = Object.values(interfaces).flatMap((all) => all?.filter(isReachable) ?? [])
+  const [first] = families.flatMap((family) => reachable.filter((address) => address.family === family))
+  return first?.address ?? '127.0.0.1'
 }
 
 /** Excludes link-local addresses: to connect to one, a client must also name its own network interface. */
