@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { make, openClient, register } from '../support/client.ts'
 import { newFolder, freshEnv, runtimeOptions, spawnService } from '../support/service.ts'
-import { run } from './launch.ts'
+import { mainFile, run } from './launch.ts'
 
 const dir = await newFolder()
 
@@ -40,8 +40,7 @@ test('a backup of the local Postgres, taken while it serves, restores the same d
 
 test('admin backup - writes only the backup to standard output', async () => {
   const { env, drop } = await freshEnv()
-  const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const words = [...runtimeOptions, main, 'admin', 'backup', '-']
+  const words = [...runtimeOptions, mainFile, 'admin', 'backup', '-']
   const output = await new Promise<Buffer>((resolve, reject) =>
     execFile(process.execPath, words, { env, encoding: 'buffer' }, (error, stdout) =>
       error ? reject(error) : resolve(stdout),

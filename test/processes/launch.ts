@@ -4,9 +4,10 @@ import { connect, type Socket } from 'node:net'
 import postgres from 'postgres'
 import { runtimeOptions } from '../support/service.ts'
 
+export const mainFile = new URL('../../src/main.ts', import.meta.url).pathname
+
 export function begin(command: string, env: Record<string, string>, ...words: string[]) {
-  const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [...runtimeOptions, main, command, ...words], {
+  const child = spawn(process.execPath, [...runtimeOptions, mainFile, command, ...words], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { isServerProcess } from '../../src/local/process.ts'
 import { eventually } from '../races/pair.ts'
 import { runtimeOptions, newFolder, openForEach } from '../support/service.ts'
-import { begin } from './launch.ts'
+import { begin, mainFile } from './launch.ts'
 
 const forEach = openForEach()
 let dataDir: string
@@ -74,8 +74,7 @@ test.each(Object.entries(steps))(
 test.each(['1', '2'])(
   'local servers stop when the terminal is closed; web processes: %s',
   async (WEB_CONCURRENCY) => {
-    const main = new URL('../../src/main.ts', import.meta.url).pathname
-    const line = ['exec', process.execPath, ...runtimeOptions, main, 'start'].join(' ')
+    const line = ['exec', process.execPath, ...runtimeOptions, mainFile, 'start'].join(' ')
     const terminal = spawn('script', ['--quiet', '--flush', '--command', line, '/dev/null'], {
       env: { PATH: process.env.PATH, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', WEB_CONCURRENCY },
       stdio: ['pipe', 'pipe', 'inherit'],

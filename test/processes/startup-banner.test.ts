@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
 import { forFile, freshEnv, runtimeOptions } from '../support/service.ts'
-import { begin } from './launch.ts'
+import { begin, mainFile } from './launch.ts'
 
 const fresh = await forFile(freshEnv({ LOG_LEVEL: 'info' }))
 const env: Record<string, string> = fresh.env
@@ -51,8 +51,7 @@ test('web and worker log only JSON', async () => {
 })
 
 function onTerminal(command: string, env: Record<string, string>) {
-  const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const line = ['exec', process.execPath, ...runtimeOptions, main, command].join(' ')
+  const line = ['exec', process.execPath, ...runtimeOptions, mainFile, command].join(' ')
   const child = spawn('script', ['--quiet', '--return', '--flush', '--command', line, '/dev/null'], {
     env: { PATH: process.env.PATH, TERM: 'xterm', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],

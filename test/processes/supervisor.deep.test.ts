@@ -5,7 +5,7 @@ import { isServerProcess } from '../../src/local/process.ts'
 import { eventually, upTo, statuses } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { freshEnv, spawnService, openForEach, newFolder } from '../support/service.ts'
-import { run } from './launch.ts'
+import { mainFile, run } from './launch.ts'
 import { isAlive, type SupervisedService, spawnSupervised } from './supervised-service.ts'
 import { requestForever } from './strict-client.ts'
 
@@ -70,8 +70,7 @@ test('if a child ends at once several times in a row, the supervisor stops all p
 test('an error at the start is logged once, and ends the service', async () => {
   await Bun.write(broken().BREAK_FILE, '')
   const over = { ...env, WEB_CONCURRENCY: '3' }
-  const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const ended = Bun.spawnSync([process.execPath, '--no-env-file', ...breakable, main, 'web'], {
+  const ended = Bun.spawnSync([process.execPath, '--no-env-file', ...breakable, mainFile, 'web'], {
     env: { PATH: process.env.PATH, ...over, ...broken() },
   })
   expect([ended.exitCode, String(ended.stdout), String(ended.stderr)]).toEqual([1, '', 'broken on purpose\n'])
@@ -132,14 +131,9 @@ test('if the supervisor is killed, its children stop, and the next start finds t
   const again = await spawnService('start', own)
   expect((await ada.at(again.url).get('/projects')).status).toBe(200)
   expect(await again.stop()).toBe(0)
-  const postmaster = Number(
-    (
-      await Bun.file(join(dataDir, 'postgres/postmaster.pid'))
-        .text()
-        .catch(() => '0')
-    ).split('\n')[0],
-  )
-  expect(await isServerProcess(postmaster, join(dataDir, 'postgres'))).toBe(false)
+  const pidFile = Bun.file(join(dataDir, 'postgres/postmaster.pid'))
+  const pid = parseInt(await pidFile.text().catch(() => '0'))
+  expect(await isServerProcess(pid, join(dataDir, 'postgres'))).toBe(false)
 })
 
 const isClosed = (url: string) =>
