@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from 'bun:test'
 import { Expensive } from '../../src/admission/expensive.ts'
 
-/** Work that is recorded when it begins, and lasts until it is told to end. */
+/** Operations that are recorded at their start and end when the test calls their function in `ends`. */
 function openWork(ofAccount: number, isShared = false) {
   const expensive = new Expensive(ofAccount, { isShared: () => isShared })
   const begun: string[] = []
@@ -14,7 +14,7 @@ function openWork(ofAccount: number, isShared = false) {
   return { begun, ends, ask: (account: string, name: string) => expensive.run(account, begin(name)) }
 }
 
-test('expensive operations run one after another, and accounts take turns', async () => {
+test('expensive operations run one at a time, and accounts alternate', async () => {
   const { begun, ends, ask } = openWork(4)
   const all = [ask('ada', 'a1'), ask('ada', 'a2'), ask('ada', 'a3'), ask('bob', 'b1'), ask('eve', 'e1')]
   for (const count of [1, 2, 3, 4, 5]) {
@@ -27,7 +27,7 @@ test('expensive operations run one after another, and accounts take turns', asyn
   expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'e1'])
 })
 
-test('an operation that fails makes room for the next one', async () => {
+test('a failed operation frees its slot', async () => {
   const expensive = new Expensive(1, { isShared: () => false })
   const run = <T>(account: string, work: () => Promise<T>) => expensive.run(account, work)
   await expect(run('ada', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
@@ -37,7 +37,7 @@ test('an operation that fails makes room for the next one', async () => {
   expect(await first).toBe('first')
 })
 
-test('beside others an account pauses for four times as long as its operation took, and another one goes first', async () => {
+test('while others are active, an account pauses for four times the duration of its operation, and other accounts go first', async () => {
   const { begun, ends, ask } = openWork(4, true)
   const timers: [go: () => void, ms?: number][] = []
   const setTimer = spyOn(globalThis, 'setTimeout').mockImplementation(((...timer: [() => void]) =>

@@ -20,7 +20,7 @@ function openRejections(isShared = true) {
   return { reject, prompt }
 }
 
-test('of many rejections 20 are answered at once in each window, for each account and for none', () => {
+test('sends 20 rejections at once in each window, for each account and for requests without an account', () => {
   const { prompt } = openRejections()
   for (const at of [0, 21]) {
     now.mockReturnValue(at)
@@ -28,19 +28,19 @@ test('of many rejections 20 are answered at once in each window, for each accoun
   }
 })
 
-test('a later rejection is the same response', async () => {
+test('a delayed rejection is the same response', async () => {
   const { prompt, reject } = openRejections()
   prompt(20, 'ada')
   expect((await reject('ada')).status).toBe(404)
 })
 
-test('a rejection counts more for a large body', () => {
+test('a rejection counts more if the body is large', () => {
   const { prompt, reject } = openRejections()
   expect(reject('ada', { 'content-length': '1000000' })).toBeInstanceOf(Response)
   expect([prompt(5, 'ada'), prompt(5, 'bob')]).toEqual([0, 5])
 })
 
-test('an account that is alone waits for no rejection', () => {
+test('does not delay rejections of an account that is alone', () => {
   const { prompt } = openRejections(false)
   expect([prompt(100, 'ada'), prompt(100)]).toEqual([100, 20])
 })

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, spyOn, test } from 'bun:test'
 import { Scheduler, tooManyOfAccount, type Permit, writesIn } from '../../src/admission/scheduler.ts'
 
-/** Requests of accounts, each with its turn once it is admitted. */
+/** Requests of accounts, with the permits of admitted requests. */
 function openRequests() {
   const scheduler = new Scheduler()
   const turns: Record<string, Permit[]> = {}
@@ -18,13 +18,13 @@ function openRequests() {
   return { scheduler, turns, send, admitted }
 }
 
-test('an account that is alone has as many requests in progress as it sends', () => {
+test('does not limit the requests of an account that is alone', () => {
   const { send, admitted } = openRequests()
   send('ada', 1_000)
   expect(admitted('ada')).toBe(1_000)
 })
 
-test('beside another account it has few in progress, and the other is admitted at once', () => {
+test('limits an account to 16 requests in progress while another account is active', () => {
   const { send, admitted } = openRequests()
   send('bob', 1)
   send('ada', 1_000)
@@ -32,7 +32,7 @@ test('beside another account it has few in progress, and the other is admitted a
   expect([admitted('ada'), admitted('bob')]).toEqual([16, 2])
 })
 
-test('two seconds after the last request of another account it is alone again', () => {
+test('an account is alone again two seconds after the last request of another account', () => {
   const now = spyOn(performance, 'now').mockReturnValue(1_000)
   for (const [afterMs, most] of [
     [2_000, 16],
@@ -48,33 +48,33 @@ test('two seconds after the last request of another account it is alone again', 
   now.mockRestore()
 })
 
-test('what waits is admitted in order as others end, in the next turn of the event loop', async () => {
+test('admits waiting requests in order as others end, in the next event-loop iteration', async () => {
   const { send, admitted, turns } = openRequests()
   send('bob', 1)
   send('ada', 20)
   for (const turn of turns.ada!.slice(0, 3)) turn.release()
-  turns.ada![0]!.release() // once is enough
+  turns.ada![0]!.release() // a second release has no effect
   await Promise.resolve()
   expect(admitted('ada')).toBe(16)
   await nextTurn()
   expect(admitted('ada')).toBe(19)
   send('ada', 1)
-  expect(admitted('ada')).toBe(19) // not before those that wait
+  expect(admitted('ada')).toBe(19) // the new request waits behind the others
 })
 
-test('accounts whose requests wait share what one would have', async () => {
+test('accounts with waiting requests share the slots', async () => {
   const { send, admitted, turns } = openRequests()
   const accounts = ['ada', 'eve', 'joe', 'kim']
   send('bob', 1)
   for (const account of accounts) send(account, 40)
   const before = accounts.map(admitted)
-  expect(before[0]).toBe(16) // alone in waiting at first
+  expect(before[0]).toBe(16) // the first account with waiting requests
   for (const account of accounts) for (const turn of turns[account]!.splice(0)) turn.release()
   await nextTurn()
   expect(accounts.map(admitted)).toEqual([4, 4, 4, 4])
 })
 
-test('rejects with 429 what does not fit into the queue of an account, and admits others', () => {
+test("rejects requests beyond an account's queue limit with 429, and still admits other accounts", () => {
   const { scheduler, send } = openRequests()
   send('bob', 1)
   send('ada', 16 + 5_000)
@@ -83,7 +83,7 @@ test('rejects with 429 what does not fit into the queue of an account, and admit
   send('bob', 1)
 })
 
-test('what waits counts by the bytes of its body, 4 KiB as one request', () => {
+test('counts a waiting request once for each 4 KiB of its body', () => {
   const { scheduler, send } = openRequests()
   const large = writesIn(new Request('http://localhost', { headers: { 'content-length': '1048576' } }))
   send('bob', 1)
@@ -93,7 +93,7 @@ test('what waits counts by the bytes of its body, 4 KiB as one request', () => {
   expect(writesIn(new Request('http://localhost'))).toBe(1)
 })
 
-test('a large batch is in progress alone, and smaller ones beside others as far as there is room', async () => {
+test('runs a large batch alone, and smaller batches beside others if slots are free', async () => {
   const { scheduler, send, admitted, turns } = openRequests()
   send('bob', 1)
   send('ada', 3)
@@ -102,7 +102,7 @@ test('a large batch is in progress alone, and smaller ones beside others as far 
   expect(first!.grow(100)).toBe(first!) // 4 of 16 places, and 2 others
   const wide = scheduler.acquire('ada', 500)
   expect(wide).toBeInstanceOf(Promise)
-  send('ada', 1) // behind it
+  send('ada', 1) // waits behind the large batch
   for (const turn of [first, second, third]) turn!.release()
   expect((await wide).slots).toBe(16)
   expect(admitted('ada')).toBe(3)
@@ -111,7 +111,7 @@ test('a large batch is in progress alone, and smaller ones beside others as far 
   expect(admitted('ada')).toBe(4)
 })
 
-test('a batch that becomes large waits for the others of its account', async () => {
+test('a batch that grows waits for the other requests of its account', async () => {
   const { send, turns } = openRequests()
   send('bob', 1)
   send('ada', 2)
@@ -126,7 +126,7 @@ test('a batch that becomes large waits for the others of its account', async () 
   expect((await other).slots).toBe(16)
 })
 
-test('requests that wait for a fault to pass give their places to others of their account', async () => {
+test('gives the slots of stuck requests to other requests of their account', async () => {
   const { send, admitted, turns } = openRequests()
   send('bob', 1)
   send('ada', 40)
@@ -134,10 +134,10 @@ test('requests that wait for a fault to pass give their places to others of thei
   while (admitted('ada') < 32) await nextTurn()
   for (const turn of held) turn.release()
   await nextTurn()
-  expect(admitted('ada')).toBe(32) // those that gave their places up give up no others
+  expect(admitted('ada')).toBe(32) // a stuck request that ends frees no slot a second time
 })
 
-test('keeps few lines of accounts without requests, and every line of one with a request', async () => {
+test('drops queues of idle accounts, and keeps queues with requests in progress', async () => {
   const scheduler = new Scheduler()
   const busy = await scheduler.acquire('busy')
   for (let n = 0; n < 35_000; n++) (await scheduler.acquire(`account-${n}`)).release()

@@ -16,7 +16,7 @@ import { type Body, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile } from '../support/service.ts'
 import { distantDeadline } from '../support/queued-command.ts'
-import { executeOf } from './executing.ts'
+import { executeOf } from './local-execution.ts'
 
 const yearMs = 365 * 86_400_000
 let project: Body
@@ -39,7 +39,7 @@ const create = (id = newId()): RoutedCommand => {
 }
 const eventCount = async () => (await sql`select from events where project_id = ${project.id}`).length
 
-/** The log of a project that a clock which was a year ahead has written to: so many events since. */
+/** Changes a project's log as if a process whose clock is a year ahead had written this many events. */
 async function poison(events: number): Promise<void> {
   const id = project.id
   await sql`update events set id = ${idAt(Date.now() + yearMs)}::uuid, at = now() + interval '1 year' where project_id = ${id}`
@@ -51,7 +51,7 @@ async function poison(events: number): Promise<void> {
   await sql`update projects p set event_id = s.last_event_id from streams s where s.project_id = p.id and p.id = ${id}`
 }
 
-test('a command whose id is ahead of the shared clock is rejected, with a line in the log, and changes nothing', async () => {
+test("rejects a command whose id is ahead of the database's clock, logs a warning, and changes nothing", async () => {
   for (const ms of [60_000, yearMs]) {
     const rejected = execute(command, create(idAt(Date.now() + ms)), distantDeadline())
     expect(await rejected.catch((error) => error)).toMatchObject({ status: 503 })
@@ -61,7 +61,7 @@ test('a command whose id is ahead of the shared clock is rejected, with a line i
   expect(await execute(command, create(), distantDeadline())).toMatchObject({ status: 201 })
 })
 
-test('a command whose id is ahead by less than clocks may differ is committed', async () => {
+test('commits a command whose id is ahead by less than five seconds', async () => {
   const ahead = create(idAt(Date.now() + 2_000))
   const answer = await execute(command, ahead, distantDeadline())
   expect(answer).toMatchObject({ status: 201 })
@@ -69,7 +69,7 @@ test('a command whose id is ahead by less than clocks may differ is committed', 
   expect(await eventCount()).toBe(2)
 })
 
-test('the search for commands in a log that is ahead ends after so many events', async () => {
+test('ends the search for commands after five pages in a log that is ahead', async () => {
   await poison(8_000)
   let queries = 0
   const counted = ((...args: Parameters<typeof ask>) => (queries++, ask(...args))) as unknown as Sql
@@ -80,7 +80,7 @@ test('the search for commands in a log that is ahead ends after so many events',
   expect(queries).toBe(5)
 })
 
-test('a project whose log is ahead is written on in the right time, and each command once', async () => {
+test('writes the correct time to a project whose log is ahead, and commits each command once', async () => {
   await poison(8_000)
   const first = create()
   const answer = await execute(command, first, distantDeadline())
@@ -93,7 +93,7 @@ test('a project whose log is ahead is written on in the right time, and each com
   expect(await eventCount()).toBe(8_002)
 })
 
-test('a command that was sent again, and may be further back in a log that is ahead, is not said to be new', async () => {
+test('answers 503 to a retried command that may be further back in a log that is ahead', async () => {
   await poison(8_000)
   const again: RoutedCommand = { ...create(), again: true }
   expect(await execute(command, again, distantDeadline()).catch((error) => error)).toMatchObject({
@@ -102,7 +102,7 @@ test('a command that was sent again, and may be further back in a log that is ah
   expect(await eventCount()).toBe(8_001)
 })
 
-test('a command that was made after a log that is ahead was loaded is not searched for', () => {
+test('does not search for a command that is newer than the load of a log that is ahead', () => {
   const loadedLongAgo = (ms: number) => {
     const state = new State(project.id, 1, 0, idAt(Date.now() + ms))
     return Object.assign(state, { loaded: { ...state.loaded, at: performance.now() - 20_000 } })
@@ -112,7 +112,7 @@ test('a command that was made after a log that is ahead was loaded is not search
   expect(isSearched(loadedLongAgo(yearMs))).toBe(false)
   expect(isSearched(loadedLongAgo(yearMs), { ...create(), again: true })).toBe(true)
   expect(isSearched(loadedLongAgo(yearMs), create(idAt(Date.now() - 30_000)))).toBe(true)
-  // Made before the database's clock went back.
+  // The command is older than a correction of the database's clock.
   expect(isSearched(loadedLongAgo(yearMs), create(idAt(Date.now() + 3_600_000)))).toBe(true)
   expect(isSearched(new State(project.id, 1, 0, idAt(Date.now() + yearMs)))).toBe(true)
 })

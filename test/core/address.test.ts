@@ -8,7 +8,7 @@ const asked = (forwarded?: string) =>
 const server = (address: string) => ({ requestIP: () => ({ address }) })
 const proxied = (forwarded: string) => addressOf(asked(forwarded), server('3.3.3.3'), true)
 
-test('an address is the socket’s, the proxy’s last word, or a network of IPv6', () => {
+test('reads the client address from the socket or the last entry of X-Forwarded-For, and groups IPv6 by /64 network', () => {
   expect(addressOf(asked(), null, false)).toBe('local')
   expect(addressOf(asked('1.1.1.1'), null, false)).toBe('local')
   expect(addressOf(asked('1.1.1.1, 2.2.2.2 '), server('3.3.3.3'), true)).toBe('2.2.2.2')
@@ -19,7 +19,7 @@ test('an address is the socket’s, the proxy’s last word, or a network of IPv
   expect(addressOf(asked(), server('::1'), false)).toBe('0:0:0:0::/64')
 })
 
-test('a proxy may write a port, brackets and quotes', () => {
+test('accepts a port, brackets and quotes in X-Forwarded-For', () => {
   for (const written of [
     '1.2.3.4',
     '1.2.3.4:5678',
@@ -37,7 +37,7 @@ test('a proxy may write a port, brackets and quotes', () => {
   }
 })
 
-test('what is no address is not believed: the socket says', () => {
+test('uses the socket address if X-Forwarded-For contains no valid address', () => {
   const odd = [
     'unknown',
     '_hidden',
@@ -67,7 +67,7 @@ function open() {
   return { count, one: process(), other: process() }
 }
 
-test('one batch may exceed the budget, and no batch after it', async () => {
+test('lets one batch exceed the budget, and rejects the next batch', async () => {
   const { count, one, other } = open()
   for (const process of [one, other]) await process.take('k') // each has one left
   count.points = 100
@@ -77,7 +77,7 @@ test('one batch may exceed the budget, and no batch after it', async () => {
   await expect(other.takeMore('k', 1)).rejects.toMatchObject({ status: 429 })
 })
 
-test('what a batch takes from its own share is given to nobody else', async () => {
+test('counts the writes of a batch only once', async () => {
   const { count, one } = open()
   await one.take('k')
   await one.takeMore('k', 1)

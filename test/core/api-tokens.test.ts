@@ -10,7 +10,7 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const valueOf = (text: string) =>
   [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
 
-test('a token is dkt_, 32 bytes and their CRC-32, each of a fixed width to the base 62', () => {
+test('a token is dkt_, 32 random bytes and their CRC-32, in base 62 with fixed widths', () => {
   for (let i = 0; i < 1_000; i++) {
     const [, secret, sum] = /^dkt_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/.exec(newApiToken())!
     expect(valueOf(secret!)).toBeLessThan(2n ** 256n)
@@ -18,13 +18,13 @@ test('a token is dkt_, 32 bytes and their CRC-32, each of a fixed width to the b
   }
 })
 
-test('tokens are never the same, and have chance in every digit', () => {
+test('tokens are unique, and all their digits are random', () => {
   const tokens = Array.from({ length: 2_000 }, newApiToken)
   expect(new Set(tokens).size).toBe(tokens.length)
   for (let at = 5; at < 47; at++) expect(new Set(tokens.map((token) => token[at])).size).toBeGreaterThan(50)
 })
 
-test('one that was mistyped is known for it', () => {
+test('recognizes a mistyped token by its checksum', () => {
   const token = newApiToken()
   expect(isApiToken(token)).toBeTrue()
   for (let at = 0; at < token.length; at++) {
@@ -38,7 +38,7 @@ test('one that was mistyped is known for it', () => {
   expect(isApiToken(swapped)).toBe(token[20] === token[21])
 })
 
-test('one that was never made here is refused without asking anything', () => {
+test('rejects a malformed token without a query', () => {
   const unasked = (() => {
     throw new Error('asked')
   }) as unknown as Sql
@@ -51,7 +51,7 @@ test('one that was never made here is refused without asking anything', () => {
 
 const [first, second] = ['one secret of thirty-two bytes or more', 'another secret of as many bytes as that']
 
-test('what is sealed is read with the secret alone, also when another one seals by now', () => {
+test('decrypts with any known secret, and with no other', () => {
   const sealed = openEncryption([first!]).encrypt('dkt_secret')
   expect(sealed).not.toContain('secret')
   expect(openEncryption([second!, first!]).decrypt(sealed)).toBe('dkt_secret')
@@ -62,7 +62,7 @@ test('what is sealed is read with the secret alone, also when another one seals 
   expect(openEncryption([first!]).decrypt(changed.toString('base64url'))).toBeNull()
 })
 
-test('a token that was looked at is believed for half a second, and never longer than it lives', () => {
+test('a checked token is valid for half a second, but not beyond its expiry', () => {
   const session = { caller: { userId: 'somebody' }, ...unchecked }
   setValidity(session, 1_000, 60_000)
   expect(session).toMatchObject({ checkedAt: 1_000, validUntil: 1_500 })

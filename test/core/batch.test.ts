@@ -2,7 +2,7 @@ import { expect, spyOn, test } from 'bun:test'
 import { batched, type BatchOptions } from '../../src/postgres/batch.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 
-/** A batched call whose work is done by hand, one call after the other. */
+/** A batched function whose calls the test resolves or rejects one by one. */
 function byHand(limits: BatchOptions<number>) {
   const calls: number[][] = []
   const ends: PromiseWithResolvers<number[]>[] = []
@@ -25,7 +25,7 @@ function byHand(limits: BatchOptions<number>) {
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 5))
 
-test('what is asked in one turn is answered by one call, each its own', async () => {
+test('one call gets all keys of one event-loop iteration, and each caller gets its own result', async () => {
   const { call, calls, finish } = byHand({ keys: 10, slots: 1 })
   const answers = Promise.all([3, 1, 2].map(call))
   await turn()
@@ -34,7 +34,7 @@ test('what is asked in one turn is answered by one call, each its own', async ()
   expect(await answers).toEqual([30, 10, 20])
 })
 
-test('a call takes no more keys than allowed, first come first', async () => {
+test('limits the keys of a call, in the order of arrival', async () => {
   const { call, calls, finish } = byHand({ keys: 2, slots: 1 })
   const answers = Promise.all([1, 2, 3, 4, 5].map(call))
   await turn()
@@ -43,7 +43,7 @@ test('a call takes no more keys than allowed, first come first', async () => {
   expect(await answers).toEqual([10, 20, 30, 40, 50])
 })
 
-test('while every slot is busy the others gather, and go together', async () => {
+test('collects keys while all slots are in use, and sends them together', async () => {
   const { call, calls, finish } = byHand({ keys: 10, slots: 2 })
   const answers: Promise<number>[] = []
   for (const key of [1, 2, 3, 4, 5]) {
@@ -58,7 +58,7 @@ test('while every slot is busy the others gather, and go together', async () => 
   expect(await Promise.all(answers)).toEqual([10, 20, 30, 40, 50])
 })
 
-test('more waiting than one call takes fills every slot at once', async () => {
+test('uses all slots at once if the keys exceed one call', async () => {
   const { call, calls, finish } = byHand({ keys: 2, slots: 3 })
   const answers = Promise.all([1, 2, 3, 4, 5, 6, 7].map(call))
   await turn()
@@ -72,7 +72,7 @@ test('more waiting than one call takes fills every slot at once', async () => {
   expect(await answers).toEqual([10, 20, 30, 40, 50, 60, 70])
 })
 
-test('a call weighs no more than allowed, and what is heavier goes alone', async () => {
+test('limits the weight of a call, and sends a heavier key alone', async () => {
   const { call, calls, finish } = byHand({ keys: 10, slots: 1, weigh: { limit: 10, of: (key) => key } })
   const answers = Promise.all([4, 6, 1, 25, 3, 3, 3, 3].map(call))
   await turn()
@@ -81,7 +81,7 @@ test('a call weighs no more than allowed, and what is heavier goes alone', async
   expect(await answers).toEqual([40, 60, 10, 250, 30, 30, 30, 30])
 })
 
-test('a call with a heavy key is not waited for, and another one is', async () => {
+test('waits for a call in progress unless that call has a heavy key', async () => {
   const weigh = { limit: 100, heavy: 10, of: (key: number) => key }
   const { call, calls, finish } = byHand({ keys: 10, slots: 3, weigh, lingerMs: 60_000 })
   const answers: Promise<number>[] = []
@@ -96,7 +96,7 @@ test('a call with a heavy key is not waited for, and another one is', async () =
   expect(await Promise.all(answers)).toEqual([500, 10, 20])
 })
 
-test('an error reaches everybody in its call and nobody else, and frees the slot', async () => {
+test('an error rejects all callers of its call and no others, and frees the slot', async () => {
   const { call, calls, finish, fail } = byHand({ keys: 2, slots: 1 })
   const settled = Promise.allSettled([1, 2, 3].map(call))
   await turn()
@@ -111,7 +111,7 @@ test('an error reaches everybody in its call and nobody else, and frees the slot
   ])
 })
 
-test('who waited for a call that nobody answered fails with it, and who waited for a refused one tries', async () => {
+test('waiting callers fail if the call in progress stays unanswered for long, and otherwise send the next call', async () => {
   const { call, calls, fail, finish } = byHand({ keys: 1, slots: 1 })
   const error = connectionError('QUERY_TIMEOUT', 'no answer')
   const first = Promise.allSettled([1, 2].map(call))
@@ -131,7 +131,7 @@ test('who waited for a call that nobody answered fails with it, and who waited f
   expect(await last).toBe(50)
 })
 
-test('work that throws at once is an error like any other', async () => {
+test('a synchronous exception rejects the caller like any other error', async () => {
   const call = batched({ keys: 2, slots: 1 }, (): Promise<number[]> => {
     throw new Error('never begun')
   })
@@ -139,7 +139,7 @@ test('work that throws at once is an error like any other', async () => {
   await expect(call(2)).rejects.toThrow('never begun')
 })
 
-test('the same key asked twice is answered twice', async () => {
+test('answers a key twice if it is passed twice', async () => {
   const { call, calls, finish } = byHand({ keys: 10, slots: 1 })
   const answers = Promise.all([call(1), call(1)])
   await turn()
@@ -148,7 +148,7 @@ test('the same key asked twice is answered twice', async () => {
   expect(await answers).toEqual([10, 10])
 })
 
-test('who has patience goes with the next call, and beside one only when that one takes too long', async () => {
+test('waits for the call in progress, and starts a second call only if the first takes too long', async () => {
   const { call, calls, finish } = byHand({ keys: 10, slots: 2, lingerMs: 50 })
   const answers = [call(1)]
   await turn()
@@ -164,7 +164,7 @@ test('who has patience goes with the next call, and beside one only when that on
   expect(await Promise.all(answers)).toEqual([10, 20, 30])
 })
 
-test('a full call needs no patience', async () => {
+test('starts a full call without waiting for the call in progress', async () => {
   const { call, calls, finish } = byHand({ keys: 2, slots: 2, lingerMs: 60_000 })
   const answers = Promise.all([1, 2, 3, 4, 5, 6].map(call))
   await turn()
@@ -178,7 +178,7 @@ test('a full call needs no patience', async () => {
   expect(await answers).toEqual([10, 20, 30, 40, 50, 60])
 })
 
-test('too many are refused, unless whoever asks sees to it that they are not', async () => {
+test('rejects keys beyond 10,000 waiting ones, unless the limit is turned off', async () => {
   const keys = Array.from({ length: 10_002 }, (_, n) => n)
   for (const rejectsOverload of [true, false]) {
     const { call, finish } = byHand({ keys: 20_000, slots: 1, rejectsOverload })

@@ -4,7 +4,7 @@ import { ConfigError } from '../../src/setting-values.ts'
 import { childEnvs, sharedPools } from '../../src/process/supervisor.ts'
 import { upTo } from '../races/pair.ts'
 
-/** The variables that take any text. */
+/** The variables that accept any text. */
 const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'HOME_HOST', 'METRICS_HOST', 'NODE_ENV']
 
 function complaint(env: Record<string, string>): string | undefined {
@@ -17,8 +17,8 @@ function complaint(env: Record<string, string>): string | undefined {
   }
 }
 
-describe('the configuration', () => {
-  test('is complete without any variable', () => {
+describe('configuration', () => {
+  test('has a default for every setting', () => {
     const { port, host, databaseUrl, redisUrl, jwtSecret, dataDir, jwtExpirationSeconds, production } =
       readConfig({})
     expect({
@@ -42,23 +42,23 @@ describe('the configuration', () => {
     })
   })
 
-  test('takes a blank variable as none, and trims', () => {
+  test('treats a blank variable as missing, and trims values', () => {
     expect(readConfig({ PORT: ' ', HOST: '', JWT_EXPIRATION: ' ' })).toEqual(readConfig({}))
     expect(readConfig({ PORT: ' 8080 ' }).port).toBe(8080)
   })
 
-  test('knows production by its one name', () => {
+  test('recognizes production by NODE_ENV=production', () => {
     expect(readConfig({ NODE_ENV: 'production' }).production).toBe(true)
     expect(readConfig({ NODE_ENV: 'test' }).production).toBe(false)
   })
 
   for (const name of settingNames().filter((name) => !free.includes(name))) {
-    test(`names ${name} when it cannot be used`, () => {
+    test(`the error for an invalid ${name} names the variable`, () => {
       expect(complaint({ [name]: 'nonsense' })).toStartWith(`${name} must be `)
     })
   }
 
-  test('names all variables that cannot be used, in one line', () => {
+  test('lists all invalid variables in one line', () => {
     expect(complaint({ REUSE_PORT: 'yes', PORT: 'http', JWT_SECRET: 'short' })).toBe(
       [
         'PORT must be a whole number from 0 to 65535, not "http"',
@@ -68,7 +68,7 @@ describe('the configuration', () => {
     )
   })
 
-  test('names all that production lacks', () => {
+  test('lists all settings that production requires', () => {
     const config = readConfig({ NODE_ENV: 'production', DATABASE_URL: 'postgres://db' })
     expect(() => requireProductionSettings(config)).toThrow(
       /^JWT_SECRET must be set .*; REDIS_URL must be set .*$/,
@@ -76,14 +76,14 @@ describe('the configuration', () => {
   })
 })
 
-describe('a whole number', () => {
+describe('whole number', () => {
   for (const value of ['-1', '65536', '80.5', '8e3', '0x50', '1_000', '80 80', '٣', '9'.repeat(30)]) {
-    test(`is not ${value}`, () => {
+    test(`rejects ${value}`, () => {
       expect(complaint({ PORT: value })).toBe(`PORT must be a whole number from 0 to 65535, not "${value}"`)
     })
   }
 
-  test('may be either bound', () => {
+  test('accepts both bounds', () => {
     expect([readConfig({ PORT: '0' }).port, readConfig({ PORT: '65535' }).port]).toEqual([0, 65535])
     expect(complaint({ BODY_BYTES: '1023' })).toBe(
       'BODY_BYTES must be a whole number from 1024 to 16777216, not "1023"',
@@ -91,8 +91,8 @@ describe('a whole number', () => {
   })
 })
 
-describe('an address', () => {
-  test('is one of its kind', () => {
+describe('database and Redis URL', () => {
+  test('accepts the supported URL schemes', () => {
     for (const url of ['postgres://u:p@db/docket', 'postgresql://db'])
       expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url)
     const pair = 'postgres://u:p@one:5433,two/docket'
@@ -110,7 +110,7 @@ describe('an address', () => {
       expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url)
   })
 
-  test('is named and not shown when it is another, for it may hold a password', () => {
+  test('the error names the variable but hides the URL, which may contain a password', () => {
     const message = 'DATABASE_URL must be a URL starting with postgres:// or postgresql://'
     for (const url of ['mysql://u:p@db', 'db:5432', '//db', 'redis://db', 'postgres://one,/docket'])
       expect(complaint({ DATABASE_URL: url })).toBe(message)
@@ -127,8 +127,8 @@ describe('an address', () => {
   })
 })
 
-describe('the secret', () => {
-  test('has at least 32 bytes, however many characters that is', () => {
+describe('JWT_SECRET', () => {
+  test('has at least 32 bytes, also with multi-byte characters', () => {
     const message = 'JWT_SECRET must be at least 32 bytes long'
     expect(complaint({ JWT_SECRET: 'x'.repeat(31) })).toStartWith(message)
     expect(readConfig({ JWT_SECRET: 'x'.repeat(32) }).jwtSecret).toHaveLength(32)
@@ -136,7 +136,7 @@ describe('the secret', () => {
   })
 })
 
-describe('a duration', () => {
+describe('duration', () => {
   const seconds = {
     '90': 90,
     '30s': 30,
@@ -147,13 +147,13 @@ describe('a duration', () => {
     '3650d': 315_360_000,
   }
   for (const [value, expected] of Object.entries(seconds)) {
-    test(`may be ${value}`, () => {
+    test(`accepts ${value}`, () => {
       expect(readConfig({ JWT_EXPIRATION: value }).jwtExpirationSeconds).toBe(expected)
     })
   }
 
   for (const value of ['0', '0d', '-1d', '1y', '1.5h', 'd', '3651d', '7 days', '9999999999']) {
-    test(`is not ${value}`, () => {
+    test(`rejects ${value}`, () => {
       expect(complaint({ JWT_EXPIRATION: value })).toBe(
         `JWT_EXPIRATION must be a duration such as 15m, 12h or 7d (at most 3650d), not "${value}"`,
       )
@@ -168,21 +168,21 @@ const connections = (processes: number, env: Record<string, string> = {}) => {
 const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0)
 const full = 11
 
-test('a few processes have the pools that one has', () => {
+test('up to six processes have the same pool sizes as one process', () => {
   for (const processes of upTo(6)) expect(connections(processes)).toEqual([4, 4, 3])
 })
 
-test('up to 24 processes, a worker and a successor leave room in a Postgres that takes 100 connections', () => {
+test('24 web processes, a worker and a replacement process fit into 100 Postgres connections', () => {
   for (const processes of upTo(24))
     expect(processes * sum(connections(processes)) + 2 * full).toBeLessThan(97)
 })
 
-test('each process has at least one of a kind', () => {
+test('each process has at least one connection in each pool', () => {
   for (const processes of upTo(64)) expect(Math.min(...connections(processes))).toBeGreaterThan(0)
 })
 
 test.each(['CHORE_CONNECTIONS', 'BACKGROUND_CONNECTIONS'])(
-  'web processes of many have what %s says, and not their share of it',
+  'web processes use the value of %s without dividing it',
   (name) => {
     const env = { [name]: '8', WEB_CONCURRENCY: '12' }
     const { web, worker } = childEnvs(readConfig(env), env)

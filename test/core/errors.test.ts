@@ -16,16 +16,16 @@ const said = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error
 
 const now = ['08006', '25006', '25P03', '40001', '40P01', '53300', '55P03', '57014', '57P01', '57P03']
-test.each(now)('%s says not now', (code) => expect(isTransient(said(code))).toBe(true))
+test.each(now)('SQLSTATE %s is transient', (code) => expect(isTransient(said(code))).toBe(true))
 
 const never = ['22P02', '23505', '23514', '40002', '42601', '42P01', 'XX000']
-test.each(never)('%s refuses', (code) => expect(isTransient(said(code))).toBe(false))
+test.each(never)('SQLSTATE %s is permanent', (code) => expect(isTransient(said(code))).toBe(false))
 
-test('what ends the connection tells nothing of a statement', () => {
+test('a FATAL error is transient, whatever its SQLSTATE', () => {
   for (const code of ['28P01', '3D000', 'XX000']) expect(isTransient(said(code, 'FATAL'))).toBe(true)
 })
 
-test('whatever else a query ends with is passing: a name, a route, TLS, a socket, time', () => {
+test('errors of DNS, routing, TLS, sockets and time-outs are transient', () => {
   const codes = ['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNREFUSED', 'CERT_HAS_EXPIRED']
   for (const code of [...codes, 'CONNECT_TIMEOUT', 'ERR_SSL_WRONG_VERSION_NUMBER', undefined]) {
     const error = Object.assign(new Error('from the driver'), { code })
@@ -36,7 +36,7 @@ test('whatever else a query ends with is passing: a name, a route, TLS, a socket
   expect(isTransient(connectionError('QUERY_TIMEOUT', 'late'))).toBe(true)
 })
 
-test('a defect of ours is none of it', () => {
+test('programming errors are not transient', () => {
   const defects = [new TypeError('of undefined'), Object.assign(new Error('no'), { code: 'UNDEFINED_VALUE' })]
   for (const error of [...defects, said('42601')]) {
     markUnknownOutcome(error)
@@ -51,7 +51,7 @@ test('a defect of ours is none of it', () => {
   ])
 })
 
-test('a write without an answer is done again only where it does not stand', async () => {
+test('retries an unanswered write only if it was not committed', async () => {
   const tried = async (stands: boolean, error?: Error) => {
     let count = 0
     const write = async () => {
@@ -72,7 +72,7 @@ const unit = (): CommitUnit => {
   return { heads: [{ ...head, lastEventId: newId() }], events: [], jobs: [], records: [] }
 }
 
-test('of a commit without an answer nobody knows whether it stands', async () => {
+test('a commit without an answer has the outcome unknown', async () => {
   const outcomes = async (answer: () => Promise<unknown>) => {
     const counts = noCommits()
     const limits = { slots: 1, events: 10, statements: 10, timeoutMs: 50 }

@@ -32,7 +32,7 @@ async function live(): Promise<string> {
   return task.id
 }
 
-test('events know the task that they are about, also those from before they did', async () => {
+test('events store the id of their task, and a migration adds it to old events', async () => {
   const id = await live()
   const aboutNone = ['project.created', 'project.created', 'member.invited']
   const said = await tasksOf()
@@ -48,7 +48,7 @@ test('events know the task that they are about, also those from before they did'
   expect(await tasksOf()).toEqual(said)
 })
 
-/** So many tasks at once, as a batch or as what a lone command does. */
+/** A command that creates several tasks, as a batch or not. */
 const creating = (titles: string[], isBatch: boolean): QueuedCommand<undefined> =>
   queuedCommand(ada.id, {
     projectId: project!.id,
@@ -65,7 +65,7 @@ const creating = (titles: string[], isBatch: boolean): QueuedCommand<undefined> 
     },
   })
 
-test('what was committed as one is a batch with the number of its first event, and a lone command is none', async () => {
+test('events of a batch store the seq of its first event, and events of a single command store none', async () => {
   const { actors } = service.services
   const commands = [creating(['a'], false), creating(['b', 'c'], true), creating(['d', 'e'], false)]
   await Promise.all([...commands, creating(['f', 'g', 'h'], true)].map((command) => actors.run(command)))

@@ -4,7 +4,7 @@ import { upTo } from '../races/pair.ts'
 
 const bounds = { slots: 1, perAddress: 4, perAccount: 3, total: 6 }
 
-/** A queue whose slot is taken until `open` is called; `done` holds in order what was done since. */
+/** A queue whose only slot is in use until `end` is called. `done` lists the work in the order in which it ran. */
 function busyQueue(over: Partial<typeof bounds> = {}) {
   const queue = new FairQueue({ ...bounds, ...over })
   const done: string[] = []
@@ -31,8 +31,8 @@ function busyQueue(over: Partial<typeof bounds> = {}) {
   }
 }
 
-describe('a fair queue', () => {
-  test('lets addresses take turns, and within each its accounts', async () => {
+describe('fair queue', () => {
+  test('alternates between addresses, and between the accounts of an address', async () => {
     const queue = busyQueue()
     for (const n of upTo(2)) queue.add(`a${n}`, 'a', 'eve')
     queue.add('a-ada', 'a', 'ada')
@@ -40,7 +40,7 @@ describe('a fair queue', () => {
     expect(await queue.end()).toBe('a1 b a-ada a2')
   })
 
-  test('is bounded for each address and each account: 429 with Retry-After', async () => {
+  test('limits waiters of an address and of an account: 429 with Retry-After', async () => {
     const queue = busyQueue({ total: 100 })
     for (const n of upTo(5)) queue.add(`a${n}`, 'a', `invented-${n}`)
     for (const address of ['b', 'c', 'd', 'e']) queue.add(`${address}-eve`, address, 'eve')
@@ -49,7 +49,7 @@ describe('a fair queue', () => {
     expect([queue.rejected, queue.done.length]).toEqual([rejected, 7])
   })
 
-  test('when it is full a newcomer takes the place of the newest in the longest line: 503', async () => {
+  test('a full queue replaces the newest waiter of the address with the most waiters: 503', async () => {
     const queue = busyQueue()
     for (const n of upTo(4)) queue.add(`a${n}`, 'a', `a${n}`)
     for (const n of upTo(2)) queue.add(`b${n}`, 'b', `b${n}`)
@@ -58,14 +58,14 @@ describe('a fair queue', () => {
     expect(queue.rejected).toEqual(['a4 503 {"retry-after":"1"}'])
   })
 
-  test('rejects a newcomer when it is full of lines as short', async () => {
+  test('a full queue rejects a newcomer if no address has more waiters', async () => {
     const queue = busyQueue({ total: 2 })
     for (const address of ['a', 'b', 'c']) queue.add(address, address, address)
     expect(await queue.end()).toBe('a b')
     expect(queue.rejected).toEqual(['c 503 {"retry-after":"1"}'])
   })
 
-  test('goes on after work that failed, and keeps nothing of what is done', async () => {
+  test('continues after failed work, and forgets finished work', async () => {
     const queue = new FairQueue(bounds)
     const by = { address: 'a', account: 'a' }
     const works = upTo(4).map(() => queue.run(by, () => Promise.reject(new Error('no'))))

@@ -7,7 +7,7 @@ import { openStillSeen } from '../../modules/events/follow.ts'
 
 const longMs = 60_000
 
-/** Somebody who knows of a version, and where they are told of others. */
+/** A subscriber at a version, and functions that notify it. */
 function follow(version: number) {
   const waiting = new Waiting()
   const following = new Following(version)
@@ -17,7 +17,7 @@ function follow(version: number) {
   return { waiting, following, hear, see, leave }
 }
 
-test('who waits hears of what is new, and of nothing else', async () => {
+test('a waiting subscriber is notified of newer versions only', async () => {
   const { following, hear, see } = follow(3)
   const news = following.moved(3, longMs)
   for (const version of [2, 3]) hear(version)
@@ -27,12 +27,12 @@ test('who waits hears of what is new, and of nothing else', async () => {
   following.end()
 })
 
-test('what was heard by somebody busy they find at once: the newest, and once', async () => {
+test('a busy subscriber finds the newest missed version at its next wait, and only once', async () => {
   const { following, hear } = follow(3)
   for (const version of [4, 5]) hear(version)
   expect(await following.moved(3, longMs)).toBe(5)
   hear(6)
-  // They have read on to there by themselves.
+  // The subscriber has read version 6 in the meantime.
   const news = following.moved(6, longMs)
   hear(6)
   hear(7)
@@ -40,14 +40,14 @@ test('what was heard by somebody busy they find at once: the newest, and once', 
   following.end()
 })
 
-test('a version that is behind is doubtful, also to somebody busy', async () => {
+test('a version lower than the known one wakes the subscriber, also a busy one', async () => {
   const { following, see, hear } = follow(3)
   const news = following.moved(3, longMs)
   see(2)
   expect(await news).toBeUndefined()
   see(1)
   expect(await following.moved(3, longMs)).toBeUndefined()
-  // Known by now, and no doubt any more.
+  // The subscriber has version 1 now.
   const later = following.moved(1, longMs)
   see(1)
   hear(2)
@@ -55,7 +55,7 @@ test('a version that is behind is doubtful, also to somebody busy', async () => 
   following.end()
 })
 
-test('what was heard of and lost is forgotten, and what is heard after that is not', async () => {
+test('forgets notified versions that were lost, but not later notifications', async () => {
   const { following, hear, see } = follow(3)
   hear(4)
   following.forget(3)
@@ -70,7 +70,7 @@ test('what was heard of and lost is forgotten, and what is heard after that is n
   following.end()
 })
 
-test('when the time is up nothing came, however often it was waited for', async () => {
+test('a wait ends without a version when its time is up', async () => {
   const { following, hear } = follow(0)
   const began = performance.now()
   for (let version = 1; version <= 3; version++) {
@@ -84,7 +84,7 @@ test('when the time is up nothing came, however often it was waited for', async 
   following.end()
 })
 
-test('all who wait are woken at the end, and who left is told nothing', async () => {
+test('waking all ends every wait, and a subscriber that left is not notified', async () => {
   const { waiting, following, leave } = follow(3)
   const news = following.moved(3, longMs)
   waiting.wakeAll()
@@ -97,7 +97,7 @@ test('all who wait are woken at the end, and who left is told nothing', async ()
   expect(await last).toBeUndefined()
 })
 
-test('the version is read as soon as somebody waits or follows, for it may have moved just before', async () => {
+test('reads the version as soon as a subscriber waits, because it may have changed just before', async () => {
   const asked: string[][] = []
   const sql = (_: unknown, ids: string[]) => Promise.resolve((asked.push(ids), []))
   const hints = { listen: () => {}, areHeard: true }
@@ -117,7 +117,7 @@ test('the version is read as soon as somebody waits or follows, for it may have 
 
 const versionOf = (version: number) => ({ version, lastEventId: `event-${version}` })
 
-/** Whether the database is asked before events up to seq 5 are sent, all up to `known` being known to change no rights. */
+/** True if rights are read before events up to seq 5 are sent, when the versions up to `known` are known to change no rights. */
 async function isAsked({ known = 5, seen = 5, heard = 5 }): Promise<boolean> {
   const caller = { userId: 'somebody' }
   const recent = { sameRightsSince: () => versionOf(known) }
@@ -129,7 +129,7 @@ async function isAsked({ known = 5, seen = 5, heard = 5 }): Promise<boolean> {
   return asked
 }
 
-test('rights are read again before events are sent, unless all that is heard of is known to leave them alone', async () => {
+test('reads rights again before sending events, unless all known changes leave rights unchanged', async () => {
   expect(await isAsked({})).toBeFalse()
   expect(await isAsked({ known: 4 })).toBeTrue()
   expect(await isAsked({ seen: 6 })).toBeTrue()

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { newId } from '../../src/ids.ts'
 import { Hints, type Moved } from '../../src/subscriptions/hints.ts'
 
-/** Processes on one channel, each with what it heard. */
+/** Processes on one channel, each with its received notifications. */
 function open(count: number) {
   const subscribers = Array.from({ length: count }, () =>
     Object.assign(new EventEmitter(), { status: 'ready', subscribe: async () => 1 }),
@@ -27,7 +27,7 @@ function open(count: number) {
 const [projectId, elsewhere, userId] = [newId(), newId(), newId()]
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('what is told is heard once in every process, also in the one that tells it', async () => {
+test('a notification reaches every process once, including its sender', async () => {
   const { processes, sent } = open(2)
   processes[0]!.hints.tell([{ projectId, version: 3, comers: [userId] }])
   processes[0]!.hints.tell([
@@ -45,7 +45,7 @@ test('what is told is heard once in every process, also in the one that tells it
   }
 })
 
-test('what says nothing of who tells it is heard as well: so told the release before', async () => {
+test('accepts notifications without a sender, as the previous release sends them', async () => {
   const { processes, tellAll } = open(1)
   await tellAll(`${projectId} 7,${elsewhere} 2 ${userId}`)
   expect(processes[0]!.heard).toEqual([
@@ -54,7 +54,7 @@ test('what says nothing of who tells it is heard as well: so told the release be
   ])
 })
 
-test('hints are known to be missed from the end of the connection until it is subscribed again', async () => {
+test('notifications count as missed from a lost connection until the next subscription', async () => {
   const { subscribers, processes } = open(1)
   const { hints } = processes[0]!
   await turn()

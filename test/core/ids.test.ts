@@ -4,13 +4,13 @@ import { Clock, isAhead, isId, isCreatedAfter, newId, nilId, nowMs, setClock, ta
 const many = 50_000
 const hour = 3_600_000
 const clockAfter = (...ids: string[]) => new Clock(ids.toSorted().at(-1)!)
-/** What the database's clock shows: so much more than the machine's. */
+/** Sets the database's clock ahead of the machine's clock. */
 const setAhead = (ms: number) => setClock(Date.now() + ms, performance.now(), performance.now())
 afterEach(() => setAhead(0))
 
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 
-test('an id is a UUID of version 7, in the form that this service gives out', () => {
+test('an id is a UUID of version 7 in canonical form', () => {
   for (let i = 0; i < 1_000; i++) {
     const id = newId()
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -18,22 +18,21 @@ test('an id is a UUID of version 7, in the form that this service gives out', ()
   }
 })
 
-test('an id begins with the millisecond it was made in', () => {
+test('an id begins with the millisecond of its creation', () => {
   const before = Date.now()
   const time = timeOf(newId())
   expect(time).toBeGreaterThanOrEqual(before - 50)
-  expect(time).toBeLessThanOrEqual(Date.now() + 50) // those made before may have run ahead
+  expect(time).toBeLessThanOrEqual(Date.now() + 50) // many ids in one millisecond run ahead of the clock
 })
 
-test('ids made in order sort in order, however many in a millisecond, and none comes twice', () => {
+test('ids are unique and sort in the order of their creation', () => {
   const ids = Array.from({ length: many }, newId)
   expect(ids.toSorted()).toEqual(ids)
   expect(new Set(ids).size).toBe(many)
-  // They do not run ahead of the clock by more than their making took.
   expect(timeOf(ids.at(-1)!)).toBeLessThanOrEqual(Date.now() + 50)
 })
 
-test('ids sort also when the clock goes back a little', () => {
+test('ids stay sorted if the clock is set back a little', () => {
   const ids = Array.from({ length: 100 }, newId)
   setAhead(-1_000)
   ids.push(...Array.from({ length: 100 }, newId))
@@ -41,7 +40,7 @@ test('ids sort also when the clock goes back a little', () => {
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('ids and times follow the clock of the database, also back from where it was wrong', () => {
+test("ids and times follow the database's clock, forward and back", () => {
   for (const ahead of [hour, -hour, 0]) {
     setAhead(ahead)
     const { now } = clockAfter(nilId)
@@ -51,7 +50,7 @@ test('ids and times follow the clock of the database, also back from where it wa
   }
 })
 
-test('ids and times stay right when the clock of the machine is set while the process runs', () => {
+test("ids and times stay correct if the machine's clock is set while the process runs", () => {
   const now = Date.now()
   try {
     setSystemTime(now + 365 * 24 * hour)
@@ -61,7 +60,7 @@ test('ids and times stay right when the clock of the machine is set while the pr
   }
 })
 
-test('an answer of the database that took long corrects only what is certain', () => {
+test('a slow answer of the database corrects the clock only by the certain difference', () => {
   const now = performance.now()
   setClock(Date.now() - 500, now - 1_000, now)
   expect(Math.abs(nowMs() - Date.now())).toBeLessThanOrEqual(50)
@@ -69,7 +68,7 @@ test('an answer of the database that took long corrects only what is certain', (
   expect(Math.abs(nowMs() - Date.now() + 4_000)).toBeLessThanOrEqual(50)
 })
 
-test('an id is ahead when its time is more than five seconds from now, and never an own one', () => {
+test('an id is ahead if its time is more than five seconds in the future', () => {
   const own = newId()
   expect([-hour, 0, 4_000, 6_000, hour].map((ms) => isAhead(idOf(Date.now() + ms)))).toEqual([
     ...[false, false, false],
@@ -82,7 +81,7 @@ test('an id is ahead when its time is more than five seconds from now, and never
   expect(isAhead(far)).toBe(true)
 })
 
-test('an id was made after a moment when its time is more than ten seconds later, and not ahead', () => {
+test('an id counts as created after a moment if its time is more than ten seconds later, but not ahead', () => {
   const longAgo = performance.now() - 20_000
   expect(
     [-30_000, -11_000, -9_000, 0, 6_000].map((ms) => isCreatedAfter(idOf(Date.now() + ms), longAgo)),
@@ -94,7 +93,7 @@ const idOf = (ms: number, count = '000') => {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-bfff-ffffffffffff`
 }
 
-test('a clock goes on after the latest id it is given, also one from the future, whose time it does not believe', () => {
+test('a clock makes larger ids than the latest id, also if that id is in the future, and keeps the correct time', () => {
   for (const ahead of [0, 1, hour - 1_000, 50 * 365 * 24 * 3_600_000]) {
     const last = idOf(Date.now() + ahead, 'ffe')
     const clock = clockAfter(newId(), last, nilId)
@@ -108,13 +107,13 @@ test('a clock goes on after the latest id it is given, also one from the future,
   }
 })
 
-test('what one clock meets in the future, others are not told', () => {
+test('an id from the future does not affect other clocks', () => {
   clockAfter(idOf(Date.now() + 3_600_000)).newId()
   expect(timeOf(newId())).toBeLessThanOrEqual(Date.now() + 50)
   expect(Math.abs(Date.parse(clockAfter(nilId).now) - Date.now())).toBeLessThanOrEqual(50)
 })
 
-test('what a command brings about sorts after the command, also after one from the future', () => {
+test("events sort after their command, also if the command's id is in the future", () => {
   const commandId = idOf(Date.now() + 3_600_000)
   const clock = clockAfter(nilId)
   const [first, second] = [clock.firstIdOf(commandId), clock.newId()]
@@ -122,20 +121,20 @@ test('what a command brings about sorts after the command, also after one from t
   expect([first, commandId, second].sort()).toEqual([commandId, first, second])
 })
 
-test('a clock has only times that a date can say', () => {
+test('a clock never exceeds the range of dates', () => {
   const clock = clockAfter('ffffffff-ffff-7fff-bfff-ffffffffffff')
   expect(clock.now).toMatch(/^\d{4}-/)
   expect(isId(clock.newId())).toBe(true)
 })
 
-test('what follows the time is random', () => {
+test('the part of an id after the time is random', () => {
   const tails = Array.from({ length: many }, () => newId().slice(19))
   expect(new Set(tails).size).toBe(many)
   const variants = new Set(tails.map((tail) => tail[0]))
   expect([...variants].sort().join('')).toBe('89ab')
 })
 
-test('only the canonical form is an id', () => {
+test('accepts only the canonical form of an id', () => {
   const id = newId()
   const others = [
     '',

@@ -34,9 +34,9 @@ const refused = `
   .trim()
   .split(/\s+/)
 
-describe('a point in time', () => {
+describe('parseInstant', () => {
   for (const [text, instant] of Object.entries(read)) {
-    test(`may be written ${text}`, () => expect(parseInstant(text)).toBe(instant))
+    test(`accepts ${text}`, () => expect(parseInstant(text)).toBe(instant))
   }
 
   for (const text of [
@@ -47,14 +47,14 @@ describe('a point in time', () => {
     '2030-01-01\n',
     '2030-01-01T10:00:00 Z',
   ]) {
-    test(`is not ${JSON.stringify(text)}`, () => expect(parseInstant(text)).toBeNull())
+    test(`rejects ${JSON.stringify(text)}`, () => expect(parseInstant(text)).toBeNull())
   }
 
   const min = new Date('0001-01-02T00:00:00Z')
   const max = new Date('9999-12-30T23:59:59.999Z')
   const dates = fc.date({ min, max, noInvalidDate: true })
 
-  test('comes back as it went, whenever it is', () => {
+  test('keeps every instant in ISO form', () => {
     const property = fc.property(dates, (date) => {
       const instant = parseInstant(date.toISOString())
       expect(instant).toBe(date.toISOString())
@@ -63,7 +63,7 @@ describe('a point in time', () => {
     fc.assert(property, { numRuns: cases(500) })
   })
 
-  test('is the same seen from any offset', () => {
+  test('converts every offset to UTC', () => {
     const property = fc.property(dates, fc.integer({ min: -840, max: 840 }), (date, minutes) => {
       const local = new Date(date.getTime() + minutes * 60_000).toISOString().slice(0, -1)
       const [hour, minute] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
@@ -74,7 +74,7 @@ describe('a point in time', () => {
     fc.assert(property, { numRuns: cases(500) })
   })
 
-  test('is read or refused, whatever the text, and what is read sorts as text', () => {
+  test('returns null or a text of one fixed form for every input', () => {
     const digits = fc.stringMatching(
       /^\d{4}-[01]\d-[0-3]\d(T[0-2]\d:[0-6]\d(:[0-6]\d)?(Z|[+-]\d{2}:\d{2}))?$/,
     )

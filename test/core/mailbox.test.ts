@@ -18,7 +18,7 @@ function sizes(commands: QueuedCommand[]): number[] {
   return taken.map(({ length }) => length)
 }
 
-test('takes few commands together that read the log, and as many others as wait', () => {
+test('a batch has at most four commands that read the log, and any number of others', () => {
   expect(sizes(Array.from({ length: 10 }, reading))).toEqual([4, 4, 2])
   expect(sizes(Array.from({ length: 50 }, () => waiting(undefined)))).toEqual([50])
   const mixed = Array.from({ length: 12 }, (_, n) => (n % 2 ? reading() : waiting(undefined)))
@@ -28,7 +28,7 @@ test('takes few commands together that read the log, and as many others as wait'
 const posted = (weight?: number) => ({ weight }) as QueuedCommand
 const most = 4
 
-test('commands are taken together, in order, up to so many writes', () => {
+test('a batch contains commands in order, up to a number of writes', () => {
   const all = [posted(), posted(2), posted(), posted(), posted(3)]
   const queue = [...all]
   expect(takeFrom(queue, most)).toEqual(all.slice(0, 3))
@@ -36,14 +36,14 @@ test('commands are taken together, in order, up to so many writes', () => {
   expect(takeFrom(queue, most)).toEqual([])
 })
 
-test('a command with more writes than are taken together is taken alone', () => {
+test('a command with more writes than the limit is alone in its batch', () => {
   const [heavy, next] = [posted(most + 1), posted()]
   const queue = [heavy, next]
   expect(takeFrom(queue, most)).toEqual([heavy])
   expect(takeFrom(queue, most)).toEqual([next])
 })
 
-test('what needs the actor for itself is taken alone, and in its turn', () => {
+test('exclusive work runs alone and in order', () => {
   const [before, alone, after] = [posted(), { run: async () => {}, since: 0 }, posted()]
   const queue = [before, alone, after]
   expect(takeFrom(queue, most)).toEqual([before])

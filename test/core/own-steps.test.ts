@@ -5,7 +5,7 @@ const projectId = 'p'
 let steps: OwnSteps
 beforeEach(() => (steps = new OwnSteps()))
 
-/** Commits what happened to some things after a version, named like the event that made it. */
+/** Commits events after a version. The id of the event at version n is `en`. */
 function commit(expected: number, ...all: [type: string, entityId: string][]): void {
   const events = all.map(([type, entityId]) => {
     const before = type.endsWith('.created') ? null : {}
@@ -25,7 +25,7 @@ const headFrom = (place: string, expected: number, count = 1) => {
 const seenAt = (version: number) => ({ projectId, version, lastEventId: `e${version}`, role: 'VIEWER' })
 const followed = (version: number, id = projectId) => steps.follow(seenAt(version), id)
 
-test('what was seen holds after commits about other things, as it was', () => {
+test('a checked version stays valid after commits on other rows', () => {
   commit(3, ['task.updated', 'a'], ['task.created', 'c'])
   commit(5, ['comment.created', 'd'])
   for (const from of [3, 5]) expect(followed(from, 'b')).toEqual(seenAt(6))
@@ -33,7 +33,7 @@ test('what was seen holds after commits about other things, as it was', () => {
   for (const from of [2, 4, 6]) expect(followed(from, 'b')).toEqual(seenAt(from))
 })
 
-test('a task that a commit changed, deleted or moved is to be looked at again from there on', () => {
+test('a commit that changes, deletes or moves a task requires a new check of this task', () => {
   for (const type of ['task.updated', 'task.deleted', 'task.moved_out', 'task.unassigned']) {
     steps = new OwnSteps()
     commit(3, ['task.created', 'c'])
@@ -43,7 +43,7 @@ test('a task that a commit changed, deleted or moved is to be looked at again fr
   }
 })
 
-test('past what may change rights everybody looks again', () => {
+test('a commit that may change rights requires a new check of everything', () => {
   for (const type of ['project.updated', 'member.invited', 'member.role_set', 'member.removed']) {
     steps = new OwnSteps()
     commit(3, ['task.created', 'a'])
@@ -53,7 +53,7 @@ test('past what may change rights everybody looks again', () => {
   }
 })
 
-test('past what was committed in two projects, or elsewhere, everybody looks again', () => {
+test('a commit of two projects, or of another process, requires a new check of everything', () => {
   const heads = [headFrom(projectId, 3), headFrom('q', 8)]
   steps.add({ heads, events: [] })
   expect([followed(3).version, followed(8).version]).toEqual([3, 8])
@@ -61,7 +61,7 @@ test('past what was committed in two projects, or elsewhere, everybody looks aga
   expect(followed(4).version).toBe(4)
 })
 
-test('only so much is kept, and so far is it gone at once', () => {
+test('limits the remembered commits', () => {
   for (let version = 1; version <= 150; version++) commit(version, ['task.created', 'a'])
   expect([followed(1).version, followed(101).version]).toEqual([101, 151])
   for (let version = 1_000; version <= 101_000; version++) commit(version, ['comment.created', 'a'])

@@ -8,16 +8,16 @@ import { openServe } from '../../src/responses/reply.ts'
 const notOurs = 'cursor must be one that this list gave in its Link header'
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-describe('a cursor', () => {
+describe('cursor', () => {
   const id = newId()
 
-  test('leads back to the key it was made of', () => {
+  test('decodes to the key that it was made of', () => {
     expect(readCursor(writeCursor([id]), [isIdPart])).toEqual([id])
     expect(idPage({ cursor: writeCursor([id]), limit: '7' }, 50, 200)).toEqual({ cursor: id, limit: 7 })
     expect(idPage({}, 50, 200)).toEqual({ cursor: null, limit: 50 })
   })
 
-  test('that is garbage is refused, whatever it is', () => {
+  test('rejects an invalid cursor', () => {
     const property = fc.property(fc.string({ unit: 'binary' }), (garbage) => {
       expect(() => readCursor(garbage, [isIdPart])).toThrow(notOurs)
     })
@@ -34,8 +34,8 @@ describe('a cursor', () => {
   })
 })
 
-describe('the way to the next page', () => {
-  test('is the same request with the cursor set', () => {
+describe('link to the next page', () => {
+  test("contains the request's URL with the new cursor", () => {
     const link = nextLink(
       'http://localhost:3000/api/v1/tasks?status=DONE&cursor=old&limit=5',
       'cursor',
@@ -47,14 +47,14 @@ describe('the way to the next page', () => {
     )
   })
 
-  test('cannot be broken out of by what the request says', () => {
+  test("escapes characters of the request's URL", () => {
     const link = nextLink('http://localhost/tasks?assigneeId=%3E%3B%20rel%3D%22prev%22', 'cursor', 'c')
     expect(link.match(/[<>]/g)).toEqual(['<', '>'])
     expect(link.match(/rel="/g)).toHaveLength(1)
   })
 })
 
-/** A way to read whose bodies take `length` characters, and how often it had to build one. */
+/** A read whose bodies have `length` characters, and the count of bodies that it built. */
 function reader(limitBytes: number, length = 1) {
   const serve = openServe(limitBytes)
   let built = 0
@@ -66,7 +66,7 @@ function reader(limitBytes: number, length = 1) {
   return { read, built: () => built }
 }
 
-test('a body is kept for its ETag and for no other', async () => {
+test('caches a body under its ETag', async () => {
   const { read, built } = reader(10_000)
   for (const etag of ['"1"', '"1"', '"2"', '"2"', '"1"']) {
     const answer = await read('/tasks', etag)
@@ -77,14 +77,14 @@ test('a body is kept for its ETag and for no other', async () => {
   expect(built()).toBe(4)
 })
 
-test('who has the body already gets none, and none is built', async () => {
+test('answers 304 without building a body if the client has it', async () => {
   const { read, built } = reader(10_000)
   const answer = await read('/tasks', '"1"', { 'if-none-match': '"0", W/"1"' })
   expect([answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([304, '"1"', ''])
   expect(built()).toBe(0)
 })
 
-test('bodies are kept up to a number of bytes, and the least recently used go first', async () => {
+test('limits the bytes of cached bodies and evicts the least recently used first', async () => {
   const { read, built } = reader(10_000, 1_000)
   for (const key of ['a', 'b', 'c', 'd', 'a', 'e']) await read(key, '"1"')
   expect(built()).toBe(5)
@@ -94,7 +94,7 @@ test('bodies are kept up to a number of bytes, and the least recently used go fi
   expect(built()).toBe(6)
 })
 
-test('setting a body again does not count it twice, and one too large is not kept', async () => {
+test('counts a replaced body once, and does not cache a body that is too large', async () => {
   const { read, built } = reader(10_000, 1_500)
   await read('small', '"1"')
   for (let version = 0; version < 100; version++) await read('again', `"${version}"`)

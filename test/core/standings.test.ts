@@ -15,16 +15,16 @@ const listOf = (count: number, from = 1) =>
 
 const more = { projectId: moreMark, version: 1 }
 
-test('so many projects are told and no more; when one goes, another has room', () => {
+test('limits the visible projects in the feed, and adds another one when one disappears', () => {
   const seenBy = new Groups<Standing>()
   const standing = new Standing('somebody', seenBy)
   const listener = standing.join()
   standing.seeAll(listOf(mostTold, 2))
   expect(listener.take()).toHaveLength(mostTold)
-  // One that came, with a lower id and with a higher one.
+  // Two new projects, with a lower and a higher id.
   for (const n of [1, mostTold + 2]) standing.see(idOf(n), 1)
   expect(listener.take()).toEqual([more])
-  // Asked for the first of all, the last that was told is not among them, and has not gone.
+  // The first page of projects lacks the last listed project, which still exists.
   standing.seeAll([...listOf(mostTold, 1), [moreMark, 1]])
   expect(listener.take()).toEqual([])
   standing.see(idOf(7), undefined)
@@ -38,7 +38,7 @@ test('so many projects are told and no more; when one goes, another has room', (
   for (const [id] of listOf(mostTold + 2)) expect([...seenBy.of(id)]).toEqual([])
 })
 
-test('that there are more than are told is news, once until it is so again', () => {
+test('reports once that there are more projects than the limit, and once when this ends', () => {
   const standing = new Standing('somebody', new Groups<Standing>())
   const listener = standing.join()
   const all = listOf(mostTold)
@@ -60,7 +60,7 @@ test('that there are more than are told is news, once until it is so again', () 
   expect(listener.take()).toEqual([more])
 })
 
-test('when a project goes and there are still more, the next one is told in its place', () => {
+test('replaces a project that disappears by the next one', () => {
   const standing = new Standing('somebody', new Groups<Standing>())
   const listener = standing.join()
   standing.seeAll([...listOf(mostTold), [moreMark, 1]])
@@ -75,14 +75,14 @@ test('when a project goes and there are still more, the next one is told in its 
   expect(standing.list).toBe([...first.map((one) => one.join(' ')), `${moreMark} 1`].join())
 })
 
-test('who left while their projects were being looked at is kept nowhere', () => {
+test('a subscriber that left during a read of its projects is not registered again', () => {
   const seenBy = new Groups<Standing>()
   const standing = new Standing('somebody', seenBy)
   const listener = standing.join()
   standing.seeAll(listOf(2))
   listener.following.end()
   standing.end()
-  // What the look finds that was under way.
+  // The result of the read that was in progress.
   standing.seeAll([
     [idOf(1), 2],
     [idOf(3), 1],
@@ -91,7 +91,7 @@ test('who left while their projects were being looked at is kept nowhere', () =>
   for (const n of [1, 2, 3]) expect([...seenBy.of(idOf(n))]).toEqual([])
 })
 
-test('who is slow hears of each project once, as it is by then', () => {
+test('a slow subscriber gets only the latest state of each project', () => {
   const standing = new Standing('somebody', new Groups<Standing>())
   const listener = standing.join()
   for (const version of [1, 2, 3]) standing.see(idOf(1), version)
@@ -103,10 +103,10 @@ test('who is slow hears of each project once, as it is by then', () => {
   ])
 })
 
-test('a hint is enough for a member to see the project that they came into', async () => {
+test('a notification makes a project visible to its new member without a read of all projects', async () => {
   const [ada, grace] = [await register(service.client, 'Ada'), await register(service.client, 'Grace')]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  // Nothing looks at all projects here.
+  // This instance never reads all projects.
   const standings = new Standings(service.services.database.reads)
   const over = new AbortController()
   const listener = await standings.join(grace.id, over.signal)
@@ -117,7 +117,7 @@ test('a hint is enough for a member to see the project that they came into', asy
   over.abort()
 })
 
-test('a hint names who comes into a project, and nobody else', async () => {
+test('a notification contains the users who joined the project, and no others', async () => {
   const { REDIS_URL = '', REDIS_PREFIX = '' } = service.env
   const redis = new Redis(REDIS_URL)
   const heard: string[] = []

@@ -15,20 +15,25 @@ const complaint = (schema: TSchema, value: unknown) =>
   Value.Check(schema, value) ? 'fits' : validationError(Value.Errors(schema, value)).message
 const task = { title: 'T', projectId: 'p' }
 
-describe('a refusal of a body or a query', () => {
+describe('validation error', () => {
   const title = 'a text of 1 to 500 characters, without control or bidirectional-override characters'
   const due = 'an ISO 8601 date-time with offset, or a date (midnight UTC), or null'
   const account = { name: 'A', email: 'ada@example.com', password: 'secret-1' }
   const cases: [string, TSchema, unknown, string][] = [
-    ['what is missing', NewTask, { projectId: 'p' }, `title is required: ${title}`],
-    ['a blank', NewTask, { ...task, title: '  ' }, `title must be ${title}`],
-    ['a null where none may be', ChangedTask, { title: null }, `title must be ${title}`],
-    ['a wrong choice', ChangedTask, { status: 'LATER' }, 'status must be one of TODO, IN_PROGRESS, DONE'],
-    ['a wrong instant that may be null', ChangedTask, { dueDate: 'soon' }, `dueDate must be ${due}`],
-    ['no object', NewTask, [], 'The body must be a JSON object'],
-    ['nothing', NewTask, undefined, 'The body must be a JSON object'],
+    ['a missing field', NewTask, { projectId: 'p' }, `title is required: ${title}`],
+    ['a blank text', NewTask, { ...task, title: '  ' }, `title must be ${title}`],
+    ['a null in a required field', ChangedTask, { title: null }, `title must be ${title}`],
     [
-      'a bad email address',
+      'a value outside of an enumeration',
+      ChangedTask,
+      { status: 'LATER' },
+      'status must be one of TODO, IN_PROGRESS, DONE',
+    ],
+    ['an invalid time in a nullable field', ChangedTask, { dueDate: 'soon' }, `dueDate must be ${due}`],
+    ['a body that is not an object', NewTask, [], 'The body must be a JSON object'],
+    ['a missing body', NewTask, undefined, 'The body must be a JSON object'],
+    [
+      'an invalid email address',
       RegisterBody,
       { ...account, email: 'a@' },
       'email must be an email address of at most 254 characters',
@@ -41,10 +46,10 @@ describe('a refusal of a body or a query', () => {
     ],
   ]
   for (const [name, schema, value, message] of cases) {
-    test(`names ${name}`, () => expect(complaint(schema, value)).toBe(message))
+    test(`describes ${name}`, () => expect(complaint(schema, value)).toBe(message))
   }
 
-  test('stays short: five fields, and no more of an unknown name than a hundred characters', () => {
+  test('has at most five fields, and 100 characters of an unknown name', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
     const wide = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])))
     expect(complaint(wide, {}).split('; ')).toHaveLength(5)
@@ -53,7 +58,7 @@ describe('a refusal of a body or a query', () => {
     )
   })
 
-  test('names what was meant by a field that is not there', () => {
+  test('suggests the nearest name for an unknown field', () => {
     const meant = {
       staus: 'status',
       Status: 'status',

@@ -25,7 +25,7 @@ function endOf(socket: Socket): Promise<string[]> {
   })
 }
 
-test('a connection that breaks has ended before anybody can act on its error', async () => {
+test('a broken connection is closed before an error handler can react', async () => {
   const server = createServer(
     (peer) => void peer.on('data', () => peer.resetAndDestroy()).on('error', () => {}),
   )
@@ -35,12 +35,12 @@ test('a connection that breaks has ended before anybody can act on its error', a
   server.close()
 })
 
-test('a connection that is refused says so, and ends', async () => {
+test('a refused connection emits its error and then closes', async () => {
   const heard = await endOf(new Socket().connect(1, '127.0.0.1'))
   expect(heard).toEqual(['error ECONNREFUSED', 'close true', 'whoever was refused'])
 })
 
-test('a connection that ends without a word has failed', async () => {
+test('a connection that ends without a message fails', async () => {
   const server = createServer((peer) => void peer.end())
   const socket = connect(await listening(server), '127.0.0.1')
   socket.resume()
@@ -48,7 +48,7 @@ test('a connection that ends without a word has failed', async () => {
   server.close()
 })
 
-test('a greeting goes out without what was left of the connection before, and all after it as it is', async () => {
+test('sends a startup message without unsent data of the previous connection, and everything else unchanged', async () => {
   const greeting = Buffer.from('\0\0\0\x29\0\x03\0\0user\0ada\0database\0docket\0\0', 'latin1')
   const received: Buffer[] = []
   const done = Promise.withResolvers<void>()
@@ -65,7 +65,7 @@ test('a greeting goes out without what was left of the connection before, and al
   server.close()
 })
 
-test('holes at the start of a result are taken out', () => {
+test('removes holes at the start of a result', () => {
   const rows = [1, 2]
   rows.length = 4
   rows.reverse()
@@ -88,7 +88,7 @@ const greeted = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1')
 
 const refused = Buffer.from('E\0\0\0\x0cSERROR\0\0Z\0\0\0\x05I', 'latin1')
 
-/** Where somebody plays Postgres. */
+/** A client of a fake Postgres server. */
 async function played(server: Server, options: postgres.Options<{}> = {}): Promise<postgres.Sql> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -99,14 +99,14 @@ async function played(server: Server, options: postgres.Options<{}> = {}): Promi
   return sql
 }
 
-test('postgres.js counts on after a result that was interrupted (porsager/postgres#1181)', async () => {
+test('postgres.js keeps the row count of an interrupted result (porsager/postgres#1181)', async () => {
   const sql = await forFile(postgres(fresh.url, { max: 1, fetch_types: false }))
   await sql`select 1 / (3 - n) from generate_series(1, 5) n`.catch(() => {})
   const rows = await sql`select 1 as one`
   expect(0 in rows).toBeFalse()
 })
 
-test('postgres.js opens a connection that ends before it is greeted again and again without a pause (porsager/postgres#1193)', async () => {
+test('postgres.js reconnects without a pause if a connection ends before its greeting (porsager/postgres#1193)', async () => {
   let count = 0
   const sql = await played(
     createServer((peer) => {
@@ -118,7 +118,7 @@ test('postgres.js opens a connection that ends before it is greeted again and ag
   await eventually('far more than one with pauses between', () => count > 10)
 })
 
-/** A connection that is greeted and answers nothing, with a query on it, whose end is ours to tell. */
+/** An accepted connection with an unanswered query. The test emits its close. */
 async function held() {
   const peers: Socket[] = []
   const line = { socket: new Socket(), greetings: 0, heard: 0 }
@@ -139,7 +139,7 @@ async function held() {
   return { line, sql, peers, first }
 }
 
-test('postgres.js never answers what is sent between the error of a connection and its end (porsager/postgres#1215)', async () => {
+test('postgres.js never answers a query that is sent between the error and the close of a connection (porsager/postgres#1215)', async () => {
   const { line, sql, first } = await held()
   let second: Promise<unknown> = Promise.resolve()
   first.catch(() => void (second = sql`select 2`.execute()))
@@ -150,12 +150,12 @@ test('postgres.js never answers what is sent between the error of a connection a
   expect(await isOpen(second)).toBeTrue()
 })
 
-test('postgres.js sends no greeting after what a broken connection left unsent (porsager/postgres#1133)', async () => {
+test('postgres.js sends no startup message if a broken connection left unsent data (porsager/postgres#1133)', async () => {
   const { line, sql, peers, first } = await held()
   for (const peer of peers) peer.write(refused)
   await first.catch(() => {})
   sql`select 2`.execute().catch(() => {})
-  for (let step = 0; step < 5; step++) await null // written, and not sent before this tick is over
+  for (let step = 0; step < 5; step++) await null // the query is written, but not sent before the end of this tick
   line.socket.emit('close', true)
   line.socket.destroy()
   sql`select 3`.execute().catch(() => {})
@@ -163,7 +163,7 @@ test('postgres.js sends no greeting after what a broken connection left unsent (
   expect(line.greetings).toBe(1)
 })
 
-test('Elysia reads a body before it asks who sends it', async () => {
+test('Elysia parses a body before it authenticates the caller', async () => {
   const app = new Elysia()
     .derive(() => {
       throw new Error('Who are you?')

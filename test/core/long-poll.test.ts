@@ -7,7 +7,7 @@ import type { Moved } from '../../src/subscriptions/hints.ts'
 
 const projectId = newId()
 
-/** Holds a request for a project at version 1 until `look` finds a later version. */
+/** A long poll of a project at version 1, which ends when `look` returns a later version. */
 function holdAt1(look: (waiting: Waiting) => number) {
   const waiting = new Waiting()
   const follow = ([{ projectId, version }]: [Moved]) => {
@@ -28,7 +28,7 @@ function holdAt1(look: (waiting: Waiting) => number) {
   return { answer: hold(reading as never, 1, wait), tell }
 }
 
-test('a held request looks again for what was committed while it looked', async () => {
+test('a long poll checks again if a commit arrives during its check', async () => {
   let looks = 0
   const { answer, tell } = holdAt1((waiting) => {
     if (++looks === 1) waiting.hear({ projectId, version: 3 })
@@ -39,7 +39,7 @@ test('a held request looks again for what was committed while it looked', async 
   expect(await answer).toBe(2)
 })
 
-test('a held request hears of a version that was lost in a failover and then made again', async () => {
+test('a long poll is notified of a version that was lost in a failover and then made again', async () => {
   let committed = 1
   const { answer, tell } = holdAt1(() => committed)
   await setImmediate()

@@ -10,7 +10,7 @@ import { newId } from '../../src/ids.ts'
 import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { distantDeadline } from '../support/queued-command.ts'
-import { lookUpOf, executeOf } from './executing.ts'
+import { lookUpOf, executeOf } from './local-execution.ts'
 import { openScene } from '../support/scene.ts'
 
 const taken = 'This id is taken: what is created needs a new one'
@@ -24,7 +24,7 @@ beforeEach(async () => {
   task = await make(ada, '/tasks', { title: 'Parent', projectId: elsewhere.id })
 })
 
-/** A command that was found to have a free id, and is still on its way to its project. */
+/** A command in progress: its look-up found that the id is free. Call the returned function to execute the command. */
 async function send(name: string, input: object): Promise<() => ReturnType<Execute>> {
   const { reads } = service.services.database
   const sent = Promise.withResolvers<[Command, RoutedCommand]>()
@@ -44,7 +44,7 @@ async function send(name: string, input: object): Promise<() => ReturnType<Execu
   return () => execute(command, routed, distantDeadline())
 }
 
-/** All that takes a client's id, in the other project. */
+/** All commands that accept a client's id, in the other project. */
 const creates: Record<string, (id: string) => [name: string, input: object]> = {
   project: (id) => ['project.create', { id, name: 'Own' }],
   task: (id) => ['task.create', { id, projectId: elsewhere.id, title: 'Own' }],
@@ -57,7 +57,7 @@ const creates: Record<string, (id: string) => [name: string, input: object]> = {
 const status = (answer: Promise<{ status: number }>) => answer.catch((error: { status: number }) => error)
 
 for (const [what, createOf] of Object.entries(creates))
-  test(`a ${what} on its way does not get an id that another project gave to a task meanwhile, or gave and deleted`, async () => {
+  test(`a ${what} in progress does not get an id that another project used in the meantime, even for a deleted task`, async () => {
     for (const isDeleted of [true, false]) {
       const id = newId()
       const create = await send(...createOf(id))
@@ -70,7 +70,7 @@ for (const [what, createOf] of Object.entries(creates))
     expect(await faultsOf(sql)).toEqual([])
   })
 
-test('of creates with one id that are committed together, one wins, and what is committed beside them stays', async () => {
+test('only one of several concurrent creates gets an id, and other creates in the same commit are not affected', async () => {
   const id = newId()
   const kinds = Object.values(creates).filter((_, n) => n !== 4)
   const sent = await Promise.all(kinds.map((createOf) => send(...createOf(id))))
@@ -83,7 +83,7 @@ test('of creates with one id that are committed together, one wins, and what is 
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('an id of a create that was rejected stays free', async () => {
+test('the id of a rejected create stays free', async () => {
   const id = newId()
   const late = await send('task.create', { id, projectId: elsewhere.id, title: 'Own' })
   const rejected = await ada.post('/tasks', { id, title: 'Own', projectId: project.id, assigneeId: newId() })

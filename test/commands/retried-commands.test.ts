@@ -17,10 +17,10 @@ import { react } from '../../workers/reactions.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile } from '../support/service.ts'
-import { executeOf } from './executing.ts'
+import { executeOf } from './local-execution.ts'
 import { upTo } from '../races/pair.ts'
 import { distantDeadline } from '../support/queued-command.ts'
-import { orderIntegrations } from './order-integrations.ts'
+import { runIntegrationCommands } from './integration-commands.ts'
 
 let sent: { command: Command; routed: RoutedCommand }
 const { service, sql, ada, bea, guest } = await openScene(['Ada', 'Bea', 'Guest'])
@@ -36,27 +36,27 @@ const run = openRun({ registry: registryOf(commands), places, route, timeoutMs: 
 
 const eventsNow = async () => (await sql`select 1 from events`).length
 
-/** Does it, and gives the same order again: where it was done, and where nothing is known of it. */
-async function twice(name: string, input: object): Promise<{ id: string }> {
+/** Runs a command, and sends it again to the same process and to another one. */
+async function runTwice(name: string, input: object): Promise<{ id: string }> {
   const answer = await run({ name, input, caller: { userId: ada.id } })
   const { command, routed } = sent
   const events = await eventsNow()
   const again: RoutedCommand = { ...structuredClone(routed), again: true }
   expect(await here(command, again, distantDeadline())).toEqual(answer)
-  expect(await elsewhere(command, routed, distantDeadline())).toEqual(answer) // a first copy that comes late
+  expect(await elsewhere(command, routed, distantDeadline())).toEqual(answer) // a delayed first copy
   expect(await elsewhere(command, again, distantDeadline())).toEqual(answer)
   expect(await eventsNow()).toBe(events)
   return JSON.parse(answer.body)
 }
 
-test('whatever is ordered stands once, and is answered alike wherever it is given again', async () => {
+test('every command is committed once, and each retry gets the same reply in every process', async () => {
   const done = new Set<string>()
-  const order = (name: string, input: object) => {
+  const runAndRecord = (name: string, input: object) => {
     done.add(name)
-    return twice(name, input)
+    return runTwice(name, input)
   }
-  const { id: projectId } = await order('project.create', { name: 'First' })
-  const { id: otherId } = await order('project.create', { name: 'Second' })
+  const { id: projectId } = await runAndRecord('project.create', { name: 'First' })
+  const { id: otherId } = await runAndRecord('project.create', { name: 'Second' })
   const operations = [
     { op: 'task.create', as: 'one', title: 'One' },
     { op: 'subtask.create', taskId: '#one', title: 'Step' },
@@ -64,37 +64,37 @@ test('whatever is ordered stands once, and is answered alike wherever it is give
     { op: 'member.invite', projectId, email: guest.email, as: 'guest' },
     { op: 'member.remove', projectId, memberId: '#guest' },
   ]
-  await order('project.batch', { id: projectId, operations })
-  await order('project.update', { id: projectId, name: 'Renamed' })
+  await runAndRecord('project.batch', { id: projectId, operations })
+  await runAndRecord('project.update', { id: projectId, name: 'Renamed' })
   const [{ seq }] = await sql<[{ seq: number }]>`
     select max(seq)::float8 as seq from events where project_id = ${projectId}`
-  await order('project.undo', { id: projectId, seqs: [seq] })
-  const member = await order('member.invite', { projectId, email: bea.email, role: 'VIEWER' })
-  await order('member.set_role', { projectId, memberId: member.id, role: 'EDITOR' })
-  const robot = await order('serviceAccount.create', { projectId, name: 'Robot' })
-  await orderIntegrations(order, projectId, robot.id)
-  await order('serviceAccount.delete', { projectId, accountId: robot.id })
-  const task = await order('task.create', { projectId, title: 'One', assigneeId: bea.id })
-  await order('task.update', { id: task.id, title: 'Two' })
-  const subtask = await order('subtask.create', { taskId: task.id, title: 'Step' })
-  await order('subtask.update', { id: subtask.id, title: 'Other step' })
-  await order('subtask.toggle', { id: subtask.id })
-  const comment = await order('comment.create', { taskId: task.id, text: 'Said' })
-  await order('comment.update', { id: comment.id, text: 'Said better' })
-  await order('member.remove', { projectId, memberId: member.id })
-  await order('task.unassign', { projectId, userId: bea.id, ids: [task.id] })
-  await order('task.update', { id: task.id, projectId: otherId, title: 'Moved' })
-  await order('comment.delete', { id: comment.id })
-  await order('subtask.delete', { id: subtask.id })
-  await order('task.delete', { id: task.id })
-  const { id: spareId } = await order('project.create', { name: 'Spare' })
-  await order('project.delete', { id: spareId })
+  await runAndRecord('project.undo', { id: projectId, seqs: [seq] })
+  const member = await runAndRecord('member.invite', { projectId, email: bea.email, role: 'VIEWER' })
+  await runAndRecord('member.set_role', { projectId, memberId: member.id, role: 'EDITOR' })
+  const robot = await runAndRecord('serviceAccount.create', { projectId, name: 'Robot' })
+  await runIntegrationCommands(runAndRecord, projectId, robot.id)
+  await runAndRecord('serviceAccount.delete', { projectId, accountId: robot.id })
+  const task = await runAndRecord('task.create', { projectId, title: 'One', assigneeId: bea.id })
+  await runAndRecord('task.update', { id: task.id, title: 'Two' })
+  const subtask = await runAndRecord('subtask.create', { taskId: task.id, title: 'Step' })
+  await runAndRecord('subtask.update', { id: subtask.id, title: 'Other step' })
+  await runAndRecord('subtask.toggle', { id: subtask.id })
+  const comment = await runAndRecord('comment.create', { taskId: task.id, text: 'Said' })
+  await runAndRecord('comment.update', { id: comment.id, text: 'Said better' })
+  await runAndRecord('member.remove', { projectId, memberId: member.id })
+  await runAndRecord('task.unassign', { projectId, userId: bea.id, ids: [task.id] })
+  await runAndRecord('task.update', { id: task.id, projectId: otherId, title: 'Moved' })
+  await runAndRecord('comment.delete', { id: comment.id })
+  await runAndRecord('subtask.delete', { id: subtask.id })
+  await runAndRecord('task.delete', { id: task.id })
+  const { id: spareId } = await runAndRecord('project.create', { name: 'Spare' })
+  await runAndRecord('project.delete', { id: spareId })
   expect([...done].sort()).toEqual(commands.map(({ name }) => name).sort())
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('an order is found also when a thousand others came after it', async () => {
-  const { id: projectId } = await twice('project.create', { name: 'Busy' })
+test('finds a committed command behind two thousand later events', async () => {
+  const { id: projectId } = await runTwice('project.create', { name: 'Busy' })
   const create = (title: string) =>
     run({ name: 'task.create', input: { projectId, title }, caller: { userId: ada.id } })
   const first = await create('First')
@@ -105,27 +105,27 @@ test('an order is found also when a thousand others came after it', async () => 
   expect(await eventsNow()).toBe(events)
 })
 
-test('an order that was refused is decided anew', async () => {
-  const { id: projectId } = await twice('project.create', { name: 'Anew' })
+test('decides a rejected command again', async () => {
+  const { id: projectId } = await runTwice('project.create', { name: 'Anew' })
   const caller = { userId: bea.id }
-  const order = { name: 'task.create', input: { projectId, title: 'Refused' }, caller }
-  expect(run(order)).rejects.toMatchObject({ status: 404 })
+  const request = { name: 'task.create', input: { projectId, title: 'Refused' }, caller }
+  expect(run(request)).rejects.toMatchObject({ status: 404 })
   const { command, routed } = sent
-  await twice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
+  await runTwice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
   expect(await elsewhere(command, { ...routed, again: true }, distantDeadline())).toMatchObject({
     status: 201,
   })
 })
 
-test('of an order whose first copy may still be done, nobody is told that nothing came of it', async () => {
-  const { id: projectId } = await twice('project.create', { name: 'Unsure' })
-  const order = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
-  await run(order).catch(() => {})
+test('answers 503 to a retry without effect while the first copy may still be committed', async () => {
+  const { id: projectId } = await runTwice('project.create', { name: 'Unsure' })
+  const request = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
+  await run(request).catch(() => {})
   const { command, routed } = sent
   const again = () => elsewhere(command, { ...routed, again: true }, distantDeadline())
   expect(await again().catch((error) => error)).toMatchObject({ status: 503 })
-  await twice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
-  // What lay in the mailbox of a home that was frozen.
+  await runTwice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
+  // The first copy was in the mailbox of a home that was frozen.
   const first = await here(command, routed, distantDeadline())
   expect(await again()).toEqual(first)
 
@@ -133,8 +133,8 @@ test('of an order whose first copy may still be done, nobody is told that nothin
     run({ name: 'project.update', input: { id: projectId, name }, caller: { userId: ada.id } })
   await rename('Unsure')
   const unchanged = { ...sent.routed, again: true as const }
-  const told = await elsewhere(sent.command, unchanged, distantDeadline()).catch((error) => error)
-  expect(told).toMatchObject({ status: 503 })
+  const error = await elsewhere(sent.command, unchanged, distantDeadline()).catch((error) => error)
+  expect(error).toMatchObject({ status: 503 })
   const guard = { scope: ada.id, key: 'kept', fingerprint: '' }
   const keyed = { ...unchanged, guard }
   expect(await elsewhere(sent.command, keyed, distantDeadline())).toMatchObject({ status: 200 })
@@ -145,33 +145,33 @@ test('of an order whose first copy may still be done, nobody is told that nothin
   expect((await ada.get(`/projects/${projectId}`)).body.name).toBe('Otherwise')
 })
 
-test('nor where a copy joins the first one under way', async () => {
-  const { id: projectId } = await twice('project.create', { name: 'Joined' })
+test('answers 503 to both copies if a retry joins a command without effect', async () => {
+  const { id: projectId } = await runTwice('project.create', { name: 'Joined' })
   const registry = registryOf(commands)
   const means = { registry, execute: here, scheduler: new Scheduler(), isClosing: () => false }
   const serve = openServe({ ...means, ttlMs: 15_000, log: openLog('silent') })
-  const ask = (payload: RoutedCommand) =>
+  const serveCommand = (payload: RoutedCommand) =>
     new Promise<RpcResponse>((answer) => serve([{ payload, deadline: distantDeadline(), respond: answer }]))
   const refused = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   const input = { id: projectId, name: 'Joined' }
   const unchanged = { name: 'project.update', input, caller: { userId: ada.id } }
-  for (const order of [refused, unchanged]) {
-    await run(order).catch(() => {})
-    const one = { ...sent.routed, id: newId() }
-    const answers = await Promise.all([ask({ ...one }), ask({ ...one, again: true })])
-    expect(answers.map((told) => 'status' in told && told.status)).toEqual([503, 503])
+  for (const request of [refused, unchanged]) {
+    await run(request).catch(() => {})
+    const routed = { ...sent.routed, id: newId() }
+    const answers = await Promise.all([serveCommand({ ...routed }), serveCommand({ ...routed, again: true })])
+    expect(answers.map((response) => 'status' in response && response.status)).toEqual([503, 503])
   }
   const made = { ...refused, caller: { userId: ada.id } }
   await run(made)
-  const one = { ...sent.routed, id: newId() }
-  const answers = await Promise.all([ask({ ...one }), ask({ ...one, again: true })])
+  const routed = { ...sent.routed, id: newId() }
+  const answers = await Promise.all([serveCommand({ ...routed }), serveCommand({ ...routed, again: true })])
   expect(answers[0]).toMatchObject({ kind: 'reply', status: 201 })
   expect(answers[1]).toEqual(answers[0]!)
 })
 
-test('what is past its time is not begun', async () => {
-  const { id: projectId } = await twice('project.create', { name: 'Late' })
-  await twice('task.create', { projectId, title: 'In time' })
+test('does not start a command after its deadline', async () => {
+  const { id: projectId } = await runTwice('project.create', { name: 'Late' })
+  await runTwice('task.create', { projectId, title: 'In time' })
   const events = await eventsNow()
   const late = here(sent.command, { ...sent.routed, id: crypto.randomUUID() }, performance.now() - 1)
   expect(late).rejects.toMatchObject({ status: 503 })

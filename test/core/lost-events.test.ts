@@ -9,7 +9,7 @@ import { newId } from '../../src/ids.ts'
 let project: Body
 let task: Body
 const service = await forFile(openTestService())
-// Leases of its own: after a failover two processes may both believe that they alone write a project.
+// Separate leases: after a failover two processes may both write a project.
 const REDIS_PREFIX = `${service.env.REDIS_PREFIX}-other`
 const other = await forFile(openTestService({ ...service.env, REDIS_PREFIX, LOG_LEVEL: 'silent' }))
 const ada = await register(service.client)
@@ -19,7 +19,7 @@ beforeEach(async () => {
   task = await createKnown(project)
 })
 
-/** A task that this process knows by its id from then on: a change that changes nothing is no event. */
+/** Creates a task and loads it into the actor's state: an update with equal values makes no event. */
 async function createKnown({ id: projectId }: Body): Promise<Body> {
   const made = await make(ada, '/tasks', { title: 'Lost', projectId })
   expect((await ada.patch(`/tasks/${made.id}`, { title: 'Lost' })).status).toBe(200)
@@ -29,7 +29,7 @@ async function createKnown({ id: projectId }: Body): Promise<Body> {
 const migration = readFileSync(new URL('../../drizzle/migrations/0004_lineage.sql', import.meta.url), 'utf8')
 const sql = () => service.services.database.background
 
-test('projects from before versions named their events are given the event of their version', async () => {
+test('a migration adds the id of the last event to old projects', async () => {
   await sql()`alter table streams drop column last_event_id`
   for (const statement of migration.split('--> statement-breakpoint')) await sql().unsafe(statement)
   const wrong =
@@ -39,7 +39,7 @@ test('projects from before versions named their events are given the event of th
   expect((await make(ada, '/tasks', { title: 'New', projectId: project.id })).number).toBe(2)
 })
 
-/** A failover loses the second event of a project, a created task; then another process makes another second one. */
+/** A failover loses the project's second event, a created task. Then another process commits another second event. */
 async function reuseVersion({ id }: Body): Promise<void> {
   await sql().begin(async (sql) => {
     await sql`delete from tasks where project_id = ${id}`
@@ -50,26 +50,26 @@ async function reuseVersion({ id }: Body): Promise<void> {
   expect((await adaAtOther.patch(`/projects/${id}`, { name: 'Renamed' })).status).toBe(200)
 }
 
-test('a process that knows a lost event decides again on the one that took its version', async () => {
+test("an update retries after the process's last known event was lost in a failover", async () => {
   await reuseVersion(project)
   expect((await ada.patch(`/tasks/${task.id}`, { title: 'Changed' })).status).toBe(404)
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('so does a create', async () => {
+test('a create retries after a lost event', async () => {
   await reuseVersion(project)
   expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(1)
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('so does a move out of a project with a lost event', async () => {
+test('a move out of a project with a lost event retries', async () => {
   const target = await make(ada, '/projects', { name: 'Target' })
   await reuseVersion(project)
   expect((await ada.patch(`/tasks/${task.id}`, { projectId: target.id })).status).toBe(404)
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('so does a move into a project with a lost event', async () => {
+test('a move into a project with a lost event retries', async () => {
   const target = await make(ada, '/projects', { name: 'Target' })
   await createKnown(target)
   await reuseVersion(target)
@@ -78,7 +78,7 @@ test('so does a move into a project with a lost event', async () => {
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('a command is found wherever its first event is in the log, which is read in pages', async () => {
+test('finds the first event of a command on any page of the log', async () => {
   const { background: sql } = service.services.database
   const [projectId, ids] = [newId(), Array.from({ length: 2_100 }, () => newId())]
   await sql`

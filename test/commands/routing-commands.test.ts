@@ -8,7 +8,7 @@ import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make, type Person } from '../support/client.ts'
 import { distantDeadline } from '../support/queued-command.ts'
-import { executeOf } from './executing.ts'
+import { executeOf } from './local-execution.ts'
 import { openScene } from '../support/scene.ts'
 
 let project: Body
@@ -23,8 +23,8 @@ const create = ({ id: userId }: Person): RoutedCommand => {
   return { name: command.name, form, id: newId(), projectId: project.id, input, caller: { userId } }
 }
 
-/** Sends a command to a home that is lost: after that the project is at home in this process. */
-function deliverPast(
+/** Sends a command to a home that is lost. After that this process is the home. */
+function routePastLostHome(
   lost: (command: Command, routed: RoutedCommand) => Promise<RpcResponse>,
   routed: RoutedCommand,
 ) {
@@ -39,29 +39,30 @@ function deliverPast(
 const losing = (sent: boolean) => () => Promise.reject(new ConnectionLost(sent, 'Killed'))
 const titles = async () => (await ada.get(`/tasks?projectId=${project.id}`)).body.map(({ title }) => title)
 
-test('a command that a lost home may still commit is not said to be rejected, as one is that the home never got', async () => {
-  const rejected = (sent: boolean) => deliverPast(losing(sent), create(stranger)).catch((error) => error)
+test('answers 503 if a lost home may still commit a rejected command, and the rejection if the home never got it', async () => {
+  const rejected = (sent: boolean) =>
+    routePastLostHome(losing(sent), create(stranger)).catch((error) => error)
   expect(await rejected(false)).toMatchObject({ status: 404 })
   expect(await rejected(true)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
 })
 
 for (const sent of [false, true])
-  test(`a command that its home lost ${sent ? 'after' : 'before'} it was sent is committed by the next one`, async () => {
-    expect(await deliverPast(losing(sent), create(ada))).toMatchObject({ status: 201 })
+  test(`commits a command at the next home if the connection was lost ${sent ? 'after' : 'before'} it was sent`, async () => {
+    expect(await routePastLostHome(losing(sent), create(ada))).toMatchObject({ status: 201 })
     expect(await titles()).toEqual(['Once'])
   })
 
-test('a command that a home committed before it was lost is answered, and not committed again', async () => {
+test('replies without a second commit if the lost home had committed the command', async () => {
   let first: unknown
   const committing = async (command: Command, routed: RoutedCommand): Promise<RpcResponse> => {
     first = await execute(command, routed, distantDeadline())
     throw new ConnectionLost(true, 'Killed')
   }
-  expect(await deliverPast(committing, create(ada))).toEqual(first as never)
+  expect(await routePastLostHome(committing, create(ada))).toEqual(first as never)
   expect(await titles()).toEqual(['Once'])
 })
 
-/** Routes one command; each home breaks its connection `lost` times. Gives which copies were marked as sent again. */
+/** Routes a command whose first `lost` homes break the connection. Returns the reply, and `again` of each copy. */
 async function routed(lost: number, wasSent: boolean) {
   const sent: (true | undefined)[] = []
   const reply = { status: 201, body: '{"id":"1"}', etag: null }
@@ -77,7 +78,7 @@ async function routed(lost: number, wasSent: boolean) {
   return { answer: await route(command, create(ada), distantDeadline()).catch((error) => error), sent }
 }
 
-test('sends a command that two homes lost to a third one, and rejects it with 503 after three', async () => {
+test('sends a command to three homes at most, and then rejects it with 503', async () => {
   const third = await routed(2, true)
   expect([third.answer.status, third.sent]).toEqual([201, [undefined, true, true]])
   const { answer, sent } = await routed(10, true)
@@ -85,7 +86,7 @@ test('sends a command that two homes lost to a third one, and rejects it with 50
   expect(sent).toHaveLength(3)
 })
 
-test('does not count a home that was never sent the command', async () => {
+test('does not count homes that never got the command', async () => {
   const { answer, sent } = await routed(9, false)
   expect([answer.status, sent]).toEqual([201, Array(10).fill(undefined)])
 })

@@ -25,7 +25,7 @@ const eventAt = (seq: number, type: string, text: string, place: string, id = `e
     after: { text },
   }) as StoredEvent
 
-/** Of a commit: what its events are called, and the one before it. */
+/** `by`: the prefix of the event ids. `after`: the prefix of the previous event's id. */
 interface About {
   text?: string
   place?: string
@@ -33,7 +33,7 @@ interface About {
   after?: string
 }
 
-/** Commits so many events after a version, or those of other types. */
+/** Commits a number of comments, or events of the given types, after a version. */
 function commit(expected: number, types: number | string[], about: About = {}): void {
   const { text = '', place = projectId, by = 'e', after = 'e' } = about
   const all = typeof types === 'number' ? Array<string>(types).fill('comment.created') : types
@@ -51,7 +51,7 @@ const plainSince = (version: number, by = 'e') =>
 const seqsAfter = (after: number, upTo = 1_000) =>
   recent.after({ projectId, after, upTo })?.map(({ seq }) => seq)
 
-test('what was committed one after another is known without a gap, from any place in it', () => {
+test('returns recent commits without a gap, from any of their versions', () => {
   commit(3, 2)
   commit(5, 1)
   expect([seqsAfter(3), seqsAfter(4), seqsAfter(3, 4)]).toEqual([[4, 5, 6], [5, 6], [4]])
@@ -59,17 +59,17 @@ test('what was committed one after another is known without a gap, from any plac
   expect([plainSince(3), plainSince(2)]).toEqual([6, undefined])
 })
 
-test('where something happened that this process does not know, all before it is forgotten', () => {
+test('forgets earlier events when another process has committed in between', () => {
   commit(0, 2)
   commit(3, 1)
   expect([seqsAfter(0), seqsAfter(2), seqsAfter(3)]).toEqual([undefined, undefined, [4]])
   expect([plainSince(2), plainSince(3)]).toEqual([undefined, 4])
-  // Decided anew on what a standby had.
+  // Decided again on the version of a promoted standby.
   commit(2, 1)
   expect([seqsAfter(3), seqsAfter(2)]).toEqual([undefined, [3]])
 })
 
-test('what a standby did not have is not gone on from, though others made versions of the same numbers', () => {
+test('does not continue from events that were lost in a failover, although their versions exist again', () => {
   commit(2, 2, { by: 'lost' })
   commit(4, 1, { by: 'anew', after: 'anew' })
   expect([seqsAfter(2), seqsAfter(4), plainSince(2)]).toEqual([undefined, [5], undefined])
@@ -82,7 +82,7 @@ test('what a standby did not have is not gone on from, though others made versio
   expect([plainSince(3, 'lost'), plainSince(3)]).toEqual([undefined, 6])
 })
 
-test('what may change rights is not told, nor taken for nothing', () => {
+test('keeps no events that may change rights', () => {
   for (const type of ['member.removed', 'member.role_set', 'project.updated', 'project.deleted']) {
     commit(0, 2)
     commit(2, ['comment.created', type])
@@ -92,7 +92,7 @@ test('what may change rights is not told, nor taken for nothing', () => {
   }
 })
 
-test('of two projects in one commit each has its own', () => {
+test('keeps the events of both projects of a commit separately', () => {
   const heads = [projectId, elsewhere].map((id) => ({ projectId: id, expected: 1, version: 2 }))
   const events = [eventAt(2, 'task.deleted', '', elsewhere), eventAt(2, 'task.created', '', projectId)]
   recent.add({ heads, events } as Parameters<RecentCommits['add']>[0])
@@ -100,7 +100,7 @@ test('of two projects in one commit each has its own', () => {
   expect(recent.after({ projectId: elsewhere, after: 1, upTo: 9 })).toEqual([events[0]!])
 })
 
-test('after a moment it is looked up again', () => {
+test('forgets events after half a second', () => {
   commit(0, 1)
   now = 500
   expect([seqsAfter(0), plainSince(0)]).toEqual([[1], 1])
@@ -108,13 +108,13 @@ test('after a moment it is looked up again', () => {
   expect([seqsAfter(0), plainSince(0)]).toEqual([undefined, undefined])
 })
 
-test('what nobody follows is not kept, and of the rest no more than there is room for', () => {
+test('keeps no events of projects without subscribers, and limits events and bytes', () => {
   commit(0, 1, { place: 'nobody' })
   expect(recent.after({ projectId: 'nobody', after: 0, upTo: 1 })).toBeUndefined()
   commit(0, 400)
   commit(400, 400)
   expect([seqsAfter(299), seqsAfter(300)?.length, seqsAfter(300, 310)?.length]).toEqual([undefined, 132, 10])
-  // Long ones: some at a time, and those of the project that was used least recently go first.
+  // Large events: a part is returned at once, and the least recently used project is evicted first.
   const text = 'x'.repeat(20_000)
   commit(800, 100, { text })
   expect(seqsAfter(800)).toHaveLength(7)

@@ -30,7 +30,7 @@ function hangingBefore(history: StoredEvent[]) {
   })
 }
 
-test('what hung on a task at any time is told by its events, also after it moved or was deleted', async () => {
+test('reads the children of a task at any time from its events, also after a move or a deletion', async () => {
   let compared = 0
   const property = fc.asyncProperty(lives(30), async (waves) => {
     await forgetAll(sql())
@@ -50,10 +50,9 @@ test('what hung on a task at any time is told by its events, also after it moved
   expect(compared).toBeGreaterThan(10)
 })
 
-/** No id is later. */
 const latest = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
 
-test('more children than one undo restores are rejected with 409, and expired events are reported as forgotten', async () => {
+test('rejects an undo that restores too many children with 409, and reports expired events as forgotten', async () => {
   const ada = people[0]!
   const { id: projectId } = await make(ada, '/projects', { name: 'P' })
   const { id: taskId }: Body = await make(ada, '/tasks', { title: 'T', projectId })

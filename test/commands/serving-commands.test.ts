@@ -1,0 +1,105 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { beforeEach, expect, test } from 'bun:test'
+import type { RpcResponse } from '../../src/routing/rpc.ts'
+import type { RoutedCommand } from '../../src/commands/request.ts'
+import { registryOf } from '../../src/commands/registry.ts'
+import { Scheduler } from '../../src/admission/scheduler.ts'
+import { openServe } from '../../src/commands/serve.ts'
+import { commands } from '../../modules/commands.ts'
+import { newId } from '../../src/ids.ts'
+import { openLog } from '../../src/log.ts'
+import { connectionError } from '../../src/postgres/errors.ts'
+import { distantDeadline } from '../support/queued-command.ts'
+import { conflict } from '../../src/responses/errors.ts'
+import type { Reply } from '../../src/responses/reply.ts'
+
+const registry = registryOf(commands)
+const reply: Reply = { status: 201, body: '{"id":"1"}', etag: null }
+
+/** The executed commands, each with the promise of its reply. */
+let executed: { routed: RoutedCommand; end: PromiseWithResolvers<Reply> }[]
+let closes: boolean
+let serve: ReturnType<typeof openServe>
+beforeEach(() => {
+  executed = []
+  const execute = (_: unknown, routed: RoutedCommand) => {
+    const end = Promise.withResolvers<Reply>()
+    executed.push({ routed: { ...routed }, end })
+    return end.promise
+  }
+  closes = false
+  const means = { registry, execute, scheduler: new Scheduler(), isClosing: () => closes }
+  serve = openServe({ ...means, ttlMs: 15_000, log: openLog('silent') })
+})
+
+const routedCommand = (fields: Partial<RoutedCommand> = {}): RoutedCommand => {
+  const { form } = registry.get('task.create')!
+  const projectId = newId()
+  const input = { projectId, title: 'Asked' }
+  return { name: 'task.create', form, id: newId(), projectId, input, caller: { userId: newId() }, ...fields }
+}
+
+const serveCommand = (payload: unknown) =>
+  new Promise<RpcResponse>((answer) => serve([{ payload, deadline: distantDeadline(), respond: answer }]))
+const sent = { kind: 'reply' as const, ...reply }
+
+test('executes a command, and a copy from another connection joins it', async () => {
+  const routed = routedCommand()
+  const answers = [serveCommand(routed), serveCommand({ ...routed, again: true })]
+  expect(executed).toHaveLength(1)
+  executed[0]!.end.resolve(reply)
+  expect(await Promise.all(answers)).toEqual([sent, sent])
+})
+
+test('searches the log for a first copy that arrives after the retry', async () => {
+  const routed = routedCommand()
+  const second = serveCommand({ ...routed, again: true })
+  executed[0]!.end.resolve(reply)
+  await second
+  void serveCommand(routed)
+  void serveCommand(routedCommand())
+  expect(executed.map(({ routed }) => routed.again)).toEqual([true, true, undefined])
+})
+
+test('rejects commands of another release, and all commands while the process closes', async () => {
+  const unknown = [
+    routedCommand({ name: 'task.paint' }),
+    routedCommand({ form: 'othrform' }),
+    null,
+    'text',
+    7,
+    [],
+    {},
+  ]
+  for (const payload of unknown) expect(await serveCommand(payload)).toEqual({ kind: 'unknown' })
+  closes = true
+  expect(await serveCommand(routedCommand())).toEqual({ kind: 'unknown' })
+  expect(executed).toEqual([])
+})
+
+test('returns an HttpError unchanged, hides other errors, and answers 503 while the database is unavailable', async () => {
+  const answers = Promise.all([
+    serveCommand(routedCommand()),
+    serveCommand(routedCommand()),
+    serveCommand(routedCommand()),
+  ])
+  executed[0]!.end.reject(conflict('Taken'))
+  executed[1]!.end.reject(new TypeError('secret'))
+  executed[2]!.end.reject(connectionError('CONNECTION_CLOSED', 'The connection was closed'))
+  const [refused, failed, away] = await answers
+  expect(refused).toEqual({ kind: 'refusal', status: 409, message: 'Taken', headers: {} })
+  expect(failed).toEqual({ kind: 'failed' })
+  expect(away).toMatchObject({ kind: 'refusal', status: 503, headers: { 'retry-after': '1' } })
+})
+
+test('limits the forwarded commands of one account, so that other accounts are not delayed', async () => {
+  const caller = { userId: newId() }
+  void serveCommand(routedCommand())
+  const answers = Array.from({ length: 20 }, () => serveCommand(routedCommand({ caller })))
+  expect(executed).toHaveLength(1 + 16)
+  void serveCommand(routedCommand())
+  expect(executed).toHaveLength(1 + 16 + 1)
+  for (const { end } of executed) end.resolve(reply)
+  await answers[0]
+  while (executed.length < 1 + 20 + 1) await nextTurn()
+})
