@@ -21,28 +21,28 @@ import type { Command } from './commands/command.ts'
 import type { Module } from './module.ts'
 import type { Services } from './services.ts'
 
-/** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
+/** Returns the service as a function of a request: `app.fetch` runs on any runtime with web standards. */
 export function createApp(services: Services) {
   const { config, guards, rejections } = services
-  const observed = new Telemetry(services)
-  const http = openRouteBuilders(guards, { ...services, observed })
+  const telemetry = new Telemetry(services)
+  const routes = openRouteBuilders(guards, { ...services, telemetry })
   const methods = openMethods()
-  // So that Elysia finds the path behind a short host such as `web`.
+  // With the standard parser Elysia misreads the path behind a short host such as `web`.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
-    .use(errors(methods, observed, rejections))
-    .use(observed.plugin())
+    .use(errors(methods, telemetry, rejections))
+    .use(telemetry.plugin())
     .use(cors(config.corsOrigins))
     .use(docs(config))
     .use(health(services))
     .group('/api/v1', (api) =>
       api
-        .use(accountRoutes(http, services))
-        .use(mailRoutes(http, services))
-        .use(tokenRoutes(http, services))
-        .use(routesOf([...modules, batch, undo, events], http, services))
-        .use(serviceAccountRoutes(http, services))
-        .use(feedRoutes(http, services))
-        .use(webhookRoutes(http, services)),
+        .use(accountRoutes(routes, services))
+        .use(mailRoutes(routes, services))
+        .use(tokenRoutes(routes, services))
+        .use(routesOf([...modules, batch, undo, events], routes, services))
+        .use(serviceAccountRoutes(routes, services))
+        .use(feedRoutes(routes, services))
+        .use(webhookRoutes(routes, services)),
     )
   methods.register(app.routes)
   return app
@@ -53,13 +53,13 @@ function routesOf(
   { callerGuard, commandRoute, queryRoute }: RouteBuilders,
   services: Services,
 ) {
-  const routes = new Elysia().use(callerGuard)
+  const app = new Elysia().use(callerGuard)
   const seeTask = openSeenTasks(services.database.reads, services.versions)
   for (const { writes = [], reads } of all) {
     for (const [method, path, command, summary] of writes)
-      routes.route(method.toUpperCase(), ...commandRoute(path, command as Command, summary))
+      app.route(method.toUpperCase(), ...commandRoute(path, command as Command, summary))
     for (const [path, query, summary] of reads?.(services, seeTask) ?? [])
-      routes.get(...queryRoute(path, query, summary))
+      app.get(...queryRoute(path, query, summary))
   }
-  return routes
+  return app
 }

@@ -1,11 +1,11 @@
 import { ConfigError } from './setting-values.ts'
 import * as kind from './setting-values.ts'
 
-/** `on`: without named statements; `named`: with them. */
+/** `on`: the pooler does not support named prepared statements; `named`: it does. */
 const poolers = ['off', 'on', 'named']
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-/** Numbers carry their unit in the name. */
+/** Each setting's name, default and check. Names of numbers end with the unit. */
 const settings = {
   production: kind.setting('NODE_ENV', '', (value) => value === 'production'),
   host: kind.text('HOST', '0.0.0.0'),
@@ -91,17 +91,18 @@ const settings = {
   mailsPerHour: kind.integer('MAILS_PER_HOUR', 10, 1, 1_000_000),
 }
 
+type Env = Record<string, string | undefined>
 export type Config = { [K in keyof typeof settings]: ReturnType<(typeof settings)[K]['read']> }
 
-/** @throws ConfigError naming each variable that cannot be used. */
-export function readConfig(env: Record<string, string | undefined>): Config {
+/** @throws ConfigError that names each variable with an invalid value */
+export function readConfig(env: Env): Config {
   const problems: string[] = []
-  const entries = Object.entries(settings).map(([key, { name, oldName: before = '', fallback, read }]) => {
-    const given = [name, before].find((one) => env[one]?.trim()) ?? name
+  const entries = Object.entries(settings).map(([key, { fallback, read, ...names }]) => {
+    const { variable, value } = variableOf(env, names)
     try {
-      return [key, read(env[given]?.trim() || fallback)]
+      return [key, read(value || fallback)]
     } catch (error) {
-      problems.push(`${given} ${(error as ConfigError).message}`)
+      problems.push(`${variable} ${(error as ConfigError).message}`)
       return []
     }
   })
@@ -109,24 +110,30 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   return Object.fromEntries(entries) as Config
 }
 
-export const settingNames = (): string[] => Object.values(settings).map(({ name }) => name)
-
-/** The settings that were renamed, by their names in the release before. */
-export const renamedSettings = (): Map<string, string> =>
-  new Map(Object.values(settings).flatMap(({ name, oldName: before }) => (before ? [[before, name]] : [])))
-
-/** An environment with the values of old names under the new ones too. */
-export function withNewNames(env: Record<string, string | undefined>): Record<string, string | undefined> {
-  const old = [...renamedSettings()].filter(([before, name]) => env[before]?.trim() && !env[name]?.trim())
-  return { ...env, ...Object.fromEntries(old.map(([before, name]) => [name, env[before]])) }
+/** Returns the variable that gives a setting its value: its name, or else its old name. */
+function variableOf(env: Env, { name, oldName = '' }: { name: string; oldName?: string }) {
+  const variable = [name, oldName].find((one) => env[one]?.trim()) ?? name
+  return { variable, value: env[variable]?.trim() }
 }
 
-/** @throws ConfigError when production leaves out what all its processes must share. */
+export const settingNames = (): string[] => Object.values(settings).map(({ name }) => name)
+
+/** Returns the names of renamed settings, by their names in the previous release. */
+export const renamedSettings = (): Map<string, string> =>
+  new Map(Object.values(settings).flatMap(({ name, oldName }) => (oldName ? [[oldName, name]] : [])))
+
+/** Returns the environment with the value of each old name under the new name too. */
+export function withNewNames(env: Env): Env {
+  const renamed = Object.values(settings).filter(({ oldName = '' }) => env[oldName]?.trim())
+  return { ...env, ...Object.fromEntries(renamed.map((one) => [one.name, variableOf(env, one).value])) }
+}
+
+/** @throws ConfigError if production lacks a setting that all its processes must share */
 export function requireProductionSettings({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {
   if (!production || !databaseUrl) return
   const missing = [
     ...(jwtSecret ? [] : ['JWT_SECRET must be set when NODE_ENV is production: at least 32 bytes']),
     ...(redisUrl ? [] : ['REDIS_URL must be set when NODE_ENV is production: redis://…']),
-  ].map((one) => `${one}, the same everywhere`)
+  ].map((one) => `${one}, the same for all processes`)
   if (missing.length > 0) throw new ConfigError(missing.join('; '))
 }

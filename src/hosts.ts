@@ -1,4 +1,4 @@
-/** A URL for each host of a URL such as `postgres://u@h1:p1,h2:p2/db`; empty when one of them is no URL. */
+/** Splits `postgres://u@h1:p1,h2:p2/db` into one URL for each host. Returns an empty array if a part is not a URL. */
 export function urlsIn(value: string): string[] {
   const [, head = '', hosts = '', rest = ''] =
     /^([^:/?#]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(value) ?? []
@@ -7,10 +7,10 @@ export function urlsIn(value: string): string[] {
   return urls.every(isUrl) ? urls : []
 }
 
-/** Without the brackets of an IPv6 address. */
+/** Returns the host without the brackets of an IPv6 address. */
 export const hostnameOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
 
-export function hostOf(url: string, usualPort: number): { host: string; port: number } {
+export function hostOf(url: string, defaultPort: number): { host: string; port: number } {
   const parsed = new URL(url)
-  return { host: hostnameOf(parsed), port: Number(parsed.port || usualPort) }
+  return { host: hostnameOf(parsed), port: Number(parsed.port || defaultPort) }
 }

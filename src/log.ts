@@ -12,7 +12,7 @@ const prettyOptions = {
   sync: true,
 }
 
-/** Formatted lines on a terminal, else JSON. */
+/** Writes formatted lines to a terminal, and JSON to anything else. */
 function openOutput(): pino.DestinationStream {
   if (!process.stdout.isTTY) return pino.destination({ fd: 1, sync: true })
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
@@ -23,22 +23,22 @@ export function openLog(level: string, base: { pid: number } | null = null, outp
   return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, output)
 }
 
-/** A log that keeps lines below a warning until `begin` is called, or the process ends. */
+/** Opens a log that buffers lines below a warning until `begin` is called or the process ends. */
 export function openBufferedLog(level: string, output = openOutput()) {
-  const kept: string[] = []
-  let isPatient = true
-  const patient = {
-    [Symbol.for('pino.metadata')]: true, // has pino say the level of each line
+  const lines: string[] = []
+  let isBuffering = true
+  const buffer = {
+    [Symbol.for('pino.metadata')]: true, // makes pino set lastLevel before each write
     lastLevel: 0,
     write(line: string) {
-      if (isPatient && this.lastLevel < warning) kept.push(line)
+      if (isBuffering && this.lastLevel < warning) lines.push(line)
       else output.write(line)
     },
   }
   const begin = () => {
-    isPatient = false
-    for (const line of kept.splice(0)) output.write(line)
+    isBuffering = false
+    for (const line of lines.splice(0)) output.write(line)
   }
   process.once('exit', begin)
-  return { log: openLog(level, null, patient), begin }
+  return { log: openLog(level, null, buffer), begin }
 }

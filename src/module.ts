@@ -17,7 +17,7 @@ export interface Module {
   entity?: { name: Entity }
   writes?: readonly Write[]
   reads?(services: Services, seeTask: LookUp<Versioned & { eventId: string }>): Read[]
-  /** Commands without a route: the service's own work. */
+  /** Commands without a route, which workers run. */
   internalCommands?: Command<never>[]
 }
 

@@ -1,11 +1,16 @@
 import type { Log } from './log.ts'
 
-/** Repeats work, never twice at once. A timer and not a job, because it refills a queue that lost everything. Returns how to stop it. */
+/**
+ * Runs `work` at an interval, but never twice at once. It is a timer and not a job because it refills a queue that lost its
+ * data. Returns a function that stops it and waits for the last run.
+ */
 export function repeatedly(work: () => Promise<unknown>, everyMs: number, log: Log): () => Promise<void> {
   let running: Promise<unknown> | undefined
   const timer = setInterval(() => {
     running ??= work()
-      .catch((error) => log.debug({ reason: String(error) }, 'put off'))
+      .catch((error) =>
+        log.debug({ reason: String(error) }, 'periodic work failed; it runs again after the interval'),
+      )
       .finally(() => (running = undefined))
   }, everyMs)
   return async () => {

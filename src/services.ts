@@ -40,23 +40,23 @@ import { openMoments } from './log/moments.ts'
 import { openIdentity } from './identity/identity.ts'
 import { openGuards } from './http/guards.ts'
 import { openLimits } from './http/limits/limits.ts'
-import { openServe } from './responses/reply.ts'
+import { openBodyCache } from './responses/body-cache.ts'
 import { openWithIdempotency } from './http/idempotency.ts'
 import { openOutbound } from './outbound/post.ts'
 
 export type Services = ReturnType<typeof openServices>
 
-/** Opens everything. Redis may be away. */
+/** Opens all services of a process. Redis may be unreachable. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
-  const writing = openWriting(config, log, domain, tracing)
-  const { counts, database, findRecord, subscriptions, oldestKept, redis, scheduler } = writing
+  const writePath = openWritePath(config, log, domain, tracing)
+  const { counts, database, findRecord, subscriptions, oldestKept, redis, scheduler } = writePath
   const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
   const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
   const spend = openCharge({ database, expensive, budget: limits.budgets?.reads })
   let draining = false
   return {
-    ...writing,
+    ...writePath,
     ...identity,
     ...{ tracing, limits, expensive, spend },
     outbound: openOutbound(config),
@@ -64,43 +64,43 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     rejections: new Rejections(scheduler),
     withIdempotency: openWithIdempotency(findRecord),
     guards: openGuards({ ...identity, limits, scheduler, config }),
-    serve: openServe(config.bodyCacheBytes, counts.caches.bodies),
+    serve: openBodyCache(config.bodyCacheBytes, counts.caches.bodies),
     redisStatus: (): string => redis.status,
     drain: () => void (draining = true),
     isDraining: () => draining,
     async close() {
       subscriptions.end()
-      await writing.close()
+      await writePath.close()
     },
   }
 }
 
 export type Domain = { commands: Command<never>[]; react: React }
 
-type Ground = ReturnType<typeof openGround>
+type SharedServices = ReturnType<typeof openSharedServices>
 
-/** The connections, and the way of a command to its project's home and actor. */
-export function openWriting(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
-  const ground = openGround(config, log)
-  const { clock, counts, database, redis, subscriber, jobs, places, scheduler, findPerson, findRole } = ground
-  const actors = openActors(ground, domain.react)
+/** Opens the services for commands: connections, the project actors, and the router to other processes. */
+export function openWritePath(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
+  const shared = openSharedServices(config, log)
+  const { clock, counts, database, redis, subscriber, jobs, places, scheduler, findPerson, findRole } = shared
+  const actors = openActors(shared, domain.react)
   const registry = registryOf(domain.commands)
   const lookUp = openLookUp(findPerson, places)
   const explain = openAddConflictingSeqs(database.reads)
   const execute = withSpans(openExecute({ actors, findRole, lookUp, limits: config, explain, log }), tracing)
   const isClosing = () => actors.isClosing
-  const means = { config, redis, registry, execute, scheduler, isClosing, log }
-  const router = openRouter({ ...means, counts: counts.orders })
+  const routed = { config, redis, registry, execute, scheduler, isClosing, log }
+  const router = openRouter({ ...routed, counts: counts.orders })
   return {
-    ...ground,
+    ...shared,
     actors,
     run: openRun({ registry, places, route: router.route, timeoutMs: config.writeTimeoutMs }),
-    /** Joins the processes that write together; `asHome`, projects may be at home here. */
+    /** Joins the processes that share the writes. With `asHome` this process may be the home of projects. */
     async join(asHome: boolean) {
       await clock.known
       await router.join(asHome)
     },
-    /** Drains the actors, then closes every connection; bounded in time. */
+    /** Drains the actors, then closes every connection, in a bounded time. */
     async close() {
       await router.leave(config.drainTimeoutMs / 4)
       await actors.close(config.drainTimeoutMs / 2)
@@ -114,8 +114,8 @@ export function openWriting(config: Config, log: Log, domain: Domain, tracing?: 
   }
 }
 
-/** Connections and caches that reads and writes share. */
-function openGround(config: Config, log: Log) {
+/** Opens the connections and caches that reads and writes share. */
+function openSharedServices(config: Config, log: Log) {
   const counts = openCounts()
   const database = openDatabase(config, counts.queries)
   const redis = openRedis(config.redisUrl, log)
@@ -139,30 +139,30 @@ function openGround(config: Config, log: Log) {
   }
 }
 
-function openActors(ground: Ground, react: React): Actors {
-  const { config, counts, database, redis, subscriber, hints, recent, steps, jobs } = ground
+function openActors(shared: SharedServices, react: React): Actors {
+  const { config, counts, database, redis, subscriber, hints, recent, steps, jobs } = shared
   const {
     commitSlots: slots,
     commitEvents: events,
     commitShapes: statements,
     writeTimeoutMs: timeoutMs,
   } = config
-  const by = {
+  const dependencies = {
     loader: openLoader(database.reads),
     findCommitted: openFindCommitted(database.reads),
-    versions: ground.versions,
+    versions: shared.versions,
     commit: openCommit(database.commits, { slots, events, statements, timeoutMs }, counts.commits),
-    findRecord: ground.findRecord,
-    readPast: openReadPast(database.reads, ground.oldestKept, ground.findPerson),
+    findRecord: shared.findRecord,
+    readPast: openReadPast(database.reads, shared.oldestKept, shared.findPerson),
     react,
     counts: counts.caches.states,
     onCommitted(unit: CommitUnit) {
-      ground.places.add(unit.events)
+      shared.places.add(unit.events)
       recent.add(unit)
       steps.add(unit)
       hints.tell(changedProjects(unit))
       if (unit.jobs.length > 0) jobs.enqueue(unit.jobs)
     },
   }
-  return new Actors(by, new Leases(redis, subscriber, config, counts.leases), config)
+  return new Actors(dependencies, new Leases(redis, subscriber, config, counts.leases), config)
 }

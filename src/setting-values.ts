@@ -2,15 +2,15 @@ import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import { urlsIn } from './hosts.ts'
 
-/** Thrown at start: names the variable, or each of several, and what it must be. */
+/** Thrown at start. The message names each invalid variable and what it must be. */
 export class ConfigError extends Error {}
 
 export interface Setting<T> {
   name: string
   fallback: string
-  /** The name in the release before, which this release still accepts. */
+  /** The name in the previous release, which this release still accepts. */
   oldName?: string
-  /** @throws ConfigError that says what the value must be, without the name of the variable */
+  /** @throws ConfigError whose message begins with `must be` and does not name the variable */
   read(value: string): T
 }
 
@@ -37,7 +37,7 @@ export const integer = (name: string, fallback: number, min: number, max: number
     return Number(value)
   })
 
-/** The number of processes that share a port: `auto` is one for each core. */
+/** The number of processes that share a port; `auto` means one for each core. */
 export const concurrency = (name: string, fallback: number, max: number) =>
   setting(name, fallback, (value) => {
     const canShare = process.platform === 'linux'
@@ -45,7 +45,7 @@ export const concurrency = (name: string, fallback: number, max: number) =>
     check(isInteger(value, 1, max), `must be auto or a whole number from 1 to ${max}, not "${value}"`)
     check(
       canShare || Number(value) === 1,
-      'must be 1 here: only Linux spreads the connections of a port over processes',
+      'must be 1 on this system: only Linux distributes the connections of a port over processes',
     )
     return Number(value)
   })
@@ -61,7 +61,7 @@ export const onOff = (name: string, fallback: 'on' | 'off') => {
   return setting(name, fallback, (value) => read(value) === 'on')
 }
 
-/** The message never shows the URL, because it may hold a password. */
+/** The message does not contain the URL, because a URL may contain a password. */
 export const url = (name: string, protocols: string[]) =>
   setting(name, '', (value) => {
     const [first] = urlsIn(value)
@@ -73,15 +73,15 @@ export const url = (name: string, protocols: string[]) =>
 export const databaseUrl = (name: string) =>
   setting(name, '', (value) => {
     const [first, second] = urlsIn(url(name, ['postgres:', 'postgresql:']).read(value))
-    const wanted = first && new URL(first).searchParams.get('target_session_attrs')
-    const writes = !wanted || ['read-write', 'primary'].includes(wanted) || (wanted === 'any' && !second)
-    check(writes, 'wants the server that writes: target_session_attrs=read-write, or nothing')
+    const session = first && new URL(first).searchParams.get('target_session_attrs')
+    const canWrite = !session || ['read-write', 'primary'].includes(session) || (session === 'any' && !second)
+    check(canWrite, 'must lead to a server that accepts writes: target_session_attrs=read-write, or none')
     return value
   })
 
 const manyHostProtocols = ['redis+sentinel:', 'redis+cluster:', 'rediss+sentinel:', 'rediss+cluster:']
 
-/** One server (by its socket, if it is on this machine), the master that sentinels know by its name, or a cluster. */
+/** One server (by TCP or Unix socket), a master that Sentinel knows by name, or a cluster. */
 export const redisUrl = (name: string) =>
   setting(name, '', (value) => {
     const [first, second] = urlsIn(
@@ -89,10 +89,10 @@ export const redisUrl = (name: string) =>
     )
     if (!first) return value
     const { protocol, pathname } = new URL(first)
-    const mayBeMany = !second || manyHostProtocols.includes(protocol)
-    check(mayBeMany, 'must start with redis+sentinel:// or redis+cluster:// to name several hosts')
+    const allowsManyHosts = !second || manyHostProtocols.includes(protocol)
+    check(allowsManyHosts, 'must start with redis+sentinel:// or redis+cluster:// to name several hosts')
     const isNamed = !protocol.endsWith('+sentinel:') || pathname.length > 1
-    check(isNamed, 'must end with the name that the sentinels know: redis+sentinel://host:26379/NAME')
+    check(isNamed, 'must end with the name of the master: redis+sentinel://host:26379/NAME')
     return value
   })
 
@@ -106,14 +106,14 @@ export const origins = (name: string) =>
 
 export const mailbox = (name: string, fallback: string) =>
   setting(name, fallback, (value) => {
-    const [, called = '', bracketed] = /^([^<>"]*)<([^<>]*)>$/.exec(value) ?? []
+    const [, displayName = '', bracketed] = /^([^<>"]*)<([^<>]*)>$/.exec(value) ?? []
     const address = bracketed ?? value
     const isRight = /^[^\s<>",;:@]+@[^\s<>",;:@]+$/.test(address) && !/\p{C}/u.test(value)
     check(isRight, 'must be an address such as docket@example.com or Docket <docket@example.com>')
-    return { name: called.trim(), address }
+    return { name: displayName.trim(), address }
   })
 
-/** Who may register: everybody, nobody, or the owners of addresses in these domains. */
+/** `open`: everybody may register; `closed`: nobody; a list: only owners of addresses in these domains. */
 export type Registration = 'open' | 'closed' | string[]
 
 export const registration = (name: string) =>
@@ -125,7 +125,7 @@ export const registration = (name: string) =>
     return domains
   })
 
-/** The secrets in JWT_SECRET: the first signs tokens, all verify them. */
+/** The secrets in JWT_SECRET. The first signs tokens; each may verify them. */
 export const secretsIn = (value: string): string[] => value.split(',').map((secret) => secret.trim())
 
 export const secrets = (name: string) =>

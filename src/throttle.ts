@@ -1,8 +1,9 @@
-export function throttle<T>(ms: number, pass: (about: T) => void): (about: T) => void {
-  let passedAt = -Infinity
-  return (about) => {
-    if (performance.now() < passedAt + ms) return
-    passedAt = performance.now()
-    pass(about)
+/** Returns a function that calls `call` at most once in `ms`, and drops the calls between. */
+export function throttle<T>(ms: number, call: (argument: T) => void): (argument: T) => void {
+  let calledAt = -Infinity
+  return (argument) => {
+    if (performance.now() < calledAt + ms) return
+    calledAt = performance.now()
+    call(argument)
   }
 }

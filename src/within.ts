@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Undefined when the work takes longer. Costs 15 µs more than a timer, so not for the way of every request or commit. */
+/** Returns undefined if the work takes longer than `ms`. It costs 15 µs more than a timer, which is too much for every request. */
 export async function within<T>(ms: number, work: T | PromiseLike<T>): Promise<T | undefined> {
   const over = new AbortController()
   try {

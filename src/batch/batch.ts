@@ -19,29 +19,25 @@ import { operationsSchema } from './operation-schema.ts'
 import { wrongProject, openReadOperations } from './read-operations.ts'
 import { batchViewOf, requireSmallReply, replyTooLarge } from './results.ts'
 
-const about = `All or nothing: operations are decided one after another, each on what those before it leave, and
-committed as one. Each is a command by its name, with its own input, path ids included; \`as\` gives what it is about a
-name, and \`#name\` stands for that id in operations after it. The first that is refused refuses all, with its own
-status, and says which it is. Each takes the role that it takes alone. Nothing moves between projects here.`
+const about = `Runs operations one after another and commits all of them in one commit, or none. An operation is a command
+with its name and its input, including the ids of its path. \`as\` names the resource of an operation; later operations use
+\`#name\` as its id. If an operation is rejected, the batch is rejected with the same status, and the message contains the
+index of the operation. Each operation needs the same role as alone. A batch cannot move tasks to another project.`
 
-const versionChanged = () => new HttpError(412, 'The project has another version than ifVersion')
+const versionChanged = () => new HttpError(412, 'The project does not have the version in ifVersion')
 
 const BatchInput = (kinds: OperationTypes) =>
   Input({
     id: IdOf('project'),
     dryRun: DryRun,
     return: Type.Optional(
-      OneOf(
-        'BatchReturn',
-        ['minimal', 'full'],
-        'where `full`, whole resources are answered in place of their ids and ETags',
-      ),
+      OneOf('BatchReturn', ['minimal', 'full'], '`full` returns whole resources in place of ids and ETags'),
     ),
     ifVersion: Type.Optional(
       Type.Integer({
         minimum: 0,
         format: 'int64',
-        description: 'The version that the project must still have',
+        description: 'The version that the project must have; otherwise 412',
         examples: [7],
       }),
     ),
@@ -87,7 +83,7 @@ export function batchOf(commands: Command<never>[]) {
 }
 
 const batchErrors = (): HttpError[] => [
-  ...[wrongProject(), replyTooLarge(), versionChanged(), preconditionFailed()],
+  ...[wrongProject(), replyTooLarge(), preconditionFailed(), versionChanged()],
   ...[operationError(0, roleNeeded('EDITOR')), operationError(0, wasConflict(['status']))],
   operationError(1, reinvited()),
 ]

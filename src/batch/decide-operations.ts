@@ -19,7 +19,8 @@ interface NamedRow {
 }
 
 export const wasConflict = (fields: string[]) => conflict(`Not as in was: ${fields.join(', ')}`)
-export const reinvited = () => conflict('Who is removed in a batch cannot be invited again in it')
+export const reinvited = () =>
+  conflict('A member removed in a batch cannot be invited again in the same batch')
 
 /** Decides operations one after another, each on the state that the previous ones left. Pure. @throws HttpError of the first rejected one */
 export function decideOperations(

@@ -5,5 +5,5 @@ export const Flag = (name: string, about: string) => Type.Optional(OneOf(name, [
 
 export const DryRun = Flag(
   'DryRun',
-  'where `true`, all is decided and answered as if it were done, and nothing is done',
+  '`true` returns the result that the request would have, and changes nothing',
 )

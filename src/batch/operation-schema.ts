@@ -10,10 +10,10 @@ export const maxOperations = 500
 const commonFields = {
   as: Type.Optional({
     ...Name(64, 'plate'),
-    description: 'A name of 1 to 64 characters for what it is about',
+    description: 'A name of 1 to 64 characters for the resource of the operation',
   }),
   ifMatch: Type.Optional(
-    Type.String({ maxLength: 1_000, description: 'An ETag that what it changes must still have' }),
+    Type.String({ maxLength: 1_000, description: 'The ETag that the resource must have; otherwise 412' }),
   ),
 }
 
@@ -25,7 +25,12 @@ export function operationSchema(
 ) {
   const fields = Object.entries(input.properties).map(([key, schema]) => {
     if (key === projectKey)
-      return [key, Type.Optional(reference({ ...schema, description: 'The project, if anything' }))]
+      return [
+        key,
+        Type.Optional(
+          reference({ ...schema, description: 'The id of the project of the batch; may be left out' }),
+        ),
+      ]
     return [key, isIdSchema(schema) && !isOwnIdSchema(schema) ? reference(schema) : schema]
   })
   const isName = (value: unknown) => value === name
@@ -44,7 +49,7 @@ const camel = (name: string): string =>
 
 /** The schema of an id field that also accepts `#name`, which has no UUID format. */
 function reference({ format: _, ...schema }: TSchema): TSchema {
-  const description = `${schema.description}, or \`#name\` of an operation before`
+  const description = `${schema.description}, or the \`#name\` of an earlier operation`
   const { anyOf, items } = schema
   const inside = anyOf ? { anyOf: anyOf.map(withoutFormat) } : items ? { items: withoutFormat(items) } : {}
   return { ...schema, ...inside, description } as unknown as TSchema
@@ -59,7 +64,7 @@ function wasSchema({ schema }: View): TObject {
     ([name, one]) => !accountFields.includes(name) && !isObject(one),
   )
   const fields = plain.map(([name, one]) => [name, Type.Optional({ ...one, [Kind]: 'Unknown' } as TSchema)])
-  const about = 'Fields as the caller knows them: 409 when one is another by now'
+  const about = 'Fields and the values that they must have; otherwise 409'
   return Type.Optional({ ...Input(Object.fromEntries(fields)), description: about })
 }
 

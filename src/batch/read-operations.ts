@@ -73,10 +73,10 @@ export const isReference = (value: unknown): value is string =>
 
 function requireNamesDefined({ idFields }: OperationType, operation: Operation, names: Names): void {
   if (operation.as !== undefined && names.has(operation.as))
-    throw badRequest('as must be a name that no operation before has')
+    throw badRequest('as must be a name that no earlier operation has')
   const isLost = (id: unknown) => isReference(id) && !names.has(id.slice(1))
   const lost = idFields.find((key) => [operation[key]].flat().some(isLost))
-  if (lost) throw badRequest(`${lost} must be an id, or the #name of an operation before`)
+  if (lost) throw badRequest(`${lost} must be an id, or the #name of an earlier operation`)
 }
 
 /** Sets the operation's project to the batch's project. @throws HttpError 400 if the operation names another one */

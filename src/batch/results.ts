@@ -13,9 +13,9 @@ export const maxFullBytes = 500_000
 const Result = named(
   'BatchResult',
   Type.Object({
-    id: Id('What the operation was about'),
+    id: Id('The id of the resource'),
     etag: Type.Union([Type.String(), Type.Null()], {
-      description: 'Its ETag from then on; null when it is gone',
+      description: 'The new ETag of the resource; null if it was deleted',
       examples: ['"019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b"'],
     }),
     number: Type.Optional(Type.Integer({ minimum: 1, description: 'The number of a task', examples: [42] })),
@@ -32,9 +32,13 @@ export const batchViewOf = (views: TSchema[]): View<BatchAnswer> =>
   view<BatchAnswer>({
     name: 'Batch',
     schema: Type.Object({
-      version: Type.Integer({ minimum: 0, description: "The project's version from then on", examples: [7] }),
+      version: Type.Integer({
+        minimum: 0,
+        description: "The project's version after the batch",
+        examples: [7],
+      }),
       results: Type.Array(Type.Union([Result, ...views]), {
-        description: 'One for each operation, in order',
+        description: 'One result for each operation, in order',
       }),
     }),
     of: (answer) => answer,
@@ -67,7 +71,7 @@ export function resultOf(
 }
 
 export const replyTooLarge = () =>
-  badRequest(`return=full would answer more than ${maxFullBytes} bytes: ask without it`)
+  badRequest(`return=full returns at most ${maxFullBytes} bytes; send the batch without it`)
 
 export function requireSmallReply(results: object[]): void {
   if (Buffer.byteLength(JSON.stringify(results)) > maxFullBytes) throw replyTooLarge()

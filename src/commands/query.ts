@@ -55,7 +55,7 @@ interface AdminQuery extends Omit<Query, 'read'> {
 /** A query that takes the role ADMIN in the project with the path's `id`. Other callers get 404 or 403. */
 export const adminQuery = (findRole: FindRole, { read, ...query }: AdminQuery): Query => ({
   ...query,
-  about: `${query.about} Takes the role ADMIN.`,
+  about: `${query.about} Requires the role ADMIN.`,
   errors: [roleNeeded('ADMIN'), ...(query.errors ?? []), notFound('Project')],
   async read(asked) {
     const seen = await requireSeen(findRole, asked.caller, asked.params.id ?? '')

@@ -1,21 +1,21 @@
 import { Elysia } from 'elysia'
 
 const methods = 'GET, POST, PATCH, DELETE'
-const asked =
+const requestHeaders =
   'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent'
-const told =
+const exposedHeaders =
   'ETag, Link, Location, Docket-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
 
 /**
- * Lets pages of these origins call the API from a browser; `*` lets all. Without any, nothing is added to an answer
- * and browsers refuse. Tokens travel in a header and never in a cookie, so credentials are not allowed.
+ * Allows browser pages of these origins to call the API; `*` allows all origins. Without origins, responses have no CORS
+ * headers. Tokens are sent in a header, never in a cookie, so credentials are not allowed.
  */
 export function cors(origins: string[]) {
   const app = new Elysia({ name: 'cors' })
   if (origins.length === 0) return app
   const isOpen = origins.includes('*')
   if (!isOpen) {
-    // Appended: what an answer depends on beside the origin, it says itself.
+    // Appended, because the route sets the other values of Vary.
     app.mapResponse({ as: 'global' }, ({ response }) => {
       if (response instanceof Response) response.headers.append('vary', 'Origin')
     })
@@ -24,10 +24,10 @@ export function cors(origins: string[]) {
     const origin = request.headers.get('origin')
     if (!origin || !(isOpen || origins.includes(origin))) return
     set.headers['access-control-allow-origin'] = isOpen ? '*' : origin
-    set.headers['access-control-expose-headers'] = told
+    set.headers['access-control-expose-headers'] = exposedHeaders
     if (request.method !== 'OPTIONS' || !request.headers.has('access-control-request-method')) return
     set.headers['access-control-allow-methods'] = methods
-    set.headers['access-control-allow-headers'] = asked
+    set.headers['access-control-allow-headers'] = requestHeaders
     set.headers['access-control-max-age'] = '600'
     if (!isOpen) set.headers.vary = 'Origin'
     return new Response(null, { status: 204, headers: set.headers as Record<string, string> })

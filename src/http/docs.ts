@@ -9,11 +9,11 @@ import { docsPath as path, staticResponse, pages } from './pages.ts'
 
 const links = { docs: path, openapi: `${path}/json`, live: '/health/live', ready: '/health/ready' }
 
-/** Leads to the Swagger UI; the body has the links for a program that does not follow. */
+/** Redirects to the Swagger UI. The body lists the links for clients that do not follow redirects. */
 const redirectToPage = () =>
   new Response(JSON.stringify(links), { status: 302, headers: { ...jsonHeaders, location: path } })
 
-/** The pages, and the OpenAPI document at /api/docs/json. */
+/** Serves the pages, and the OpenAPI document at /api/docs/json. */
 export function docs(config: Config) {
   const plugin = swagger({
     path,
@@ -22,14 +22,14 @@ export function docs(config: Config) {
     exclude: [/^\/api\/docs/],
     documentation: description(config) as never,
   })
-  const general = commonErrors(config)
+  const errors = commonErrors(config)
   let document: ReturnType<typeof staticResponse> | undefined
   return new Elysia()
     .use(
       new Elysia()
         .onAfterHandle(({ request, response }) => {
           document ??= staticResponse(
-            () => JSON.stringify(completeDocument(response as OpenApiDocument, general)),
+            () => JSON.stringify(completeDocument(response as OpenApiDocument, errors)),
             {
               'content-type': 'application/json',
             },
@@ -38,6 +38,6 @@ export function docs(config: Config) {
         })
         .use(plugin),
     )
-    .use(pages(config)) // after the plugin: its own page at the same path loads a CDN, ours takes its place
+    .use(pages(config)) // after the plugin, to replace its page at the same path, which loads scripts from a CDN
     .get('/api', redirectToPage, { detail: { hide: true } })
 }

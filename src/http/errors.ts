@@ -10,27 +10,27 @@ import { validationError } from '../schema/validation.ts'
 import type { Methods } from './methods.ts'
 import type { RequestInfo, Telemetry } from './telemetry.ts'
 
-/** Gives every error the one shape and a request id; the cause of an unexpected one is only logged. */
-export const errors = (methods: Methods, observed: Telemetry, rejections: Rejections) =>
-  // Elysia reads this text, and prepares for every route what it names.
-  new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: ErrorContext) => {
-    const { error, code, request, route, params, caller, claims, share, permit, began, set } = failed
+/** Responds to every error in the same JSON shape, with a request id. The cause of an unexpected error is only logged. */
+export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejections) =>
+  // Elysia reads this function's text: for every route it prepares the properties that are named here.
+  new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
+    const { error, code, request, route, params, caller, claims, share, permit, began, set } = context
     permit?.release()
-    const refusal = code === 'NOT_FOUND' ? methods.respond(request) : httpErrorOf(error, code)
-    observed.end({ request, route, began }, refusal.status)
+    const failure = code === 'NOT_FOUND' ? methods.respond(request) : httpErrorOf(error, code)
+    telemetry.end({ request, route, began }, failure.status)
     const accountId = permit?.queue.accountId
-    if (refusal instanceof Response) return rejections.delay(request, refusal, accountId)
+    if (failure instanceof Response) return rejections.delay(request, failure, accountId)
     const id = requestId()
-    const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
-    observed.logError({ request, route, params, caller, claims, began }, refusal.status, id, reason)
+    const reason = failure.status === 500 ? reasonOf(error) : failure.message
+    telemetry.logError({ request, route, params, caller, claims, began }, failure.status, id, reason)
     const isStreamed = mayStream(request)
     if (isStreamed && isUnavailable(error) && acceptsStream(request)) {
-      set.status = 200 // Elysia would make it 500
-      return endedStream(refusal)
+      set.status = 200 // else Elysia sends 500
+      return endedStream(failure)
     }
-    const response = errorResponse(refusal, id)
+    const response = errorResponse(failure, id)
     if (isStreamed) response.headers.append('vary', 'Accept')
-    if (share && refusal.status !== 429) setRateLimitHeaders(response.headers, share)
+    if (share && failure.status !== 429) setRateLimitHeaders(response.headers, share)
     return rejections.delay(request, response, accountId)
   })
 
@@ -46,16 +46,16 @@ const mayStream = (request: Request): boolean =>
   request.method === 'GET' && pathnameOf(request).endsWith('/events')
 
 function httpErrorOf(error: unknown, code: unknown): HttpError {
-  const refusal = toHttpError(error)
-  if (refusal) return refusal
+  const httpError = toHttpError(error)
+  if (httpError) return httpError
   if (error instanceof ValidationError && 'Errors' in error.validator) {
     return validationError(error.validator.Errors(error.value))
   }
-  if (code === 'PARSE') return badRequest('The request could not be read')
+  if (code === 'PARSE') return badRequest('The request cannot be parsed')
   return internalError()
 }
 
-/** The message of a database error may hold values that callers sent. */
+/** Returns the error for the log, without the message of a database error, which may contain values of callers. */
 function reasonOf(error: unknown) {
   const { name, message, code, stack } = error as Partial<Error & { code: string }>
   return code ? { name, code, stack: stack?.split('\n').slice(1, 6) } : { name, message, stack }

@@ -18,47 +18,47 @@ interface Dependencies {
 
 export type Guards = ReturnType<typeof openGuards>
 
-/** The ways into the service, each a plugin for routes to use. */
-export const openGuards = (means: Dependencies) => ({
-  signInGuard: openSignInGuard(means),
-  callerGuard: openCallerGuard(means, 'signed-in-guard', kindOf),
-  /** Whatever its method, a request takes from the budget of reads. */
-  readGuard: openCallerGuard(means, 'reading-guard', () => 'reads'),
-  sessionGuard: openSessionGuard(means),
+/** Opens the plugins that admit requests to routes: each checks the caller and the rate limits. */
+export const openGuards = (dependencies: Dependencies) => ({
+  signInGuard: openSignInGuard(dependencies),
+  callerGuard: openCallerGuard(dependencies, 'caller-guard', budgetOf),
+  /** Counts every request as a read, whatever its method. */
+  readGuard: openCallerGuard(dependencies, 'read-guard', () => 'reads'),
+  sessionGuard: openSessionGuard(dependencies),
 })
 
-const kindOf = ({ method }: Request): BudgetName =>
+const budgetOf = ({ method }: Request): BudgetName =>
   method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
 
 export function requireShortUrl({ url }: Request): void {
   if (url.length > maxUrlCharacters) throw urlTooLong()
 }
 
-/** @throws HttpError 400 naming a parameter that is given twice */
+/** @throws HttpError 400 that names a parameter given twice */
 function requireUniqueParameters({ url }: Request): void {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('&', start)) return
-  const seen = new Set<string>()
+  const names = new Set<string>()
   for (const name of new URLSearchParams(url.slice(start)).keys()) {
-    if (seen.has(name)) throw duplicateParameter(name)
-    seen.add(name)
+    if (names.has(name)) throw duplicateParameter(name)
+    names.add(name)
   }
 }
 
-/** A hook, for routes without parameters: Elysia awaits one that returns a call. @throws HttpError 400 naming the first */
+/** A hook for routes without query parameters. It returns nothing, else Elysia awaits it. @throws HttpError 400 for the first parameter */
 export function requireNoParameters({ request: { url } }: { request: Request }): void {
   const start = url.indexOf('?')
   if (start >= 0)
     for (const name of new URLSearchParams(url.slice(start)).keys()) throw unknownParameter(name)
 }
 
-/** A request as its route is to see it. @throws HttpError 400 */
+/** Checks the query, and changes ids in the path to lower case. @throws HttpError 400 */
 function normalize(request: Request, params: Record<string, string | undefined>): void {
   requireUniqueParameters(request)
   for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
 
-/** The request is answered: the next one of its account may begin. */
+/** Ends the permit of the request, so that the account's next request may begin, and adds the rate limit headers. */
 function finish({
   response,
   share,
@@ -72,13 +72,13 @@ function finish({
   if (share && response instanceof Response) setRateLimitHeaders(response.headers, share)
 }
 
-/** For clients about to sign in: gives routes the `address`. */
+/** For requests without a token: gives routes the client's `address`. */
 const openSignInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Dependencies) =>
   new Elysia({ name: 'sign-in-guard' })
     .use(jsonBodyPlugin({ bodyBytes: signInBodyBytes, bodyTimeoutMs }))
     .derive({ as: 'scoped' }, async ({ request, server }) => {
       requireShortUrl(request)
-      requireSmall(request, signInBodyBytes) // before the first wait, during which the body would be kept
+      requireSmall(request, signInBodyBytes) // before the first wait, so that no large body stays in memory
       const address = addressOf(request, server, trustProxy)
       const share = await limits.takeSignIn(address)
       requireUniqueParameters(request)
@@ -86,19 +86,19 @@ const openSignInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Depe
     })
     .onAfterHandle({ as: 'scoped' }, finish)
 
-/** For callers with a token: rejects others with 401 and gives routes the `caller`. */
+/** For requests with a token: gives routes the `caller`. Rejects other requests with 401. */
 const openCallerGuard = (
   { authenticate, limits, scheduler, config }: Dependencies,
   name: string,
-  kindOf: (request: Request) => BudgetName,
+  budgetOf: (request: Request) => BudgetName,
 ) =>
   new Elysia({ name })
     .use(jsonBodyPlugin(config))
     .derive({ as: 'scoped' }, async ({ request, params }) => {
       requireShortUrl(request)
-      const found = authenticate.caller(request)
-      const caller = found instanceof Promise ? await found : found
-      const taken = limits.budgets?.[kindOf(request)].take(caller) ?? null
+      const authenticated = authenticate.caller(request)
+      const caller = authenticated instanceof Promise ? await authenticated : authenticated
+      const taken = limits.budgets?.[budgetOf(request)].take(caller) ?? null
       const share = taken instanceof Promise ? await taken : taken
       normalize(request, params)
       const permit = scheduler.acquire(caller.userId, writesIn(request))
@@ -107,22 +107,22 @@ const openCallerGuard = (
     .onAfterHandle({ as: 'scoped' }, finish)
 
 /**
- * For callers who signed in: rejects API tokens with 403 and gives routes the `claims`. For writes that end tokens: a retry
- * under an Idempotency-Key may come with a token that the first attempt ended, so the route checks the claims before it
- * does anything new.
+ * For requests with a sign-in token: gives routes the `claims`, and rejects API tokens with 403. A retry under an
+ * Idempotency-Key may have a token that the first attempt revoked. So for such a request the route checks the claims, after
+ * it has looked for a stored reply.
  */
 const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependencies) =>
-  new Elysia({ name: 'claimed-guard' })
+  new Elysia({ name: 'session-guard' })
     .use(jsonBodyPlugin(config))
     .derive({ as: 'scoped' }, async ({ request, params, server }) => {
       requireShortUrl(request)
       const claims = await authenticate.session(request)
-      const isKeyed = kindOf(request) === 'writes' && request.headers.has('idempotency-key')
-      const isHeld = isKeyed ? await authenticate.isUnrevoked(claims) : true
+      const isKeyed = budgetOf(request) === 'writes' && request.headers.has('idempotency-key')
+      const isValid = isKeyed ? await authenticate.isUnrevoked(claims) : true
       if (!isKeyed) await authenticate.require(claims)
       // Revoked tokens draw on a separate rate limit.
-      const holder = isHeld ? claims.userId : claims.tokenId
-      const share = (await limits.budgets?.[kindOf(request)].takeFor(holder)) ?? null
+      const holder = isValid ? claims.userId : claims.tokenId
+      const share = (await limits.budgets?.[budgetOf(request)].takeFor(holder)) ?? null
       normalize(request, params)
       const permit = await scheduler.acquire(holder, writesIn(request))
       const address = addressOf(request, server, config.trustProxy)

@@ -15,7 +15,7 @@ interface Dependencies {
   isDraining(): boolean
 }
 
-/** The checks of an orchestrator or load balancer: the process runs, and it can serve. */
+/** The liveness and readiness checks for an orchestrator or load balancer. */
 export function health({ database, redisStatus, isDraining }: Dependencies) {
   const expected = knownMigrations().length
 
@@ -29,7 +29,7 @@ export function health({ database, redisStatus, isDraining }: Dependencies) {
     const postgres = await postgresState()
     const ready = postgres === 'ok' && !isDraining()
     const status = isDraining() ? 'draining' : ready ? 'ok' : 'unready'
-    // Without Redis everything works, only slower: it is reported and changes nothing.
+    // Without Redis the service works, only slower. So the state of Redis does not change the status.
     return json({ status, postgres, redis }, ready ? 200 : 503)
   }
 
@@ -52,7 +52,7 @@ const tooLong = { 414: commonResponse(414) }
 const liveness = {
   detail: {
     ...{ operationId: 'readLiveness', summary: 'Check that the process runs', ...common },
-    description: 'Answers as long as the process handles requests, whatever else fails.',
+    description: 'Returns 200 while the process handles requests, even if Postgres or Redis fails.',
     responses: { 200: answer('The process runs', { status: 'ok' }), ...tooLong },
   },
 }
@@ -61,7 +61,7 @@ const readinessCheck = {
   detail: {
     ...{ operationId: 'readReadiness', summary: 'Check that the service can serve', ...common },
     description:
-      'Compares the migrations of Postgres with those of this release. Without Redis the service is ready, only slower.',
+      'Checks that Postgres responds and has all migrations of this release. Without Redis the service is ready, only slower.',
     responses: {
       200: answer('Ready', { status: 'ok', postgres: 'ok', redis: 'ok' }),
       503: answer('Not ready, or draining', { status: 'unready', postgres: 'away', redis: 'ok' }),

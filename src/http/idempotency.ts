@@ -3,36 +3,38 @@ import { type FindRecord, type IdempotencyKey, replay } from '../commit/idempote
 import { parsedUrl, type Reply } from '../responses/reply.ts'
 import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
-/** Errors of a repeat whose first request took away its own rights, its target or its id. */
-const mayBeRepeat = new Set([403, 404, 409])
+/** Statuses of a retry if the first request removed the caller's rights or the target, or used the id. */
+const statusesOfRetry = new Set([403, 404, 409])
 
 export type WithIdempotency = ReturnType<typeof openWithIdempotency>
 
 /**
- * Runs a write once under an Idempotency-Key, and returns its reply to each repeat. The commit does the work of a key once.
- * The first look-up finds the reply even when the target was deleted since; the second one finds that of a faster request
- * with the same key. `isSame` compares a digest with a stored fingerprint that is not the digest itself. @throws HttpError 422
+ * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. The commit guarantees that a key is
+ * used once. The look-up before the write finds the reply even if the target has been deleted since. The look-up after an
+ * error finds the reply to a concurrent request with the same key.
+ * @param isSame compares a digest with a stored keyed fingerprint of it
+ * @throws HttpError 422
  */
 export const openWithIdempotency =
   (findRecord: FindRecord) =>
   async (
-    guard: IdempotencyKey,
-    work: () => Promise<Reply>,
+    key: IdempotencyKey,
+    write: () => Promise<Reply>,
     isSame?: (digest: string, stored: string) => Promise<boolean>,
   ): Promise<Reply & { replayed?: true }> => {
-    const repeated = async () => {
-      const kept = await findRecord(guard)
-      return kept && replay(kept, (await isSame?.(guard.fingerprint, kept.fingerprint)) ? kept : guard)
+    const findReply = async () => {
+      const record = await findRecord(key)
+      return record && replay(record, (await isSame?.(key.fingerprint, record.fingerprint)) ? record : key)
     }
-    const before = await repeated()
-    if (before) return before
+    const earlier = await findReply()
+    if (earlier) return earlier
     try {
-      return await work()
+      return await write()
     } catch (error) {
-      // A write with a secret may also have ended the token that it came with, or taken the one in its body.
-      const mayRepeat = isSame || (error instanceof HttpError && mayBeRepeat.has(error.status))
-      const done = mayRepeat && (await repeated())
-      if (done) return done
+      // The first attempt of a write with a secret may also have used up a token, so its retry may fail with any status.
+      const mayBeRetry = isSame || (error instanceof HttpError && statusesOfRetry.has(error.status))
+      const reply = mayBeRetry && (await findReply())
+      if (reply) return reply
       throw error
     }
   }
@@ -48,6 +50,6 @@ export function readIdempotencyKey(
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidIdempotencyKey()
   const { pathname, search } = parsedUrl(request)
-  const said = `${request.method} ${pathname}${search}\n${JSON.stringify(body ?? null)}`
-  return { scope, key, fingerprint: createHash('sha256').update(said).digest('base64url') }
+  const content = `${request.method} ${pathname}${search}\n${JSON.stringify(body ?? null)}`
+  return { scope, key, fingerprint: createHash('sha256').update(content).digest('base64url') }
 }

@@ -2,16 +2,16 @@ import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
 import { badRequest, HttpError } from '../responses/errors.ts'
 
-/** Before sign-in: more than any body there needs. */
+/** The body limit of requests without a token: more than their bodies need. */
 export const signInBodyBytes = 16_384
 
 /**
- * How much of a body the server receives at all. What exceeds the limit is thrown away, so that a client that sends its
- * body to the end gets the error; past this the connection is closed.
+ * The server reads a body up to this size, and discards what exceeds the limit of the route, so that a client that sends its
+ * whole body receives the error. For a larger body it closes the connection.
  */
 export const maxReceivedBytes = 33_554_432
 
-/** Drops a byte order mark. What is not UTF-8 is rejected, because a guess would store something else. */
+/** Removes a byte order mark, and rejects invalid UTF-8. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 export const notJson = () => new HttpError(415, 'The body must be sent with Content-Type: application/json')
@@ -26,8 +26,8 @@ export const tooSlow = (timeoutMs: number) =>
 type BodyLimits = Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>
 
 /**
- * `jsonBody` on a route reads its body. Elysia would parse it before the caller is known
- * (https://elysiajs.com/essential/life-cycle); `transform` keeps the usual order: 401, 415, 413, 400.
+ * Reads the body of routes with `jsonBody`. Elysia's own parser runs before authentication
+ * (https://elysiajs.com/essential/life-cycle); in `transform` the checks run in the usual order: 401, 415, 413, 400.
  */
 export const jsonBodyPlugin = (limits: BodyLimits) =>
   new Elysia({ name: 'body-reading', seed: limits.bodyBytes }).macro({
@@ -47,7 +47,7 @@ async function readBody(request: Request, { bodyBytes, bodyTimeoutMs }: BodyLimi
   requireJson(request.headers)
   requireSmall(request, bodyBytes)
   const hasLength = request.headers.has('content-length')
-  const bytes = await inTime(hasLength ? request.bytes() : bytesOf(request, bodyBytes), bodyTimeoutMs)
+  const bytes = await withTimeout(hasLength ? request.bytes() : readBytes(request, bodyBytes), bodyTimeoutMs)
   if (bytes.length > bodyBytes) throw tooLarge(bodyBytes)
   requireBounded(bytes)
   return parsed(bytes)
@@ -66,8 +66,8 @@ export function requireSmall({ headers }: Request, limitBytes: number): void {
   if (Number(headers.get('content-length')) > limitBytes) throw tooLarge(limitBytes)
 }
 
-/** The bytes of a body of unknown length, in one buffer that doubles: small chunks cost no memory of their own. */
-async function bytesOf(request: Request, limitBytes: number): Promise<Uint8Array> {
+/** Reads a body of unknown length into one buffer that doubles, so that many small chunks use little memory. */
+async function readBytes(request: Request, limitBytes: number): Promise<Uint8Array> {
   let bytes = new Uint8Array(16_384)
   let size = 0
   for await (const chunk of request.body ?? []) {
@@ -83,9 +83,9 @@ async function bytesOf(request: Request, limitBytes: number): Promise<Uint8Array
   return bytes.subarray(0, size)
 }
 
-/** More than any body here needs, and far from what overflows a stack that follows it down. */
+/** More than any body needs, and far below what overflows the stack of a recursive function. */
 const maxLevels = 32
-/** Keys and elements of a body: a batch of 500 operations with every field has half of these. */
+/** Keys and elements together. A batch of 500 operations with every field has half as many. */
 const maxParts = 50_000
 
 const tooDeep = () => badRequest(`The body must not be nested deeper than ${maxLevels} levels`)
@@ -95,8 +95,8 @@ const [quote, comma, backslash] = [0x22, 0x2c, 0x5c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Checks the bytes of a JSON text before it is parsed: to parse lists of lists, and to walk through them, takes a hundred
- * times as long as this one pass. Every key and element follows a comma or an opening bracket outside of strings.
+ * Checks the size of a JSON text before it is parsed: parsing nested lists is a hundred times slower than this pass.
+ * Outside of strings, each key or element follows a comma or an opening bracket.
  * @throws HttpError 400
  */
 function requireBounded(bytes: Uint8Array): void {
@@ -132,8 +132,8 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** Rejects slow bodies, because each keeps a connection and memory. */
-function inTime<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
+/** Rejects a slow body, because it occupies a connection and memory. */
+function withTimeout<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
     bytes.then(
@@ -143,8 +143,8 @@ function inTime<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
       },
       (error: unknown) => {
         clearTimeout(timer)
-        // Whatever breaks off a body is the sender's doing.
-        reject(error instanceof HttpError ? error : badRequest('The body could not be read to its end'))
+        // Any other error means that the client ended the body early.
+        reject(error instanceof HttpError ? error : badRequest('The body ended before its last byte arrived'))
       },
     )
   })

@@ -10,19 +10,19 @@ export function openMethods() {
       routes = all.map(({ method, path }) => ({ pattern: patternOf(path), method }))
     },
 
-    /** The answer to OPTIONS, or the error of a request without a route. */
+    /** Returns the response to OPTIONS, or else the error for a request without a route. */
     respond(request: Request): Response | HttpError {
       const path = pathnameOf(request)
-      const found = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
-      if (found.size === 0) return new HttpError(404, 'There is nothing at this path')
-      if (found.has('GET')) found.add('HEAD')
-      const allow = order.filter((method) => found.has(method) || method === 'OPTIONS').join(', ')
+      const allowed = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
+      if (allowed.size === 0) return new HttpError(404, 'This path does not exist')
+      if (allowed.has('GET')) allowed.add('HEAD')
+      const allow = order.filter((method) => allowed.has(method) || method === 'OPTIONS').join(', ')
       if (request.method === 'OPTIONS') {
         const headers = { ...baseHeaders, allow, 'x-request-id': requestId() }
         return new Response(null, { status: 204, headers })
       }
       const method = request.method.slice(0, 20)
-      return new HttpError(405, `${method} is not allowed at this path, which takes ${allow}`, { allow })
+      return new HttpError(405, `${method} is not allowed at this path; allowed: ${allow}`, { allow })
     },
   }
 }

@@ -16,14 +16,14 @@ const types = {
   png: 'image/png',
 }
 
-/** Scripts and styles only from here; Swagger UI sets style attributes and inlines its icons as data. */
+/** Allows scripts and styles of this host only. Swagger UI needs inline styles, and icons as data URLs. */
 const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
 const ownAssets = ['page.css', 'page.js', 'ids.js', 'home.js']
 const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
 
-/** The names of the pages in `docs`. */
+/** Returns the names of the pages in `docs`. */
 const guideNames = (): string[] =>
   readdirSync(guidesFolder)
     .filter((name) => name.endsWith('.md'))
@@ -31,20 +31,20 @@ const guideNames = (): string[] =>
 
 type Content = string | Uint8Array<ArrayBuffer>
 
-/** Responds from memory, compressed once. `read` is called by the first request. */
-export function staticResponse(read: () => Content, ownPage: Record<string, string>) {
-  const headers = { ...ownPage, 'x-content-type-options': 'nosniff', vary: 'Accept-Encoding' }
+/** Returns a handler that responds from memory. The first request calls `read`; the body is compressed once. */
+export function staticResponse(read: () => Content, ownHeaders: Record<string, string>) {
+  const headers = { ...ownHeaders, 'x-content-type-options': 'nosniff', vary: 'Accept-Encoding' }
   let plain: Content | undefined
-  let small: ReturnType<typeof compressed> | undefined
+  let gzipped: ReturnType<typeof compressed> | undefined
   return async (request: Request) => {
     plain ??= read()
-    const body = acceptsGzip(request) ? await (small ??= compressed(plain)) : plain
+    const body = acceptsGzip(request) ? await (gzipped ??= compressed(plain)) : plain
     if (body.length >= plain.length) return new Response(plain, { headers })
     return new Response(body, { headers: { ...headers, 'content-encoding': 'gzip' } })
   }
 }
 
-/** The start page, the Swagger UI with its assets, and the guides: everything from this host, without a token. */
+/** Serves the start page, the Swagger UI with its assets, and the guides, without a token. */
 export function pages({ metricsPort }: Config) {
   const app = new Elysia({ detail: { hide: true } })
   const add = (path: string, type: string, read: () => Content) => {
@@ -57,8 +57,8 @@ export function pages({ metricsPort }: Config) {
   }
   const guides = guideNames()
   add('/', types.html, () => homePage(metricsPort, guides))
-  add(docsPath, types.html, () => own('swagger.html'))
-  for (const name of ownAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => own(name))
+  add(docsPath, types.html, () => ownPage('swagger.html'))
+  for (const name of ownAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => ownPage(name))
   for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => swaggerAsset(name))
   for (const name of guides) add(`${guidesPath}/${name}`, types.html, () => guidePage(name))
   return app
@@ -66,7 +66,7 @@ export function pages({ metricsPort }: Config) {
 
 const typeOf = (name: string): string => types[name.split('.').at(-1) as keyof typeof types]
 
-const own = (name: string): string => readFileSync(new URL(`./pages/${name}`, import.meta.url), 'utf8')
+const ownPage = (name: string): string => readFileSync(new URL(`./pages/${name}`, import.meta.url), 'utf8')
 
 const swaggerAsset = (name: string) =>
   readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
@@ -75,13 +75,15 @@ function homePage(metricsPort: number, guides: string[]): string {
   const { description: summary, version } = packageJson
   const metrics = metricsPort ? `<code>GET /metrics</code> on port ${metricsPort}` : 'off (METRICS_PORT)'
   const links = guides.map((name) => `<a href="${guidesPath}/${name}">${name.replaceAll('-', ' ')}</a>`)
-  return fillTemplate(own('home.html'), { summary, version, metrics, guides: links.join(', ') })
+  const content = fillTemplate(ownPage('home.html'), { summary, version, metrics, guides: links.join(', ') })
+  return fillTemplate(ownPage('layout.html'), { title: 'Docket', content })
 }
 
-/** A page of `docs` as HTML; its links to other pages lead to the guides. */
+/** Converts a page of `docs` to HTML, with its links to other pages changed to paths of this service. */
 function guidePage(name: string): string {
-  const text = readFileSync(new URL(`${name}.md`, guidesFolder), 'utf8')
-  const linked = text.replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, `](${guidesPath}/$1$2)`)
-  const content = marked.parse(linked, { async: false }).replaceAll('<pre>', '<pre tabindex="0">')
-  return fillTemplate(own('guide.html'), { title: name.replaceAll('-', ' '), content })
+  const markdown = readFileSync(new URL(`${name}.md`, guidesFolder), 'utf8')
+  const linked = markdown.replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, `](${guidesPath}/$1$2)`)
+  const text = marked.parse(linked, { async: false }).replaceAll('<pre>', '<pre tabindex="0">')
+  const content = `<nav><a href="/">Docket</a> · <a href="${docsPath}">API documentation</a></nav><main>${text}</main>`
+  return fillTemplate(ownPage('layout.html'), { title: `Docket: ${name.replaceAll('-', ' ')}`, content })
 }

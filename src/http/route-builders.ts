@@ -22,41 +22,41 @@ import {
 
 interface Dependencies extends SecretDependencies {
   expensive: Expensive
-  observed: Pick<Telemetry, 'traceparentOf'>
+  telemetry: Pick<Telemetry, 'traceparentOf'>
 }
 
 export type RouteBuilders = ReturnType<typeof openRouteBuilders>
 
-/** What routes are made of: guards, and all that a route needs for a write or a read: path, handler, and document. */
-export const openRouteBuilders = (guards: Guards, means: Dependencies) => ({
+/** Opens the guards, and the functions that build a route (path, handler and document) from a command or a query. */
+export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) => ({
   ...guards,
 
-  /** A command of a project. */
+  /** Builds a route that runs a command of a project. */
   commandRoute<Input extends object, Row>(
     path: string,
     command: Command<Input, Row>,
     summary: string,
-    around: RouteHooks<NoInfer<Input>> = {},
+    hooks: RouteHooks<NoInfer<Input>> = {},
   ) {
     const inputOf = readInput(path, command)
-    const runOpenly = openRunCommand(means, command)
-    const handle = handlerOf<CallerContext>((asked) => {
-      const input = inputOf(asked)
-      if (command.isSecret) return writeSecretly(means, command, asked, input, around)
-      return runOpenly(asked, input)
+    const runCommand = openRunCommand(dependencies, command)
+    const handle = handlerOf<CallerContext>((context) => {
+      const input = inputOf(context)
+      if (command.isSecret) return writeSecretly(dependencies, command, context, input, hooks)
+      return runCommand(context, input)
     })
     return routeOf(path, handle, commandHooks(path, command, summary))
   },
 
-  /** A command that a statement executes. */
+  /** Builds a route that runs a command of an account. */
   accountRoute<Needed extends Partial<RouteContext>, Input extends object, Row>(
     path: string,
     command: AccountCommand<Needed, Input, Row>,
     summary: string,
   ) {
     const inputOf = readInput(path, command)
-    const handle = handlerOf<Needed & RouteContext>((asked) =>
-      writeAccount(means, command, asked, inputOf(asked)),
+    const handle = handlerOf<Needed & RouteContext>((context) =>
+      writeAccount(dependencies, command, context, inputOf(context)),
     )
     return routeOf(path, handle, commandHooks(path, command, summary))
   },
@@ -66,29 +66,29 @@ export const openRouteBuilders = (guards: Guards, means: Dependencies) => ({
 
 function queryRoute(path: string, query: Query, summary: string) {
   const { read, scope = 'read' } = query
-  const handle = handlerOf<ReadRequest>((asked) => {
-    requireScope(asked.caller, scope)
-    return read(asked)
+  const handle = handlerOf<ReadRequest>((context) => {
+    requireScope(context.caller, scope)
+    return read(context)
   })
   return routeOf(path, handle, queryHooks(query, summary))
 }
 
-/** A parameter that the query of a route does not name is rejected. */
+/** Adds the check that rejects query parameters if the route has none. */
 const routeOf = <Handle, Hooks extends { query?: object }>(path: string, handle: Handle, hooks: Hooks) =>
   [path, handle, { ...hooks, ...(!hooks.query && { transform: requireNoParameters }) }] as const
 
-/** Puts path, body and query together as the command's input, without other fields of the body. */
+/** Builds the command's input from path, body and query. Other fields of the body are left out. */
 function readInput<Input extends object, Row>(path: string, command: WriteDefinition<Input, Row>) {
-  const given = pathFields(path, command)
+  const pathParameters = pathFields(path, command)
   const inQuery = command.queryFields ?? []
-  const keys = bodyFields(command, given)
+  const keys = bodyFields(command, pathParameters)
   const ids = keys.filter((key) => isIdSchema(command.input.properties[key]!))
   return ({ params, body, query = {} }: RouteContext): Input => {
     const input: Record<string, unknown> = {}
     const fields = (body ?? {}) as Record<string, unknown>
     for (const key of keys) if (fields[key] !== undefined) input[key] = fields[key]
     for (const key of ids) if (input[key]) input[key] = mapIds(input[key], canonicalId)
-    for (const [name, key] of given) input[key] = params[name]
+    for (const [name, key] of pathParameters) input[key] = params[name]
     for (const key of inQuery) if (query[key] !== undefined) input[key] = query[key]
     return (command.complete?.(input as Input) ?? input) as Input
   }
@@ -100,42 +100,44 @@ interface CallerContext extends RouteContext {
 }
 
 /**
- * Elysia reads a handler's text to know what to prepare: it names each part of the context that any route uses, and nothing
- * else, such as headers and cookies, is parsed.
+ * Elysia reads the text of a handler and parses only the parts of the context that the text names. So this one names every
+ * part that a route uses, and headers and cookies are not parsed.
  */
-function handlerOf<Needed>(answer: (asked: Needed) => Promise<Response>) {
-  const all = answer as unknown as (asked: CallerContext) => Promise<Response>
+function handlerOf<Needed>(respond: (context: Needed) => Promise<Response>) {
+  const withAll = respond as unknown as (context: CallerContext) => Promise<Response>
   const handle = ({ request, params, query, body, caller, permit, claims, address }: CallerContext) =>
-    all({ request, params, query, body, caller, permit, claims, address })
-  return handle as unknown as (asked: Needed) => Promise<Response>
+    withAll({ request, params, query, body, caller, permit, claims, address })
+  return handle as unknown as (context: Needed) => Promise<Response>
 }
 
-function openRunCommand<Input extends object, Row>(means: Dependencies, command: Command<Input, Row>) {
-  const { expensive, limits, run, withIdempotency } = means
-  const { traceparentOf } = means.observed
+function openRunCommand<Input extends object, Row>(dependencies: Dependencies, command: Command<Input, Row>) {
+  const { expensive, limits, run, withIdempotency } = dependencies
+  const { traceparentOf } = dependencies.telemetry
   const { name, invites, location, weight, cost = weight, isExpensive } = command
 
-  async function go({ request, caller, body = null }: CallerContext, input: Input): Promise<Response> {
+  async function execute({ request, caller, body = null }: CallerContext, input: Input): Promise<Response> {
     const isKeyed = request.headers.has('idempotency-key')
-    const guard = isKeyed ? readIdempotencyKey(request, holderOf(caller), body) : undefined
+    const key = isKeyed ? readIdempotencyKey(request, holderOf(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
-    const order = { name, input, caller, ifMatch, guard, traceparent: traceparentOf?.(request) }
-    const reply = guard ? await withIdempotency(guard, () => run(order)) : await run(order)
+    const traceparent = traceparentOf?.(request)
+    const commandRequest = { name, input, caller, ifMatch, guard: key, traceparent }
+    const write = () => run(commandRequest)
+    const reply = await (key ? withIdempotency(key, write) : write())
     return respondToWrite(reply, location && ((id) => location(id, input)))
   }
 
-  return (asked: CallerContext, input: Input): Promise<Response> => {
-    const { caller, permit } = asked
+  return (context: CallerContext, input: Input): Promise<Response> => {
+    const { caller, permit } = context
     const writes = cost?.(input) ?? 1
     const invitations = invites?.(input) ?? 0
-    const takesLong = isExpensive?.(input)
-    if (writes === 1 && invitations === 0 && !takesLong) return go(asked, input)
-    const pay = async () => {
+    const isSlow = isExpensive?.(input)
+    if (writes === 1 && invitations === 0 && !isSlow) return execute(context, input)
+    const charge = async () => {
       if (invitations > 0) await limits.takeInvitations(caller.userId, invitations)
       if (writes > 1) await limits.budgets?.writes.takeMore(caller, writes - 1)
-      if (!takesLong) await permit.grow(writes)
-      return go(asked, input)
+      if (!isSlow) await permit.grow(writes)
+      return execute(context, input)
     }
-    return takesLong ? expensive.run(caller.userId, pay) : pay()
+    return isSlow ? expensive.run(caller.userId, charge) : charge()
   }
 }

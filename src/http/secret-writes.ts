@@ -27,7 +27,7 @@ export interface SecretDependencies {
   withIdempotency: WithIdempotency
 }
 
-/** What a route knows of a request. The guard decides whether there is a caller, and whether the caller signed in. */
+/** The parts of a request that routes use. The route's guard determines which of caller, claims and address are set. */
 export interface RouteContext {
   request: Request
   params: Record<string, string>
@@ -38,76 +38,77 @@ export interface RouteContext {
   address?: string
 }
 
-/** What a route does around a command of a project. */
+/** Functions of a route that run before and after its command. */
 export interface RouteHooks<Input> {
-  /** The fields of the input that the service makes. @throws HttpError for what no rule can decide */
-  prepare?(input: Input, asked: RouteContext): Promise<Partial<Input> | void>
-  /** After the response, also after that to a retry. */
+  /** Returns the fields of the input that the service generates. @throws HttpError for checks that need I/O */
+  prepare?(input: Input, context: RouteContext): Promise<Partial<Input> | void>
+  /** Runs after each response, also after the response to a retry. */
   after?(input: Input): void
 }
 
-/** The stored secrets of a reply, for a retry: nobody can read them out of the database. */
+/** The secrets of a stored reply, in a form that is useless to a reader of the database. */
 interface StoredSecrets {
-  /** The claims of a sign-in token, from which the same token is made again. */
+  /** The claims of a sign-in token. Signing the claims again results in the same token. */
   claims?: Claims
-  /** Sealed texts by their names in the reply. */
+  /** Encrypted texts, by their names in the reply. */
   sealed?: Record<string, string>
 }
 
-type Write = Omit<AccountWrite<never>, 'execute'> & { execute(guard?: IdempotencyKey): Promise<Reply> }
+type Write = Omit<AccountWrite<never>, 'execute'> & { execute(key?: IdempotencyKey): Promise<Reply> }
 
-/** Writes by a command that a statement executes. The caller's tokens are checked again after it. */
+/** Runs a command of an account. Afterwards the validity of the caller's tokens is read again. */
 export async function writeAccount<Needed, Input extends object, Row>(
-  means: SecretDependencies,
+  dependencies: SecretDependencies,
   command: AccountCommand<Needed, Input, Row>,
-  asked: RouteContext & Needed,
+  context: RouteContext & Needed,
   input: Input,
 ): Promise<Response> {
-  const write = command.begin(asked, input)
-  const execute = async (guard?: IdempotencyKey) => {
+  const write = command.begin(context, input)
+  const execute = async (key?: IdempotencyKey) => {
     try {
-      const row = await write.execute((row) => guard && { ...guard, ...replyOf(command, row) })
+      const row = await write.execute((row) => key && { ...key, ...replyOf(command, row) })
       return replyOf(command, row)
     } finally {
-      if (asked.claims) means.authenticate.invalidate(asked.claims.userId)
+      if (context.claims) dependencies.authenticate.invalidate(context.claims.userId)
     }
   }
-  return answer(means, command, asked, input, { ...write, execute })
+  return respondOnce(dependencies, command, context, input, { ...write, execute })
 }
 
 export async function writeSecretly<Input extends object, Row>(
-  means: SecretDependencies,
+  dependencies: SecretDependencies,
   command: Command<Input, Row>,
-  asked: RouteContext & { caller: Caller },
+  context: RouteContext & { caller: Caller },
   input: Input,
   { prepare, after }: RouteHooks<Input>,
 ): Promise<Response> {
-  const { caller, request } = asked
+  const { caller, request } = context
   const ifMatch = request.headers.get('if-match') ?? undefined
   const { name } = command
   let prepared: Partial<Input> | void
-  const response = await answer(means, command, asked, input, {
-    admit: async () => void (prepared = await prepare?.(input, asked)),
-    execute: (guard) => means.run({ name, input: { ...input, ...prepared }, caller, ifMatch, guard }),
+  const response = await respondOnce(dependencies, command, context, input, {
+    admit: async () => void (prepared = await prepare?.(input, context)),
+    execute: (key) =>
+      dependencies.run({ name, input: { ...input, ...prepared }, caller, ifMatch, guard: key }),
   })
   after?.(input)
   return response
 }
 
 /**
- * Answers a write with a secret in the body or the reply. Of the request only a fingerprint is stored. A caller who lost
- * the right to the write gets no reply, not even as a retry: it may hold a secret.
+ * Runs a write with a secret in its body or reply, once under an Idempotency-Key, and responds. Only a fingerprint of the
+ * request is stored. Rights are checked before a stored reply is returned too, because the reply may contain a secret.
  */
-async function answer<Input extends object>(
-  means: SecretDependencies,
+async function respondOnce<Input extends object>(
+  dependencies: SecretDependencies,
   command: WriteDefinition<Input>,
-  asked: RouteContext,
+  context: RouteContext,
   input: Input,
   write: Write,
 ): Promise<Response> {
-  const { authenticate, fingerprints, findRole, withIdempotency } = means
-  const { body = null, caller, claims, params, request } = asked
-  const { fingerprinted = body } = write
+  const { authenticate, fingerprints, findRole, withIdempotency } = dependencies
+  const { body = null, caller, claims, params, request } = context
+  const { fingerprinted: content = body } = write
   if (claims && !command.endsTokens) await authenticate.require(claims)
   if (caller && needsRole(command as WriteDefinition))
     await requireAuthorized(findRole, command as WriteDefinition, {
@@ -115,34 +116,35 @@ async function answer<Input extends object>(
       caller,
       input,
     })
-  const by = holderIn(means, asked, write)
-  const guard = readIdempotencyKey(request, by.scope, fingerprinted)
-  const work = async () => {
+  const holder = keyHolderOf(dependencies, context, write)
+  const key = readIdempotencyKey(request, holder.scope, content)
+  const execute = async () => {
     if (claims) await authenticate.require(claims)
     await write.admit?.()
-    if (!guard) return write.execute()
-    return write.execute({
-      ...guard,
-      fingerprint: await fingerprints.of(guard.fingerprint, fingerprinted, by),
-    })
+    if (!key) return write.execute()
+    return write.execute({ ...key, fingerprint: await fingerprints.of(key.fingerprint, content, holder) })
   }
-  const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, by)
-  const reply = await (guard ? withIdempotency(guard, work, isSame) : work())
+  const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, holder)
+  const reply = await (key ? withIdempotency(key, execute, isSame) : execute())
   const { location } = command
-  const complete = await withSecrets(means, JSON.parse(reply.body))
+  const complete = await withSecrets(dependencies, JSON.parse(reply.body))
   const response = respondToWrite({ ...reply, body: complete }, location && ((id) => location(id, input)))
   response.headers.set('cache-control', 'no-store')
   return response
 }
 
-/** The holder of an Idempotency-Key, whose turn and limits the check of a password uses. */
-function holderIn({ limits }: SecretDependencies, { address, caller, claims }: RouteContext, write: Write) {
+/** Returns the scope of the Idempotency-Key, and the account and address whose limits a check of a password uses. */
+function keyHolderOf(
+  { limits }: SecretDependencies,
+  { address, caller, claims }: RouteContext,
+  write: Write,
+) {
   const scope = write.scope ?? claims?.userId ?? holderOf(caller!)
   const { account = scope } = write
-  const who = { address: address ?? scope, email: account, accountId: claims?.userId }
+  const attempt = { address: address ?? scope, email: account, accountId: claims?.userId }
   const guess = (isRight: () => Promise<boolean>) =>
-    address ? limits.checkPassword(who, isRight) : isRight()
-  return { scope, account, address: who.address, guess }
+    address ? limits.checkPassword(attempt, isRight) : isRight()
+  return { scope, account, address: attempt.address, guess }
 }
 
 async function withSecrets(
@@ -150,9 +152,9 @@ async function withSecrets(
   { claims, sealed = {}, id, ...rest }: StoredSecrets & { id?: string },
 ): Promise<string> {
   const token = claims && { access_token: await tokens.sign(claims) }
-  const opened = Object.entries(sealed).map(([name, box]) => [name, sealing.decrypt(box)])
-  if (opened.some(([, text]) => text === null)) throw unreadable()
-  return JSON.stringify({ ...token, id, ...Object.fromEntries(opened), ...rest })
+  const texts = Object.entries(sealed).map(([name, box]) => [name, sealing.decrypt(box)])
+  if (texts.some(([, text]) => text === null)) throw unreadable()
+  return JSON.stringify({ ...token, id, ...Object.fromEntries(texts), ...rest })
 }
 
-const unreadable = () => conflict('What was answered under this Idempotency-Key cannot be read any more')
+const unreadable = () => conflict('The reply stored under this Idempotency-Key can no longer be decrypted')

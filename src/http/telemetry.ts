@@ -6,11 +6,11 @@ import type { Requests } from '../metrics/requests.ts'
 import { readTraceparent } from '../tracing/traceparent.ts'
 import type { Span, Tracing } from '../tracing/tracing.ts'
 
-/** What is known of a request when it is answered, depending on how far it came. */
+/** The parts of a request that logs and metrics use. Parts are undefined if the request failed before they were known. */
 export interface RequestInfo {
   request: Request
   route?: string
-  /** On the clock of performance.now(); absent where no route was found. */
+  /** In ms of `performance.now()`; undefined if no route matches. */
   began?: number
   caller?: Caller
   claims?: { userId: string }
@@ -27,15 +27,15 @@ interface Dependencies {
 }
 
 /**
- * Counts requests with their time (0.15 µs each), makes a span of each, and logs at most one line for each: always for
- * status 500 and above, otherwise only with `logRequests`, because a line costs about 8 µs. A line never holds a header,
- * a query or a body. When all three are off, a request costs nothing here.
+ * Counts and times requests (0.15 µs each), opens a span for each, and logs at most one line for each: always for status 500
+ * and above, otherwise only with `logRequests`, because a line costs about 8 µs. A line never contains a header, a query or
+ * a body. With metrics, tracing and request logs off, a request costs nothing here.
  */
 export class Telemetry {
   private readonly spans = new WeakMap<Request, Span>()
   private readonly requests: Requests | undefined
   private readonly isTimed: boolean
-  /** The traceparent for work that a request causes elsewhere; undefined without tracing. */
+  /** Returns the traceparent of a request's span, for commands and jobs that it starts; undefined without tracing. */
   readonly traceparentOf: ((request: Request) => string | undefined) | undefined
 
   constructor(private readonly dependencies: Dependencies) {
@@ -45,7 +45,7 @@ export class Telemetry {
     this.isTimed = config.logRequests || this.requests !== undefined || tracing !== undefined
   }
 
-  /** Called for every response, also where no route was found. */
+  /** Called for every response, also if no route matches. */
   end({ request, route, began }: RequestInfo, status: number): void {
     this.requests?.add(route || 'none', request.method, status, began)
     if (!this.dependencies.tracing) return
@@ -53,43 +53,48 @@ export class Telemetry {
     this.spans.get(request)?.end(attributes, status >= 500)
   }
 
-  /** Logs an error. `reason` tells the cause of a status 500 or above. */
-  logError(known: RequestInfo, status: number, requestId: string, reason: unknown): void {
+  /** @param reason the cause of a status of 500 or above */
+  logError(info: RequestInfo, status: number, requestId: string, reason: unknown): void {
     const { config, log } = this.dependencies
-    if (status === 500) log.error({ ...this.lineOf(known, status, requestId), error: reason }, 'failed')
-    else if (status > 500) log.warn({ ...this.lineOf(known, status, requestId), reason }, 'put off')
-    else if (config.logRequests) log.info(this.lineOf(known, status, requestId), 'answered')
+    if (status === 500)
+      log.error({ ...this.lineOf(info, status, requestId), error: reason }, 'request failed')
+    else if (status > 500)
+      log.warn(
+        { ...this.lineOf(info, status, requestId), reason },
+        'request rejected: temporarily unavailable',
+      )
+    else if (config.logRequests) log.info(this.lineOf(info, status, requestId), 'answered')
   }
 
-  /** Before all else that routes do. Not `onRequest`: with it Bun's own routes are left for a slower way. */
+  /** The first hook of every route. With `onRequest` instead, Elysia does not use Bun's faster router. */
   plugin(): Elysia {
     const { config, log, tracing } = this.dependencies
     const app = new Elysia({ name: 'observed' })
     if (!this.isTimed) return app
     app
       .onTransform({ as: 'global' }, (context) => {
-        const { request, route } = context // never the whole: then Elysia would parse everything
+        const { request, route } = context // passing the whole context makes Elysia parse every part of the request
         ;(context as RequestInfo).began = performance.now()
         if (tracing) this.spans.set(request, beginSpan(tracing, request, route))
       })
-      .onAfterHandle({ as: 'global' }, (answered: RequestInfo & { response?: unknown }) => {
-        const { request, route, began, params, query, body, caller, claims, response } = answered
+      .onAfterHandle({ as: 'global' }, (context: RequestInfo & { response?: unknown }) => {
+        const { request, route, began, params, query, body, caller, claims, response } = context
         this.end({ request, route, began }, response instanceof Response ? response.status : 200)
         if (!config.logRequests || !(response instanceof Response)) return
-        const known = { request, route, began, params, query, body, caller, claims }
+        const info = { request, route, began, params, query, body, caller, claims }
         const id = response.headers.get('x-request-id')
-        log.info(this.lineOf(known, response.status, id), 'answered')
+        log.info(this.lineOf(info, response.status, id), 'answered')
       })
     return app
   }
 
-  private lineOf({ request, route, began, ...known }: RequestInfo, status: number, requestId: string | null) {
+  private lineOf({ request, route, began, ...info }: RequestInfo, status: number, requestId: string | null) {
     const { method, headers } = request
     const now = performance.now()
     const ms = this.isTimed ? Math.round((now - (began ?? now)) * 10) / 10 : undefined
     const own = this.spans.get(request)
     const trace_id = (own ?? readTraceparent(headers.get('traceparent')))?.traceId
-    return { requestId, trace_id, ...idsOf(route, known), method, route, status, ms }
+    return { requestId, trace_id, ...idsOf(route, info), method, route, status, ms }
   }
 }
 
@@ -98,7 +103,7 @@ function beginSpan(tracing: Tracing, { method, headers }: Request, route: string
   return tracing.begin(`${method} ${route}`, 'SERVER', headers.get('traceparent'), attributes)
 }
 
-/** The ids of caller and project, as far as the request itself names them. */
+/** Returns the ids of the caller and of the project, if path, query or body contain it. */
 function idsOf(
   route: string | undefined,
   { caller, claims, params, query, body }: Omit<RequestInfo, 'request'>,

@@ -12,62 +12,62 @@ import { answerExample } from './example.ts'
 import { headersOf, locationAt, noStoreHeader, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
 
-/** What Elysia and the document know of a command at a path. */
+/** Returns the Elysia hooks of a command's route, with its description for the document. */
 export function commandHooks<Row>(path: string, command: WriteDefinition<never, Row>, summary: string) {
   const { about, callers, role, name, status } = command
   const { id, tag } = command.operation ?? { id: operationId(name), tag: `${nounOf(name)}s` }
-  const given = pathFields(path, command)
-  const body = bodyOf(command, given, capital(id))
-  const takes = role === 'EDITOR' || role === 'ADMIN' ? `Takes the role ${role}.` : ''
+  const pathParameters = pathFields(path, command)
+  const body = bodyOf(command, pathParameters, capital(id))
+  const requires = role === 'EDITOR' || role === 'ADMIN' ? `Requires the role ${role}.` : ''
   const query = queryOf(command)
   const changes = command.does !== 'add' && status !== 201
   return operation({
     ...{ id, tag, summary, body, query },
     open: callers === 'anyone',
     scope: callers ? undefined : command.scope,
-    description: [about, takes].filter(Boolean).join(' '),
-    responses: { [status]: answerOf(command, given) },
+    description: [about, requires].filter(Boolean).join(' '),
+    responses: { [status]: responseOf(command, pathParameters) },
     general: changes ? [422, 412] : [422],
     errors: [sampleValidationError(body, query) ?? invalidIdempotencyKey(), ...errorsOf(command)],
   })
 }
 
-const done = { 200: 'Done: as it is now', 201: 'Made', 202: 'Done', 204: 'Done' }
+const done = { 200: 'The resource after the change', 201: 'Created', 202: 'Accepted', 204: 'Done' }
 
-function answerOf<Row>(command: WriteDefinition<never, Row>, given: [string, string][]) {
+function responseOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [string, string][]) {
   const { isSecret, location, status } = command
-  const shows = status === 204 ? undefined : command.view
-  const schema = shows?.schema ?? Message
-  const example = shows ? answerExample(schema) : { message: command.message ?? '' }
-  const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
+  const view = status === 204 ? undefined : command.view
+  const schema = view?.schema ?? Message
+  const example = view ? answerExample(schema) : { message: command.message ?? '' }
+  const input = Object.fromEntries(pathParameters.map(([, key]) => [key, sampleId]))
   return {
     description: command.replyDescription ?? done[status],
     headers: {
       ...headerRefs(headersOf.write),
-      ...(shows && !shows.hasNoEtag && headerRefs(['ETag'])),
-      ...(shows?.hasNoEtag && !isSecret && headerRefs(['Docket-Version'])),
+      ...(view && !view.hasNoEtag && headerRefs(['ETag'])),
+      ...(view?.hasNoEtag && !isSecret && headerRefs(['Docket-Version'])),
       ...(isSecret && { 'Cache-Control': noStoreHeader }),
-      ...(location && { Location: locationAt(location(sampleId, where as never)) }),
+      ...(location && { Location: locationAt(location(sampleId, input as never)) }),
     },
     ...(status !== 204 && { content: { 'application/json': { schema, example } } }),
   }
 }
 
-function bodyOf<Row>(command: WriteDefinition<never, Row>, given: [string, string][], name: string) {
-  const { body, input, view: shows } = command
+function bodyOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [string, string][], name: string) {
+  const { body, input, view } = command
   if (body || nameOf(input)) return body ?? input
-  const keys = bodyFields(command, given)
+  const keys = bodyFields(command, pathParameters)
   const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
   if (keys.length === 0) return undefined
-  const { examples } = input // of a body of which not all may be said at once
+  const { examples } = input // for a body whose fields exclude each other
   const own = { ...Input(fields), ...(examples && { examples }) }
-  return named(name, shows?.hasNoEtag ? own : Body(fields, shows?.schema ?? Input({})))
+  return named(name, view?.hasNoEtag ? own : Body(fields, view?.schema ?? Input({})))
 }
 
 const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>
   queryFields && Input(Object.fromEntries(queryFields.map((key) => [key, input.properties[key]!])))
 
-/** The errors of its rule, and those of every command at such a place. */
+/** Returns the errors of the command's rule, and the errors of every command with its target and role. */
 function errorsOf<Row>({
   name,
   input,
@@ -77,12 +77,12 @@ function errorsOf<Row>({
   ...own
 }: WriteDefinition<never, Row>): HttpError[] {
   const fields = referencesOf(name.slice(0, name.indexOf('.')) as Entity) ?? []
-  const referred = fields.filter((field) => field.name in input.properties).map(invalidReference)
-  const errors = [...(own.errors ?? []), ...referred]
+  const references = fields.filter((field) => field.name in input.properties).map(invalidReference)
+  const errors = [...(own.errors ?? []), ...references]
   if (target.kind === 'new') return [...errors, unboundTokenNeeded()]
   if (target.kind === 'account' || role === 'nobody') return errors
-  const forRole = suffices('VIEWER', role) ? [] : [roleNeeded(role)]
-  return [...forRole, ...errors, notFound(targetNoun(target)), ...(destination ? [notFound('Project')] : [])]
+  const ofRole = suffices('VIEWER', role) ? [] : [roleNeeded(role)]
+  return [...ofRole, ...errors, notFound(targetNoun(target)), ...(destination ? [notFound('Project')] : [])]
 }
 
 /** `member.set_role` is setMemberRole. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { nameOf } from '../schema/named.ts'
 
-/** Replaces each named schema of a document by a reference. @throws Error when two have one name */
+/** Replaces each named schema of a document with a reference. @throws Error if two schemas have one name */
 export function componentsOf<T extends { components?: object }>(document: T) {
   const schemas = new Map<string, object>()
 
@@ -11,15 +11,15 @@ export function componentsOf<T extends { components?: object }>(document: T) {
     const part = shortened(Object.fromEntries(Object.entries(value).map(([key, one]) => [key, refer(one)])))
     const name = nameOf(value)
     if (name === undefined) return part
-    const known = schemas.get(name) ?? part
-    if (!isDeepStrictEqual(known, part)) throw new Error(`The document has two schemas called ${name}`)
-    schemas.set(name, known)
+    const existing = schemas.get(name) ?? part
+    if (!isDeepStrictEqual(existing, part)) throw new Error(`The document has two schemas called ${name}`)
+    schemas.set(name, existing)
     return { $ref: `#/components/schemas/${name}` }
   }
 
-  const whole = refer(document) as T
+  const referring = refer(document) as T
   const sorted = [...schemas].sort(([a], [b]) => (a < b ? -1 : 1))
-  return { whole, schemas: Object.fromEntries(sorted) }
+  return { document: referring, schemas: Object.fromEntries(sorted) }
 }
 
 interface Schema {
@@ -27,7 +27,7 @@ interface Schema {
   anyOf?: Schema[]
 }
 
-/** `string | null` as one schema of two types: generators show no choice between two schemas. */
+/** Writes `string | null` as one schema with two types, because generators handle that better than `anyOf`. */
 function shortened<T extends object>(schema: T): T {
   const { anyOf, ...rest } = schema as Schema
   const [first, second, ...others] = anyOf ?? []

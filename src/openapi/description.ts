@@ -6,17 +6,17 @@ import packageJson from '../../package.json' with { type: 'json' }
 
 export const guidesPath = '/api/docs/guides'
 
-/** Puts values into the places of a text: `{version}`. */
+/** Replaces placeholders such as `{version}` with values. */
 export const fillTemplate = (text: string, values: Record<string, string>): string =>
-  text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
+  text.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder)
 
-/** The groups of operations, in the order of use: a new entity comes after the tasks and what belongs to them. */
+/** Returns the groups of operations, in the order of use. A new entity comes after tasks, subtasks and comments. */
 function tags(): { name: string; description: string }[] {
   const last: Entity[] = ['member', 'webhook', 'token', 'service_account']
   const first = model().names.filter((name) => !last.includes(name))
   const of = (name: Entity) => ({ name: `${titleOf(name)}s`, description: definitionOf(name).about })
   return [
-    { name: 'Authentication', description: 'Register, sign in and out, and change the own account.' },
+    { name: 'Authentication', description: 'Register, sign in and out, and change your account.' },
     ...first.map(of),
     of('member'),
     { name: 'Events', description: 'The feed: every change of a project, in order and without gaps.' },
@@ -37,7 +37,7 @@ const securitySchemes = {
 const hours = (seconds: number): string =>
   seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${(seconds / 3_600).toFixed(1)} hours`
 
-/** The document without its operations. */
+/** Returns the document without its operations. */
 export function description(config: Config) {
   const values = {
     guides: guidesPath,
@@ -54,7 +54,7 @@ export function description(config: Config) {
       summary,
       description: fillTemplate(text, values),
       version,
-      contact: { name: 'Whoever runs this service' },
+      contact: { name: 'The operator of this service' },
       license: { name: license, identifier: license },
     },
     servers: [{ url: '/', description: 'This service' }],

@@ -17,7 +17,7 @@ export interface OpenApiDocument {
   paths: Record<string, Record<string, Operation>>
 }
 
-/** Completes the plugin's document, with components for what operations share. */
+/** Completes the plugin's document: shared parameters, headers, responses and schemas become components. */
 export function completeDocument(document: OpenApiDocument, generalRefusals: HttpError[][]): object {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ path, method, ...operationOf(path, one) })),
@@ -25,13 +25,13 @@ export function completeDocument(document: OpenApiDocument, generalRefusals: Htt
   const parameters = sharedParameters(operations.flatMap((one) => one.parameters))
   const paths: Record<string, Record<string, object>> = {}
   for (const { path, method, ...one } of operations) {
-    const known = one.parameters.map(parameters.refer)
-    paths[path] = { ...paths[path], [method]: { ...one, parameters: known } }
+    const references = one.parameters.map(parameters.refer)
+    paths[path] = { ...paths[path], [method]: { ...one, parameters: references } }
   }
   const responses = commonResponses(generalRefusals)
   const components = { ...document.components, responses, headers, parameters: parameters.named }
-  const { schemas, whole } = componentsOf({ ...document, paths, components })
-  return { ...whole, components: { ...whole.components, schemas } }
+  const { schemas, document: referring } = componentsOf({ ...document, paths, components })
+  return { ...referring, components: { ...referring.components, schemas } }
 }
 
 function operationOf(path: string, { parameters = [], requestBody, ...operation }: Operation) {

@@ -6,32 +6,32 @@ const nameOf = (status: ErrorStatus): string => reasons[status].replaceAll(' ', 
 export const commonResponse = (status: ErrorStatus) => ({ $ref: `#/components/responses/${nameOf(status)}` })
 
 export const notModified = {
-  description: 'Not Modified: the caller has this version',
+  description: 'Not Modified: the client already has this version',
   headers: headerRefs(headersOf.notModified),
 }
 
-/** The responses that operations refer to by name. */
+/** Returns the responses that operations refer to by name. */
 export const commonResponses = (general: HttpError[][]) => ({
   NotModified: notModified,
-  ...Object.fromEntries(general.map((refusals) => [nameOf(refusals[0]!.status), answerOf(refusals)])),
+  ...Object.fromEntries(general.map((errors) => [nameOf(errors[0]!.status), responseOf(errors)])),
 })
 
-/** The responses of errors, by status. */
-export function errorResponses(refusals: HttpError[]) {
-  const byStatus = [...Map.groupBy(refusals, ({ status }) => status)]
-  return Object.fromEntries(byStatus.map(([status, some]) => [status, answerOf(some)]))
+/** Returns the responses of these errors, by status. */
+export function errorResponses(errors: HttpError[]) {
+  const byStatus = [...Map.groupBy(errors, ({ status }) => status)]
+  return Object.fromEntries(byStatus.map(([status, group]) => [status, responseOf(group)]))
 }
 
-/** The first error as the example of its status, the others named beside it. */
-function answerOf(refusals: HttpError[]) {
-  const [{ status, message } = refusals[0]!, ...others] = refusals
+/** Returns the response of errors with one status: the first as the example, the others in the description. */
+function responseOf(errors: HttpError[]) {
+  const [{ status, message } = errors[0]!, ...others] = errors
   const also = others.length > 0 ? `. Also: ${others.map((one) => one.message).join('; ')}` : ''
   const names = Object.keys(headers) as HeaderName[]
-  const own = names.filter((name) => refusals.some((one) => name.toLowerCase() in one.headers))
+  const ownHeaders = names.filter((name) => errors.some((one) => name.toLowerCase() in one.headers))
   const example = { statusCode: status, message, error: reasons[status] }
   return {
     description: reasons[status] + also,
-    headers: headerRefs([...headersOf.error, ...own]),
+    headers: headerRefs([...headersOf.error, ...ownHeaders]),
     content: { 'application/json': { schema: ErrorSchema, example } },
   }
 }

@@ -1,16 +1,16 @@
 import type { TSchema } from '@sinclair/typebox'
 
-/** Formats of optional fields that name something. An example that works as it stands cannot know what exists. */
-const formatsThatName = ['uuid', 'password', 'int64']
+/** Formats of optional fields that are left out, because an example cannot contain the id of an existing resource. */
+const formatsOfReferences = ['uuid', 'password', 'int64']
 
-/** An example of a body, made of the schema's own examples: it works as it stands once the path's ids are set. */
+/** Builds an example body from the examples of its fields. With valid ids in the path, the example works unchanged. */
 export function requestExample(schema: TSchema): unknown {
   if (schema.examples) return schema.examples[0]
   const { properties, required = [] } = schema
-  return examplesOf(properties, (name, one) => required.includes(name) || !(one.readOnly || namesOther(one)))
+  return examplesOf(properties, (name, one) => required.includes(name) || !(one.readOnly || isReference(one)))
 }
 
-/** An example of an answer, with every field. */
+/** Builds an example response with every field. */
 export function answerExample(schema: TSchema): unknown {
   if (schema.examples) return schema.examples[0]
   if (schema.type === 'object') return examplesOf(schema.properties, () => true)
@@ -23,9 +23,10 @@ function examplesOf(
   properties: Record<string, TSchema>,
   isGiven: (name: string, schema: TSchema) => boolean,
 ) {
-  const given = Object.entries(properties).filter(([name, one]) => isGiven(name, one))
-  return Object.fromEntries(given.map(([name, one]) => [name, answerExample(one)]))
+  const included = Object.entries(properties).filter(([name, one]) => isGiven(name, one))
+  return Object.fromEntries(included.map(([name, one]) => [name, answerExample(one)]))
 }
 
-const namesOther = (schema: TSchema): boolean =>
-  formatsThatName.includes(schema.format) || [schema.items ?? [], schema.anyOf ?? []].flat().some(namesOther)
+const isReference = (schema: TSchema): boolean =>
+  formatsOfReferences.includes(schema.format) ||
+  [schema.items ?? [], schema.anyOf ?? []].flat().some(isReference)

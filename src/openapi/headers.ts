@@ -18,38 +18,44 @@ const count = (description: string, example: number): Header => ({
   example,
 })
 
-/** Every header of responses, except those that HTTP itself requires and those of CORS. */
+/** All response headers, except those that HTTP itself requires and those of CORS. */
 export const headers = {
-  'X-Request-Id': text('Names this answer in the log', '5f0c2a9b7d31-k3'),
-  'X-Content-Type-Options': text('The body is what Content-Type says', 'nosniff'),
-  'RateLimit-Policy': text('The budget that applies: so many in so many seconds', '"reads";q=6000000;w=60'),
-  RateLimit: text('What is left of it, and the seconds until it is full again', '"reads";r=5999321;t=42'),
+  'X-Request-Id': text('The id of this response in the log', '5f0c2a9b7d31-k3'),
+  'X-Content-Type-Options': text('Tells browsers not to guess the content type', 'nosniff'),
+  'RateLimit-Policy': text('The rate limit: q requests in w seconds', '"reads";q=6000000;w=60'),
+  RateLimit: text(
+    'The requests that are left, and the seconds until the limit starts again',
+    '"reads";r=5999321;t=42',
+  ),
   ETag: text(
-    'The version of what is shown, for If-None-Match and If-Match',
+    'The version of the resource, for If-None-Match and If-Match',
     '"019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b"',
   ),
   'Cache-Control': text(
-    'Kept for its caller alone, and not shown without asking again',
+    'Only the caller may cache the response, and must revalidate it',
     privateHeaders['cache-control'],
   ),
   Vary: text(
-    'What the answer depends on beside the URL; when it is large, Accept-Encoding too',
+    'The request headers that change the response; for a large response also Accept-Encoding',
     privateHeaders.vary,
   ),
-  'Content-Encoding': text('Of an answer from 8 KiB on, to who takes gzip', 'gzip'),
+  'Content-Encoding': text('gzip, for a response of 8 KiB or more if the client accepts it', 'gzip'),
   Link: text(
-    'The next page, rel="next"; absent on the last one',
+    'The next page, rel="next"; absent on the last page',
     '</api/v1/tasks?cursor=WyIwMTlhIl0>; rel="next"',
   ),
   'Docket-Version': count(
-    'The version of the project that is shown, that holds it, or that was changed; absent where there are many',
+    'The version of the project of this resource; absent if the response contains several projects',
     42,
   ),
-  'X-Accel-Buffering': text('Of a stream: it is not to be held back on its way', 'no'),
-  'Idempotency-Replayed': text('`true` when this is the answer that the key was given before', 'true'),
-  'WWW-Authenticate': text('How to say who calls', 'Bearer realm="docket"'),
-  'Accept-Encoding': text('The only coding that a body may have, when it had another', 'identity'),
-  Connection: text('The connection is closed', 'close'),
+  'X-Accel-Buffering': text('no, for a stream: proxies must not buffer it', 'no'),
+  'Idempotency-Replayed': text(
+    '`true` if this is the stored response of an earlier request with the same key',
+    'true',
+  ),
+  'WWW-Authenticate': text('The authentication scheme that the request needs', 'Bearer realm="docket"'),
+  'Accept-Encoding': text('The only content coding that a request body may have', 'identity'),
+  Connection: text('close, if the server closes the connection', 'close'),
   'Retry-After': count('The seconds to wait', 2),
 } satisfies Record<string, Header>
 export type HeaderName = keyof typeof headers
@@ -57,7 +63,7 @@ export type HeaderName = keyof typeof headers
 const ofEveryResponse = ['X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit'] as const
 const ofRead = [...ofEveryResponse, 'ETag', 'Cache-Control', 'Vary', 'Docket-Version'] as const
 
-/** The headers of each kind of response. */
+/** The headers by kind of response. */
 export const headersOf = {
   read: [...ofRead, 'Content-Encoding'],
   page: [...ofRead, 'Content-Encoding', 'Link'],
@@ -70,11 +76,11 @@ export const headersOf = {
 export const headerRefs = (names: readonly HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** The Vary of a response that may be a stream. */
+/** The Vary header of a response that may be a stream. */
 export const streamVaryHeader = text(headers.Vary.description, varyByAccept)
 
-/** The Cache-Control of a response with a secret. */
-export const noStoreHeader = text('No cache may keep the answer', 'no-store')
+/** The Cache-Control header of a response with a secret. */
+export const noStoreHeader = text('No cache may store the response', 'no-store')
 
-const aboutLocation = 'Where it is read; members, subtasks and comments: changed and removed'
+const aboutLocation = 'The path of the new resource'
 export const locationAt = (path: string): Header => text(aboutLocation, `/api/v1${path}`, 'uri-reference')

@@ -6,30 +6,30 @@ import type { ErrorStatus, HttpError } from '../responses/errors.ts'
 import { commonResponse, errorResponses } from './error-responses.ts'
 
 interface Operation {
-  /** A verb and a noun: clients call it by this name. */
+  /** A verb and a noun, for example `createTask`; generated clients use it as the name. */
   id: string
   tag: string
   summary: string
   description?: string
   body?: TSchema
   query?: TSchema
-  /** Needs no token. */
+  /** True if the operation needs no token. */
   open?: boolean
-  /** Of API tokens; without one it takes a sign-in token. */
+  /** The scope that an API token needs; undefined if the operation needs a sign-in token. */
   scope?: Scope
-  /** Responses without an error, by status. */
+  /** Successful responses, by status. */
   responses: Record<number, object | undefined>
-  /** Statuses of errors whose text is always the same, beside those of all operations. */
+  /** Statuses of further common errors, besides those of all operations. */
   general: ErrorStatus[]
   errors: HttpError[]
 }
 
 /**
- * What Elysia and the document know of a route. Responses are not checked at run time: views are typed, and tests compare
- * responses with these schemas.
+ * Returns the Elysia hooks of a route, with its description for the document. Responses are not validated at run time: views
+ * are typed, and tests compare responses with these schemas.
  */
 export function operation({ id, tag, summary, body, query, open, scope, ...own }: Operation) {
-  const token = scope ? `An API token needs the scope ${scope}.` : 'Takes a sign-in token.'
+  const token = scope ? `An API token needs the scope ${scope}.` : 'Requires a sign-in token.'
   const general: ErrorStatus[] = [
     ...([414, 429, 500, 503] as const),
     ...(open ? [] : ([401] as const)),
@@ -58,14 +58,14 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
 
 const kindOf = (body: TSchema): 'optional' | 'required' => (body.default ? 'optional' : 'required')
 
-/** The errors of API tokens, in the order in which they are checked. Every token may read. */
+/** Adds the errors of API tokens, in the order in which they are checked. Every token may read. */
 const withTokens = (errors: HttpError[], scope?: Scope): HttpError[] => [
   ...(scope ? [] : [signInNeeded()]),
   ...errors,
   ...(scope && scope !== 'read' ? [scopeNeeded(scope)] : []),
 ]
 
-/** The error of a request that does not fit, in the words of the check itself. */
+/** Returns a validation error of this body or query, as the validation itself words it. */
 export function sampleValidationError(body?: TSchema, query?: TSchema): HttpError | undefined {
   if (body) return validationError(Value.Errors(body, body.required?.length ? {} : { [firstOf(body)]: 0 }))
   return query && validationError(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))

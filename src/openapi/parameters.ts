@@ -11,23 +11,23 @@ export interface Parameter {
 
 export type Responses = Record<string, { content?: object }>
 
-/** Request headers, by the response status that an operation with them has. */
+/** Request headers, by the response status of the operations that accept them. */
 const requestHeaders: Record<string, Parameter> = {
-  304: header('If-None-Match', 'The ETag of an earlier answer: 304 when it still holds'),
-  412: header('If-Match', 'The ETag that the resource must still have, whatever people are called by now'),
+  304: header('If-None-Match', 'The ETag of an earlier response; the response is 304 if it is still current'),
+  412: header('If-Match', 'The ETag that the resource must have; changed names of users do not matter'),
   422: header(
     'Idempotency-Key',
-    'Up to 255 characters: a repeat with the same key is answered, not done again. Refusals are not kept: after one, the same key begins anew',
+    'Up to 255 characters. A retry with the same key gets the stored response, and the write runs once. Errors are not stored: after an error, the same key may be used again',
     { minLength: 1, maxLength: 255 },
   ),
 }
 
-/** A page or a stream, as the caller accepts. */
+/** True if the response is a page or a stream, as the client accepts. */
 const isEither = ({ 200: done }: Responses): boolean =>
   ['application/json', 'text/event-stream'].every((type) => type in (done?.content ?? {}))
 const lastEventId = header(
   'Last-Event-ID',
-  "The seq of the last event that a stream's reader had: it wins over `after`",
+  'The seq of the last event that the client has received; it takes precedence over `after`',
   { type: 'integer', minimum: 0 },
 )
 
@@ -35,7 +35,7 @@ function header(name: string, description: string, bounds = {}): Parameter {
   return { name, in: 'header', required: false, description, schema: { type: 'string', ...bounds } }
 }
 
-/** The parameters of path and query that the plugin knows, and the headers. */
+/** Returns the path and query parameters from the plugin's document, and the request headers. */
 export const parametersOf = (path: string, known: Parameter[], responses: Responses): Parameter[] => [
   ...known.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : queryParameter(one))),
   ...Object.entries(requestHeaders).flatMap(([status, one]) => (status in responses ? [one] : [])),
@@ -43,12 +43,12 @@ export const parametersOf = (path: string, known: Parameter[], responses: Respon
 ]
 
 function pathParameter(path: string, name: string): Parameter {
-  const what = new RegExp(`(\\w+)s/\\{${name}\\}`).exec(path)?.[1] ?? ''
-  const description = `The id of ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}`
+  const noun = new RegExp(`(\\w+)s/\\{${name}\\}`).exec(path)?.[1] ?? ''
+  const description = `The id of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
   return { name, in: 'path', required: true, description, schema: { type: 'string', format: 'uuid' } }
 }
 
-/** Without example values: the UI would fill them in and send them. */
+/** Removes example values, because the UI would fill them in and send them. */
 function queryParameter({ name, required, description, schema: given }: Parameter): Parameter {
   const { fallback, ...own } = given
   const schema = {
@@ -59,7 +59,7 @@ function queryParameter({ name, required, description, schema: given }: Paramete
   return { name, in: 'query', required, description, schema }
 }
 
-/** Parameters of several operations, as components, and what an operation has instead of one. */
+/** Returns parameters of several operations as components, and a function that returns the reference to one. */
 export function sharedParameters(all: Parameter[]) {
   const uses = Map.groupBy(all, (one) => JSON.stringify(one))
   const named: Record<string, Parameter> = {}
@@ -71,7 +71,7 @@ export function sharedParameters(all: Parameter[]) {
   return { named, refer }
 }
 
-/** `TaskId` for the id of a task, `Limit`, `If-Match`. */
+/** Returns a name such as `TaskId`, `Limit` or `If-Match`. */
 function componentName({ name, in: place, description = '' }: Parameter): string {
   const words = place === 'path' ? `${description.split(' ').at(-1)}Id` : name
   return words.charAt(0).toUpperCase() + words.slice(1)

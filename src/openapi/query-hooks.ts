@@ -7,14 +7,14 @@ import { streamVaryHeader, headersOf, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
 import { notModified } from './error-responses.ts'
 
-/** What Elysia and the document know of a query. */
+/** Returns the Elysia hooks of a query's route, with its description for the document. */
 export function queryHooks(query: Query, summary: string) {
   const { about, body, callers, input, isList, errors = [], scope = 'read', eventStream } = query
   const { name } = query.view
-  const isAsk = body !== undefined || query.isStreamOnly
+  const isPost = body !== undefined || query.isStreamOnly
   const { limit, cursor } = input?.properties ?? {}
-  const ofPages = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
-  const own = [...(isList ? ofPages : input ? [duplicateParameter('x')] : []), ...errors]
+  const pageErrors = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
+  const own = [...(isList ? pageErrors : input ? [duplicateParameter('x')] : []), ...errors]
   const byAccept = eventStream && {
     ...notModified,
     headers: { ...notModified.headers, Vary: streamVaryHeader },
@@ -24,8 +24,8 @@ export function queryHooks(query: Query, summary: string) {
     ...{ summary, body, query: input, description: about },
     scope: callers ? undefined : scope,
     responses: {
-      200: answerOf(query, isAsk ? 'post' : isList ? 'page' : 'read'),
-      ...(!isAsk && { 304: byAccept ?? { $ref: '#/components/responses/NotModified' } }),
+      200: responseOf(query, isPost ? 'post' : isList ? 'page' : 'read'),
+      ...(!isPost && { 304: byAccept ?? { $ref: '#/components/responses/NotModified' } }),
     },
     general: [],
     errors: body
@@ -34,13 +34,13 @@ export function queryHooks(query: Query, summary: string) {
   })
 }
 
-function answerOf(query: Query, kind: 'post' | 'page' | 'read') {
+function responseOf(query: Query, kind: 'post' | 'page' | 'read') {
   const { eventStream, isStreamOnly, isList, reply, examples } = query
-  const description = kind === 'post' ? 'As it is now' : 'As it is now, or was as of then'
+  const description = kind === 'post' ? 'The current state' : 'The current state, or the state at `asOf`'
   const one = isList ? Type.Array(query.view.schema) : query.view.schema
   const schema = reply?.schema ?? one
   return {
-    description: isList ? 'A page' : (reply?.description ?? description),
+    description: isList ? 'One page' : (reply?.description ?? description),
     headers: {
       ...headerRefs(headersOf[kind]),
       ...(eventStream && { ...headerRefs(['X-Accel-Buffering']), Vary: streamVaryHeader }),

@@ -1,7 +1,7 @@
-/** Headers of every read, errors too: cached for the caller alone, and revalidated each time. */
+/** Headers of every read, also of its errors: only the caller may cache it, and must revalidate it each time. */
 export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization' }
 
-/** Of a response that is a stream where the caller accepts one. */
+/** The Vary of a response that is a stream if the client accepts one. */
 export const varyByAccept = `${privateHeaders.vary}, Accept`
 
 /** HTTP reason phrases. */
@@ -25,7 +25,7 @@ export const reasons = {
 } as const
 export type ErrorStatus = keyof typeof reasons
 
-/** An error with an HTTP status. The message is written for the caller. */
+/** An error with an HTTP status. Clients receive the message. */
 export class HttpError extends Error {
   constructor(
     readonly status: ErrorStatus,
@@ -42,26 +42,26 @@ export const unauthorized = (message: string) =>
 export const missingToken = () => unauthorized('A bearer token is required')
 export const invalidToken = () => unauthorized('The bearer token is not valid')
 export const forbidden = (message: string) => new HttpError(403, message)
-export const notFound = (what: string) => new HttpError(404, `${what} not found`)
+export const notFound = (noun: string) => new HttpError(404, `${noun} not found`)
 export const conflict = (message: string) => new HttpError(409, message)
-export const idTaken = () => conflict('This id is taken: what is created needs a new one')
-export const internalError = () => new HttpError(500, 'Something went wrong on our side')
+export const idTaken = () => conflict('This id is already used; send a new UUIDv7')
+export const internalError = () => new HttpError(500, 'An unexpected error occurred in the service')
 export const duplicateParameter = (name: string) =>
   badRequest(`${name.slice(0, 100) || '""'} is given more than once`)
 export const unknownName = (name: string): string => `${name || '""'} is not known here`
 export const unknownParameter = (name: string) => badRequest(unknownName(name.slice(0, 100)))
 export const invalidIdempotencyKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
-export const tooManyRequests = (what: string) =>
-  new HttpError(429, `Too many ${what}; try again in 1 second`, { 'retry-after': '1' })
-/** The load or the fault that caused it is expected to pass. */
+export const tooManyRequests = (noun: string) =>
+  new HttpError(429, `Too many ${noun}; try again in 1 second`, { 'retry-after': '1' })
+/** For a temporary overload or fault. */
 export const unavailable = (message: string) => new HttpError(503, message, { 'retry-after': '1' })
-/** The write was sent to a home that did not answer. It may be committed there, even after this error. */
-export const outcomeUnknown = () => unavailable('Nobody knows yet whether the write was done')
-export const writeTimedOut = () => unavailable('The write could not be finished in time')
+/** The home of the project did not reply. It may commit the write even after this error. */
+export const outcomeUnknown = () => unavailable('The outcome of the write is unknown: it may be committed')
+export const writeTimedOut = () => unavailable('The write timed out')
 export const databaseUnavailable = () => unavailable('The database cannot be reached')
 
-/** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
+/** More than any path and query needs. Bun itself limits headers: it responds with 431 from 16 KiB on. */
 export const maxUrlCharacters = 8_192
 export const urlTooLong = () => new HttpError(414, `The URL must have at most ${maxUrlCharacters} characters`)
 

@@ -15,17 +15,17 @@ export const streamHeaders = () => ({
 
 const kinds = ['application/json; charset=utf-8', `${eventStream}; charset=utf-8`]
 
-/** True when a caller names server-sent events, and wants them no less than JSON (RFC 9110, 12.5.1). */
+/** True if the client accepts server-sent events explicitly, and does not prefer JSON (RFC 9110, 12.5.1). */
 export function acceptsStream({ headers }: Request): boolean {
   const accept = headers.get('accept')
-  if (!accept?.toLowerCase().includes(eventStream)) return false // most do not
+  if (!accept?.toLowerCase().includes(eventStream)) return false // most requests end here
   return new Negotiator({ headers: { accept } }).mediaType(kinds) === kinds[1]
 }
 
-/** A stream is silent for this long at most, well below the server's `idleTimeout`. */
+/** A stream sends at least a heartbeat in this time, well below the server's `idleTimeout`. */
 export const heartbeatMs = 15_000
 
-/** Clients reconnect at different times. */
+/** Random, so that clients do not reconnect all at once. */
 const retryMs = () => 500 + Math.floor(Math.random() * 2_500)
 
 export const encode = (text: string) => new TextEncoder().encode(text)
@@ -34,10 +34,11 @@ export const heartbeat = (more = '') => encode(`: nothing new\n${more}\n`)
 
 export type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>
 
-/** The last chunk of a stream that cannot go on: its error. */
+/** Returns the last chunk of a stream that fails: an `end` event with the error. */
 export function errorChunk(error: unknown) {
-  const refusal = error instanceof HttpError ? error : unavailable('The stream cannot go on now')
-  return { value: encode(errorEvent(refusal)), done: true }
+  const reason =
+    error instanceof HttpError ? error : unavailable('The stream was interrupted; reconnect to continue')
+  return { value: encode(errorEvent(reason)), done: true }
 }
 
 function errorEvent({ status, message }: HttpError): string {
@@ -45,6 +46,6 @@ function errorEvent({ status, message }: HttpError): string {
   return `retry: ${retryMs()}\nevent: end\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** A stream that ends at once: an EventSource comes back after it, and after a status like 503 never again. */
-export const endedStream = (refusal: HttpError): Response =>
-  new Response(errorEvent(refusal), { headers: streamHeaders() })
+/** Returns a stream that ends at once. An EventSource reconnects after it, but never after a status such as 503. */
+export const endedStream = (reason: HttpError): Response =>
+  new Response(errorEvent(reason), { headers: streamHeaders() })

@@ -55,7 +55,7 @@ export class RpcServerConnection {
       const deadline = message[i] as number
       const respond = (response: RpcResponse) => this.respond(id, response)
       this.pending.add(id)
-      if (deadline <= now) respond(rejected('The write could not be finished in time'))
+      if (deadline <= now) respond(rejected('The write timed out'))
       else if (this.pending.size > this.options.maxPending) respond(rejected('Too many writes wait'))
       else requests.push({ payload: message[i + 1], deadline, respond })
     }

@@ -1,23 +1,23 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Edits that a misspelt name may be away, and never more than half of it. */
+/** The largest edit distance of a suggestion; it is also at most half the length of the name. */
 const maxEdits = 3
 
-/** Leaves the difference between `due_date` and `dueDate` out. */
+/** Returns the same text for `due_date` and `dueDate`. */
 const bare = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
-/** Which of `known` a misspelt name was likely meant to be; undefined when none is like it. */
-export function nearest(name: string, known: string[]): string | undefined {
-  const wanted = bare(name)
+/** Returns the one of `names` that is most similar to a misspelt name, or undefined if none is similar. */
+export function nearest(name: string, names: string[]): string | undefined {
+  const misspelt = bare(name)
   let best: string | undefined
   let least = Infinity
-  for (const one of known) {
+  for (const one of names) {
     const other = bare(one)
-    const isShort = Math.min(wanted.length, other.length) < 3
-    const isPart = !isShort && (other.includes(wanted) || wanted.includes(other))
-    const edits = isPart ? 1 : distance(wanted, other)
-    const most = Math.min(maxEdits, Math.max(wanted.length, other.length) / 2)
-    if (edits <= most && edits < least) [best, least] = [one, edits]
+    const isShort = Math.min(misspelt.length, other.length) < 3
+    const isPart = !isShort && (other.includes(misspelt) || misspelt.includes(other))
+    const edits = isPart ? 1 : distance(misspelt, other)
+    const limit = Math.min(maxEdits, Math.max(misspelt.length, other.length) / 2)
+    if (edits <= limit && edits < least) [best, least] = [one, edits]
   }
   return best
 }

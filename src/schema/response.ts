@@ -1,13 +1,13 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { named } from './named.ts'
 
-/** The one error shape. */
+/** The body of every error. */
 export const ErrorSchema = named(
   'Error',
   Type.Object({
     statusCode: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status', examples: [404] }),
     message: Type.String({
-      description: 'What was wrong, for whoever reads it',
+      description: 'A description of the error for people',
       examples: ['Project not found'],
     }),
     error: Type.String({ description: 'The HTTP reason phrase', examples: ['Not Found'] }),
@@ -18,12 +18,12 @@ export const sampleId = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
 export const Id = (description: string) => Type.String({ format: 'uuid', description, examples: [sampleId] })
 export const Count = (minimum: number, description: string, example: number) =>
   Type.Integer({ minimum, description, examples: [example] })
-/** What may be null in answers. */
+/** A field that may be null in responses. */
 export const OrNull = <T extends TSchema>(schema: T, description: string, example: unknown = null) =>
   Type.Union([schema, Type.Null()], { description, examples: [example] })
 export const Timestamp = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2027-01-15T09:30:00.000Z'] })
 export const Message = named(
   'Message',
-  Type.Object({ message: Type.String({ description: 'What was done', examples: ['Done'] }) }),
+  Type.Object({ message: Type.String({ description: 'A description of the result', examples: ['Done'] }) }),
 )

@@ -2,17 +2,17 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { checked } from './input.ts'
 import { named } from './named.ts'
 
-/** Whether a value is a whole number as a URL or a header writes it: a seq, a version or a count. */
+/** True for a non-negative integer in decimal digits, as URLs and headers contain it. */
 export const isCount = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{1,15}$/.test(value)
 
-/** How many characters a text may have. */
+/** Bounds of a text's length, in characters. */
 interface Bounds {
   minLength?: number
   maxLength: number
 }
 
-/** Counts as JSON Schema does, by code points: of one or two units of UTF-16, so mostly there is nothing to count. */
+/** Compares the length in code points, as JSON Schema does. Usually the length in UTF-16 units already decides. */
 export function hasLength(text: string, { minLength = 0, maxLength }: Bounds): boolean {
   const units = text.length
   if (units >= 2 * minLength && units <= maxLength) return true
@@ -22,11 +22,11 @@ export function hasLength(text: string, { minLength = 0, maxLength }: Bounds): b
   return characters >= minLength && characters <= maxLength
 }
 
-/** Blanks, control and format characters, characters that are drawn as nothing, and a Braille cell without a dot. */
+/** Spaces, control and format characters, characters that have no glyph, and the empty Braille cell. */
 const invisible = '\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800'
 const [VISIBLE, INVISIBLE] = [new RegExp(`[^${invisible}]`, 'u'), new RegExp(`[${invisible}]`, 'u')]
 
-/** No U+0000 (Postgres cannot store it), no half of a surrogate pair. */
+/** True without U+0000, which Postgres cannot store, and without a lone surrogate. */
 const isStorable = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
@@ -44,17 +44,17 @@ const textOf = (min: number, max: number, example: string) => ({
   examples: [example],
 })
 
-/** A text of `min` to `max` characters once trimmed; commands store it trimmed. */
+/** A text of `min` to `max` characters after trimming. Commands store it trimmed. */
 export const Text = (min: number, max: number, example: string) =>
   checked<string>(isText, textOf(min, max, example))
 
-/** Control characters, and those that show a text in another order than its own (embeddings, overrides, isolates). */
+/** Control characters, and bidirectional embeddings, overrides and isolates, which change the displayed order. */
 const forbiddenInNames = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
 const FORBIDDEN_IN_NAMES = new RegExp(`[${forbiddenInNames}]`)
 const isName = (value: unknown, bounds: Bounds) =>
   isText(value, bounds) && !FORBIDDEN_IN_NAMES.test((value as string).trim())
 
-/** A name or title of up to `max` characters once trimmed, on one line. */
+/** A name or title of up to `max` characters after trimming, on one line. */
 export const Name = (max: number, example: string) =>
   checked<string>(isName, {
     ...textOf(1, max, example),
@@ -64,7 +64,7 @@ export const Name = (max: number, example: string) =>
 
 const isSecret = (value: unknown, bounds: Bounds) => isStorable(value) && hasLength(value, bounds)
 
-/** A text that is stored as it is sent, untrimmed. */
+/** A text that is stored untrimmed, such as a password. */
 export const Secret = (min: number, max: number, description: string, example: string) =>
   checked<string>(isSecret, {
     ...{ type: 'string', format: 'password' },
@@ -79,7 +79,7 @@ export const AnyText = (max: number, description: string, example: string) =>
   checked<string>(isWords, { type: 'string', maxLength: max, description, examples: [example] })
 
 const EMAIL = /^[^\s@"<>(),:;\\[\]]+@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i
-/** Unseen characters would make two addresses look the same. */
+/** Rejects invisible characters, because two addresses could look the same. */
 function isEmail(value: unknown): boolean {
   if (typeof value !== 'string') return false
   const email = value.trim()
@@ -87,7 +87,7 @@ function isEmail(value: unknown): boolean {
   return isText && EMAIL.test(email)
 }
 
-/** An email address, at most 254 characters; stored by normalEmail. */
+/** An email address of at most 254 characters. Commands store the form that `normalEmail` returns. */
 export const Email = (example = 'ada@example.com') =>
   checked<string>(isEmail, {
     type: 'string',
@@ -102,12 +102,12 @@ export const normalEmail = (email: string): string => email.trim().toLowerCase()
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2}))?$/
 
-/** The instant that an ISO 8601 date-time with offset, or a date (midnight UTC), names, as this API writes it; or null. */
+/** Parses an ISO 8601 date-time with offset, or a date (midnight UTC). Returns it in UTC with milliseconds, or null if invalid. */
 export function parseInstant(text: string): string | null {
   const match = INSTANT.exec(text)
   if (!match) return null
   const [, date = '', minutes = '00:00', second = '00', fraction = '0', offset = 'Z'] = match
-  // Some engines read February 30 as a day in March.
+  // Some engines parse February 30 as a day in March.
   const day = new Date(`${date}T00:00:00Z`)
   if (Number.isNaN(day.getTime()) || !day.toISOString().startsWith(date)) return null
   const ms = fraction.slice(0, 3).padEnd(3, '0')
@@ -120,7 +120,7 @@ export function parseInstant(text: string): string | null {
 
 const isInstant = (value: unknown) => typeof value === 'string' && parseInstant(value) !== null
 
-/** A point in time, read by parseInstant. */
+/** A point in time that `parseInstant` accepts. */
 export const Instant = () =>
   checked<string>(isInstant, {
     type: 'string',
@@ -131,19 +131,18 @@ export const Instant = () =>
 
 const isChoice = (value: unknown, schema: { enum: unknown[] }) => schema.enum.includes(value)
 
-/** One of a closed list, which has a name; `about` explains the values. */
+/** An enumeration with a name in the document; `about` explains the values. */
 export const OneOf = <const T extends readonly string[]>(name: string, values: T, about = '') => {
   const description = `One of ${values.join(', ')}${about && `: ${about}`}`
   return named(name, checked<T[number]>(isChoice, { type: 'string', enum: [...values], description }))
 }
 
-/** The end of the description of a nullable field. */
 export const orNull = ', or null'
 
-/** The schema, or null to clear the field. */
+/** Also accepts null, which clears the field. */
 export const Nullable = <T extends TSchema>(schema: T) =>
   Type.Union([schema, Type.Null()], { description: (schema.description ?? 'A value') + orNull })
 
-/** The stored form of an optional text: trimmed, null when empty; undefined stays undefined ("keep"). */
+/** Returns the stored form of an optional text: trimmed, or null if empty. Undefined stays undefined: no change. */
 export const optionalText = (text: string | null | undefined): string | null | undefined =>
   typeof text === 'string' ? text.trim() || null : text

@@ -6,7 +6,7 @@ import { forFile } from '../support/service.ts'
 const stepTimeoutMs = 15_000
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** A page in Chromium, with everything that a visitor must never meet. */
+/** A page in Chromium, and the faults that it has reported. */
 export interface Visit {
   page: Page
   /** Console errors, uncaught exceptions and requests to other hosts. */
@@ -26,9 +26,9 @@ export async function visit(url: string, width: number, height: number): Promise
   })
   page.on('pageerror', (error) => faults.push(`exception: ${String(error)}`))
   page.on('request', (request) => {
-    const asked = request.url()
-    if (!asked.startsWith(`${new URL(url).origin}/`) && !/^(data|blob):/.test(asked))
-      faults.push(`request: ${asked}`)
+    const requested = request.url()
+    if (!requested.startsWith(`${new URL(url).origin}/`) && !/^(data|blob):/.test(requested))
+      faults.push(`request: ${requested}`)
   })
   await page.setViewport({ width, height })
   await page.goto(url, { waitUntil: 'networkidle0' })

@@ -34,12 +34,12 @@ test.each(screens)(
 )
 
 test.each(screens)(
-  '%s: Authorize and the first operation are near the top',
-  async (_, width, height, most) => {
+  '%s: Authorize and the first operation are visible with little scrolling',
+  async (_, width, height, screenCount) => {
     const { page, faults } = await visit(`${url}/api/docs`, width, height)
     const bottomOf = (selector: string) => page.$eval(selector, (one) => one.getBoundingClientRect().bottom)
     for (const selector of ['.btn.authorize', '.opblock'])
-      expect(await bottomOf(selector)).toBeLessThan(height * most)
+      expect(await bottomOf(selector)).toBeLessThan(height * screenCount)
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
     expect(faults).toEqual([])
   },
@@ -54,11 +54,11 @@ test.each(['/', '/api/docs', '/api/docs/guides/feed'])(
   },
 )
 
-test('an open operation is at most two screens high before its responses are opened', async () => {
+test('an open operation is at most two screens high while its responses are collapsed', async () => {
   const { page } = await visit(`${url}/api/docs`, 1280, 800)
-  // Only one group is open at a time: the page draws all that it shows again at each click.
+  // One group is open at a time, because the page renders all open groups again at each click.
   await clickAll(page, '.opblock-tag')
-  const high: string[] = []
+  const tooHigh: string[] = []
   let measured = 0
   for (const group of await page.$$('.opblock-tag')) {
     await group.evaluate((heading) => (heading as HTMLElement).click())
@@ -69,12 +69,12 @@ test('an open operation is at most two screens high before its responses are ope
       all.map((block) => ({ id: block.id, height: block.getBoundingClientRect().height })),
     )
     measured += blocks.length
-    high.push(...blocks.filter(({ height }) => height > 1600).map(({ id, height }) => `${id}: ${height}`))
+    tooHigh.push(...blocks.filter(({ height }) => height > 1600).map(({ id, height }) => `${id}: ${height}`))
     await group.evaluate((heading) => (heading as HTMLElement).click())
     await page.waitForFunction(() => !document.querySelector('.opblock'))
   }
   expect(measured).toBeGreaterThan(50)
-  expect(high).toEqual([])
+  expect(tooHigh).toEqual([])
 })
 
 const clickAll = (page: Page, selector: string) =>

@@ -13,7 +13,7 @@ import { distantDeadline } from '../support/queued-command.ts'
 import { lookUpOf, executeOf } from './local-execution.ts'
 import { openScene } from '../support/scene.ts'
 
-const taken = 'This id is taken: what is created needs a new one'
+const taken = 'This id is already used; send a new UUIDv7'
 let project: Body
 let task: Body
 let elsewhere: Body

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { newId } from '../../src/ids.ts'
 import { idPage, isIdPart, nextLink, readCursor, writeCursor } from '../../src/reads/pages.ts'
 import { cases } from '../support/depth.ts'
-import { openServe } from '../../src/responses/reply.ts'
+import { openBodyCache } from '../../src/responses/body-cache.ts'
 
 const notOurs = 'cursor must be one that this list gave in its Link header'
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -56,7 +56,7 @@ describe('link to the next page', () => {
 
 /** A read whose bodies have `length` characters, and the count of bodies that it built. */
 function reader(limitBytes: number, length = 1) {
-  const serve = openServe(limitBytes)
+  const serve = openBodyCache(limitBytes)
   let built = 0
   const read = (key: string, etag: string, headers = {}) =>
     serve(new Request('http://localhost/tasks', { headers }), key, etag, async () => {

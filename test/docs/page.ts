@@ -7,11 +7,11 @@ export interface Block {
   language: string
   text: string
   line: number
-  /** The `text` block right below: what the shell prints for this one. */
+  /** The `text` block directly below, which shows the output. */
   output?: string
 }
 
-/** The README and every page of `docs`, by their paths from the top. */
+/** Returns the paths of the README and of every page of `docs`. */
 export const pages = (): string[] => [
   'README.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -22,7 +22,7 @@ export const pages = (): string[] => [
 
 const fence = /^```(\w*)\n([^]*?)^```$/gm
 
-/** Returns the blocks of a page, in order. A `text` block below an `sh` block, with only blank lines between, is its output. */
+/** Returns the blocks of a page, in order. A `text` block directly below an `sh` block is the output of that block. */
 export function blocksOf(path: string): Block[] {
   const { text: page } = read(path)
   const blocks: Block[] = []
@@ -48,7 +48,7 @@ const withoutChanging = (text: string) =>
   changing.reduce((rest, [pattern, name]) => rest.replace(pattern, name), text.replaceAll('\r', '').trim())
 
 /**
- * Compares what a block printed with what its page shows. Ids and times may differ; `…` on the page stands for
+ * Compares the output of a block with the output that its page shows. Ids and times may differ; `…` on the page stands for
  * any text within a line.
  * @returns undefined if they agree, else both texts, one above the other.
  */

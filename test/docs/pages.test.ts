@@ -8,7 +8,7 @@ import { runPage } from './shell.ts'
 const isRun = (language: string) => language === 'sh'
 
 for (const page of pages().filter((path) => blocksOf(path).some(({ language }) => isRun(language))))
-  test(`${page}: every block prints what the page shows`, async () => {
+  test(`${page}: every block prints the output that the page shows`, async () => {
     const blocks = blocksOf(page)
     const printed = await runPage('sh', blocks)
     const shells = blocks.filter(({ language }) => isRun(language))
@@ -20,29 +20,29 @@ for (const page of pages().filter((path) => blocksOf(path).some(({ language }) =
     expect(wrong).toEqual([])
   }, 90_000)
 
-test('every link of a page leads somewhere', () => {
+test('every link of a page has an existing target', () => {
   const broken = pages().flatMap((page) =>
     linksOf(page)
-      .filter((link) => !leadsSomewhere(page, link))
+      .filter((link) => !targetExists(page, link))
       .map((link) => `${page}: ${link}`),
   )
   expect(broken).toEqual([])
 })
 
-/** Links within the project; other hosts are not asked. */
+/** Returns the links within the project. */
 const linksOf = (page: string) =>
   [...read(page).text.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, link]) => link!)
     .filter((link) => !/^https?:/.test(link))
 
-function leadsSomewhere(page: string, link: string): boolean {
+function targetExists(page: string, link: string): boolean {
   const [path = '', anchor] = link.split('#')
   const target = path ? join(dirname(page), path) : page
   if (!existsSync(join(root, target))) return false
   return !anchor || headingsOf(target).includes(anchor)
 }
 
-/** The anchors that GitHub makes of the headings. */
+/** Returns the anchors that GitHub generates from the headings. */
 const headingsOf = (page: string) =>
   [...read(page).text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
     title!
@@ -51,7 +51,7 @@ const headingsOf = (page: string) =>
       .replaceAll(' ', '-'),
   )
 
-test('a page that shows something else than its blocks print is found', () => {
+test('reports a page whose shown output differs from the printed output', () => {
   const id = '01a2061c-7238-7000-b5e0-dea0b7c8af56'
   expect(
     difference(

@@ -7,24 +7,24 @@ import { freshEnv, forFile, newFolder, spawnService } from '../support/service.t
 import type { Block } from './page.ts'
 
 const mark = '\u001e'
-/** The addresses on the pages: the service, and a receiver of webhooks that a block starts. */
+/** The ports on the pages: the port of the service, and the port of a webhook receiver that a block starts. */
 const shownPorts = [3000, 8088]
 const timeoutMs = 60_000
 
 /**
  * Runs the shell blocks of a page in one shell, in order, against a service of its own. A JavaScript block is written to the
  * file that its first line names.
- * @returns what each shell block printed.
+ * @returns the output of each shell block.
  */
 export async function runPage(shell: string, blocks: Block[]): Promise<string[]> {
   const { env } = await forFile(freshEnv())
   const folder = await checkout()
   const service = await forFile(spawnService('start', env))
   const ports = [Number(new URL(service.url).port), await freePort()]
-  const toOwn = (text: string) => replacePorts(text, shownPorts, ports)
+  const withOwnPorts = (text: string) => replacePorts(text, shownPorts, ports)
   for (const { language, text } of blocks)
-    if (language === 'js') await writeFile(join(folder, fileName(text)), toOwn(text))
-  const parts = blocks.filter(({ language }) => language === 'sh').map(({ text }) => toOwn(text))
+    if (language === 'js') await writeFile(join(folder, fileName(text)), withOwnPorts(text))
+  const parts = blocks.filter(({ language }) => language === 'sh').map(({ text }) => withOwnPorts(text))
   const script = parts.map((part) => `${part}\nprintf '${mark}'\n`).join('')
   await writeFile(join(folder, 'page.sh'), script)
   const printed = await run(shell, folder, { ...env, api: `${service.url}/api/v1` })
@@ -37,7 +37,7 @@ const fileName = (text: string) => /^\/\/ ([\w-]+\.mjs)\n/.exec(text)![1]!
 const replacePorts = (text: string, from: number[], to: number[]) =>
   from.reduce((rest, port, n) => rest.replace(new RegExp(`(?<=[:(])${port}\\b`, 'g'), String(to[n])), text)
 
-/** A folder that looks like a checkout: what blocks write in it is not in the project. */
+/** Creates a folder with links to the project's files, so that blocks do not write into the project. */
 async function checkout(): Promise<string> {
   const folder = await newFolder('docket-docs-')
   for (const name of await readdir(root))
@@ -67,6 +67,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // None is left.
+    // No process is left.
   }
 }

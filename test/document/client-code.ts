@@ -5,20 +5,20 @@ const head = `
   const api = createClient<paths, 'application/json'>({ baseUrl: 'http://localhost:3000' })
 `
 
-/** A client as somebody writes one. */
+/** Code of a client that must compile. */
 export const right = `${head}
   export async function use(projectId: string) {
-    const wanted: Schemas['CreateTask'] = { projectId, title: 'Draw', status: 'IN_PROGRESS', dueDate: null }
-    const made = await api.POST('/api/v1/tasks', {
-      body: wanted,
+    const body: Schemas['CreateTask'] = { projectId, title: 'Draw', status: 'IN_PROGRESS', dueDate: null }
+    const created = await api.POST('/api/v1/tasks', {
+      body,
       params: { header: { 'Idempotency-Key': 'draw' } },
     })
-    if (made.error) throw new Error(made.error.message satisfies string)
-    const task: Schemas['Task'] = made.data
+    if (created.error) throw new Error(created.error.message satisfies string)
+    const task: Schemas['Task'] = created.data
     const status: 'TODO' | 'IN_PROGRESS' | 'DONE' = task.status
     const due: string | null = task.dueDate
     const path = { id: task.id }
-    // What was read can be sent back.
+    // A resource that was read can be sent back.
     await api.PATCH('/api/v1/tasks/{id}', { params: { path }, body: { ...task, priority: 'HIGH' } })
     const query: operations['listTasks']['parameters']['query'] = { limit: 20, sort: '-dueDate', status }
     const listed: Schemas['Task'][] | undefined = (await api.GET('/api/v1/tasks', { params: { query } })).data
@@ -38,12 +38,12 @@ export const right = `${head}
     const { data: subtask } = await api.PATCH('/api/v1/tasks/subtasks/{id}/toggle', { params: { path } })
     const completed: boolean | undefined = (subtask satisfies Schemas['Subtask'] | undefined)?.completed
     const { error } = await api.DELETE('/api/v1/tasks/{id}', { params: { path } })
-    const refused: Schemas['Error'] | undefined = error
-    return { due, listed, author, owner, role, type, completed, refused }
+    const failure: Schemas['Error'] | undefined = error
+    return { due, listed, author, owner, role, type, completed, failure }
   }
 `
 
-/** Each must not compile, for one reason. */
+/** Code that must not compile, each for one reason. */
 export const wrong = [
   `export const body: Schemas['CreateTask'] = { projectId: '', title: '', asignee: '' }`,
   `export const body: Schemas['UpdateTask'] = { titel: '' }`,

@@ -10,34 +10,34 @@ const { service } = await openScene()
 const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
 const operations: Map<string, Operation> = operationsOf(api)
 
-test('every example fits its schema', () => {
+test('every example matches its schema', () => {
   const ajv = addFormats(new Ajv({ strict: false, allErrors: true }))
   ajv.addSchema(api, 'api')
-  const found: string[] = []
+  const mismatches: string[] = []
   let count = 0
-  const look = (value: unknown, at: string): void => {
+  const visit = (value: unknown, at: string): void => {
     if (typeof value !== 'object' || value === null) return
     const { schema, example } = value as { schema?: object; example?: unknown }
     if (schema && example !== undefined) {
-      const fits = ajv.compile({ $ref: `api#${at}/schema` })
+      const validate = ajv.compile({ $ref: `api#${at}/schema` })
       count += 1
-      if (!fits(example)) found.push(`${at}: ${ajv.errorsText(fits.errors)}`)
+      if (!validate(example)) mismatches.push(`${at}: ${ajv.errorsText(validate.errors)}`)
     }
     for (const [key, one] of Object.entries(value))
-      look(one, `${at}/${encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
+      visit(one, `${at}/${encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
   }
-  look(api, '')
-  expect(found).toEqual([])
+  visit(api, '')
+  expect(mismatches).toEqual([])
   expect(count).toBeGreaterThan(80)
 })
 
-/** What an operation's body holds in the document. */
+/** Returns the example body of an operation. */
 const exampleOf = (id: string): Record<string, unknown> => {
-  const found = [...operations.values()].find(({ operationId }) => operationId === id)
-  return found!.requestBody!.content!['application/json']!.example as Record<string, unknown>
+  const operation = [...operations.values()].find(({ operationId }) => operationId === id)
+  return operation!.requestBody!.content!['application/json']!.example as Record<string, unknown>
 }
 
-test('every body works as it stands once the id is set', async () => {
+test('every example body succeeds once ids of existing resources are set', async () => {
   const { client } = service
   const registered = await client.post('/auth/register', exampleOf('register'))
   expect(registered.status).toBe(201)
@@ -62,8 +62,8 @@ test('every body works as it stands once the id is set', async () => {
     const known = { projectId: things.projectId, seq: seqOf.comment } as Record<string, unknown>
     const body = Object.fromEntries(Object.entries(example).map(([key, one]) => [key, known[key] ?? one]))
     const { status, text } = await ada.call(method.toUpperCase(), fillPath(path, ids), body)
-    const wanted = /^create|^inviteMember$/.test(operationId) ? 201 : 200
-    expect([name, status, text]).toEqual([name, wanted, text])
+    const expected = /^create|^inviteMember$/.test(operationId) ? 201 : 200
+    expect([name, status, text]).toEqual([name, expected, text])
   }
   expect((await ada.call('DELETE', '/auth/me', exampleOf('deleteMe'))).status).toBe(200)
 })

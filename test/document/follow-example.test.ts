@@ -7,16 +7,21 @@ import { forFile } from '../support/service.ts'
 
 const own = await forFile(openWebProcess())
 
-type GoOn = (tasks: Map<string, Body>, seen: number) => boolean | Promise<boolean>
-type Follow = (server: string, token: string, projectId: string, goOn: GoOn) => Promise<void>
+type ShallContinue = (tasks: Map<string, Body>, seen: number) => boolean | Promise<boolean>
+type Follow = (
+  server: string,
+  token: string,
+  projectId: string,
+  shallContinue: ShallContinue,
+) => Promise<void>
 
-/** Returns the example of the page about the feed, as it is there. */
-function shown(): Follow {
+/** Returns the example code of the page about the feed. */
+function exampleCode(): Follow {
   const [, code] = /^export (async function follow[^]*?^\})$/m.exec(read('docs/feed.md').text) ?? []
   return new Function(`${code}; return follow`)()
 }
 
-test('the example of the feed ends with exactly the tasks of the project', async () => {
+test('the example of the feed page ends with exactly the tasks of the project', async () => {
   const { web, ada } = own
   const [project, other] = [
     await make(ada, '/projects', { name: 'Engine' }),
@@ -37,7 +42,7 @@ test('the example of the feed ends with exactly the tasks of the project', async
   ]
   let known: Body[] = []
   let version = 64
-  await shown()(web.url, ada.token!, project.id, async (tasks, seen) => {
+  await exampleCode()(web.url, ada.token!, project.id, async (tasks, seen) => {
     expect(seen).toBe(version++)
     known = [...tasks.values()]
     const write = writes.shift()

@@ -8,13 +8,12 @@ import { openScene } from '../support/scene.ts'
 const { client, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
-/** Of an error message. */
-const mostCharacters = 110
+const maxMessageCharacters = 110
 
 const isText = ({ maxLength, format }: Schema) =>
   maxLength !== undefined && format !== 'email' && format !== 'uri'
 
-/** Of one character in one unit of UTF-16 and in two, and of what is no character to show or to store. */
+/** Texts at each bound, of characters with one and two UTF-16 units, and texts with characters that are not allowed. */
 const textsAround = ({ minLength = 0, maxLength = 0 }: Schema) => [
   ...[minLength - 1, minLength, maxLength, maxLength + 1]
     .filter((length) => length >= 0)
@@ -23,68 +22,71 @@ const textsAround = ({ minLength = 0, maxLength = 0 }: Schema) => [
   ...['\tab\tcd\n', 'ab\u202ecd', '\u2066ab', 'ab\u009b', '\u0085ab'],
 ]
 
-test('a text is taken where the document says that it fits, at each of its bounds', async () => {
+test('accepts and rejects texts exactly as the document says, at each length limit', async () => {
   const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema(api, 'api')
-  let taken = 0
+  let accepted = 0
   for (const { name, method, path, fields, schema, body: example } of callsOf(api)) {
     for (const [field, one] of Object.entries(fields)) {
       if (!isText(one)) continue
       for (const text of textsAround(one)) {
         const at = path.replace(/\{\w+\}/g, unknownId)
         const { status, body } = await ada.call(method, at, { ...example, [field]: text })
-        const isTaken = status !== 400 || !body.message.startsWith(`${field} must be`)
+        const isAccepted = status !== 400 || !body.message.startsWith(`${field} must be`)
         const fits = ajv.validate({ $ref: `api${schema!.$ref}/properties/${field}` }, text)
-        const what = [name, field, text.length, text.slice(0, 9)]
-        expect([...what, isTaken ? 'taken' : 'refused']).toEqual([...what, fits ? 'taken' : 'refused'])
-        if (fits) taken += 1
+        const label = [name, field, text.length, text.slice(0, 9)]
+        expect([...label, isAccepted ? 'accepted' : 'rejected']).toEqual([
+          ...label,
+          fits ? 'accepted' : 'rejected',
+        ])
+        if (fits) accepted += 1
       }
     }
   }
-  expect(taken).toBeGreaterThan(80)
+  expect(accepted).toBeGreaterThan(80)
 })
 
-test('no name or title of any operation takes a control or bidirectional-override character', async () => {
+test('every name and title rejects control and bidirectional-override characters', async () => {
   let rejected = 0
   for (const { name, method, path, fields, body: example } of callsOf(api))
     for (const field of ['name', 'title'].filter((one) => fields[one] && !fields[one].readOnly)) {
       const at = path.replace(/\{\w+\}/g, unknownId)
       const { status, body } = await ada.call(method, at, { ...example, [field]: 'Plate\u202e\u0007' })
-      const wanted =
+      const expected =
         /^(name|title) must be a text of .*, without control or bidirectional-override characters$/
-      expect([name, status, body.message]).toEqual([name, 400, expect.stringMatching(wanted)])
+      expect([name, status, body.message]).toEqual([name, 400, expect.stringMatching(expected)])
       rejected += 1
     }
   expect(rejected).toBeGreaterThan(9)
 })
 
-/** Paths that end what the test needs. */
-const ending = /logout/
+/** Operations that would revoke the token of this test. */
+const revoking = /logout/
 
-test('an error message says what a field must be, and explains nothing', async () => {
+test('an error message states the rule of a field in at most 110 characters, without an explanation', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
   const messages = new Map<string, string>()
   const note = ({ status, body }: Awaited<ReturnType<Person['get']>>, of: string) => {
     if (status === 400) for (const part of body.message.split('; ')) messages.set(part, of)
   }
   for (const { name, operation, method, path, fields } of callsOf(api)) {
-    if (method === 'DELETE' || ending.test(path)) continue
+    if (method === 'DELETE' || revoking.test(path)) continue
     const at = path.replace(/\{\w+\}/g, id)
     const body = method === 'GET' ? undefined : {}
     for (const one of operation.parameters.filter(({ in: place }) => place === 'query'))
       note(await ada.call(method, `${at}?${one.name}=%21`, body), name)
     for (const one of Object.keys(fields)) note(await ada.call(method, at, { [one]: { x: 1 } }), name)
   }
-  const told = [...messages.keys()]
-  expect(told.length).toBeGreaterThan(40)
-  expect(told.filter((message) => message.length > mostCharacters || /must be .*: /.test(message))).toEqual(
-    [],
-  )
-  const wanted = { asOf: 1, types: 2, type: 1, operations: 1, dryRun: 1 }
-  for (const [said, count] of Object.entries(wanted))
-    expect(told.filter((message) => message.startsWith(`${said} must be `))).toHaveLength(count)
+  const texts = [...messages.keys()]
+  expect(texts.length).toBeGreaterThan(40)
+  expect(
+    texts.filter((message) => message.length > maxMessageCharacters || /must be .*: /.test(message)),
+  ).toEqual([])
+  const expected = { asOf: 1, types: 2, type: 1, operations: 1, dryRun: 1 }
+  for (const [field, count] of Object.entries(expected))
+    expect(texts.filter((message) => message.startsWith(`${field} must be `))).toHaveLength(count)
 })
 
-test('an operation of a batch with an unknown name is told the nearest', async () => {
+test('an unknown operation name in a batch is rejected with the nearest name', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
   const send = async (op: unknown) =>
     (await ada.post(`/projects/${id}/batch`, { operations: [{ op }] })).body.message

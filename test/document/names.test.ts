@@ -9,7 +9,7 @@ import { oas } from '@stoplight/spectral-rulesets'
 const text = await openDocument()
 const api: OpenApi & { info: { description: string } } = JSON.parse(text)
 
-test('operations are called by what they do', () => {
+test('operation ids are a verb and a noun', () => {
   const ids = [...operationsOf(api).values()].map(({ operationId }) => operationId)
   expect(ids).toEqual(
     expect.arrayContaining([
@@ -32,7 +32,7 @@ test('operations are called by what they do', () => {
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('what crosses the wire has a name, and is named wherever it is shown', () => {
+test('bodies and responses refer to named schemas', () => {
   const resources = words(`
     User Project Member Task Subtask Comment Event TaskEvent ApiToken ServiceAccount Webhook
     WebhookDelivery Error`)
@@ -47,30 +47,30 @@ test('what crosses the wire has a name, and is named wherever it is shown', () =
   }
 })
 
-test('a choice says what there is to choose from, as its refusal does', () => {
-  const choices = Object.entries(api.components.schemas).filter(([, one]) => one.enum)
-  expect(choices.map(([name]) => name)).toContain('DryRun')
-  for (const [name, one] of choices)
+test('the description of an enumeration lists its values, as the error message does', () => {
+  const enumerations = Object.entries(api.components.schemas).filter(([, one]) => one.enum)
+  expect(enumerations.map(([name]) => name)).toContain('DryRun')
+  for (const [name, one] of enumerations)
     expect([name, one]).toEqual([
       name,
       expect.objectContaining({ description: expect.stringContaining(`One of ${one.enum!.join(', ')}`) }),
     ])
 })
 
-test('a limit is a whole number with bounds', () => {
+test('every limit parameter is an integer with bounds and a default', () => {
   const limits = [...operationsOf(api)].flatMap(([name, { parameters }]) =>
     parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
   )
   expect(limits).toHaveLength(11)
   for (const [name, schema] of limits) {
     const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
-    const [most, unlessTold] = own[name.split('/').at(-1)!] ?? [200, 50]
-    const wanted = { type: 'integer', minimum: 1, maximum: most, default: unlessTold }
-    expect([name, schema]).toEqual([name, wanted])
+    const [maximum, fallback] = own[name.split('/').at(-1)!] ?? [200, 50]
+    const expected = { type: 'integer', minimum: 1, maximum, default: fallback }
+    expect([name, schema]).toEqual([name, expected])
   }
 })
 
-test('the introduction has at most 25 lines, links to the guides, and shows the figures of this service', () => {
+test('the introduction has at most 25 lines, links to the guides, and contains the settings of this service', () => {
   const { description } = api.info
   expect(description.trim().split('\n').length).toBeLessThanOrEqual(25)
   expect(description).toContain('(/api/docs/guides/feed)')
@@ -85,7 +85,7 @@ test('the groups are in the order of use', () => {
   )
 })
 
-test('the document has an example of every event type, which fits the schema of events', () => {
+test('the document has a valid example of every event type', () => {
   const { content } = operationsOf(api).get('get /api/v1/projects/{id}/events')!.responses['200']!
   const { schema, examples } = content!['application/json']! as {
     schema: object
@@ -99,16 +99,16 @@ test('the document has an example of every event type, which fits the schema of 
   }
 })
 
-test('what a reader had last is a parameter where a stream goes on after it', () => {
-  const taking = [...operationsOf(api)].flatMap(([name, { parameters }]) => {
+test('only the event stream of a project has the parameter Last-Event-ID', () => {
+  const accepting = [...operationsOf(api)].flatMap(([name, { parameters }]) => {
     const all = parameters.filter((one) => one.name === 'Last-Event-ID')
     return all.map((one) => [name, one.in, one.required, one.schema] as const)
   })
   const schema = { type: 'integer', minimum: 0 }
-  expect(taking).toMatchObject([['get /api/v1/projects/{id}/events', 'header', false, schema]])
+  expect(accepting).toMatchObject([['get /api/v1/projects/{id}/events', 'header', false, schema]])
 })
 
-test('what comes as server-sent events is documented as that, with an example that reads as such', () => {
+test('streams are documented as server-sent events, with valid messages as the example', () => {
   const streams = [...operationsOf(api)].flatMap(([name, { responses }]) => {
     const content = responses['200']?.content?.['text/event-stream']
     return content ? [[name, content] as const] : []
@@ -127,28 +127,28 @@ test('what comes as server-sent events is documented as that, with an example th
   }
 })
 
-const said = /(oldest|newest) first|in (that )?order/i
+const statesOrder = /(oldest|newest) first|in (that )?order/i
 
-test('every list says in which order it is, that of tasks also where due dates filter it', () => {
+test('the description of every list states its order, also of tasks filtered by due date', () => {
   const operations = operationsOf(api)
   const lists = [...operations].filter(
     ([, { responses }]) => responses[200]?.content?.['application/json']?.schema.type === 'array',
   )
   expect(lists.length).toBeGreaterThan(10)
   for (const [name, { description }] of lists)
-    expect([name, description]).toEqual([name, expect.stringMatching(said)])
+    expect([name, description]).toEqual([name, expect.stringMatching(statesOrder)])
   const { description } = operations.get('get /api/v1/tasks')!
   expect(description).toMatch(/filtered by due date in order of that/)
   expect(description).toMatch(/neither .* is inside/i)
 })
 
-/** The contract has subtasks and comments both below a task and beside one: `/tasks/{id}/comments`, `/tasks/comments/{id}`. */
-const givenByContract = ['no-ambiguous-paths']
+/** The contract requires both `/tasks/{id}/comments` and `/tasks/comments/{id}`. */
+const requiredByContract = ['no-ambiguous-paths']
 
-test("Redocly's recommended rules find nothing but paths that the contract gives", async () => {
+test("Redocly's recommended rules find nothing except paths that the contract requires", async () => {
   const config = await createConfig({ extends: ['recommended'] })
   const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config })
-  const found = problems.filter(({ ruleId }) => !givenByContract.includes(ruleId))
+  const found = problems.filter(({ ruleId }) => !requiredByContract.includes(ruleId))
   expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([])
   for (const { message } of problems) expect(message).toMatch(/tasks\/(subtasks|comments)\/\{id\}/)
 })

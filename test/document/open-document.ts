@@ -1,9 +1,9 @@
 import { openTestService } from '../support/service.ts'
 
-/** The document, as a service of its own sends it. */
+/** Returns the document of a new service. */
 export async function openDocument(): Promise<string> {
   await using service = await openTestService()
   const { status, text } = await service.client.get('/../docs/json')
-  if (status !== 200) throw new Error(`the document was answered with ${status}`)
+  if (status !== 200) throw new Error(`GET /api/docs/json returned ${status}`)
   return text
 }

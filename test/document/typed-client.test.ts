@@ -13,8 +13,8 @@ const types = astToString(await openapiTypescript(await openDocument()))
 const codes = { 'right.ts': right, ...Object.fromEntries(wrong.map((code, i) => [`wrong-${i}.ts`, code])) }
 await writeFile(join(folder, 'api.d.ts'), types)
 for (const [name, code] of Object.entries(codes)) await writeFile(join(folder, name), code)
-/** What the compiler says of each file, by its name. */
-const said: Map<string, string[]> = compiled(Object.keys(codes).map((name) => join(folder, name)))
+/** The compiler's messages, by file. */
+const messages: Map<string, string[]> = compiled(Object.keys(codes).map((name) => join(folder, name)))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 function compiled(files: string[]): Map<string, string[]> {
@@ -27,20 +27,20 @@ function compiled(files: string[]): Map<string, string[]> {
     module: ts.ModuleKind.ESNext,
     moduleResolution: ts.ModuleResolutionKind.Bundler,
   })
-  const found = ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => ({
+  const diagnostics = ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => ({
     name: file?.fileName ?? '',
     message: ts.flattenDiagnosticMessageText(messageText, '\n'),
   }))
   return new Map(
-    files.map((path) => [path, found.filter(({ name }) => name === path).map((one) => one.message)]),
+    files.map((path) => [path, diagnostics.filter(({ name }) => name === path).map((one) => one.message)]),
   )
 }
 
-test('a typed client made of the document compiles as it is meant to be used', () => {
-  expect(said.get(join(folder, 'right.ts'))).toEqual([])
+test('a client that is generated from the document compiles', () => {
+  expect(messages.get(join(folder, 'right.ts'))).toEqual([])
 })
 
 test('a misspelt field, value, parameter or path does not compile', () => {
   for (const [i, code] of wrong.entries())
-    expect([code, said.get(join(folder, `wrong-${i}.ts`))?.length]).toEqual([code, 1])
+    expect([code, messages.get(join(folder, `wrong-${i}.ts`))?.length]).toEqual([code, 1])
 })

@@ -21,8 +21,8 @@ test('an invalid operation rejects the whole batch, with its own error and its i
   const before = await events()
   const title = 'a text of 1 to 500 characters, without control or bidirectional-override characters'
   const move = 'projectId must be the project of the batch: a task moves to another one alone'
-  const reference = 'taskId must be an id, or the #name of an operation before'
-  const changed = 'The resource has changed: its ETag is not the one in If-Match'
+  const reference = 'taskId must be an id, or the #name of an earlier operation'
+  const changed = 'The resource has changed: If-Match does not contain its current ETag'
   const update = (fields: object) => ({ op: 'task.update', id: task.id, ...fields })
   const assigned = newTask('X', { assigneeId: unknownId })
   const invalid: [status: number, message: string, operation: object][] = [
@@ -32,7 +32,7 @@ test('an invalid operation rejects the whole batch, with its own error and its i
     [400, move, newTask('X', { projectId: otherProject.id })],
     [400, move, update({ projectId: otherProject.id })],
     [400, reference, { op: 'subtask.create', taskId: '#other', title: 'S' }],
-    [400, 'as must be a name that no operation before has', newTask('X', { as: 'ok' })],
+    [400, 'as must be a name that no earlier operation has', newTask('X', { as: 'ok' })],
     [400, 'was.titel is not known here; did you mean title?', update({ was: { titel: 'T' } })],
     [404, 'Task not found', { op: 'task.update', id: otherTask.id, title: 'X' }],
     [404, 'Task not found', { op: 'task.delete', id: 'nothing' }],
@@ -62,7 +62,7 @@ test('an invalid operation rejects the whole batch, with its own error and its i
 
 test('a member who is removed in a batch cannot be invited in the same batch', async () => {
   const { id: memberId } = await invite(ada, project.id, bea)
-  const message = 'operations[1]: Who is removed in a batch cannot be invited again in it'
+  const message = 'operations[1]: A member removed in a batch cannot be invited again in the same batch'
   const operations = [
     { op: 'member.remove', memberId },
     { op: 'member.invite', email: bea.email },
@@ -80,7 +80,7 @@ test('a query parameter with an unknown value is rejected with 400 and the allow
 })
 
 test('ids of rows that a batch deleted cannot be used again in it, nor ids of their children', async () => {
-  const taken = 'This id is taken: what is created needs a new one'
+  const taken = 'This id is already used; send a new UUIDv7'
   const [taskId, id] = [newId(), newId()]
   const creates = (parentId: string) => [
     { op: 'task.create', id, title: 'Own' },

@@ -92,7 +92,7 @@ test('every error is documented with the one error schema and an example', () =>
   }
   const { parameters } = operations.get('post /api/v1/tasks')!
   const key = parameters.find(({ name }) => name === 'Idempotency-Key')
-  expect(key?.description).toContain('Refusals are not kept')
+  expect(key?.description).toContain('Errors are not stored')
 })
 
 test('operations require a bearer token, except those that a caller without a token needs', () => {

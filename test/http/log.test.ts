@@ -96,7 +96,7 @@ test('the log has one line for a request that failed by our doing', async () => 
   const answer = await ada.get('/projects')
   await sql`alter table hidden rename to projects`
   await close()
-  expectError(answer, 500, 'Something went wrong on our side')
+  expectError(answer, 500, 'An unexpected error occurred in the service')
   const id = answer.headers.get('x-request-id')
   await ada.get('/auth/me')
   const lines = (await logged(id!)).filter(({ requestId }) => requestId === id)

@@ -35,7 +35,7 @@ test('every path says which methods it takes, and refuses others with 405', asyn
       expect([path, refused.status, refused.allow]).toEqual([path, 405, allow])
       expect(JSON.parse(refused.text)).toStrictEqual({
         ...{ statusCode: 405, error: 'Method Not Allowed' },
-        message: `PUT is not allowed at this path, which takes ${allow}`,
+        message: `PUT is not allowed at this path; allowed: ${allow}`,
       })
       for (const { headers } of [options, refused]) {
         expect(headers.get('x-content-type-options')).toBe('nosniff')

@@ -7,7 +7,7 @@ import { faultsOf } from '../support/history.ts'
 import { unknownId, expectError } from './responses.ts'
 import { forFile } from '../support/service.ts'
 
-const taken = 'This id is taken: what is created needs a new one'
+const taken = 'This id is already used; send a new UUIDv7'
 let project: Body
 let task: Body
 const pair = await forFile(openPair())

@@ -5,7 +5,7 @@ import { expectError } from './responses.ts'
 import { createFullProject, registerTeam, fillPath } from './scene.ts'
 import { forFile } from '../support/service.ts'
 
-const changed = 'The resource has changed: its ETag is not the one in If-Match'
+const changed = 'The resource has changed: If-Match does not contain its current ETag'
 const pair = await forFile(openPair())
 const ada = pair.atA
 const projectId = (await make(ada, '/projects', { name: 'P' })).id

@@ -8,15 +8,15 @@ import { configuration } from './proxy.ts'
 const services = composed
 const { proxy, web, worker } = services
 
-test('containers: one address, which leads through the proxy that is tested, told all that it asks for', () => {
-  const outside = Object.entries(services).filter(([, { ports }]) => ports)
-  expect(outside.map(([name]) => name)).toEqual(['proxy'])
+test('only the proxy publishes a port, and it gets every variable that its configuration uses', () => {
+  const published = Object.entries(services).filter(([, { ports }]) => ports)
+  expect(published.map(([name]) => name)).toEqual(['proxy'])
   expect(proxy.volumes).toEqual(['./ops/haproxy.cfg:/usr/local/etc/haproxy/haproxy.cfg:ro'])
-  const asked = [...readFileSync(configuration, 'utf8').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name!)
-  expect(Object.keys(proxy.environment).sort()).toEqual(asked.sort())
+  const used = [...readFileSync(configuration, 'utf8').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name!)
+  expect(Object.keys(proxy.environment).sort()).toEqual(used.sort())
 })
 
-test('containers: no password has a default, and each must be given', () => {
+test('Compose has no default password and requires each password', () => {
   const passwords = [...composition.matchAll(/\$\{(\w*(?:PASSWORD|SECRET))([^}]*)\}/g)]
   expect(new Set(passwords.map(([, name]) => name))).toEqual(
     new Set(['JWT_SECRET', 'POSTGRES_PASSWORD', 'REDIS_PASSWORD']),
@@ -24,7 +24,7 @@ test('containers: no password has a default, and each must be given', () => {
   for (const [, name, rest] of passwords) expect([name, rest]).toEqual([name, expect.stringMatching(/^:\?./)])
 })
 
-test('containers: Redis wants the password that the service gives, and no command line shows it', () => {
+test('Redis requires the password that the service sends, and no command line contains it', () => {
   const { redis } = services
   const [, password] = /^requirepass (\$\{REDIS_PASSWORD[^}]*\})$/m.exec(configs.redis!.content)!
   expect(password).toContain('REDIS_PASSWORD')
@@ -34,14 +34,14 @@ test('containers: Redis wants the password that the service gives, and no comman
   for (const { command } of Object.values(services)) expect(command ?? '').not.toContain('PASSWORD')
 })
 
-test('containers: images are pinned to a minor version at least', () => {
+test('images are pinned at least to a minor version', () => {
   const dockerfile = [...read('Dockerfile').text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image!)
   const images = Object.values(services).flatMap(({ image, build }) => (build ? [] : image))
   for (const image of [...images, ...dockerfile])
     expect(image).toMatch(/(:\d+\.\d+(\.\d+)?-\w+|@sha256:[0-9a-f]{64})$/)
 })
 
-test('containers: what the service is told is understood, and it believes the proxy', () => {
+test('the settings of the containers are valid, and the service trusts the proxy', () => {
   for (const { environment } of [web, worker]) {
     const given = Object.entries(environment).map(([name, value]) => [
       name,

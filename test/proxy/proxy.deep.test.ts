@@ -6,11 +6,11 @@ import { type Answer, make, openClient, register } from '../support/client.ts'
 import { forFile, freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { composed } from './composed.ts'
 import { openNames } from './names.ts'
-import { checked, configuration, type Place, startProxy } from './proxy.ts'
+import { checked, configuration, type ProxyVariables, startProxy } from './proxy.ts'
 
 const hosts = ['127.0.0.2', '127.0.0.3']
 
-/** Each process begins the ids of its answers alike. */
+/** The first part of a response's id is the same for all responses of a process. */
 const processOf = ({ headers }: Answer) => headers.get('x-request-id')?.split('-')[0] ?? 'nobody'
 const whoAnswers = () => nobody.get('/auth/me', { connection: 'close' }).then(processOf, () => 'nobody')
 
@@ -20,41 +20,48 @@ const webs: ServiceProcess[] = await Promise.all(
   hosts.map((HOST) => forFile(spawnService('web', { ...fresh.env, HOST, PORT: port }))),
 )
 const names = await forFile(openNames(hosts))
-const place: Place = { BIND: `127.0.0.1:${await freePort()}`, WEB: `web:${port}`, DNS: names.address }
-await forFile(startProxy(place))
-const nobody = openClient(`http://${place.BIND}`)
-await eventually('both are in', async () => new Set(await Promise.all(upTo(8).map(whoAnswers))).size === 2)
+const variables: ProxyVariables = {
+  BIND: `127.0.0.1:${await freePort()}`,
+  WEB: `web:${port}`,
+  DNS: names.address,
+}
+await forFile(startProxy(variables))
+const nobody = openClient(`http://${variables.BIND}`)
+await eventually(
+  'both processes receive requests',
+  async () => new Set(await Promise.all(upTo(8).map(whoAnswers))).size === 2,
+)
 const ada = await register(nobody)
 const projectId = (await make(ada, '/projects', { name: 'Behind' })).id
 
 test('the proxy accepts its configuration, with the settings of docker-compose.yml too', () => {
-  const settings = { ...composed.proxy.environment, BIND: '127.0.0.1:3999' } as unknown as Place
-  for (const one of [place, settings])
+  const settings = { ...composed.proxy.environment, BIND: '127.0.0.1:3999' } as unknown as ProxyVariables
+  for (const one of [variables, settings])
     expect(checked(one)).toEqual({ status: 0, output: 'Configuration file is valid' })
 })
 
-test('requests go to all processes alike', async () => {
-  const by = new Map<string, number>()
+test('requests are distributed evenly over all processes', async () => {
+  const counts = new Map<string, number>()
   for (const _ of upTo(40)) {
     const one = await whoAnswers()
-    by.set(one, (by.get(one) ?? 0) + 1)
+    counts.set(one, (counts.get(one) ?? 0) + 1)
   }
-  expect(by.size).toBe(2)
-  // In turns; on a busy machine a process may miss a health check, and its turns go to the other one.
-  expect(Math.min(...by.values())).toBeGreaterThanOrEqual(10)
+  expect(counts.size).toBe(2)
+  // Round robin. On a busy machine a process may miss a health check and get fewer requests.
+  expect(Math.min(...counts.values())).toBeGreaterThanOrEqual(10)
 })
 
-test('a request that is held is not cut, nor a stream between two signs of life', () => {
+test('the timeouts are longer than a long poll and than the time between two heartbeats', () => {
   const text = readFileSync(configuration, 'utf8')
   const seconds = [...text.matchAll(/^ {2}timeout (?:client|server) +(\d+)s$/gm)].map(([, s]) => Number(s))
   expect(seconds).toHaveLength(2)
   expect(Math.min(...seconds)).toBeGreaterThanOrEqual(25 + 15)
 })
 
-test('an event passes at once, while its stream is open', async () => {
+test('an open stream receives an event without delay', async () => {
   const headers = { authorization: `Bearer ${ada.token}`, accept: 'text/event-stream' }
   const end = new AbortController()
-  const url = `http://${place.BIND}/api/v1/projects/${projectId}/events`
+  const url = `http://${variables.BIND}/api/v1/projects/${projectId}/events`
   const stream = await fetch(url, { headers, signal: end.signal })
   const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
   expect((await reader.read()).value).toStartWith('retry: ')
@@ -65,10 +72,10 @@ test('an event passes at once, while its stream is open', async () => {
   end.abort()
 })
 
-test('the service sees the address that the proxy saw, whatever a client says of itself', async () => {
+test('the service uses the client address of the proxy and ignores X-Forwarded-For of the client', async () => {
   const { email } = await register(nobody)
-  const guess = (said: string) =>
-    nobody.post('/auth/login', { email, password: 'wrong-1' }, { 'x-forwarded-for': said })
+  const guess = (forwardedFor: string) =>
+    nobody.post('/auth/login', { email, password: 'wrong-1' }, { 'x-forwarded-for': forwardedFor })
   const answers = [
     await guess('198.51.100.1'),
     await guess('198.51.100.2'),
@@ -77,7 +84,7 @@ test('the service sees the address that the proxy saw, whatever a client says of
   expect(answers.map(({ status }) => status)).toEqual([401, 429, 429])
 })
 
-test('a process that drains gets no more, and no request fails', async () => {
+test('a draining process gets no new requests, and no request fails', async () => {
   const statuses: number[] = []
   let going = true
   const clients = upTo(4).map(async () => {
@@ -86,17 +93,20 @@ test('a process that drains gets no more, and no request fails', async () => {
   const stays = processOf(await openClient(webs[1]!.url).get('/auth/me'))
   const leaving = webs[0]!.stop()
   const answering = async () => new Set(await Promise.all(upTo(16).map(whoAnswers)))
-  await eventually('no more goes there', async () => [...(await answering())].join() === stays)
-  // It would still take some: that it gets none is the proxy's doing.
+  await eventually(
+    'the draining process gets no requests',
+    async () => [...(await answering())].join() === stays,
+  )
+  // The process still accepts requests, but the proxy sends none.
   expect((await openClient(webs[0]!.url).get('/auth/me')).status).toBe(401)
   expect(await leaving).toBe(0)
-  await eventually('some more', () => statuses.length > 200)
+  await eventually('more requests', () => statuses.length > 200)
   going = false
   await Promise.all(clients)
   expect(tally(statuses)).toEqual({ 200: statuses.length })
 })
 
-test('with no process to ask the proxy answers as the service would', async () => {
+test('without a process the proxy responds with 503 in the error format of the service', async () => {
   await webs[1]!.stop('SIGKILL')
   const { status, body, headers } = await nobody.get('/projects')
   expect([status, body.statusCode, headers.get('retry-after')]).toEqual([503, 503, '1'])

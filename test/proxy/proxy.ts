@@ -4,32 +4,32 @@ import { root } from '../architecture/source.ts'
 
 export const configuration = join(root, 'ops/haproxy.cfg')
 
-/** Where the proxy is, and what it is told. */
-export interface Place {
+/** The variables of the proxy's configuration. */
+export interface ProxyVariables {
   BIND: string
   WEB: string
   DNS: string
 }
 
-const env = (place: Place) => ({ PATH: process.env.PATH, ...place })
+const env = (variables: ProxyVariables) => ({ PATH: process.env.PATH, ...variables })
 
 const missing = (cause: Error) => new Error('haproxy is missing: npm run test:all installs it', { cause })
 
-/** Has the proxy read its configuration, and gives what it says to it. */
-export function checked(place: Place) {
+/** Returns the result of the proxy's check of its configuration. */
+export function checked(variables: ProxyVariables) {
   const { status, stdout, stderr, error } = spawnSync('haproxy', ['-c', '-f', configuration], {
-    env: env(place),
+    env: env(variables),
     encoding: 'utf8',
   })
   if (error) throw missing(error)
   return { status, output: (stdout + stderr).trim() }
 }
 
-export function startProxy(place: Place) {
+export function startProxy(variables: ProxyVariables) {
   const stdio: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']
-  const child = spawn('haproxy', ['-db', '-f', configuration], { env: env(place), stdio })
-  child.stderr.on('data', (said: Buffer) => {
-    if (said.includes('[ALERT]')) console.error(String(said))
+  const child = spawn('haproxy', ['-db', '-f', configuration], { env: env(variables), stdio })
+  child.stderr.on('data', (output: Buffer) => {
+    if (output.includes('[ALERT]')) console.error(String(output))
   })
   const ended = new Promise<void>((resolve, reject) => {
     child.once('exit', () => resolve())

@@ -25,7 +25,7 @@ afterEach(async () => {
 const tooLate: RpcResponse = {
   kind: 'refusal',
   status: 503,
-  message: 'The write could not be finished in time',
+  message: 'The write timed out',
   headers: { 'retry-after': '1' },
 }
 

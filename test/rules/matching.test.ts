@@ -3,7 +3,7 @@ import { requireMatch } from '../../src/responses/if-match.ts'
 import { callers, everyCommand, facts } from './every-command.ts'
 import { contextOf, folded, refusalOf } from './given.ts'
 
-const changed = 'The resource has changed: its ETag is not the one in If-Match'
+const changed = 'The resource has changed: If-Match does not contain its current ETag'
 
 for (const { name, rule, answers, row } of everyCommand) {
   const asking = (ifMatch: string) =>

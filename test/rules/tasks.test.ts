@@ -36,7 +36,7 @@ describe('creating a task', () => {
     'gives no id that another had which is gone': [
       editor,
       create({ id: task.id }),
-      '409 This id is taken: what is created needs a new one',
+      '409 This id is already used; send a new UUIDv7',
       [...staffed, taskCreated(), fact('task.deleted', 'task', task, null)],
     ],
     'with an assignee from outside': [editor, create({ assigneeId: stranger }), `400 ${unassignable}`],

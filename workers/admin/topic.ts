@@ -4,7 +4,7 @@ import type { Config } from '../../src/config.ts'
 import { isId, nilId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { openWriting } from '../../src/services.ts'
+import { openWritePath } from '../../src/services.ts'
 import { react } from '../reactions.ts'
 
 export interface Errand {
@@ -38,7 +38,7 @@ export const plain = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]
 
 /** Runs a command of the API: processes that serve its project notice it as they do each other's writes. */
 export async function runCommand({ config }: Errand, request: CommandRequest): Promise<void> {
-  const writing = openWriting(config, openLog('silent'), { commands, react })
+  const writing = openWritePath(config, openLog('silent'), { commands, react })
   try {
     await writing.run(request)
   } finally {

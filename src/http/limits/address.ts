@@ -1,27 +1,27 @@
 import ipaddr from 'ipaddr.js'
 
-/** The part of Bun's server that knows where a request came from. Elsewhere there is none. */
+/** The part of Bun's server that returns the address of a client. Other runtimes have none. */
 export interface AddressBook {
   requestIP(request: Request): { address: string } | null
 }
 
 /**
- * The address a request came from: the socket's, or with a trusted proxy the last one that proxy wrote down, when it
- * is one. Of IPv6 the network (64 bits), for one customer has all the addresses in it.
+ * Returns the client's address: the address of the socket, or behind a trusted proxy the last address in X-Forwarded-For.
+ * Returns the /64 network of an IPv6 address, because one customer has all addresses in it.
  */
 export function addressOf(request: Request, server: AddressBook | null, isProxied: boolean): string {
   const forwarded = isProxied ? request.headers.get('x-forwarded-for')?.split(',').at(-1) : undefined
-  const said = forwarded && networkOf(withoutPort(forwarded))
-  return said || networkOf(server?.requestIP(request)?.address ?? '') || 'local'
+  const reported = forwarded && networkOf(withoutPort(forwarded))
+  return reported || networkOf(server?.requestIP(request)?.address ?? '') || 'local'
 }
 
 /** Proxies also write `1.2.3.4:5678`, `[2001:db8::1]:443`, and either in quotes. */
-function withoutPort(written: string): string {
-  const text = written.trim().replace(/^"(.*)"$/, '$1')
+function withoutPort(address: string): string {
+  const text = address.trim().replace(/^"(.*)"$/, '$1')
   return /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d+$/, '$1')
 }
 
-/** Undefined for what is no address: `unknown`, a name of the proxy's own, nothing. */
+/** Returns undefined for any text that is not an address, such as `unknown` or an empty text. */
 function networkOf(address: string): string | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return ipaddr.IPv4.parse(address).toString()
   if (!ipaddr.IPv6.isValid(address)) return undefined

@@ -3,15 +3,15 @@ import { type Caller, holderOf } from '../../identity/rights.ts'
 import type { Counter, Policy } from './counter.ts'
 import { HttpError } from '../../responses/errors.ts'
 
-/** What this process may still give away of a key's budget without a request to Redis. */
+/** The part of a key's budget that this process may use without a request to Redis. */
 export class Share {
   left = 0
-  /** The rest of the whole budget, as last read. */
+  /** The rest of the whole budget, as last read from Redis. */
   remaining = 1
   endsAt = 0
   waiting = 0
   refill: Promise<void> | null = null
-  /** The RateLimit header, and until when it is told as it is. */
+  /** The cached RateLimit header, and the time at which it expires. */
   header = ''
   headerUntil = 0
 
@@ -21,8 +21,8 @@ export class Share {
 const maxKeys = 50_000
 
 /**
- * Budgets that many processes share. Each takes from the counter in chunks and gives from its chunk, so that a request
- * costs a look-up and not a round trip; `r` in the headers is therefore good to a chunk per process.
+ * Rate limits that all processes share. A process takes a chunk from the counter in Redis and admits requests from its chunk,
+ * so most requests need no round trip. So `r` in the headers is exact to one chunk per process.
  */
 export class Budget {
   private readonly shares = new LRUCache<string, Share>({ max: maxKeys })
@@ -37,24 +37,24 @@ export class Budget {
     this.chunk = Math.max(1, Math.floor(policy.points / 50))
   }
 
-  /** Takes one; gives what is left, at once as a rule. @throws HttpError 429 */
+  /** Takes one request from the budget, usually without a wait, and returns the share. @throws HttpError 429 */
   take(key: string): Share | Promise<Share> {
     const share = this.shareOf(key)
     return this.tryTake(share) ? share : this.takeAfterRefill(key, share)
   }
 
   /**
-   * Takes more for a request that took one and turned out to be many. It may go beyond the budget, for it might never
-   * fit: then nothing is left after it. @throws HttpError 429 when nothing was left before it
+   * Takes `count` more for a request that has taken one. It may exceed the budget, else a large request could never run; the
+   * budget is then empty. @throws HttpError 429 if the budget was empty before it
    */
   async takeMore(key: string, count: number): Promise<void> {
     const share = this.shareOf(key)
-    const own = Math.min(share.left, count)
-    share.left -= own
+    const fromShare = Math.min(share.left, count)
+    share.left -= fromShare
     share.headerUntil = 0
-    if (own === count) return
-    const points = await this.count(key, share, count - own)
-    const before = points - (count - own) - 1 // without the one that it had taken
+    if (fromShare === count) return
+    const points = await this.count(key, share, count - fromShare)
+    const before = points - (count - fromShare) - 1 // without the one that the request took first
     if (before >= this.policy.points) throw rateLimited(this.policy, share.endsAt - performance.now())
   }
 
@@ -71,7 +71,7 @@ export class Budget {
     return share
   }
 
-  /** @throws HttpError 429 when the whole budget of this window is gone. */
+  /** Returns false if the share needs a refill. @throws HttpError 429 if the budget of this window is used up */
   private tryTake(share: Share): boolean {
     const msToEnd = share.endsAt - performance.now()
     if (msToEnd <= 0) return false
@@ -92,25 +92,25 @@ export class Budget {
   }
 
   private async refill(key: string, share: Share): Promise<void> {
-    await null // all who came in this tick are counted
-    const asked = Math.max(this.chunk, share.waiting)
+    await null // counts all requests of this tick
+    const chunk = Math.max(this.chunk, share.waiting)
     try {
-      const points = await this.count(key, share, asked)
-      share.left = Math.max(0, Math.min(asked, asked + this.policy.points - points))
+      const points = await this.count(key, share, chunk)
+      share.left = Math.max(0, Math.min(chunk, chunk + this.policy.points - points))
     } finally {
       share.refill = null
     }
   }
 }
 
-/** The budgets of a caller: its own, and that of all API tokens of its account. */
+/** The budgets of a caller: its own budget, and the budget of all API tokens of its account. */
 export class CallerBudget {
   constructor(
     private readonly own: Budget,
     private readonly ofAccount: Budget,
   ) {}
 
-  /** Takes one, and returns the share that the `RateLimit` header reports. @throws HttpError 429 */
+  /** Takes one request, and returns the share for the `RateLimit` header. @throws HttpError 429 */
   take(caller: Caller): Share | Promise<Share> {
     const share = this.own.take(holderOf(caller))
     return caller.token ? this.takeBoth(caller.userId, share) : share
@@ -120,13 +120,13 @@ export class CallerBudget {
     return this.own.take(holder)
   }
 
-  /** Takes more for a request that costs as much as many. @throws HttpError 429 */
+  /** Takes `count` more for a request that costs as much as many requests. @throws HttpError 429 */
   async takeMore(caller: Caller, count: number): Promise<void> {
     await this.own.takeMore(holderOf(caller), count)
     if (caller.token) await this.ofAccount.takeMore(caller.userId, count)
   }
 
-  /** A token that has used up its own budget takes nothing from that of its account. */
+  /** A token whose own budget is empty takes nothing from the budget of its account. */
   private async takeBoth(accountId: string, own: Share | Promise<Share>): Promise<Share> {
     const share = await own
     await this.ofAccount.take(accountId)
@@ -134,10 +134,10 @@ export class CallerBudget {
   }
 }
 
-/** `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers. */
+/** Returns the `RateLimit-Policy` header of draft-ietf-httpapi-ratelimit-headers. */
 const policyHeader = ({ name, points, seconds }: Policy): string => `"${name}";q=${points};w=${seconds}`
 
-/** A text made for each response costs 0.6 µs. A large budget's may be this old: it is not exact anyway. */
+/** Life of a cached RateLimit header. Building it costs 0.6 µs, and for a large budget it is not exact anyway. */
 const headerMs = 100
 
 export function setRateLimitHeaders(headers: Headers, share: Share): void {

@@ -3,25 +3,25 @@ import { LRUCache } from 'lru-cache'
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClient } from '../../redis/connections.ts'
 
-/** After Redis failed to answer, no request waits for it for so long. */
+/** After an error of Redis, no request waits for Redis during this time. */
 const redisPauseMs = 1_000
 export const maxLocalKeys = 50_000
 
-/** Runs `shared` with Redis, for all processes together; `own`, for this process alone, while Redis is away. */
+/** Returns a function that runs `shared`, which uses Redis, or `local` while Redis is unreachable. */
 export function openRedisFallback() {
-  let restsUntil = -Infinity
-  return async <T>(shared: () => Promise<T>, own: () => T): Promise<T> => {
-    if (performance.now() < restsUntil) return own()
+  let pausedUntil = -Infinity
+  return async <T>(shared: () => Promise<T>, local: () => T): Promise<T> => {
+    if (performance.now() < pausedUntil) return local()
     try {
       return await shared()
     } catch {
-      restsUntil = performance.now() + redisPauseMs
-      return own()
+      pausedUntil = performance.now() + redisPauseMs
+      return local()
     }
   }
 }
 
-/** How much of something in how much time (draft-ietf-httpapi-ratelimit-headers calls it a quota policy). */
+/** A quota policy of draft-ietf-httpapi-ratelimit-headers: so many points in so many seconds. */
 export interface Policy {
   name: string
   points: number
@@ -35,27 +35,27 @@ export interface Count {
 
 export type Counter = ReturnType<typeof openCounter>
 
-/** Counts in Redis, for all processes together; in this process alone while Redis is away. */
+/** Counts in Redis for all processes, or in this process alone while Redis is unreachable. */
 export function openCounter(redis: RedisClient, prefix: string, { name, points, seconds }: Policy) {
   const options = { points, duration: seconds, keyPrefix: `${prefix}:limit:${name}` }
   const counts = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
-  const own = openLocalCounts(seconds * 1000)
-  const ask = openRedisFallback()
-  const countIn = (found: RateLimiterRes | null): Count => {
-    const { consumedPoints = 0, msBeforeNext = 0 } = found ?? {}
+  const local = openLocalCounts(seconds * 1000)
+  const withFallback = openRedisFallback()
+  const countIn = (result: RateLimiterRes | null): Count => {
+    const { consumedPoints = 0, msBeforeNext = 0 } = result ?? {}
     return { points: consumedPoints, msToEnd: msBeforeNext > 0 ? msBeforeNext : seconds * 1000 }
   }
   return {
     add: (key: string, points: number): Promise<Count> =>
-      ask(
+      withFallback(
         () => counts.penalty(key, points).then(countIn),
-        () => own(key, points),
+        () => local(key, points),
       ),
 
     read: (key: string): Promise<Count> =>
-      ask(
+      withFallback(
         () => counts.get(key).then(countIn),
-        () => own(key, 0),
+        () => local(key, 0),
       ),
   }
 }
@@ -70,5 +70,5 @@ function openLocalCounts(windowMs: number) {
   }
 }
 
-/** An email address as a key: no counter names it. */
+/** Returns an email address as a key that does not reveal it. */
 export const hashedKey = (text: string): string => createHash('sha256').update(text).digest('base64url')

@@ -2,61 +2,61 @@ import { LRUCache } from 'lru-cache'
 import type { RedisClient } from '../../redis/connections.ts'
 import { maxLocalKeys, openRedisFallback } from './counter.ts'
 
-/** Delay after each wrong password beyond the free ones; the last one applies to all that follow. */
+/** Delay after each wrong password beyond the free ones. The last delay applies to all later attempts. */
 export const delaysMs = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]
 
 interface Bounds {
   /** Wrong passwords before the first delay. */
   free: number
-  /** All attempts are forgotten so long after the last one. */
+  /** The count is deleted this long after the last attempt. */
   windowMs: number
 }
 
-/** KEYS account · ARGV 1 to admit in any case, free, windowMs, delays → ms to wait; 0: admitted, counted as wrong for now. */
+/** KEYS account · ARGV 1 if exempt, free, windowMs, delays… → ms to wait, or 0: the attempt may begin and counts as wrong. */
 const beginScript = `
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local known = redis.call('hmget', KEYS[1], 'wrong', 'until')
-local waitMs = (tonumber(known[2]) or 0) - now
+local stored = redis.call('hmget', KEYS[1], 'wrong', 'until')
+local waitMs = (tonumber(stored[2]) or 0) - now
 if waitMs > 0 and ARGV[1] ~= '1' then return waitMs end
-local wrong = (tonumber(known[1]) or 0) + 1
+local wrong = (tonumber(stored[1]) or 0) + 1
 local nth = math.min(wrong - ARGV[2], #ARGV - 3)
 redis.call('hset', KEYS[1], 'wrong', wrong, 'until', nth > 0 and now + ARGV[3 + nth] or 0)
 redis.call('pexpire', KEYS[1], ARGV[3])
 return 0`
 
-/** KEYS account: takes back what its last attempt counted, and ends the delay. */
+/** KEYS account: the last attempt no longer counts, and its delay ends. */
 const endScript = `
 if redis.call('hincrby', KEYS[1], 'wrong', -1) <= 0 then return redis.call('del', KEYS[1]) end
 return redis.call('hset', KEYS[1], 'until', 0)`
 
 /**
- * Delays attempts at one account, the longer the more of them were wrong. An attempt counts as wrong from its beginning,
- * so attempts at the same time get no more checks than attempts one after another.
+ * Delays sign-ins to one account. The delay grows with the number of wrong passwords. An attempt counts as wrong from its
+ * beginning, so concurrent attempts get no more checks than sequential attempts.
  */
 export function openDelays(redis: RedisClient, prefix: string, { free, windowMs }: Bounds) {
-  const own = openLocalDelays({ free, windowMs })
-  const ask = openRedisFallback()
+  const local = openLocalDelays({ free, windowMs })
+  const withFallback = openRedisFallback()
   const keyOf = (account: string) => `${prefix}:limit:wrong-passwords:${account}`
   const bounds = [free, windowMs, ...delaysMs].map(String)
   return {
-    /** Returns the ms to wait before the next attempt; 0 admits this attempt. An exempt attempt is always admitted. */
+    /** Returns 0 if the attempt may begin, else the ms to wait. An exempt attempt may always begin. */
     begin: (account: string, isExempt: boolean): Promise<number> =>
-      ask(
+      withFallback(
         async () => Number(await redis.eval(beginScript, 1, keyOf(account), isExempt ? '1' : '0', ...bounds)),
-        () => own.begin(account, isExempt),
+        () => local.begin(account, isExempt),
       ),
 
-    /** The attempt was not wrong: it no longer counts, and its delay is over. */
+    /** Called if the password was not wrong: the attempt no longer counts, and its delay ends. */
     end: (account: string): Promise<unknown> =>
-      ask<unknown>(
+      withFallback<unknown>(
         () => redis.eval(endScript, 1, keyOf(account)),
-        () => own.end(account),
+        () => local.end(account),
       ),
   }
 }
 
-/** The same in this process alone. */
+/** Counts in this process alone. */
 function openLocalDelays({ free, windowMs }: Bounds) {
   const accounts = new LRUCache<string, { wrong: number; until: number }>({
     max: maxLocalKeys,

@@ -7,21 +7,21 @@ import { type Counter, hashedKey, openCounter, type Policy } from './counter.ts'
 import { openDelays } from './delays.ts'
 import { type CheckPassword, withFailureLog, openPasswordChecks } from './password-checks.ts'
 
-/** All API tokens of an account have as much as this many: one that runs wild leaves room for others, and many are no way around. */
+/** The API tokens of an account share the budget of four tokens. So one token cannot use it up, and more tokens do not enlarge it. */
 const tokensPerAccount = 4
 
 export interface Limits {
-  /** Undefined when the limits of callers are off: then they cost nothing. */
+  /** Undefined if rate limits are off. */
   budgets: Record<BudgetName, CallerBudget> | undefined
-  /** Takes from an address's budget of sign-ins and registrations. @throws HttpError 429 */
+  /** Takes one from the address's budget of sign-ins and registrations. @throws HttpError 429 */
   takeSignIn(address: string): Share | null | Promise<Share>
   checkPassword: CheckPassword
   /**
-   * Takes invitations from an account's budget, rejected ones too: such an error says whether an address has an account.
-   * @throws HttpError 429, or 400 for more than an hour has
+   * Takes invitations from the account's hourly budget. Rejected invitations count too, because the error reveals whether an
+   * email address has an account. @throws HttpError 429, or 400 for more than the budget of an hour
    */
   takeInvitations(userId: string, invitations: number): Promise<void>
-  /** Takes a mail from what an address is sent in an hour, whatever account has it. @throws HttpError 429 */
+  /** Takes one mail from the hourly budget of an email address. @throws HttpError 429 */
   takeMail(email: string): Promise<void>
 }
 
@@ -30,8 +30,8 @@ export type BudgetName = 'reads' | 'writes'
 type OpenCounter = (policy: Policy) => Counter
 
 /**
- * The limits of each caller, shared by all processes through Redis. Mails to an address are bounded even when the limits are
- * off: its owner may be no caller at all.
+ * Opens the rate limits, which all processes share through Redis. The limit of mails applies even if rate limits are off,
+ * because it protects the owners of email addresses, not the service.
  */
 export function openLimits(redis: RedisClient, config: Config, log: Log): Limits {
   const { invitationsPerHour, mailsPerHour, rateLimit, signInsPerMinute } = config
@@ -40,10 +40,10 @@ export function openLimits(redis: RedisClient, config: Config, log: Log): Limits
     const policy = { name, points, seconds: 60 }
     return new Budget(counter(policy), policy)
   }
-  const ofCaller = (name: BudgetName, points: number) =>
+  const callerBudget = (name: BudgetName, points: number) =>
     new CallerBudget(perMinute(name, points), perMinute(`account-${name}`, tokensPerAccount * points))
-  const reads = ofCaller('reads', config.readsPerMinute)
-  const writes = ofCaller('writes', config.writesPerMinute)
+  const reads = callerBudget('reads', config.readsPerMinute)
+  const writes = callerBudget('writes', config.writesPerMinute)
   const signIns = perMinute('sign-ins', signInsPerMinute)
   const useInvitations = openHourly(counter, 'invitations', invitationsPerHour)
   const useMail = openHourly(counter, 'mails', mailsPerHour)
@@ -71,7 +71,7 @@ function openCheckPassword(counter: OpenCounter, redis: RedisClient, config: Con
   return openPasswordChecks(counter, delays, { name: 'sign-in-failures', points, seconds })
 }
 
-/** Counts what a key uses in an hour. @throws HttpError 429 when this is more than the policy allows */
+/** Returns a function that counts the points of a key in an hour. @throws HttpError 429 if the key exceeds the policy */
 function openHourly(counterOf: OpenCounter, name: string, points: number) {
   const policy = { name, points, seconds: 3_600 }
   const counter = counterOf(policy)

@@ -7,21 +7,22 @@ import type { openDelays } from './delays.ts'
 interface SignInAttempt {
   address: string
   email: string
-  /** Undefined where there is no such account, or nothing has looked. */
+  /** Undefined if no such account exists, or if the caller has not loaded it. */
   accountId?: string
 }
 
 type Check = () => Promise<boolean>
 
-/** Runs a check of a password, and returns its result. @throws HttpError 429 after too many wrong passwords */
+/** Runs a check of a password and returns its result. @throws HttpError 429 after too many wrong passwords */
 export type CheckPassword = (attempt: SignInAttempt, isRight: Check) => Promise<boolean>
 
-/** How long an address is known from which an account signed in. */
+/** After a sign-in, the address is exempt from the delays of this account for so long. */
 const exemptSeconds = 30 * 86_400
 
 /**
- * Counts wrong passwords per account and address together, one after another, and then rejects the address. Over all
- * addresses it only delays: an address from which the account signed in is exempt, so nobody elsewhere can lock it out.
+ * Counts wrong passwords for each pair of account and address, and rejects the pair after too many. For the account as a
+ * whole it only adds delays. An address from which the account has signed in is exempt, so an attacker at another address
+ * cannot lock the owner out.
  */
 export function openPasswordChecks(
   counterOf: (policy: Policy) => Counter,
@@ -30,13 +31,13 @@ export function openPasswordChecks(
 ): CheckPassword {
   const failures = counterOf(policy)
   const signedIn = counterOf({ name: 'signed-in', points: 1, seconds: exemptSeconds })
-  const oneByOne = openKeyedMutex()
+  const sequentially = openKeyedMutex()
   return ({ address, email }, isRight) => {
     const [pair, account] = [hashedKey(`${address}\n${email}`), hashedKey(email)]
-    return oneByOne(pair, async () => {
-      const [failed, known] = await Promise.all([failures.read(pair), signedIn.read(pair)])
+    return sequentially(pair, async () => {
+      const [failed, exempt] = await Promise.all([failures.read(pair), signedIn.read(pair)])
       if (failed.points >= policy.points) throw rateLimited(policy, failed.msToEnd)
-      const waitMs = await delays.begin(account, known.points > 0)
+      const waitMs = await delays.begin(account, exempt.points > 0)
       if (waitMs > 0) throw passwordDelayed(waitMs)
       let isGood: boolean | undefined
       try {
@@ -50,11 +51,11 @@ export function openPasswordChecks(
   }
 }
 
-/** Logs each wrong password by its account: what was sent as an email address may be a password. */
+/** Logs wrong passwords by account id and not by email, because a user may type a password into the email field. */
 export const withFailureLog =
-  (log: Log, guess: CheckPassword): CheckPassword =>
+  (log: Log, check: CheckPassword): CheckPassword =>
   async (attempt, isRight) => {
-    const isGood = await guess(attempt, isRight)
+    const isGood = await check(attempt, isRight)
     const { address, accountId = null } = attempt
     if (!isGood) log.warn({ address, accountId }, 'sign-in failed: wrong password')
     return isGood
@@ -62,12 +63,12 @@ export const withFailureLog =
 
 const maxWaiting = 100
 
-/** Runs checks that share a key one after another. @throws HttpError 503 when too many wait */
+/** Runs the checks of one key one after another. @throws HttpError 503 if too many wait */
 function openKeyedMutex() {
   const lines = new Map<string, { last: Promise<unknown>; waiting: number }>()
   return async (key: string, check: Check): Promise<boolean> => {
     const line = lines.get(key) ?? { last: Promise.resolve(), waiting: 0 }
-    if (line.waiting >= maxWaiting) throw unavailable('Too many sign-ins wait')
+    if (line.waiting >= maxWaiting) throw unavailable('Too many sign-ins are in progress; try again later')
     lines.set(key, line)
     line.waiting++
     const done = line.last.then(check)

@@ -1,4 +1,4 @@
-// Shows what the readiness check answers.
+// Shows the result of the readiness check.
 fetch('/health/ready')
   .then((response) => response.json())
   .then(({ status, postgres, redis }) => {

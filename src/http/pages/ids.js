@@ -1,6 +1,6 @@
 // Remembers the ids that responses contain, and puts them into the examples of the document.
 
-/** The segments of a path after which a `{id}` stands, and the resource that the id belongs to. */
+/** The type of resource that each path segment names. */
 const kinds = {
   projects: 'project',
   tasks: 'task',
@@ -12,7 +12,7 @@ const kinds = {
   tokens: 'token',
 }
 
-/** Returns the kind of the ids that a parameter of a path takes: `project` for `{id}` of `/projects/{id}`. */
+/** Returns the type of resource of a path parameter: `project` for `{id}` in `/projects/{id}`. */
 function kindOfParameter(path, name) {
   const segments = path.split('/')
   const before = segments[segments.indexOf(`{${name}}`) - 1]
@@ -21,7 +21,7 @@ function kindOfParameter(path, name) {
 
 const kindOfField = (name) => (name === 'assigneeId' ? 'user' : /^(.+)Id$/.exec(name)?.[1])
 
-/** Returns the kind of the resources that a URL lists or creates: `subtask` for `/api/v1/tasks/01…/subtasks`. */
+/** Returns the type of resource that a URL lists or creates: `subtask` for `/api/v1/tasks/01…/subtasks`. */
 function kindOfUrl(url) {
   const segments = new URL(url, location.href).pathname.split('/').slice(3)
   const last = segments.at(-1) === 'invite' ? segments.at(-2) : segments.at(-1)
@@ -31,7 +31,7 @@ function kindOfUrl(url) {
 
 const remembered = new Map()
 
-/** Remembers the ids in a response: those of what was created, or of the first row of a list. */
+/** Remembers the id of a created resource, or of the first resource of a list. */
 function remember({ url, method, status, body }) {
   if (body?.user?.id) remembered.set('user', body.user.id)
   const kind = kindOfUrl(url)
@@ -41,7 +41,7 @@ function remember({ url, method, status, body }) {
   else if (first?.id && !remembered.has(kind)) remembered.set(kind, first.id)
 }
 
-/** Returns a body with the remembered ids in place of those of the example. */
+/** Returns a body with the example's ids replaced by remembered ids. */
 function withIds(body, operation = '') {
   if (Array.isArray(body)) return body.map((one) => withIds(one, operation))
   if (typeof body !== 'object' || body === null) return body

@@ -1,10 +1,10 @@
-// Shows the document with Swagger UI: signs in after register and login, and offers the ids of what was created.
+// Shows the document with Swagger UI. Signs in after register and login, and fills in the ids of created resources.
 
 const documentUrl = '/api/docs/json'
-/** The account in the examples: a new one for each visitor, so that registering works as prefilled. */
+/** The email address in the examples: random, so that each visitor can register with the prefilled body. */
 const email = `ada-${Math.random().toString(36).slice(2, 8)}@example.com`
-/** The last values that were put into each field. */
-const offered = new Map()
+/** The last value that the page filled into each field. */
+const filled = new Map()
 
 start()
 
@@ -14,12 +14,12 @@ async function start() {
     Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
   )
   const open = new Set()
-  const whenOpened = (show) => (thing, isShown) => {
+  const trackOpen = (show) => (thing, isShown) => {
     const [kind, , id] = thing
     const place = kind === 'operations' && places.find(({ operation }) => operation.operationId === id)
     if (place && isShown) open.add(place)
     else open.delete(place)
-    if (place && isShown) setTimeout(() => offer(ui, place))
+    if (place && isShown) setTimeout(() => fillIn(ui, place))
     return show(thing, isShown)
   }
   const ui = SwaggerUIBundle({
@@ -32,24 +32,24 @@ async function start() {
     persistAuthorization: true,
     plugins: [
       { wrapComponents: { responses: collapsed, DeepLink: plainText } },
-      // Swagger UI's own resolver reads the whole document for each operation that is opened: half a second.
+      // Swagger UI's own resolver takes half a second for each opened operation, because it reads the whole document.
       { fn: { resolveSubtree: (document, keys) => ({ spec: resolved(document, keys), errors: [] }) } },
-      { statePlugins: { layout: { wrapActions: { show: whenOpened } } } },
+      { statePlugins: { layout: { wrapActions: { show: trackOpen } } } },
     ],
     tryItOutEnabled: true,
     validatorUrl: null,
     requestInterceptor: (request) => Object.assign(request, { sentAs: request.method }),
     responseInterceptor(response) {
-      const told = { ...response, method: response.request?.sentAs }
-      signIn(ui, told)
-      remember(told)
-      for (const place of open) setTimeout(() => offer(ui, place))
+      const withMethod = { ...response, method: response.request?.sentAs }
+      signIn(ui, withMethod)
+      remember(withMethod)
+      for (const place of open) setTimeout(() => fillIn(ui, place))
       return response
     },
   })
 }
 
-/** Authorizes the page with the token that register and login return. */
+/** Authorizes the page with the token from register or login, and removes it after logout. */
 function signIn(ui, { url, status, body }) {
   const isSignIn = /\/auth\/(register|login)$/.test(url) && status < 300
   const isSignOut = /\/auth\/logout(-all)?$/.test(url) && status < 300
@@ -61,7 +61,7 @@ function signIn(ui, { url, status, body }) {
   if (isSignOut) state.textContent = 'Signed out.'
 }
 
-/** Returns the document without the responses that every operation shares, which the introduction describes. */
+/** Returns the document without the common error responses, which the introduction describes. */
 function displayed(whole) {
   const resolve = (one) => (one.$ref ? whole.components.parameters[one.$ref.split('/').at(-1)] : one)
   for (const operation of Object.values(whole.paths).flatMap((one) => Object.values(one))) {
@@ -74,13 +74,13 @@ function displayed(whole) {
   return whole
 }
 
-/** Returns the part of a document at these keys with the target of each reference in its place. */
+/** Returns the part of the document at these keys, with each reference replaced by its target. */
 function resolved(document, keys) {
   const at = (path) => path.reduce((value, key) => value?.[key], document)
   const within = (value, parents) => {
     if (typeof value !== 'object' || value === null) return value
     const target = value.$ref ? at(value.$ref.split('/').slice(1)) : value
-    // A schema that contains itself stays a reference.
+    // A recursive schema stays a reference.
     if (parents.includes(target)) return value
     if (Array.isArray(target)) return target.map((item) => within(item, parents))
     const entries = Object.entries(target)
@@ -91,11 +91,11 @@ function resolved(document, keys) {
 
 const contentOf = ({ requestBody }) => requestBody?.content['application/json'] ?? {}
 
-/** Puts known ids into the fields of an open operation, unless the visitor has changed them. */
-async function offer(ui, { path, method, operation }) {
+/** Fills remembered ids into the fields of an open operation, except fields that the visitor has changed. */
+async function fillIn(ui, { path, method, operation }) {
   const { oas3Actions, oas3Selectors, specActions, specSelectors } = ui
   const place = [path, method]
-  // Swagger UI shows the fields once it has resolved the operation.
+  // Swagger UI renders the fields after it has resolved the operation.
   while (!specSelectors.specResolvedSubtree(['paths', ...place]))
     await new Promise((resolve) => setTimeout(resolve, 20))
   const parameters = specSelectors.specJsonWithResolvedSubtrees().getIn(['paths', ...place, 'parameters'])
@@ -105,17 +105,17 @@ async function offer(ui, { path, method, operation }) {
     const id = isForId && remembered.get(kindOfParameter(path, name))
     const value = specSelectors.parameterWithMetaByIdentity(place, parameter)?.get('value')
     if (!id || !isUntouched(`${place} ${name}`, value, parameter.get('example'))) continue
-    specActions.changeParamByIdentity(place, parameter, keep(`${place} ${name}`, id), false)
+    specActions.changeParamByIdentity(place, parameter, rememberFilled(`${place} ${name}`, id), false)
   }
   const { example } = contentOf(operation)
   if (!example) return
   if (example.seq) await rememberVersion(ui)
   const text = JSON.stringify(withIds(example), null, 2)
   if (isUntouched(String(place), oas3Selectors.requestBodyValue(...place), JSON.stringify(example, null, 2)))
-    oas3Actions.setRequestBodyValue({ value: keep(String(place), text), pathMethod: place })
+    oas3Actions.setRequestBodyValue({ value: rememberFilled(String(place), text), pathMethod: place })
 }
 
-/** The newest event of the last project is the one to undo. */
+/** Remembers the newest event of the last project, for the example of undo. */
 async function rememberVersion(ui) {
   const token = ui.authSelectors.authorized().getIn(['bearer', 'value'])
   if (!token || !remembered.has('project')) return
@@ -124,14 +124,14 @@ async function rememberVersion(ui) {
   if (response.ok) remembered.set('seq', Number(response.headers.get('docket-version')))
 }
 
-const isUntouched = (field, value, example) => !value || value === example || value === offered.get(field)
+const isUntouched = (field, value, example) => !value || value === example || value === filled.get(field)
 
-function keep(field, value) {
-  offered.set(field, value)
+function rememberFilled(field, value) {
+  filled.set(field, value)
   return value
 }
 
-/** Shows the responses of an operation when they are opened, or when there is one to show. */
+/** Collapses the responses of an operation until the visitor opens them or executes the operation. */
 function collapsed(Responses, { React: { createElement } }) {
   return function CollapsedResponses(props) {
     const isOpen = props.tryItOutResponse ? { open: true } : {}
@@ -145,7 +145,7 @@ function collapsed(Responses, { React: { createElement } }) {
   }
 }
 
-/** A link inside of the button that opens an operation is not accessible. */
+/** Replaces the link inside an operation's button, because a link inside a button is not accessible. */
 function plainText(_, { React: { createElement } }) {
   return ({ text }) => createElement('span', null, text)
 }

@@ -18,10 +18,10 @@ import {
   undocumentedParts,
 } from '../support/schema-check.ts'
 
-/** A task with more than can go along with it, and where it cannot go. */
+/** A task with too many comments to move, and the project that it cannot move to. */
 let full: Body
 let elsewhere: Body
-/** A project whose first 16 events are gone. */
+/** A project whose first 16 events have expired. */
 let aged: Body
 let agedWebhook: Body
 
@@ -46,7 +46,7 @@ async function ageProject(): Promise<void> {
 const nobody = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
 type Wrong = { who?: Person; path?: string; body?: unknown; headers?: Record<string, string> }
 
-/** A request that an operation takes, but for what is wrong with it. */
+/** Sends a valid request to an operation, except for the parts in `wrong`. */
 function send({
   name,
   operation,
@@ -71,7 +71,7 @@ const things = await createFullProject(people, await register(client))
 await fillTask()
 await ageProject()
 const reading = { name: 'Reader', scopes: ['read'], projects: [things.projectId], expiresAt }
-/** One that may only read, and one project. */
+/** A token that is restricted to reading one project. */
 const token: Body & { token: string } = (await make(people.owner, '/tokens', reading)) as Body & {
   token: string
 }
@@ -88,13 +88,13 @@ function bodyOf({ requestBody, operationId }: Operation): Record<string, unknown
   return operationId === 'createTask' ? { ...example, projectId: things.projectId } : example
 }
 
-/** Nothing where something is required, else a number where a text should be. */
+/** Returns a body without its required fields, or with a number in place of a text. */
 function wrongBody({ $ref = '' }: Schema): object {
   const { properties = {}, required = [] } = resolveSchema(api, $ref)
   return required.length > 0 ? {} : { [Object.keys(properties)[0]!]: 0 }
 }
 
-/** Each status, and what is wrong with a request that gets it. */
+/** Returns, by status, the change that makes a request fail with this status; undefined if a test cannot cause it. */
 const wrongs: Record<number, (path: string, operation: Operation) => Wrong | undefined> = {
   400(path, { requestBody, parameters }) {
     if (requestBody) return { body: wrongBody(requestBody.content!['application/json']!.schema) }
@@ -107,7 +107,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   401: (_, { operationId }) =>
     operationId === 'login' ? {} : { who: people.owner.as('not.a.token') as Person },
   403(_, { operationId, 'x-scope': scope }) {
-    if (operationId === 'register') return undefined // with another REGISTRATION
+    if (operationId === 'register') return undefined // only with another REGISTRATION
     if (!scope || operationId === 'createProject') return { who: people.owner.as(token.token) as Person }
     return { who: people.viewer }
   },
@@ -120,10 +120,10 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   },
   409(_, operation) {
     const { operationId } = operation
-    if (operationId === 'batchProject') return { body: { operations: [notAsWas(things)] } }
-    if (/^create.*(Token|Webhook)$/.test(operationId)) return undefined // after a hundred
-    if (/^(removeMember|deleteServiceAccount)$/.test(operationId)) return undefined // after 5,000 integrations
-    if (operationId === 'testWebhook') return undefined // after another secret of the service
+    if (operationId === 'batchProject') return { body: { operations: [withOutdatedValue(things)] } }
+    if (/^create.*(Token|Webhook)$/.test(operationId)) return undefined // only after a hundred resources
+    if (/^(removeMember|deleteServiceAccount)$/.test(operationId)) return undefined // only after 5,000 integrations
+    if (operationId === 'testWebhook') return undefined // only after a change of JWT_SECRET
     if (operationId === 'undoProject') return { body: { seq: 1 } }
     const own = ownIdOf(operationId)
     if (own) return { body: { ...bodyOf(operation), id: own } }
@@ -147,23 +147,23 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   414: (path) => ({ path: `${fill(path)}?x=${'x'.repeat(8_192)}` }),
   415: () => ({ headers: { 'content-type': 'text/plain' } }),
   422(path) {
-    if (/auth\/(email|password)\//.test(path)) return undefined // where the service sends mail
+    if (/auth\/(email|password)\//.test(path)) return undefined // only if the service sends mail
     return { headers: { 'idempotency-key': 'used' } }
   },
 }
 
-/** The id of one that is there already, of what the operation creates. */
+/** Returns the id of an existing resource of the type that the operation creates. */
 function ownIdOf(operationId: string): string | undefined {
   const { projectId, taskId, subtaskId, commentId } = things
   const ids: Record<string, string> = { createProject: projectId, createTask: taskId }
   return { ...ids, createSubtask: subtaskId, createComment: commentId }[operationId]
 }
 
-const notAsWas = ({ taskId: id }: ProjectParts) => {
+const withOutdatedValue = ({ taskId: id }: ProjectParts) => {
   return { op: 'task.update', id, was: { status: 'IN_PROGRESS' }, title: 'T' }
 }
 
-test('what an operation is documented to refuse is what it says, word for word', async () => {
+test('every documented error is returned with exactly the documented text', async () => {
   const account = { name: 'Ada', email: 'ada@example.com', password: 'another one' }
   await client.post('/auth/register', account, { 'idempotency-key': 'used' })
   let compared = 0
@@ -175,18 +175,18 @@ test('what an operation is documented to refuse is what it says, word for word',
       const answer = await send({ name, operation, wrong })
       expect([name, undocumentedParts(api, operation, answer)]).toEqual([name, []])
       const example = content?.['application/json']?.example
-      // What a refusal names is in the document something that is nowhere.
-      const said = JSON.parse(answer.text.replaceAll(aged.projectId, nobody))
-      expect([name, said]).toEqual([name, example])
+      // In the document an error contains the id of no resource.
+      const received = JSON.parse(answer.text.replaceAll(aged.projectId, nobody))
+      expect([name, received]).toEqual([name, example])
     }
   }
   expect(compared).toBeGreaterThan(150)
 })
 
-test('a write that is not documented to answer 412 compares no If-Match', async () => {
+test('a write without a documented 412 ignores If-Match', async () => {
   for (const [name, operation] of operations) {
     const { operationId, responses } = operation
-    // Signing out would end the tokens here; a test of a webhook waits for its receiver.
+    // Signing out would revoke the tokens of this test; a test of a webhook waits for its receiver.
     if (name.startsWith('get ') || /^(logout|testWebhook)/.test(operationId) || responses[412]) continue
     const { status } = await send({ name, operation, wrong: { headers: { 'if-match': '"other"' } } })
     expect([name, status]).not.toEqual([name, 412])
