@@ -25,7 +25,10 @@ export function openPrimaryFinder(
   timeouts: IdleTimeouts,
 ): PrimaryFinder<Server> | undefined {
   const [first = ''] = urlsIn(databaseUrl)
-  const servers = serverUrls(databaseUrl).map(serverAt)
+  const servers = serverUrls(databaseUrl).map((url): Server => {
+    const { host, port } = hostOf(url, 5_432)
+    return { url, host: [host], port: [port] }
+  })
   const isWanted = ['read-write', 'primary'].includes(
     new URL(first).searchParams.get('target_session_attrs')!,
   )
@@ -49,11 +52,6 @@ export async function primaryUrl(databaseUrl: string): Promise<string> {
   } finally {
     idleTimeouts.close()
   }
-}
-
-function serverAt(url: string): Server {
-  const { host, port } = hostOf(url, 5_432)
-  return { url, host: [host], port: [port] }
 }
 
 /** Probes all servers concurrently, because a dead server may answer late or never. */

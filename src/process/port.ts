@@ -27,10 +27,8 @@ export async function requireFree(address: Address, prefix = ''): Promise<void> 
   await once(server, 'close')
 }
 
-type Ports = Address & Pick<Config, 'homeHost' | 'homePort' | 'metricsHost' | 'metricsPort' | 'reusePort'>
-
 /** Checks the ports of a command before it starts any server. @throws ConfigError */
-export async function requireFreePorts(command: string, config: Ports): Promise<void> {
+export async function requireFreePorts(command: string, config: Config): Promise<void> {
   const { homeHost, homePort, metricsHost, metricsPort, reusePort } = config
   if (command !== 'worker' && !reusePort) {
     await requireFree(config)

@@ -49,7 +49,7 @@ export class Supervisor {
       void this.roll()
     })
     if (this.port > 0) onPort(this.port)
-    // The first child starts common: it logs any error once, and reports the port if the system chooses it.
+    // The first child starts alone: an error is logged only once, and the system may choose the port.
     const [first, ...others] = this.all
     const ready = await shutdown.unlessStopping(first!.start())
     if (ready?.port && this.port === 0) onPort(ready.port)
