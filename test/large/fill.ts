@@ -2,7 +2,7 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { make, type Person } from '../support/client.ts'
 import { openExplained } from './plans.ts'
 
-/** A project of a million tasks, and one of ten. */
+/** Creates a project of a million tasks and one of ten. */
 export async function openLarge() {
   const { service, sql, owner } = await openExplained()
   const large = await make(owner, '/projects', { name: 'Large' })
@@ -14,8 +14,8 @@ export async function openLarge() {
 }
 
 /**
- * Tasks as uneven as life: most are done, few are urgent, half have a due date, half are the owner's. The log has the last
- * of them: so many that no plan may begin with all of it.
+ * Inserts tasks with a realistic distribution: most are DONE, few are HIGH, half have a due date, half are assigned to the
+ * owner. The log has the last 200,000, so that a plan that reads the whole log is noticed.
  */
 export async function fill(sql: Sql, projectId: string, count: number, ownerId: string): Promise<void> {
   await sql`insert into tasks

@@ -16,7 +16,7 @@ await fill(large.id, tasks)
 await fill(small.id, 40)
 await sql`vacuum analyze events, streams`
 
-/** A log of so many tasks, one a second; what their events say is of no account here. */
+/** Inserts a log that creates a task every second. The events have no content. */
 async function fill(projectId: string, count: number): Promise<void> {
   await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after, task_id)
@@ -41,7 +41,7 @@ const historyOf = ({ id }: Body, query: Record<string, string>) =>
   `/projects/${id}/history?${new URLSearchParams({ limit: String(limit), ...query })}`
 const deep = (seq: number) => ({ cursor: writeCursor([String(seq)]) })
 
-test("a page of a large project's history costs what it costs in a small one", async () => {
+test("a page of a large project's history costs as much as in a small project", async () => {
   const queries: Record<string, string>[] = [
     {},
     { entity: 'task' },
@@ -59,7 +59,7 @@ test("a page of a large project's history costs what it costs in a small one", a
   }
 })
 
-test('a stretch of time is found by halves', async () => {
+test('a page from or to a time finds the time by binary search', async () => {
   const middle = new Date(Date.UTC(2026, 0, 1) + (tasks / 2) * 1_000).toISOString()
   const cost = await costOfPage(historyOf(large, { from: middle }))
   expect(cost.rows).toBeLessThanOrEqual(100)
@@ -69,12 +69,12 @@ test('a stretch of time is found by halves', async () => {
   expect(both.rows).toBeLessThanOrEqual(150)
 })
 
-test('a filtered page looks at so many events and no more', async () => {
+test('a filtered page reads a bounded number of events', async () => {
   const cost = await costOfPage(historyOf(large, { entity: 'comment' }), 0)
   expect(cost.rows).toBeLessThanOrEqual(lookedAt + 10)
 })
 
-test("a page of a task's history reads what it shows, however long that is", async () => {
+test("a page of a task's history reads only the rows of the page, however long the history is", async () => {
   const busy = await make(owner, '/projects', { name: 'Busy' })
   const { id: taskId } = await make(owner, '/tasks', { title: 'Busy', projectId: busy.id })
   await sql`
@@ -91,7 +91,7 @@ test("a page of a task's history reads what it shows, however long that is", asy
   }
 })
 
-test('to remove what is old costs what goes, and to look for it a row of each project', async () => {
+test('expiring events reads the deleted events and one row of each project', async () => {
   const pace = { batchRows: 500, pauseMs: 0, isOver: () => true }
   const aSlice = () => expireEvents(sql, 1, pace).catch((error: unknown) => error)
   expect(await aSlice()).toBeInstanceOf(SliceOver)

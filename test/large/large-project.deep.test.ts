@@ -8,7 +8,7 @@ import { changeOften, openLarge } from './fill.ts'
 import { type Cost, costOf, costOfGet } from './plans.ts'
 
 const tasks = 1_000_000
-const branches = 9 // of status and priority
+const combinations = 9 // of status and priority
 
 const { service, sql, owner, large, small } = await openLarge()
 
@@ -31,7 +31,7 @@ const lists: Record<string, string>[] = [
 ]
 
 for (const list of lists) {
-  test(`a page reads what it shows: ${new URLSearchParams(list)}`, async () => {
+  test(`a page reads only the rows of the page: ${new URLSearchParams(list)}`, async () => {
     const [middle] = await service.services.database.reads<{ id: string; dueDate: string }[]>`
       select id, due_date from tasks where project_id = ${large.id} and number = ${tasks / 2}`
     const key = list.sort!.endsWith('dueDate') ? [middle!.dueDate, middle!.id] : [middle!.id]
@@ -40,15 +40,15 @@ for (const list of lists) {
       const cost = await costOfGet(owner, `/tasks?${query}`)
       expect(cost.scans).not.toContain('Seq Scan')
       expect(cost.taskRows).toBeGreaterThan(0)
-      expect(cost.taskRows).toBeLessThanOrEqual(20 + 1 + branches)
+      expect(cost.taskRows).toBeLessThanOrEqual(20 + 1 + combinations)
       expect(cost.sortedRows).toBeLessThanOrEqual(20 + 1)
     }
   })
 }
 
 for (const sort of ['createdAt', '-createdAt']) {
-  test(`by creation, a page of what is due in some days looks at so many and no more: ${sort}`, async () => {
-    // A day's tasks, and a way to them of some pages that show none.
+  test(`a page sorted by ${sort} and filtered by due date reads a bounded number of rows`, async () => {
+    // The tasks due on one day, and several empty pages before them.
     const day = { dueAfter: '2026-06-01', dueBefore: '2026-06-02' }
     const reads = service.services.database.reads
     const inDay = await reads<{ id: string; number: number }[]>`
@@ -59,7 +59,7 @@ for (const sort of ['createdAt', '-createdAt']) {
       select id from tasks where project_id = ${large.id} and number = ${start}`
     const shown: string[] = []
     let pages = 0
-    // Across projects: a later task of another one must wait until all before it were looked at.
+    // A newer task of another project must not come before the tasks that the page has not read yet.
     await make(owner, '/tasks', { title: 'Later', projectId: small.id, dueDate: '2026-06-01T12:00:00Z' })
     const first = new URLSearchParams({ limit: '200', sort, ...day, cursor: writeCursor([before!.id]) })
     for (let next: string | undefined = `/tasks?${first}`; next && shown.length < inDay.length; pages++) {
@@ -78,7 +78,7 @@ for (const sort of ['createdAt', '-createdAt']) {
   })
 }
 
-test('a page among many projects reads a task of each, and a page of a few', async () => {
+test('a page over many projects reads one task of each project, and a page of the first projects', async () => {
   const many = await register(service.client)
   const projects = 500
   await sql`
@@ -90,14 +90,16 @@ test('a page among many projects reads a task of each, and a page of a few', asy
   for (const sort of sorts) {
     const cost = await costOf(() => many.get(`/tasks?limit=20&sort=${sort}`))
     expect(cost.scans).not.toContain('Seq Scan')
-    expect(cost.taskRows).toBeLessThanOrEqual(projects * (1 + branches) + (20 + 1) * (20 + 1 + branches))
+    expect(cost.taskRows).toBeLessThanOrEqual(
+      projects * (1 + combinations) + (20 + 1) * (20 + 1 + combinations),
+    )
   }
 })
 
-test('a page of any other list reads what it shows, however many rows are not its', async () => {
+test('a page of any other list reads only the rows of the page, however many other rows exist', async () => {
   const task = await make(owner, '/tasks', { title: 'Talk', projectId: small.id })
   const busy = await make(owner, '/tasks', { title: 'Busy', projectId: small.id })
-  await strangers(busy.id)
+  await insertOtherRows(busy.id)
   const ofTask = [`/tasks/${task.id}/subtasks`, `/tasks/${task.id}/comments`]
   for (const path of ['/projects', `/projects/${small.id}/members`, ...ofTask]) {
     const cost = await costOfGet(owner, `${path}?limit=20`)
@@ -107,7 +109,7 @@ test('a page of any other list reads what it shows, however many rows are not it
   }
 })
 
-async function strangers(taskId: string): Promise<void> {
+async function insertOtherRows(taskId: string): Promise<void> {
   await sql`with p as (insert into projects (id, owner_id, name, created_at, event_id)
       select uuidv7(), ${worker}, 'Theirs', now(), uuidv7() from generate_series(1, 20000) returning id)
     insert into members (id, project_id, user_id, role, created_at, event_id)
@@ -119,7 +121,7 @@ async function strangers(taskId: string): Promise<void> {
   await sql`vacuum analyze projects, members, subtasks, comments`
 }
 
-test('to create, get, change and delete a task costs what it costs in a small project', async () => {
+test('to create, get, change and delete a task costs as much as in a small project', async () => {
   const costs = async ({ id: projectId }: Body) => {
     await make(owner, '/tasks', { title: 'Warm', projectId })
     const all: Cost[] = []
@@ -146,7 +148,7 @@ const pathsThen = (projectId: string, taskId: string, version: number): string[]
   return [...ofTasks, ...others, ...ofTask].map((path) => `${path}asOf=${version}`)
 }
 
-test('a thousand changes back costs what it costs in a small project, whatever is asked', async () => {
+test('any read as of a thousand events ago costs as much as in a small project', async () => {
   const costs = async ({ id: projectId }: Body) => {
     const { version, taskId } = await changeOften(owner, projectId)
     const all: [path: string, cost: Cost][] = []
@@ -161,7 +163,7 @@ test('a thousand changes back costs what it costs in a small project, whatever i
   }
 })
 
-test('to delete it all is answered without looking at its tasks', async () => {
+test('deleting a project does not read its tasks', async () => {
   const cost = await costOf(() => owner.delete(`/projects/${large.id}`))
   expect(cost.taskRows).toBe(0)
 })

@@ -26,7 +26,7 @@ async function fill({ id }: Body): Promise<void> {
 
 const startAt = (seq: number) => Object.fromEntries(ids.map((id) => [id, seq]))
 
-test('a read of many feeds looks at one event of each project at least, and at no more than it may show', async () => {
+test('a read of many feeds reads at most one event of each project and the events that it returns', async () => {
   for (const [limit, after] of [
     [100, 0],
     [500, 5],
@@ -37,14 +37,14 @@ test('a read of many feeds looks at one event of each project at least, and at n
       expect([status, events.length]).toEqual([200, limit])
     })
     expect(cost.scans).not.toContain('Seq Scan')
-    // The project, its version and one event of each: some pages of an index and one of the table.
+    // The project, its version and one event of each project: some index pages and one table page.
     expect(cost.rows).toBeLessThanOrEqual(4 * projects + limit)
     expect(cost.blocks).toBeLessThan(16 * projects)
     expect(cost.sortedRows).toBeLessThanOrEqual(projects)
   }
 })
 
-test('where there is nothing new, only versions are looked at', async () => {
+test('a read of many feeds without new events reads only versions', async () => {
   const after = Object.fromEntries(ids.map((id) => [id, 20]))
   const cost = await costOf(async () => {
     const { body } = await owner.post('/events/read', { after: { ...after, [ids[0]!]: long }, wait: 1 })
@@ -53,16 +53,16 @@ test('where there is nothing new, only versions are looked at', async () => {
   expect(cost.scans).not.toContain('Seq Scan')
 })
 
-test('who begins to listen to all projects has each looked at once', async () => {
+test('a new stream of all projects reads each project once', async () => {
   const headers = { authorization: `Bearer ${owner.token}` }
-  let told = ''
+  let text = ''
   const cost = await costOf(async () => {
     const { body } = await app.fetch(new Request('http://localhost/api/v1/events', { headers }))
     const reader = body!.getReader()
-    while (!told.includes('data:')) told += new TextDecoder().decode((await reader.read()).value)
+    while (!text.includes('data:')) text += new TextDecoder().decode((await reader.read()).value)
     await reader.cancel()
   })
-  expect(told.match(/data: /g)).toHaveLength(projects)
+  expect(text.match(/data: /g)).toHaveLength(projects)
   expect(cost.scans).not.toContain('Seq Scan')
   expect(cost.rows).toBeGreaterThanOrEqual(projects)
   expect(cost.rows).toBeLessThanOrEqual(3 * projects)

@@ -18,12 +18,12 @@ interface Node {
 }
 
 export interface Cost {
-  /** Rows that were looked at, also those that a filter then removed; of tasks, and of all tables together. */
+  /** Rows that were read from tasks and from all tables, with those that a filter removed. */
   taskRows: number
   rows: number
-  /** Rows that went into sorts. */
+  /** Input rows of sorts. */
   sortedRows: number
-  /** Pages of 8 KiB, in memory or not. */
+  /** Pages of 8 KiB, from memory or disk. */
   blocks: number
   scans: string[]
 }
@@ -39,7 +39,7 @@ const settings = {
 
 let database = ''
 
-/** The database of this file, whose log tells the plan of every statement, with what it did. */
+/** Adds settings to the URL of this file's database, so that Postgres logs the executed plan of every statement. */
 export function explained(databaseUrl: string): string {
   const url = new URL(databaseUrl)
   database = url.pathname.slice(1)
@@ -57,7 +57,7 @@ export async function openExplained() {
 export const costOfGet = (who: Person, path: string): Promise<Cost> =>
   costOf(async () => expect(await who.get(path)).toMatchObject({ status: 200 }))
 
-/** Does something, and tells what its statements cost. Nobody else may use its database meanwhile. */
+/** Returns the cost of the statements of `work`. Nothing else may use the database meanwhile. */
 export async function costOf(work: () => Promise<unknown>): Promise<Cost> {
   const log = await open(join(process.env.TEST_DATA_DIR!, 'postgres.log'))
   try {
@@ -72,8 +72,8 @@ export async function costOf(work: () => Promise<unknown>): Promise<Cost> {
 }
 
 /**
- * Lines of the log that go on begin with a tab. Files that run side by side have one log. Whether the caller's token still
- * holds is asked twice a second, whatever is done.
+ * Continued lines of the log begin with a tab. Parallel test files share the log. The check of revoked tokens is left out,
+ * because it runs twice a second.
  */
 function plansIn(log: string): Node[] {
   const entries = log.matchAll(new RegExp(`\\] ${database} LOG: .*plan:\\n((?:\\t.*\\n)+)`, 'g'))
@@ -93,7 +93,7 @@ function sum(nodes: Node[]): Cost {
     if (node['Relation Name']) cost.rows += looked
     if (node['Relation Name'] === 'tasks') cost.taskRows += looked
     if (node['Node Type'].includes('Sort')) cost.sortedRows += inputs[0]!['Actual Rows'] * loops
-    // A node's own pages are what it counts beside its inputs.
+    // The count of a node includes the pages of its inputs.
     const blocks = (of: Node) => of['Shared Hit Blocks'] + of['Shared Read Blocks']
     cost.blocks += blocks(node) - inputs.reduce((all, input) => all + blocks(input), 0)
   }

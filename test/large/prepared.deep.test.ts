@@ -9,18 +9,18 @@ import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
-/** What a connection may keep, whatever it is asked. */
-const mostMiB = 50
-// One connection each, so that all of it comes together.
+/** The limit for the memory of a connection. */
+const maxMiB = 50
+// One connection in each pool, so that it prepares all statements.
 const { service, ada } = await openScene(['Ada'], { READ_CONNECTIONS: '1', COMMIT_SLOTS: '1' })
 const project = await make(ada, '/projects', { name: 'Walked' })
 
-/** Private memory of the one backend of a pool; where the system does not tell, what Postgres says of it. */
+/** Returns the private memory of the backend of a pool; without /proc, what Postgres reports. */
 async function mebibytesOf(sql: Sql): Promise<number> {
   const [row] = await sql<{ pid: number; bytes: number }[]>`
     select pg_backend_pid() as pid, sum(total_bytes)::float8 as bytes from pg_backend_memory_contexts`
-  const told = await readFile(`/proc/${row!.pid}/smaps_rollup`, 'utf8').catch(() => '')
-  const kibibytes = [...told.matchAll(/^Private_\w+:\s+(\d+) kB/gm)].map(([, number]) => Number(number))
+  const smaps = await readFile(`/proc/${row!.pid}/smaps_rollup`, 'utf8').catch(() => '')
+  const kibibytes = [...smaps.matchAll(/^Private_\w+:\s+(\d+) kB/gm)].map(([, number]) => Number(number))
   return kibibytes.length ? kibibytes.reduce((all, one) => all + one) / 1_024 : row!.bytes / 1_048_576
 }
 
@@ -51,7 +51,7 @@ const taskLists = (task: Body) => {
   })
 }
 
-test('every list there is, with every filter, order and page, leaves a connection small', async () => {
+test('a connection stays within 50 MiB after every list with every filter, order and page', async () => {
   const task = await make(ada, '/tasks', { projectId: project.id, title: 'Walked' })
   await invite(ada, project.id, await register(service.client))
   const others = [
@@ -81,10 +81,10 @@ test('every list there is, with every filter, order and page, leaves a connectio
     ...histories,
   ])
     expect({ path, status: (await ada.get(path)).status }).toEqual({ path, status: 200 })
-  expect(await mebibytesOf(service.services.database.reads)).toBeLessThan(mostMiB)
+  expect(await mebibytesOf(service.services.database.reads)).toBeLessThan(maxMiB)
 })
 
-test('commits of whatever is written together leave a connection small', async () => {
+test('a connection stays within 50 MiB after commits of every combination of writes', async () => {
   const { config, database } = service.services
   const choose = openChooseStatement(config.commitShapes)
   const children = ['comment', 'subtask'] as const
@@ -107,5 +107,5 @@ test('commits of whatever is written together leave a connection small', async (
     await database.commits.unsafe(text, none, { prepare: true })
   }
   expect(texts.size).toBeLessThanOrEqual(config.commitShapes + 4)
-  expect(await mebibytesOf(database.commits)).toBeLessThan(mostMiB)
+  expect(await mebibytesOf(database.commits)).toBeLessThan(maxMiB)
 })

@@ -11,7 +11,7 @@ const bea = await register(service.client)
 const version = async ({ id }: Body) =>
   Number((await ada.get(`/projects/${id}`)).headers.get('docket-version'))
 
-/** What it costs to undo the last event of a project, and then to do it again. */
+/** Returns the costs of undoing the last event of a project, and of redoing it. */
 async function undoLast(project: Body): Promise<Cost[]> {
   const costs: Cost[] = []
   for (const _ of ['undo', 'redo']) {
@@ -55,7 +55,7 @@ async function costsIn(project: Body): Promise<Cost[]> {
   return all
 }
 
-test('to undo whatever it is, and to be refused, costs what it costs in a small project', async () => {
+test('an undo, a redo and a rejected undo cost as much as in a small project', async () => {
   const inLarge = await costsIn(large)
   for (const [i, cost] of (await costsIn(small)).entries()) {
     expect([i, inLarge[i]!.scans]).not.toEqual([i, expect.arrayContaining(['Seq Scan'])])

@@ -2,18 +2,17 @@ import { expect, test } from 'bun:test'
 import { type Answer, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
-// A read that the lock holds up goes on for far longer than its caller waits.
+// A read that waits for the lock lasts far longer than the timeout of its request.
 const { service, ada } = await openScene(['Ada'], { WRITE_TIMEOUT_MS: '1000', READ_TIMEOUT_MS: '60000' })
 const project = await make(ada, '/projects', { name: 'P' })
 
-/** Asks while nothing can be read from the comments, and then writes to the project, still without comments. */
-async function whileLocked(ask: () => Promise<Answer>): Promise<Answer[]> {
+/** Sends a request while the table of comments is locked, then a write to the project under the same lock. */
+async function whileLocked(send: () => Promise<Answer>): Promise<Answer[]> {
   const locking = await service.services.database.background.reserve()
   try {
     await locking`begin`
     await locking`lock table comments in access exclusive mode`
-    const answer = await ask()
-    return [answer, await ada.post('/tasks', { title: 'Meanwhile', projectId: project.id })]
+    return [await send(), await ada.post('/tasks', { title: 'Meanwhile', projectId: project.id })]
   } finally {
     await locking`rollback`
     locking.release()
@@ -23,7 +22,7 @@ async function whileLocked(ask: () => Promise<Answer>): Promise<Answer[]> {
 const newTask = () => make(ada, '/tasks', { title: 'T', projectId: project.id })
 const statuses = (answers: Answer[]) => answers.map(({ status }) => status)
 
-test('a project is free again when the caller of a move gives up while its comments are read', async () => {
+test('a move that times out while it reads comments does not block its project', async () => {
   const { id } = await newTask()
   const other = await make(ada, '/projects', { name: 'Other' })
   const move = () => ada.patch(`/tasks/${id}`, { projectId: other.id })
@@ -32,7 +31,7 @@ test('a project is free again when the caller of a move gives up while its comme
   expect((await move()).status).toBe(200)
 })
 
-test('a project is free again when the caller of an undo gives up while its comments are read', async () => {
+test('an undo that times out while it reads comments does not block its project', async () => {
   const { id } = await newTask()
   const seq = Number((await ada.get(`/tasks/${id}`)).headers.get('docket-version'))
   const undo = () => ada.post(`/projects/${project.id}/undo`, { seq })

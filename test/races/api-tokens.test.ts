@@ -22,7 +22,7 @@ async function program(over: object = {}) {
   return { person, made, inA: withToken(person, made), inB: at(withToken(person, made), pair.b) }
 }
 
-test('a token that was ended in one process is refused in every other within a second', async () => {
+test('a personal token that ends in one process is rejected in all within a second', async () => {
   const ends: ((one: Awaited<ReturnType<typeof program>>) => ReturnType<Person['get']>)[] = [
     ({ person, made }) => person.delete(`/tokens/${made.id}`),
     ({ person }) => person.post('/auth/logout-all'),
@@ -37,11 +37,11 @@ test('a token that was ended in one process is refused in every other within a s
   expect(await answers()).toEqual(ends.flatMap(() => [200, 200]))
   const ended = await Promise.all(ends.map((end, i) => end(programs[i]!)))
   expect(ended.map(({ status }) => status)).toEqual([204, 200, 200, 200])
-  await Bun.sleep(1_000) // what is promised, no more
+  await Bun.sleep(1_000) // the documented limit
   expect(await answers()).toEqual(ends.flatMap(() => [401, 401]))
 })
 
-test("a service account's token ends in every process with its membership and with its project, no worker being there", async () => {
+test("a service account's token ends in all processes with its membership or project, without a worker", async () => {
   const ends: ((
     owner: Person,
     project: string,
@@ -68,20 +68,20 @@ test("a service account's token ends in every process with its membership and wi
     Promise.all(programs.flatMap(({ both }) => both.map(async (one) => (await one.get('/auth/me')).status)))
   expect(await answers()).toEqual(ends.flatMap(() => [200, 200]))
   for (const { end } of programs) expect((await end()).status).toBe(200)
-  await Bun.sleep(1_000) // what is promised, no more
+  await Bun.sleep(1_000) // the documented limit
   expect(await answers()).toEqual(ends.flatMap(() => [401, 401]))
 })
 
-test('a token that was made as all of its account ended does not hold', async () => {
+test('a token that is created while all tokens of its account are revoked is rejected', async () => {
   const { person, made, inA, inB } = await program()
   expect((await inB.get('/auth/me')).status).toBe(200)
   await pair.sql`update users set token_version = token_version + 1 where id = ${person.id}`
-  await Bun.sleep(1_000) // what is promised, no more
+  await Bun.sleep(1_000) // the documented limit
   for (const one of [inA, inB]) expectError(await one.get('/auth/me'), 401)
   expect(await pair.sql`select from api_tokens where id = ${made.id}`).toHaveLength(1)
 })
 
-test('streams and held answers of another process end when their token does', async () => {
+test('streams and long polls in another process end with their token', async () => {
   const { person, made, inB } = await program()
   const { id } = await make(person, '/projects', { name: 'P' })
   const path = `/projects/${id}/events?after=1`
@@ -91,7 +91,7 @@ test('streams and held answers of another process end when their token does', as
   })
   expect(stream.status).toBe(200)
   expect((await person.delete(`/tokens/${made.id}`)).status).toBe(204)
-  await Bun.sleep(1_000) // what is promised, no more
+  await Bun.sleep(1_000) // the documented limit
   await make(person, '/tasks', { title: 'Not for them', projectId: id })
   expectError(await held, 401, 'The bearer token is not valid')
   const text = await stream.text()
@@ -99,7 +99,7 @@ test('streams and held answers of another process end when their token does', as
   expect(text).not.toContain('Not for them')
 })
 
-test('whatever process made a token, it is good in all, and a repeat under a key is answered with the same', async () => {
+test('a token is valid in all processes, and a retry with the same idempotency key returns the same token', async () => {
   const person = await register(pair.atA)
   const key = { 'idempotency-key': 'a token' }
   const body = wanted()
@@ -120,7 +120,7 @@ test('whatever process made a token, it is good in all, and a repeat under a key
     expect(JSON.stringify(rows)).not.toContain(secret)
 })
 
-test('the end of a token is repeated under its key, and its maker must still be signed in for both', async () => {
+test('a retried deletion of a token is replayed, and rejected once its owner has signed out', async () => {
   const { person, made } = await program()
   const key = { 'idempotency-key': 'the end' }
   const end = (who: Person) => who.delete(`/tokens/${made.id}`, key)
@@ -130,11 +130,11 @@ test('the end of a token is repeated under its key, and its maker must still be 
     [204, ''],
   ])
   await person.post('/auth/logout')
-  await Bun.sleep(1_000) // what is promised, no more
+  await Bun.sleep(1_000) // the documented limit
   for (const client of [person, at(person, pair.b)]) expectError(await end(client), 401)
 })
 
-test('each token has a budget of its own, the same one in all processes', async () => {
+test('each token has its own rate limit, shared by all processes', async () => {
   const { person, inA, inB } = await program()
   const other = withToken(person, (await make(person, '/tokens', wanted())) as Token)
   const answers = await Promise.all(upTo(600).map((n) => [inA, inB][n % 2]!.get('/auth/me')))
@@ -144,7 +144,7 @@ test('each token has a budget of its own, the same one in all processes', async 
   for (const client of [other, person]) expect((await client.get('/auth/me')).status).toBe(200)
 })
 
-test('what has expired is forgotten', async () => {
+test('expired tokens are deleted', async () => {
   const { inB, made, person } = await program({ expiresAt: expiresIn(1_200) })
   await Bun.sleep(1_300)
   expectError(await inB.get('/auth/me'), 401)

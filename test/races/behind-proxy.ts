@@ -2,7 +2,7 @@ import { forFile, freshEnv } from '../support/service.ts'
 import { openWebs } from './pair.ts'
 import { openProxy } from './proxy.ts'
 
-/** A web process whose way to its database leads through a proxy, with somebody there; `sql` goes past it. */
+/** Opens a web process that reaches its database through a proxy, and a signed-in user. `sql` bypasses the proxy. */
 export async function openBehindProxy() {
   const { env } = await forFile(freshEnv())
   const proxy = await forFile(openProxy(env.DATABASE_URL!))

@@ -7,12 +7,12 @@ import { at, openPair, upTo } from './pair.ts'
 
 const hour = 3_600_000
 let project: Body
-// One process with the right clock, one that corrects a wrong one: their times differ by what an answer takes.
+// One process has the right clock, the other corrects a wrong one. Their times differ by the duration of a query.
 const pair = await forFile(openPair({ WRITE_SHARDS: '0' }, clockShiftedBy(-2 * hour)))
 const turns: Person[] = upTo(3).flatMap(() => [pair.atA, pair.atB])
 beforeEach(async () => void (project = await make(pair.atA, '/projects', { name: 'Timely' })))
 
-async function inTurns(work: (who: Person, n: number) => Promise<Body>): Promise<Body[]> {
+async function alternately(work: (who: Person, n: number) => Promise<Body>): Promise<Body[]> {
   const made: Body[] = []
   for (const [n, who] of turns.entries()) made.push(await work(who, n))
   return made
@@ -26,28 +26,28 @@ async function expectOrder(made: Body[], path: string): Promise<void> {
   isSorted([project, ...made].flatMap(({ createdAt }) => createdAt ?? []))
 }
 
-test('tasks stand in the order they were made in, whose clock ever made them', async () => {
+test('tasks are listed in the order of their creation, whichever process created them', async () => {
   const create = (who: Person, n: number) => make(who, '/tasks', { title: `${n}`, projectId: project.id })
-  await expectOrder(await inTurns(create), `/tasks?projectId=${project.id}`)
+  await expectOrder(await alternately(create), `/tasks?projectId=${project.id}`)
 })
 
-test('subtasks, comments and members do too', async () => {
+test('subtasks, comments and members are listed in the order of their creation', async () => {
   const task = await make(pair.atA, '/tasks', { title: 'Parent', projectId: project.id })
   for (const [path, body] of [
     ['subtasks', { title: 'Part' }],
     ['comments', { text: 'Words' }],
   ] as const) {
-    const made = await inTurns((who) => make(who, `/tasks/${task.id}/${path}`, body))
+    const made = await alternately((who) => make(who, `/tasks/${task.id}/${path}`, body))
     await expectOrder(made, `/tasks/${task.id}/${path}`)
   }
-  const members = await inTurns(async (who) => invite(who, project.id, await register(pair.atA)))
+  const members = await alternately(async (who) => invite(who, project.id, await register(pair.atA)))
   await expectOrder(members, `/projects/${project.id}/members`)
 })
 
-test('who follows a cursor misses nothing', async () => {
+test('a client that continues at its last cursor misses no task', async () => {
   const read: string[] = []
   let from = ''
-  await inTurns(async (who, n) => {
+  await alternately(async (who, n) => {
     const task = await make(who, '/tasks', { title: `${n}`, projectId: project.id })
     const { body } = await pair.atA.get(`/tasks?projectId=${project.id}${from}`)
     read.push(...body.map(({ id }) => id))
@@ -57,10 +57,10 @@ test('who follows a cursor misses nothing', async () => {
   expect(read).toHaveLength(turns.length)
 })
 
-test('what is changed is never older than it was, and a task takes its time along to another project', async () => {
+test('updatedAt never goes back, also when a task moves to another project', async () => {
   const other = await make(pair.atA, '/projects', { name: 'Elsewhere' })
   const task = await make(pair.atA, '/tasks', { title: 'Wanderer', projectId: project.id })
-  const states = await inTurns(async (who, n) => {
+  const states = await alternately(async (who, n) => {
     const projectId = n % 4 < 2 ? other.id : project.id
     return (await who.patch(`/tasks/${task.id}`, { title: `${n}`, projectId })).body
   })
@@ -69,8 +69,8 @@ test('what is changed is never older than it was, and a task takes its time alon
   expect(part.id > task.id).toBe(true)
 })
 
-test('the history of every project goes on in time', async () => {
-  await inTurns((who, n) => make(who, '/tasks', { title: `${n}`, projectId: project.id }))
+test('ids and times of events never go back within a project', async () => {
+  await alternately((who, n) => make(who, '/tasks', { title: `${n}`, projectId: project.id }))
   const wentBack = await pair.sql`
     select * from (select seq, type, id, lag(id) over by_seq as id_before, at, lag(at) over by_seq as at_before
       from events window by_seq as (partition by project_id order by seq)) e
@@ -78,7 +78,7 @@ test('the history of every project goes on in time', async () => {
   expect(wentBack).toEqual([] as never)
 })
 
-test('a process whose clock is a year ahead writes in the time of the database, and says so in its log', async () => {
+test('a process whose clock is a year ahead writes database time and logs a warning', async () => {
   const ahead = await spawnService('web', { ...pair.env, ...clockShiftedBy(365 * 24 * hour) })
   try {
     const task = await make(at(pair.atA, ahead), '/tasks', { title: 'Early', projectId: project.id })
@@ -93,9 +93,9 @@ test('a process whose clock is a year ahead writes in the time of the database, 
   }
 })
 
-test('what is kept for a time, or waits for one, has the time of the database', async () => {
+test('jobs and idempotency records have database time', async () => {
   const key = (name: string) => ({ 'idempotency-key': name })
-  const [task] = await inTurns((who) => make(who, '/tasks', { title: 'Short', projectId: project.id }))
+  const [task] = await alternately((who) => make(who, '/tasks', { title: 'Short', projectId: project.id }))
   expect((await pair.atB.delete(`/tasks/${task!.id}`, key('one'))).status).toBe(200)
   expect((await pair.atB.post('/auth/logout-all', undefined, key('two'))).status).toBe(200)
   const ages = await pair.sql<{ age: number }[]>`

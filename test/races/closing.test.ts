@@ -22,8 +22,8 @@ const add = (title: string) =>
     caller: { userId: ada.id },
   })
 
-// The port and the workers wait for what they asked for, but not for ever: what they gave up is still finished in order.
-test('commands that wait when the service closes are done before anything they need is closed', async () => {
+// Requests may time out while the service closes; their queued commands are still executed in order.
+test('queued commands are executed before the service closes what they need', async () => {
   const { database } = service.services
   const release = await holdTransaction(
     database.background,

@@ -8,7 +8,7 @@ import { listsOf, rowsFrom } from '../../src/commit/parameter-lists.ts'
 import type { Column } from '../../src/postgres/columns.ts'
 
 const fresh = await forFile(freshDatabase())
-// One connection, so that what one query leaves behind meets the next.
+// One connection, so that the remains of one query would reach the next.
 const database = await forFile(openDatabase(readConfig({ DATABASE_URL: fresh.url, READ_CONNECTIONS: '1' })))
 
 const numbers = async () => {
@@ -16,7 +16,7 @@ const numbers = async () => {
   return [...rows].map((row) => row?.n)
 }
 
-test('a result that fails in its middle leaves the next one whole', async () => {
+test('a query that fails while it returns rows does not affect the next query', async () => {
   const sql = database.reads
   const failing = sql`select 1 / (4 - n) from generate_series(1, 10) n`.catch(() => 'failed')
   const next = numbers()
@@ -27,7 +27,7 @@ test('a result that fails in its middle leaves the next one whole', async () => 
   expect({ unsafe: await unsafe, row }).toEqual({ unsafe: 'failed', row: { one: 1 } })
 })
 
-test('a connection cut in the middle of a result leaves the next one whole', async () => {
+test('a connection that is cut while it returns rows does not affect the next query', async () => {
   const sql = database.reads
   const cut = sql`select n, case when n = 3000 then pg_terminate_backend(pg_backend_pid()) end
     from generate_series(1, 5000) n`
@@ -37,7 +37,7 @@ test('a connection cut in the middle of a result leaves the next one whole', asy
   expect(found).toEqual([1, 2, 3, 4, 5])
 })
 
-test('lists reach the database as they are, whatever stands in them', async () => {
+test('array parameters reach the database unchanged, whatever characters they contain', async () => {
   const texts = ['plain', 'a "quoted" \\ one', '{braces, commas}', '', ' null ', 'null']
   const sql = database.reads
   const rows = await sql<{ text: string }[]>`select unnest(${texts}::text[]) as text`
@@ -76,12 +76,12 @@ const texts = [
 ]
 const id = '019ab2f0-0000-7000-8000-000000000000'
 
-test('rows come out of their lists as they went in, whatever is written in them', async () => {
+test('rows written as arrays of columns are read back unchanged, whatever characters they contain', async () => {
   const rows = texts.map((text, n) => ({ n, id, text, doc: { [text]: text, deep: [text, null, 0.5, true] } }))
   expect(await sent(rows)).toEqual(rows)
 })
 
-test('what is absent comes out as null, alone and among others', async () => {
+test('a missing column is read back as null', async () => {
   const nothing = { id: null, text: null, doc: null }
   expect(await sent([{ n: 1 }])).toEqual([{ n: 1, ...nothing }])
   const something = { n: 2, id, text: 'null', doc: {} }

@@ -6,8 +6,8 @@ import { faultsOf } from '../support/history.ts'
 
 import { forFile, newFolder, spawnService } from '../support/service.ts'
 import { openPostgres } from '../faults/postgres-server.ts'
-import { misnumbered, requireKept, startLoad } from './load.ts'
-import { eventually, openPair, makeProjects, deleteWhole } from './pair.ts'
+import { misnumbered, expectAllStored, startLoad } from './load.ts'
+import { eventually, openPair, makeProjects, deleteAndPurge } from './pair.ts'
 
 async function open(synchronous: boolean) {
   const servers = await forFile(openPostgres(await newFolder()))
@@ -17,9 +17,9 @@ async function open(synchronous: boolean) {
   await forFile(spawnService('worker', pair.env))
   return { servers, ...pair }
 }
-await forFile({ close() {} }) // the tests open the others
+await forFile({ close() {} }) // registers the cleanup for what the tests open
 
-test('the standby takes over from a primary that was killed, and nothing acknowledged is lost', async () => {
+test('a synchronous standby takes over from a killed primary without losing an acknowledged write', async () => {
   const { servers, atA, atB, sql } = await open(true)
   const projectIds = await makeProjects(atA, 3)
   const load = startLoad({ clients: [atA, atB], projectIds })
@@ -28,12 +28,12 @@ test('the standby takes over from a primary that was killed, and nothing acknowl
   await servers.promote()
   await load.acknowledged(200)
   await load.stop()
-  await requireKept(sql, load, [503])
-  // The worker has gone over too.
-  await deleteWhole(atA, sql, projectIds[0]!)
+  await expectAllStored(sql, load, [503])
+  // The worker uses the new primary too.
+  await deleteAndPurge(atA, sql, projectIds[0]!)
 })
 
-test('where the standby was behind, nothing is shown or believed of what is lost', async () => {
+test('after a failover to a lagging standby no process returns or uses lost writes', async () => {
   const { servers, a, atA, atB, sql } = await open(false)
   const { id: projectId } = await make(atA, '/projects', { name: 'Kept' })
   const task = await make(atA, '/tasks', { projectId, title: 'First' })

@@ -10,7 +10,7 @@ const others: ServiceProcess[] = await Promise.all(
   upTo(processes - 2).map(() => forFile(spawnService('web', pair.env))),
 )
 
-test('four processes that write one hot project each get between half and twice their share', async () => {
+test('each of four processes that write one project gets between half and twice its share', async () => {
   const clients = [pair.atA, pair.atB, ...others.map((other) => at(pair.atA, other))]
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'Hot' })
   const written: number[] = []

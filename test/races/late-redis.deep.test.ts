@@ -2,13 +2,13 @@ import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, spawnService } from '../support/service.ts'
-import { eventually, openPair, upTo, deleteWhole } from './pair.ts'
+import { eventually, openPair, upTo, deleteAndPurge } from './pair.ts'
 
-/** The drivers' patience with a command: 20 tries to connect, which take 10.5 s. */
-const patienceMs = 12_000
+/** Longer than ioredis retries a command: 20 attempts in 10.5 s. */
+const waitMs = 12_000
 const redis = await forFile(freshRedis())
 await redis.stop()
-// A lease that is not handed over is not to be had in the time that a write may take.
+// The lease outlasts the timeout of a write, so a write at the other process needs a handover.
 const pair = await forFile(
   openPair({
     REDIS_URL: redis.url,
@@ -18,12 +18,12 @@ const pair = await forFile(
   }),
 )
 const worker = await forFile(spawnService('worker', pair.env))
-await Bun.sleep(patienceMs)
+await Bun.sleep(waitMs)
 await redis.restart()
 for (const { output } of [pair.a, pair.b, worker])
   await eventually('Redis', () => output.some((line) => line.includes('Redis is available again')))
 
-test('processes that started long before Redis hand a project to each other as others do', async () => {
+test('processes that started before Redis hand leases over', async () => {
   const { atA, atB } = pair
   const project = await make(atA, '/projects', { name: 'Shared' })
   for (const n of upTo(10))
@@ -32,8 +32,8 @@ test('processes that started long before Redis hand a project to each other as o
   expect(body.map(({ number }) => number)).toEqual(upTo(20))
 })
 
-test('and a worker that did works', async () => {
+test('a worker that started before Redis runs jobs', async () => {
   const { atA, sql } = pair
   const project = await make(atA, '/projects', { name: 'Passing' })
-  await deleteWhole(atA, sql, project.id)
+  await deleteAndPurge(atA, sql, project.id)
 })

@@ -22,7 +22,7 @@ beforeEach(() => {
   return async () => void (await Promise.all(open.map((close) => close())))
 })
 
-/** A process's leases: they last `leaseTtlMs` and are given up at once when somebody waits. */
+/** The leases of one process. They last `leaseTtlMs` and are released at once when another process waits. */
 async function leasesOf({
   leaseTtlMs = 60_000,
   leaseLingerMs = 60_000,
@@ -46,7 +46,7 @@ async function leasesOf({
 
 const holderOf = (projectId: string) => redis.get(`${prefix}:lease:${projectId}`)
 
-test('a lease is taken, lingers after use, and is given back at the end', async () => {
+test('a lease is acquired, stays after use, and is released on close', async () => {
   const [leases, project] = [await leasesOf(), newId()]
   await leases.acquire(project)
   const holder = await holderOf(project)
@@ -58,14 +58,14 @@ test('a lease is taken, lingers after use, and is given back at the end', async 
   expect(await holderOf(project)).toBeNull()
 })
 
-test('a lease that rested long enough is let go', async () => {
+test('an idle lease is released after its linger time', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400, leaseLingerMs: 0 }), newId()]
   await leases.acquire(project)
   leases.markIdle(project)
   await eventually('the release', async () => (await holderOf(project)) === null)
 })
 
-test('a resting holder hands over as soon as another process asks', async () => {
+test('an idle holder hands its lease over as soon as another process waits', async () => {
   const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
   await first.acquire(project)
   const holder = await holderOf(project)
@@ -74,7 +74,7 @@ test('a resting holder hands over as soon as another process asks', async () => 
   expect(await holderOf(project)).not.toBe(holder)
 })
 
-test('a busy holder hands over at its next turn, and gets the lease back at its next but one', async () => {
+test('a busy holder hands its lease over after its batch, and gets it back after the next batch', async () => {
   const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
   await first.acquire(project)
   const one = await holderOf(project)
@@ -90,40 +90,40 @@ test('a busy holder hands over at its next turn, and gets the lease back at its 
   expect(await holderOf(project)).toBe(one)
 })
 
-test('a lease whose holder is gone without a word is taken when it ends', async () => {
+test('a lease of a dead holder can be acquired when it expires', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
-  await redis.set(`${prefix}:lease:${project}`, 'somebody gone', 'PX', 400)
+  await redis.set(`${prefix}:lease:${project}`, 'dead holder', 'PX', 400)
   await leases.acquire(project)
-  expect(await holderOf(project)).not.toBe('somebody gone')
+  expect(await holderOf(project)).not.toBe('dead holder')
 })
 
-test('who may not wait as long as a lease lasts goes on without it', async () => {
+test('a write whose timeout is shorter than the lease continues without the lease', async () => {
   const [leases, project] = [await leasesOf({ writeTimeoutMs: 400 }), newId()]
-  await redis.set(`${prefix}:lease:${project}`, 'somebody gone', 'PX', 60_000)
+  await redis.set(`${prefix}:lease:${project}`, 'dead holder', 'PX', 60_000)
   expect(await leases.acquire(project)).toBe(true)
-  expect(await holderOf(project)).toBe('somebody gone')
+  expect(await holderOf(project)).toBe('dead holder')
 })
 
-test('a lease that is handed to a process which no longer waits is given back', async () => {
+test('a lease that is handed to a process that no longer waits is released', async () => {
   const [first, second, project] = [await leasesOf(), await leasesOf({ writeTimeoutMs: 400 }), newId()]
   await first.acquire(project)
-  expect(await second.acquire(project)).toBe(true) // goes on without it, and still stands in the queue
+  expect(await second.acquire(project)).toBe(true) // continues without it, and is still queued
   first.markIdle(project)
   await eventually('the release', async () => (await holderOf(project)) === null)
 })
 
-test('a lease in use is renewed beyond its first life', async () => {
+test('a lease in use is renewed before it expires', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
   await leases.acquire(project)
   const [holder, key] = [await holderOf(project), `${prefix}:lease:${project}`]
   await redis.pexpire(key, 150)
   await eventually('the renewal', async () => (await redis.pttl(key)) > 200)
   expect(await holderOf(project)).toBe(holder)
-  await redis.set(key, 'the successor')
+  await redis.set(key, 'next holder')
   await eventually('the loss', () => leases.size === 0)
 })
 
-test('a process that is handed a lease is told that another one waits', async () => {
+test('a process that receives a lease knows that another process waits', async () => {
   const [first, second, third] = [await leasesOf(), await leasesOf(), await leasesOf()]
   const project = newId()
   const queued = async () => redis.llen(`${prefix}:lease-queue:${project}`)
@@ -140,23 +140,23 @@ test('a process that is handed a lease is told that another one waits', async ()
   expect(third.holds(project)).toBe(true)
 })
 
-test("giving back what meanwhile is another's leaves it alone", async () => {
+test("releasing an expired lease does not delete the next holder's lease", async () => {
   const [leases, project] = [await leasesOf(), newId()]
   await leases.acquire(project)
-  await redis.set(`${prefix}:lease:${project}`, 'the successor')
+  await redis.set(`${prefix}:lease:${project}`, 'next holder')
   await leases.close()
-  expect(await holderOf(project)).toBe('the successor')
+  expect(await holderOf(project)).toBe('next holder')
 })
 
-test('a queued process that no longer listens is passed over', async () => {
+test('a queued process that no longer listens is skipped', async () => {
   const [first, project] = [await leasesOf(), newId()]
   await first.acquire(project)
-  await redis.rpush(`${prefix}:lease-queue:${project}`, 'long gone')
+  await redis.rpush(`${prefix}:lease-queue:${project}`, 'dead process')
   await first.close()
   expect(await holderOf(project)).toBeNull()
 })
 
-test('without Redis everybody goes on, and with it leases are leases again', async () => {
+test('without Redis every process continues, and leases work again when Redis is back', async () => {
   const [first, second, project] = [await leasesOf({ leaseTtlMs: 400 }), await leasesOf(), newId()]
   await server.stop()
   await Promise.all([first.acquire(project), second.acquire(project)])
@@ -171,13 +171,13 @@ test('without Redis everybody goes on, and with it leases are leases again', asy
   })
 })
 
-test('a process whose lines to Redis went silent without a word hears again what others want', async () => {
+test('a process whose Redis connections went silent reconnects and hands leases over again', async () => {
   const line = await openSilentLine(server.url)
   const project = newId()
   const first = await leasesOf({ leaseTtlMs: 8_000, url: line.url })
   const second = await leasesOf({ leaseTtlMs: 8_000 })
   line.silenceOpen()
-  // Redis does not know yet that its old line is dead: both stand there.
+  // Redis still counts the silent connection as a subscriber.
   const lines = async () => {
     const channels = await redis.pubsub('CHANNELS', `${prefix}*`)
     return ((await redis.pubsub('NUMSUB', ...(channels as string[]))) as number[]).filter((n) => n === 2)

@@ -4,7 +4,7 @@ import type { Client } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { eventually, makeProjects, type Pair } from './pair.ts'
 
-/** One create, tagged by its title. Status 0: the connection to the service itself failed. */
+/** A created task, identified by its title. Status 0: the connection to the service failed. */
 interface Write {
   title: string
   status: number
@@ -26,7 +26,7 @@ export interface LoadOptions {
 
 let loads = 0
 
-/** Creates tasks through every client, in every project, and reads them between. */
+/** Creates tasks in every project through every client, and reads them meanwhile. */
 export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): Load {
   const load = ++loads
   const writes: Write[] = []
@@ -67,10 +67,10 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
 }
 
 /**
- * Ends a load: what was acknowledged stands once, and is numbered without a gap.
- * @param others Statuses that an answer may have beside 200 and 201; without them, any.
+ * Stops a load and expects every acknowledged task to be stored once, numbered without a gap.
+ * @param others Allowed statuses beside 200 and 201; if missing, any status is allowed.
  */
-export async function requireKept(sql: Sql, load: Load, others?: number[]): Promise<void> {
+export async function expectAllStored(sql: Sql, load: Load, others?: number[]): Promise<void> {
   await load.stop()
   const { projectIds, writes, reads } = load
   const rows = await sql<{ title: string; n: number }[]>`
@@ -88,21 +88,21 @@ export async function requireKept(sql: Sql, load: Load, others?: number[]): Prom
   expect(reads).not.toBeEmpty()
 }
 
-/** Those of the projects whose tasks are not numbered 1, 2, 3 … without a gap. */
+/** Returns the projects whose tasks are not numbered 1, 2, 3 … without a gap. */
 export const misnumbered = (sql: Sql, projectIds: string[]) => sql`
   select project_id from tasks where project_id = any(${projectIds}::uuid[]) group by project_id
   having min(number) <> 1 or max(number) <> count(*) or count(distinct number) <> count(*)`
 
-/** Load on both processes while `trouble` happens: nobody may notice, not even by a 503. */
-export async function unnoticedBy({ atA, atB, sql }: Pair, trouble: (load: Load) => Promise<void>) {
+/** Runs a load on both processes while `fault` happens, and expects every request to succeed. */
+export async function expectNoFailures({ atA, atB, sql }: Pair, fault: (load: Load) => Promise<void>) {
   const [hot, ...others] = await makeProjects(atA, 4)
-  // The first is hot: half of all writes go there.
+  // Half of all writes go to the first project.
   const projectIds = others.flatMap((id) => [hot!, id])
   const load = startLoad({ clients: [atA, atB], projectIds })
   await load.acknowledged(100)
-  await trouble(load)
+  await fault(load)
   await load.acknowledged(100)
-  await requireKept(sql, load, [])
+  await expectAllStored(sql, load, [])
 }
 
 const statusOf = (answer: Promise<{ status: number }>): Promise<number> =>

@@ -13,14 +13,14 @@ const nextMark = () => `marked-${++marks}`
 const count = async (type: string, mark: string) =>
   (await sql`select 1 from events where type = ${type} and after::text like ${`%${mark}%`}`).length
 
-/** Sends a write whose first commit stands but whose answer never arrives. */
+/** Sends a write whose first commit succeeds, but whose database response is lost. */
 async function unanswered(mark: string, send: () => Promise<Answer>): Promise<Answer> {
   const cut = proxy.cutAnswer(mark)
   const [answer] = await Promise.all([send(), cut])
   return answer
 }
 
-/** Creates a task, whose first commit never reaches the database. */
+/** Creates a task whose first commit statement is lost on its way to the database. */
 async function neverArrives(title: string) {
   const request = proxy.hold(title)
   const answer = ada.post('/tasks', { title, projectId: project.id })
@@ -30,7 +30,7 @@ async function neverArrives(title: string) {
   return request
 }
 
-test('a create whose commit lost its answer is answered 201, and stands once', async () => {
+test('a task whose commit response was lost is created once, and the request returns 201', async () => {
   const title = nextMark()
   const { status, body } = await unanswered(title, () => ada.post('/tasks', { title, projectId: project.id }))
   expect(status).toBe(201)
@@ -40,7 +40,7 @@ test('a create whose commit lost its answer is answered 201, and stands once', a
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a new project whose commit lost its answer is answered 201, and stands once', async () => {
+test('a project whose commit response was lost is created once, and the request returns 201', async () => {
   const name = nextMark()
   const { status, body } = await unanswered(name, () => ada.post('/projects', { name }))
   expect(status).toBe(201)
@@ -48,7 +48,7 @@ test('a new project whose commit lost its answer is answered 201, and stands onc
   expect(await count('project.created', name)).toBe(1)
 })
 
-test('a toggle whose commit lost its answer inverts once', async () => {
+test('a toggle whose commit response was lost is applied once', async () => {
   const task = await make(ada, '/tasks', { title: 'Toggled', projectId: project.id })
   const mark = nextMark()
   const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: mark })
@@ -58,7 +58,7 @@ test('a toggle whose commit lost its answer inverts once', async () => {
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a move and a deletion whose commits lost their answers happen once', async () => {
+test('a move and a deletion whose commit responses were lost are applied once', async () => {
   const other = await make(ada, '/projects', { name: 'Other' })
   const title = nextMark()
   const task = await make(ada, '/tasks', { title, projectId: project.id })
@@ -72,7 +72,7 @@ test('a move and a deletion whose commits lost their answers happen once', async
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a batch whose commit lost its answer is answered as it was, and stands once', async () => {
+test('a batch whose commit response was lost is applied once, and returns its results', async () => {
   const title = nextMark()
   const operations = [
     { op: 'task.create', as: 'new', title },
@@ -90,13 +90,13 @@ test('a batch whose commit lost its answer is answered as it was, and stands onc
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a commit that never reached the database is made again', async () => {
+test('a commit that did not reach the database is retried', async () => {
   const title = nextMark()
   await neverArrives(title)
   expect(await count('task.created', title)).toBe(1)
 })
 
-test('a commit that reaches the database after its repetition writes nothing', async () => {
+test('a commit that reaches the database after its retry writes nothing', async () => {
   const title = nextMark()
   const request = await neverArrives(title)
   await make(ada, '/tasks', { title: 'Between', projectId: project.id })
@@ -106,7 +106,7 @@ test('a commit that reaches the database after its repetition writes nothing', a
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('who follows is told what stands, once and in order, whatever became of the answers to commits', async () => {
+test('a stream has every committed event once and in order, also when commit responses are lost', async () => {
   const { messages, stop } = await openStream(ada, web, `/projects/${project.id}/events`)
   await messages.next()
   const add = (title: string) => make(ada, '/tasks', { title, projectId: project.id })
@@ -124,7 +124,7 @@ test('who follows is told what stands, once and in order, whatever became of the
   stop()
 })
 
-test('who undoes an old deletion brings back nothing, when the task has moved since and is deleted meanwhile', async () => {
+test('an undo of an old deletion returns 409 if the task moved since and is deleted meanwhile', async () => {
   const [here, there] = [
     await make(ada, '/projects', { name: 'Here' }),
     await make(ada, '/projects', { name: 'There' }),
@@ -135,7 +135,7 @@ test('who undoes an old deletion brings back nothing, when the task has moved si
   expect((await undo(3)).status).toBe(200)
   await ada.patch(`/tasks/${id}`, { title: 'Renewed' })
   expect((await ada.patch(`/tasks/${id}`, { projectId: there.id })).status).toBe(200)
-  // Were it decided to bring it back, this would be the commit of that.
+  // If the undo were accepted, this would be its commit.
   const commit = proxy.hold('Of old')
   const undone = undo(3)
   const isHeld = await Promise.race([commit.held.then(() => true), undone.then(() => false)])

@@ -8,7 +8,7 @@ let guest: Person
 let project: Body
 let member: Body
 const rounds = 50
-// The guest writes at B all along, so that B knows the project by heart when A changes who may do what.
+// The guest writes at process B, so that B has the project cached when A changes the roles.
 const pair = await forFile(openPair())
 beforeEach(async () => {
   guest = at(await register(openClient(pair.a.url)), pair.b)
@@ -23,7 +23,7 @@ async function setRole(role: string) {
   expect(status).toBe(200)
 }
 
-test('a role set at one process decides about the very next write at the other', async () => {
+test('a role that is set at one process applies to the next write at the other', async () => {
   for (const _ of upTo(rounds)) {
     await setRole('VIEWER')
     expect(await write()).toBe(403)
@@ -33,7 +33,7 @@ test('a role set at one process decides about the very next write at the other',
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('a member removed at one process is a stranger for the very next request at the other', async () => {
+test('a member removed at one process gets 404 from the next request at the other', async () => {
   for (const n of upTo(rounds)) {
     const removed = await pair.atA.delete(`/projects/${project.id}/members/${member.id}`)
     expect(removed.status).toBe(200)
@@ -45,7 +45,7 @@ test('a member removed at one process is a stranger for the very next request at
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('under load, no write of a revoked member that began after the answer is taken', async () => {
+test('under load, every write that starts after its member became a VIEWER is rejected', async () => {
   for (const _ of upTo(10)) {
     await setRole('EDITOR')
     let isRevoked = false
@@ -64,7 +64,7 @@ test('under load, no write of a revoked member that began after the answer is ta
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('a project deleted at one process is gone for the very next request at the other', async () => {
+test('a project deleted at one process returns 404 to the next request at the other', async () => {
   for (const n of upTo(rounds / 2)) {
     expect(await write()).toBe(201)
     expect((await pair.atA.delete(`/projects/${project.id}`)).status).toBe(200)

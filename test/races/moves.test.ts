@@ -28,7 +28,7 @@ async function during(other: Promise<unknown>, work: (n: number) => Promise<Answ
   return answers
 }
 
-test('moves in both directions at both processes, with other writes between, all succeed', async () => {
+test('concurrent moves in both directions at both processes all succeed, and so do other writes', async () => {
   const { atA, atB, sql } = pair
   const { left, right, all } = await twoProjects(20)
   const wander = async (client: Client, task: Body) => {
@@ -53,7 +53,7 @@ test('moves in both directions at both processes, with other writes between, all
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('one task sent both ways at once from both processes stands in exactly one project', async () => {
+test('a task that is moved in both directions at once is in exactly one project', async () => {
   const { atA, atB, sql } = pair
   const { left, right, all } = await twoProjects(1)
   const task = all[0]!
@@ -68,7 +68,7 @@ test('one task sent both ways at once from both processes stands in exactly one 
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a task that wanders is never refused as absent, nor is what hangs on it', async () => {
+test('requests for a task and its subtasks never return 404 while the task moves', async () => {
   const { atA, atB, sql } = pair
   const { left, right, all } = await twoProjects(1)
   const task = all[0]!
@@ -97,7 +97,7 @@ const taskIn = (projectId: string) => make(pair.atA, '/tasks', { title: 'Wheels'
 const movedIn = (taskId: string) => pair.sql<{ before: object | null; after: { comments: Body[] } }[]>`
   select before, after from events where task_id = ${taskId} and type = 'task.moved_in' order by id`
 
-test('what is written, changed and deleted while its task moves is in the history of where it is then', async () => {
+test('the log is consistent when children are written, changed and deleted while their task moves', async () => {
   const { atA, atB, sql } = pair
   const { id } = await taskIn(left)
   let going = true
@@ -128,7 +128,7 @@ test('what is written, changed and deleted while its task moves is in the histor
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('what is too much for one event comes in several, one after another', async () => {
+test('a task with many children moves in several consecutive events', async () => {
   const { atA, atB, sql } = pair
   const { id } = await taskIn(left)
   await Promise.all(upTo(150).map((n) => make(atA, `/tasks/${id}/subtasks`, { title: `Step ${n}` })))
@@ -142,7 +142,7 @@ test('what is too much for one event comes in several, one after another', async
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('with more than can go along a task stays, and says so to who may know it', async () => {
+test('rejects a move of a task with too many children with 409', async () => {
   const { atA, sql } = pair
   const { id } = await taskIn(left)
   const fill = (rows: number) => sql`

@@ -8,7 +8,7 @@ import { startLoad } from './load.ts'
 const pair = await forFile(openPair())
 
 interface Scene {
-  /** Owns the project and said something in it, and is another's guest. */
+  /** The owner and a member, each with a comment in the project. */
   people: Person[]
   readers: Person[]
   paths: string[]
@@ -32,10 +32,10 @@ async function scene(): Promise<Scene> {
   }
 }
 
-/** Which names each reading shows, of the two who are renamed. */
-const shownBy = [[0], [1], [0], [0, 1]]
+/** For each path, the indexes of the two people whose names its response contains. */
+const namesIn = [[0], [1], [0], [0, 1]]
 
-test('no process shows a name from before a change that was acknowledged, nor says that nothing changed', async () => {
+test('after a name change is acknowledged, no process returns the old name or 304', async () => {
   const { people, readers, paths } = await scene()
   const read = (tags: (string | null)[][] = []) =>
     Promise.all(
@@ -48,21 +48,22 @@ test('no process shows a name from before a change that was acknowledged, nor sa
   for (const n of upTo(40)) {
     const before = await read()
     const names = people.map((_, who) => `Name ${who}-${n}`)
-    // One by one, the other way round each time, so that each process hears of a change of its own and of another's.
+    // In alternating order, so that each process handles its own change and that of the other process first.
     for (const who of n % 2 ? [0, 1] : [1, 0]) await people[who]!.patch('/auth/me', { name: names[who] })
     const after = await read(before.map((answers) => answers.map(({ headers }) => headers.get('etag'))))
     for (const answers of after)
       for (const [p, { status, text }] of answers.entries()) {
         expect([n, paths[p], status]).toEqual([n, paths[p], 200])
-        for (const who of shownBy[p]!) expect(text).toContain(`"${names[who]}"`)
+        for (const who of namesIn[p]!) expect(text).toContain(`"${names[who]}"`)
       }
     const [atA, atB] = await read()
-    const told = (answers: typeof atA) => answers!.map(({ text, headers }) => [text, headers.get('etag')])
-    expect(told(atA)).toEqual(told(atB))
+    const contentOf = (answers: typeof atA) =>
+      answers!.map(({ text, headers }) => [text, headers.get('etag')])
+    expect(contentOf(atA)).toEqual(contentOf(atB))
   }
 })
 
-test('while names change, none goes back and each ETag stands for one name', async () => {
+test('while a name changes, no response goes back to an older name, and each ETag has one name', async () => {
   const { people, readers, paths } = await scene()
   const [path] = paths as [string]
   let isOver = false
@@ -94,7 +95,7 @@ async function underLoad(work: () => Promise<void>): Promise<void> {
   await work().finally(() => load.stop())
 }
 
-/** One person's steps: every write at one process is seen by the read at the other that follows it. */
+/** Writes at one process, and expects the next read at the other process to return each write. */
 async function steps(here: Person, there: Person, rounds: number): Promise<void> {
   const projectId = project.id
   for (const n of upTo(rounds)) {
@@ -118,13 +119,13 @@ async function steps(here: Person, there: Person, rounds: number): Promise<void>
   }
 }
 
-test('a read at one process sees every write that the other has acknowledged before', async () => {
+test('a read at one process returns every write that the other acknowledged before', async () => {
   await underLoad(async () => {
     await Promise.all(upTo(4).flatMap(() => [steps(pair.atA, pair.atB, 8), steps(pair.atB, pair.atA, 8)]))
   })
 })
 
-test('a read with the ETag of before the write is never told that nothing changed', async () => {
+test('a conditional read after an acknowledged write never returns 304', async () => {
   const { atA, atB } = pair
   const task = await make(atA, '/tasks', { title: 'Tagged', projectId: project.id })
   const paths = [`/tasks/${task.id}`, `/tasks?projectId=${project.id}&limit=1`]
@@ -141,7 +142,7 @@ test('a read with the ETag of before the write is never told that nothing change
   })
 })
 
-test('a project that was deleted, and is purged to its last row, is gone where it was just seen', async () => {
+test('a purged project returns 404 also at a process that has just read it', async () => {
   const { atA, atB, sql } = pair
   const { id: projectId } = await make(atA, '/projects', { name: 'Passing' })
   const task = await make(atA, '/tasks', { title: 'Passing', projectId })

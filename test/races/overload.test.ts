@@ -13,7 +13,7 @@ const { service, ada } = await openScene(['Ada'], {
 })
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
 
-/** Keeps commits of the projects waiting in the database while `work` goes on. */
+/** Blocks commits of the projects in the database while `work` runs. */
 const blocked = <T>(projectIds: string[], work: () => Promise<T>) =>
   admin.begin(async (sql) => {
     await sql`select 1 from streams where project_id = any(${projectIds}::uuid[]) for update`
@@ -28,7 +28,7 @@ const isCommitting = async () =>
 const isBusy = ({ status, headers, body }: Answer) =>
   status === 503 && headers.get('retry-after') === '1' && body.error === 'Service Unavailable'
 
-test('a full mailbox answers 503 with Retry-After at once, and everything it took is written', async () => {
+test('a full mailbox rejects with 503 and Retry-After at once, and every queued write is stored', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Full' })
   const add = (n: number) => ada.post('/tasks', { title: `Task ${n}`, projectId })
   const refused: Answer[] = []
@@ -50,7 +50,7 @@ test('a full mailbox answers 503 with Retry-After at once, and everything it too
   expect(rows).toHaveLength(1 + mailbox)
 })
 
-test('a full mailbox of one project leaves the others alone', async () => {
+test('a full mailbox of one project does not affect other projects', async () => {
   const [full, free] = await makeProjects(ada, 2)
   const wait = () => ada.post('/tasks', { title: 'Waits', projectId: full! })
   const { done } = await blocked([full!], async () => {
@@ -63,7 +63,7 @@ test('a full mailbox of one project leaves the others alone', async () => {
   expect(statuses(await Promise.all(done))).toEqual({ 201: 6, 503: 5 })
 })
 
-test('too many writes in all of the process answer 503 with Retry-After', async () => {
+test('too many queued writes in a process are rejected with 503 and Retry-After', async () => {
   const ids = await makeProjects(ada, 20)
   const refused: Answer[] = []
   const { done } = await blocked(ids, async () => {

@@ -6,7 +6,7 @@ import { disposable, freshEnv, spawnService } from '../support/service.ts'
 
 type Env = Record<string, string>
 
-/** Web processes on one database and one Redis, each with settings of its own, and somebody signed in at all of them. */
+/** Starts web processes on one database and one Redis, each with its own settings, and signs a user in at all of them. */
 export async function openWebs(each: Env[], overrides: Env = {}) {
   const { env, drop } = await freshEnv(overrides)
   const webs = await Promise.all(each.map((own) => spawnService('web', { ...env, ...own })))
@@ -23,7 +23,7 @@ export async function openWebs(each: Env[], overrides: Env = {}) {
 
 export type Pair = Awaited<ReturnType<typeof openPair>>
 
-/** Two of them. */
+/** Starts two web processes. */
 export async function openPair(overrides: Env = {}, onlyB: Env = {}) {
   const { webs, people, ...others } = await openWebs([{}, onlyB], overrides)
   return { ...others, a: webs[0]!, b: webs[1]!, atA: people[0]!, atB: people[1]! }
@@ -34,19 +34,19 @@ export const at = (person: Person, { url }: { url: string }): Person => ({ ...pe
 export const makeProjects = (who: Client, count: number): Promise<string[]> =>
   Promise.all(upTo(count).map(async (n) => (await make(who, '/projects', { name: `P${n}` })).id))
 
-/** Deletes a project, and waits until a worker has removed it. */
-export async function deleteWhole(who: Client, sql: Sql, id: string): Promise<void> {
+/** Deletes a project, and waits until a worker has purged it. */
+export async function deleteAndPurge(who: Client, sql: Sql, id: string): Promise<void> {
   await who.delete(`/projects/${id}`)
   const streams = () => sql`select from streams where project_id = ${id}`
   await eventually('the end of the project', async () => (await streams()).length === 0)
 }
 
-/** Longer than anything takes, on a machine as slow as may be. */
-const everMs = 60_000
+/** Longer than any step takes on a slow machine. */
+const timeoutMs = 60_000
 
-export async function eventually(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {
-  const found = await until(async () => ((await ask()) ? true : undefined), everMs, { everyMs: 10 })
-  if (!found) throw new Error(`In vain waited for: ${what}`)
+export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const found = await until(async () => ((await condition()) ? true : undefined), timeoutMs, { everyMs: 10 })
+  if (!found) throw new Error(`Timed out waiting for ${what}`)
 }
 
 export const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1)

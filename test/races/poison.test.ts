@@ -21,7 +21,7 @@ const create = (state: ProjectState, context: Context, title: string) => {
 const sound = (projectId: string, title: string): QueuedCommand<TaskRow> =>
   queuedCommand(ada.id, { projectId, decide: (state, context) => create(state, context, title) })
 
-/** A command whose row the database refuses: no rule would decide it. */
+/** A command whose row the database rejects. No rule returns such a row. */
 const poisonous = (
   projectId: string,
   spoil: Partial<Record<keyof TaskRow, unknown>>,
@@ -38,29 +38,32 @@ const poisonous = (
 const poisons: [string, Partial<Record<keyof TaskRow, unknown>>][] = [
   ['a missing value', { title: null }],
   ['a character that cannot be stored', { title: 'nul \0' }],
-  ['a date that is none', { dueDate: 'someday' }],
-  ['an id that is none', { assigneeId: 'nobody' }],
+  ['an invalid date', { dueDate: 'someday' }],
+  ['an invalid id', { assigneeId: 'nobody' }],
 ]
 
-test.each(poisons)('a command with %s fails alone, in its project and in its commit', async (_, spoil) => {
-  const { actors, database } = service.services
-  const [hit, ...others] = (await makeProjects(ada, 3)) as [string, ...string[]]
-  const run = (command: QueuedCommand<TaskRow>) => actors.run(command)
-  const before = upTo(5).map((n) => run(sound(hit, `Before ${n}`)))
-  const poison = run(poisonous(hit, spoil)).catch((error: Error) => error)
-  const after = upTo(5).map((n) => run(sound(hit, `After ${n}`)))
-  const elsewhere = others.flatMap((id) => upTo(5).map((n) => run(sound(id, `Elsewhere ${n}`))))
+test.each(poisons)(
+  'a command with %s fails alone: others of its project and of its commit succeed',
+  async (_, spoil) => {
+    const { actors, database } = service.services
+    const [hit, ...others] = (await makeProjects(ada, 3)) as [string, ...string[]]
+    const run = (command: QueuedCommand<TaskRow>) => actors.run(command)
+    const before = upTo(5).map((n) => run(sound(hit, `Before ${n}`)))
+    const poison = run(poisonous(hit, spoil)).catch((error: Error) => error)
+    const after = upTo(5).map((n) => run(sound(hit, `After ${n}`)))
+    const elsewhere = others.flatMap((id) => upTo(5).map((n) => run(sound(id, `Elsewhere ${n}`))))
 
-  expect(await poison).toBeInstanceOf(Error)
-  const rows = await Promise.all([...before, ...after])
-  expect(rows.map(({ number }) => number)).toEqual(upTo(10))
-  expect(await Promise.all(elsewhere)).toHaveLength(10)
-  for (const [id, count] of [[hit, 10], ...others.map((other) => [other, 5])] as [string, number][])
-    expect((await ada.get(`/tasks?projectId=${id}`)).body).toHaveLength(count)
-  expect(await faultsOf(database.reads)).toEqual([])
-})
+    expect(await poison).toBeInstanceOf(Error)
+    const rows = await Promise.all([...before, ...after])
+    expect(rows.map(({ number }) => number)).toEqual(upTo(10))
+    expect(await Promise.all(elsewhere)).toHaveLength(10)
+    for (const [id, count] of [[hit, 10], ...others.map((other) => [other, 5])] as [string, number][])
+      expect((await ada.get(`/tasks?projectId=${id}`)).body).toHaveLength(count)
+    expect(await faultsOf(database.reads)).toEqual([])
+  },
+)
 
-test('a rule that breaks fails alone, and says nothing of itself to the caller', async () => {
+test('a command whose rule throws fails alone', async () => {
   const { actors } = service.services
   const { id } = await make(ada, '/projects', { name: 'Broken' })
   const decide = () => {

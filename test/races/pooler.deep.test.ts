@@ -5,10 +5,10 @@ import { make, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
 import { openPgBouncer } from '../support/pgbouncer.ts'
 import { forFile, spawnService } from '../support/service.ts'
-import { requireKept, startLoad } from './load.ts'
-import { openPair, upTo, makeProjects, deleteWhole } from './pair.ts'
+import { expectAllStored, startLoad } from './load.ts'
+import { openPair, upTo, makeProjects, deleteAndPurge } from './pair.ts'
 
-/** Fewer than the processes open, so that each is given to one after another. */
+/** Fewer than the processes use, so that the pooler shares each connection. */
 const connections = 6
 
 const nameOf = (url: string) => new URL(url).pathname.slice(1)
@@ -25,7 +25,7 @@ async function onServer<T>(url: string, work: (sql: postgres.Sql) => Promise<T>)
   return work(sql).finally(() => sql.end({ timeout: 1 }))
 }
 
-test('everything works behind a pooler that gives a connection to one after another', async () => {
+test('the service works behind PgBouncer in transaction mode', async () => {
   const { atA, atB, sql } = pair
   const projectIds = await makeProjects(atA, 4)
   const [first] = projectIds
@@ -39,11 +39,11 @@ test('everything works behind a pooler that gives a connection to one after anot
   expect((await atB.get(`/projects/${first}/history?limit=5`)).status).toBe(200)
   expect((await atB.get(`/tasks?status=TODO&sort=-dueDate&limit=5`)).status).toBe(200)
   await register(atB.as())
-  await requireKept(sql, load, [])
-  await deleteWhole(atA, sql, first!)
+  await expectAllStored(sql, load, [])
+  await deleteAndPurge(atA, sql, first!)
 })
 
-test('connections that a pooler ends are made anew', async () => {
+test('the service reconnects when the pooler closes connections', async () => {
   const { atA } = pair
   const { id } = await make(atA, '/projects', { name: 'Cut' })
   for (const n of upTo(5)) {
@@ -56,7 +56,7 @@ test('connections that a pooler ends are made anew', async () => {
   }
 })
 
-test('migrations go through it too, also when several start at once', async () => {
+test('concurrent migrations succeed through the pooler', async () => {
   const name = `${nameOf(fresh.url)}_new`
   await onServer(fresh.url, (sql) => sql`create database ${sql(name)}`)
   const url = Object.assign(new URL(pooler.through(fresh.url)), { pathname: name }).href

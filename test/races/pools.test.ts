@@ -24,19 +24,19 @@ async function whileBusy(pool: 'reads' | 'background', work: () => Promise<void>
   await Promise.all((await lock).held)
 }
 
-test('who signs in waits for no read', () =>
+test('a sign-in does not wait for slow reads', () =>
   whileBusy('reads', async () => {
     const { status } = await service.client.post('/auth/login', { email: ada.email, password: 'secret-1' })
     expect(status).toBe(200)
   }))
 
-test('a read, and a write, wait for no job', () =>
+test('reads and writes do not wait for background queries', () =>
   whileBusy('background', async () => {
     const { id } = await make(ada, '/projects', { name: 'Meanwhile' })
     expect((await ada.get(`/projects/${id}`)).status).toBe(200)
   }))
 
-test('a project whose row somebody keeps locked is answered 503, and holds nobody else up', async () => {
+test('a write to a locked project returns 503 and does not delay other projects', async () => {
   const [locked, free] = [
     await make(ada, '/projects', { name: 'Locked' }),
     await make(ada, '/projects', { name: 'Free' }),
@@ -48,14 +48,14 @@ test('a project whose row somebody keeps locked is answered 503, and holds nobod
     const { status, headers } = await waiting
     expect({ status, after: headers.get('retry-after') }).toEqual({ status: 503, after: '1' })
   })
-  // Nobody knows what became of the one that waited: it has the number before, or none.
+  // The rejected write may have been committed; if so, it has the previous number.
   const { number } = await make(ada, '/tasks', { projectId: locked.id, title: 'Passes' })
   expect((await ada.get(`/tasks?projectId=${locked.id}`)).body).toHaveLength(number)
 })
 
-test('a query that waits too long in one pool ends no statement of another', async () => {
+test('a query timeout in one pool cancels no statement of another pool', async () => {
   const { background, commits } = service.services.database
-  await Bun.sleep(2_600) // connections are quiet for longer than a statement may take
+  await Bun.sleep(2_600) // connections are idle for longer than a statement timeout
   const waiting = Array.from({ length: 40 }, () => background`select pg_sleep(0.4)`.execute())
   const outcomes = Promise.allSettled(waiting)
   expect(await commits`select pg_sleep(2)`).toHaveLength(1)

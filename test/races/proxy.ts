@@ -1,32 +1,32 @@
 import type { Socket } from 'node:net'
 import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 
-// What Postgres sends last in answer to a commit: ready for the next query, and no transaction open.
+// The end of a response to a commit: ReadyForQuery, no open transaction.
 const committed = Buffer.from('Z\0\0\0\x05I', 'latin1')
 
-/** Stands between the service and Postgres, and meddles with the one request that carries a mark. */
+/** A proxy between the service and Postgres that can intercept the one request that contains a mark. */
 export interface Proxy {
   url: string
-  /** Forwards the marked request, waits until Postgres has committed, and cuts the line without an answer. */
+  /** Forwards the marked request, waits until Postgres has committed, and closes the connection without a response. */
   cutAnswer(mark: string): Promise<void>
-  /** Keeps the marked request. `cut` cuts the line to the service; `deliver` hands the request over late. */
+  /** Holds the marked request. `cut` closes the connection to the service; `deliver` forwards the request late. */
   hold(mark: string): { held: Promise<void>; cut(): void; deliver(): Promise<void> }
   close(): void
 }
 
 type Request = [chunk: Buffer, service: Socket, postgres: Socket]
-/** Sees every request: true when it took it over, and nothing is forwarded. */
-type Meddle = (...request: Request) => boolean
+/** Called with every request. Returns true if it handles the request, which then is not forwarded. */
+type Intercept = (...request: Request) => boolean
 
 export async function openProxy(databaseUrl: string): Promise<Proxy> {
-  let meddle: Meddle = () => false
+  let intercept: Intercept = () => false
   const line = await openTcpProxyTo(databaseUrl, {
-    intercept: (chunk, to, { client, server }) => to === server && meddle(chunk, client, server),
+    intercept: (chunk, to, { client, server }) => to === server && intercept(chunk, client, server),
   })
   const once = (mark: string, work: (...request: Request) => void) => {
-    meddle = (...request) => {
+    intercept = (...request) => {
       if (!request[0].includes(mark)) return false
-      meddle = () => false
+      intercept = () => false
       work(...request)
       return true
     }
@@ -58,7 +58,7 @@ function holdBy(once: (work: (...request: Request) => void) => void) {
   }
 }
 
-/** Forwards a request and waits for the whole answer, which nobody gets. */
+/** Forwards a request and waits for the whole response, which is dropped. */
 function deliver(chunk: Buffer, _service: Socket, postgres: Socket): Promise<void> {
   postgres.removeAllListeners('data')
   return new Promise((resolve) => {

@@ -5,10 +5,10 @@ import { make } from '../support/client.ts'
 import { openRedisCluster, openRedisSentinels, type RedisGroup } from '../support/redis-group.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
 import { cert } from '../support/tls-proxy.ts'
-import { eventually, openPair, type Pair, upTo, deleteWhole } from './pair.ts'
-import { unnoticedBy } from './load.ts'
+import { eventually, openPair, type Pair, upTo, deleteAndPurge } from './pair.ts'
+import { expectNoFailures } from './load.ts'
 
-/** A lease that is not handed over is not to be had in the time that a write may take. */
+/** The lease outlasts the timeout of a write, so a write at the other process needs a handover. */
 const byLeases = { LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000', WRITE_SHARDS: '0' }
 
 const groups = [
@@ -44,13 +44,13 @@ for (const { kind, openGroup, isSecured } of groups) {
         .map(String)
     const has = async (pattern: string) => (await everywhere('KEYS', pattern)).length > 0
 
-    /** A deleted project goes when BullMQ has told a worker. */
+    /** A deleted project is purged when BullMQ has notified a worker. */
     const jobsAreDone = async () => {
       const { id } = await make(pair.atA, '/projects', { name: 'Passing' })
-      await deleteWhole(pair.atA, pair.sql, id)
+      await deleteAndPurge(pair.atA, pair.sql, id)
     }
 
-    test('has the directory of homes, the limits, the hints and the jobs', async () => {
+    test('stores the membership, rate limits, leases and jobs, and delivers notifications', async () => {
       const living = () => everywhere('ZCARD', `${pair.env.REDIS_PREFIX}:{homes-2}:living`)
       await eventually('two homes', async () => (await living()).includes('2'))
       const { id } = await make(pair.atA, '/projects', { name: 'Followed' })
@@ -64,14 +64,17 @@ for (const { kind, openGroup, isSecured } of groups) {
         return counts.filter((count) => /^\d+$/.test(count)).reduce((sum, count) => sum + Number(count), 0)
       }
       const tooEarly = held.then(({ status, text }) => Promise.reject(new Error(`${status} ${text}`)))
-      const subscribed = eventually('hints for the worker and the request', async () => (await heard()) === 2)
+      const subscribed = eventually(
+        'the subscriptions of the worker and the request',
+        async () => (await heard()) === 2,
+      )
       await Promise.race([subscribed, tooEarly])
       await make(pair.atA, '/tasks', { projectId: id, title: 'Second' })
       expect((await held).body).toHaveLength(1)
       await jobsAreDone()
     })
 
-    test('hands leases over', async () => {
+    test('processes hand leases over', async () => {
       await using other = await openPair({ ...trusting, REDIS_URL: group.url, ...byLeases })
 
       const { id } = await make(other.atA, '/projects', { name: 'Shared' })
@@ -85,7 +88,7 @@ for (const { kind, openGroup, isSecured } of groups) {
     })
 
     if (isSecured)
-      test('is away for who knows no authority of its certificates, or not the password', async () => {
+      test('is unavailable to a process without the certificate authority or the password', async () => {
         for (const wrong of [{}, { ...trusting, REDIS_URL: group.url.replace(/:\w+@/, '@') }]) {
           const doubting = await spawnService('web', { ...pair.env, NODE_EXTRA_CA_CERTS: '', ...wrong })
           await make(pair.atA.at(doubting.url), '/projects', { name: 'Without Redis' })
@@ -94,8 +97,8 @@ for (const { kind, openGroup, isSecured } of groups) {
         }
       })
 
-    test('may lose a master in mid-load, and is back without a restart', async () => {
-      await unnoticedBy(pair, async (load) => {
+    test('a killed master under load causes no failed request, and needs no restart', async () => {
+      await expectNoFailures(pair, async (load) => {
         const master = await group.master()
         await master.kill()
         await load.acknowledged(100)

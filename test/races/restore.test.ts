@@ -16,7 +16,7 @@ beforeEach(async () => {
 const tables = ['streams', 'projects', 'members', 'tasks', 'events']
 const idOf = (table: string) => (table === 'projects' ? 'id' : 'project_id')
 
-/** Copies the project's rows; what it gives puts them back as they were, as a restored backup does. */
+/** Copies the project's rows. The returned function restores them, like a backup. */
 async function copied(): Promise<() => Promise<void>> {
   const { sql } = pair
   const rows = (table: string) => sql`${sql(table)} where ${sql(idOf(table))} = ${projectId}`
@@ -42,7 +42,7 @@ const titles = async (who: Person) =>
   (await who.get(`/tasks?projectId=${projectId}`)).body.map(({ title }) => title)
 const sound = async () => expect(await faultsOf(pair.sql)).toEqual([])
 
-test('a write to a project that is purged to its last row is refused at once, wherever it was known', async () => {
+test('writes to a purged project return 404 at every process that had it cached', async () => {
   const { atA, atB, sql } = pair
   for (const who of [atA, atB]) await who.get(`/tasks/${task.id}`)
   await create(atB, 'Second')
@@ -59,7 +59,7 @@ test('a write to a project that is purged to its last row is refused at once, wh
   }
 })
 
-test('after a restore to an earlier point in time every process reads and writes what is there now', async () => {
+test('after a restore to an earlier point in time, every process reads and writes the restored rows', async () => {
   const { atA, atB } = pair
   const restore = await copied()
   for (const who of [atA, atB, atA]) {
@@ -79,20 +79,20 @@ test('after a restore to an earlier point in time every process reads and writes
   await sound()
 })
 
-test('what was seen, written and kept at a version is not taken for what another history has there', async () => {
+test('after a restore, cached reads, roles and states of a version are not used for the new event at that version', async () => {
   const { atA, atB } = pair
   const bea = await register(atA)
   const beaAtB = at(bea, pair.b)
   const restore = await copied()
   await invite(atB, projectId, bea, 'EDITOR')
-  await create(atB, 'Undone') // its actor stays warm
+  await create(atB, 'Undone') // its actor stays in memory
   const path = `/tasks?projectId=${projectId}`
   const [list, hers] = [await atB.get(path), await beaAtB.get(path)]
   expect([list.status, hers.status]).toEqual([200, 200])
 
   await restore()
   await create(atA, 'Second')
-  await create(atA, 'Third') // the version is the same again, and the other process has not looked
+  await create(atA, 'Third') // the version is the same again, and the other process has not read it
   expect((await beaAtB.get(path)).status).toBe(404)
   expect((await beaAtB.post('/tasks', { title: 'Hers', projectId })).status).toBe(404)
   const known = { 'if-none-match': list.headers.get('etag') ?? '' }
@@ -102,7 +102,7 @@ test('what was seen, written and kept at a version is not taken for what another
   await sound()
 })
 
-test('who has followed beyond the point that was restored is told, and follows on from a list', async () => {
+test('a feed read after a restore rejects a cursor ahead of the log with 400, and continues from a list', async () => {
   const { atA, atB } = pair
   const restore = await copied()
   await create(atA, 'Undone')
@@ -116,7 +116,7 @@ test('who has followed beyond the point that was restored is told, and follows o
   expect((await events(version)).body).toMatchObject([{ seq: 3, after: { title: 'Second' } }])
 })
 
-test('a write is decided on the history that is there, not on one of the same length that its actor remembers', async () => {
+test('after a restore, a write is decided on the current history and not on a cached one of the same length', async () => {
   const { atA, atB } = pair
   const path = `/tasks/${task.id}`
   const restore = await copied()
@@ -140,11 +140,11 @@ test('a write is decided on the history that is there, not on one of the same le
   await sound()
 })
 
-test('a version whose event was made before, by a command that was sent again after a failover, is not the one that was seen', async () => {
+test('a cached read is not used when a retried command has another version after a failover', async () => {
   const { atA, sql } = pair
   const read = async () => (await atA.get(`/tasks/${task.id}`)).body
   expect(await read()).toEqual(task)
-  // Something else came first this time.
+  // After the failover, another event has the earlier seq.
   await sql`update tasks set title = 'Other', event_id = project_id where id = ${task.id}`
   await sql`update streams set version = version + 1 where project_id = ${projectId}`
   expect(await read()).toEqual({ ...task, title: 'Other' })

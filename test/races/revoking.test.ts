@@ -6,10 +6,10 @@ import { faultsOf } from '../support/history.ts'
 import { at, openPair, upTo } from './pair.ts'
 import { forFile } from '../support/service.ts'
 
-// Each process keeps its lease but for a moment, so that both write.
+// Each process releases its lease after every batch, so that both write.
 const pair = await forFile(openPair({ LEASE_SLICE_MS: '0' }))
 
-test('a member who creates things while being removed with revoke=true leaves none of them', async () => {
+test('removing a member with revoke=true also removes what the member creates at the same time', async () => {
   for (const _ of upTo(5)) {
     const { id: projectId } = await make(pair.atA, '/projects', { name: 'Contended' })
     const admin = await register(openClient(pair.a.url))
@@ -36,7 +36,7 @@ test('a member who creates things while being removed with revoke=true leaves no
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('webhooks made at once in two processes have each another place, and none is made beyond the limit', async () => {
+test('webhooks created at once in two processes have distinct slots and stay within the limit', async () => {
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'Full' })
   const path = `/projects/${projectId}/webhooks`
   const made = await Promise.all(

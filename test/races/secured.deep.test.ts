@@ -16,14 +16,14 @@ const started = (command: 'start' | 'web', more: Record<string, string>) =>
 const dir = await newFolder()
 for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
 const postgres = await forFile(openPostgres(dir))
-await speakTls(postgres)
+await enableTls(postgres)
 const redis = await forFile(secureRedis())
 const url = new URL(postgres.url)
 url.hostname = 'localhost'
 const DATABASE_URL = `${url.href}?sslmode=verify-full`
 const env = { DATABASE_URL, REDIS_URL: redis.url, JWT_SECRET: testSecret, HOST: '127.0.0.1', PORT: '0' }
 
-async function speakTls({ query }: PostgresServer): Promise<void> {
+async function enableTls({ query }: PostgresServer): Promise<void> {
   const { uid, gid } = await stat(join(dir, 'postgres'))
   for (const [name, text] of Object.entries({ 'server.crt': cert, 'server.key': key })) {
     await writeFile(join(dir, 'postgres', name), text, { mode: 0o600 })
@@ -54,7 +54,7 @@ async function secureRedis() {
 
 const health = async ({ url }: ServiceProcess) => (await fetch(`${url}/health/ready`)).json()
 
-test('Postgres and Redis are spoken to through TLS, by who they can prove to be, as a user with a password', async () => {
+test('connects to Postgres and Redis over TLS, verifies their certificates and sends the password', async () => {
   const one = await started('start', { NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
   await eventually('both', async () => Bun.deepEquals(await health(one), { status: 'ok', ...both('ok') }))
   const ada = await register(openClient(one.url))
@@ -73,13 +73,13 @@ test('Postgres and Redis are spoken to through TLS, by who they can prove to be,
   await eventually('the end of the project', async () => (await streams()).length === 0)
 })
 
-test('who cannot prove who they are is not spoken to, nor without the password', async () => {
-  const doubting = await started('web', {})
-  expect(await health(doubting)).toEqual({ status: 'unready', ...both('away') })
+test('does not connect to a server with an unknown certificate, or with a wrong password', async () => {
+  const withoutAuthority = await started('web', {})
+  expect(await health(withoutAuthority)).toEqual({ status: 'unready', ...both('away') })
   const wrong = redis.url.replace('s3cret', 'wrong')
-  const guessing = await started('web', { REDIS_URL: wrong, NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
+  const withWrongPassword = await started('web', { REDIS_URL: wrong, NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
   await eventually('Postgres', async () =>
-    Bun.deepEquals(await health(guessing), { status: 'ok', postgres: 'ok', redis: 'away' }),
+    Bun.deepEquals(await health(withWrongPassword), { status: 'ok', postgres: 'ok', redis: 'away' }),
   )
 })
 

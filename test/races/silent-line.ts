@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 
-/** Stands between the service and a server, and can go silent: everything is taken, nothing arrives, no line ends. */
+/** A proxy that can go silent: it accepts data, forwards nothing and closes no connection. */
 export async function openSilentLine(serverUrl: string) {
   const clients = new Set<Socket>()
   const silenced = new WeakSet<Socket>()

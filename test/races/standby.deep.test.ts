@@ -9,7 +9,7 @@ import { openScene } from '../support/scene.ts'
 const { service, ada } = await openScene(['Ada'])
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} }))
 
-/** New connections find a server that only reads, or one that writes. */
+/** Makes new connections read-only, or writable again. */
 const readOnly = (value: 'on' | 'off') =>
   admin.unsafe(`do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}',
     current_database()); end $$`)
@@ -17,7 +17,7 @@ const readOnly = (value: 'on' | 'off') =>
 const cut = () => admin`select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and application_name = 'docket'`
 
-test('writes wait for the server that writes, on connections that are new, and nothing is refused', async () => {
+test('writes on a read-only server wait until new connections reach a writable one', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Moved' })
   await readOnly('on')
   await cut()

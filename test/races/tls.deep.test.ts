@@ -24,12 +24,12 @@ async function ask(url: string) {
 const numbers = Array.from({ length: 50 }, (_, n) => n)
 const inPlain = (mode: string) => `${plain.url}?sslmode=${mode}`
 
-test('queries go through TLS where it is asked for', async () => {
+test('uses TLS with sslmode require and prefer', async () => {
   expect(await ask(front.url('require'))).toEqual(numbers)
   expect(await ask(front.url('prefer'))).toEqual(numbers)
 })
 
-test('without TLS at the server, what prefers it goes on, and what requires it has no database for now', async () => {
+test('without TLS at the server, sslmode prefer connects and sslmode require fails temporarily', async () => {
   expect(await ask(inPlain('prefer'))).toEqual(numbers)
   expect(await ask(inPlain('disable'))).toEqual(numbers)
   const error = await ask(inPlain('require'))
@@ -37,7 +37,7 @@ test('without TLS at the server, what prefers it goes on, and what requires it h
   expect(isTransient(error)).toBe(true)
 })
 
-test('a certificate that cannot be trusted is no database for now', async () => {
+test('an untrusted certificate fails temporarily', async () => {
   const error = await ask(front.url('verify-full'))
   expect(error).toMatchObject({ message: expect.stringMatching(/^No TLS with Postgres: .*self.signed/) })
   expect(isTransient(error)).toBe(true)

@@ -26,7 +26,7 @@ function tokenUntil(exp: number, { id }: Person): string {
 const withToken = (person: Person, token: string): Person => ({ ...person, ...person.as(token) })
 const now = () => Math.floor(Date.now() / 1000)
 
-test('a token that was ended in one process is refused in every other within a second', async () => {
+test('an access token that ends in one process is rejected in all within a second', async () => {
   const ends: ((person: Person) => ReturnType<Person['get']>)[] = [
     (person) => person.post('/auth/logout'),
     (person) => person.post('/auth/logout-all'),
@@ -37,16 +37,16 @@ test('a token that was ended in one process is refused in every other within a s
   for (const person of people) expect(await answers(person)).toEqual(everywhere(200))
   const ended = await Promise.all(ends.map((end, i) => end(people[i]!)))
   expect(ended.map(({ status }) => status)).toEqual(ends.map(() => 200))
-  await Bun.sleep(1_000) // what is promised, no more
+  await Bun.sleep(1_000) // the documented limit
   for (const person of people) expect(await answers(person)).toEqual(everywhere(401))
 })
 
-test('whatever process made a token, it is good in all of them for as long as it says', async () => {
+test('a token is valid in all processes, whichever process issued it', async () => {
   for (const process of [pair.a, ...others])
     expect(await answers(await register(at(pair.atA, process)))).toEqual(everywhere(200))
 })
 
-test('a token lives as long everywhere, and one that was ended is refused also when it is forgotten', async () => {
+test('a token expires in all processes at once, and a revoked one stays rejected after its row is deleted', async () => {
   const ada = await register(pair.atA)
   const ended = withToken(ada, tokenUntil(now() + 3, ada))
   const short = withToken(ada, tokenUntil(now() + 3, ada))

@@ -16,8 +16,8 @@ import { project } from '../rules/facts.ts'
 import { sharedRedisPrefix } from '../support/redis.ts'
 import { eventually } from './pair.ts'
 
-/** Commits that wait until the test lets each go. */
-let underWay: { projectIds: string[]; finish: () => void }[]
+/** Pending commits; the test finishes each. */
+let pending: { projectIds: string[]; finish: () => void }[]
 let actors: Actors
 let disconnect: () => void
 beforeEach(() => {
@@ -25,7 +25,7 @@ beforeEach(() => {
   const config = readConfig({ REDIS_PREFIX: prefix, ACTOR_IDLE_MS: '100' })
   const [redis, subscriber] = [openRedis(url, openLog('silent')), openSubscriber(url, openLog('silent'))]
   disconnect = () => [redis, subscriber].forEach((connection) => connection.disconnect())
-  underWay = []
+  pending = []
   const transactor = {
     findCommitted: async () => new Map(),
     loader: { state: async (id: string) => new State(id, 1), rows: async () => {} },
@@ -33,10 +33,10 @@ beforeEach(() => {
     commit: ({ heads }: CommitUnit) =>
       new Promise<Outcome>((resolve) => {
         const finish = () => {
-          underWay = underWay.filter((commit) => commit.finish !== finish)
+          pending = pending.filter((commit) => commit.finish !== finish)
           resolve('committed')
         }
-        underWay.push({ projectIds: heads.map(({ projectId }) => projectId), finish })
+        pending.push({ projectIds: heads.map(({ projectId }) => projectId), finish })
       }),
     findRecord: async () => undefined,
     readPast: () => Promise.reject(notFound('Event')),
@@ -64,30 +64,30 @@ const command = (
       answer: undefined,
     }),
   })
-const commitsOf = (id: string) => underWay.filter(({ projectIds }) => projectIds.includes(id))
+const commitsOf = (id: string) => pending.filter(({ projectIds }) => projectIds.includes(id))
 
-test('a project has one actor, also when its actor rested while a move waited for the other one', async () => {
+test('a project has one actor, also when its idle actor was evicted while a move waited for the other project', async () => {
   const [first, second] = [newId(), newId()]
   const busy = actors.run(command(first))
-  await eventually('the commit', () => underWay.length === 1)
+  await eventually('the commit', () => pending.length === 1)
   const move = actors.run(command(first, second))
-  await Bun.sleep(1_000) // the other project's actor has nothing to do, and may be forgotten
+  await Bun.sleep(1_000) // the other project's actor is idle, and may be evicted
 
-  underWay[0]!.finish()
+  pending[0]!.finish()
   await eventually('the commit of the move', () => commitsOf(second).length === 1)
   const next = actors.run(command(second))
   await Bun.sleep(100)
   expect(commitsOf(second).map(({ projectIds }) => projectIds)).toEqual([[first, second]])
-  underWay[0]!.finish()
+  pending[0]!.finish()
   await eventually('the next commit', () => commitsOf(second).length === 1)
-  underWay[0]!.finish()
+  pending[0]!.finish()
   await Promise.all([busy, move, next])
 })
 
-test('a project is free again when the caller of a move gives up while the other project is busy', async () => {
+test('a move that times out while the other project is busy does not block its project', async () => {
   const [first, second] = [newId(), newId()]
   const busy = actors.run(command(second))
-  await eventually('the commit', () => underWay.length === 1)
+  await eventually('the commit', () => pending.length === 1)
   const move = actors.run(command(first, second, performance.now() + 300)).catch((error) => error)
   expect(await move).toMatchObject({ status: 503 })
 
@@ -98,7 +98,7 @@ test('a project is free again when the caller of a move gives up while the other
   await next
   commitsOf(second)[0]!.finish()
   await busy
-  // The move that waited is not done any more.
+  // The move that timed out is not executed.
   const last = actors.run(command(second))
   await eventually('the last commit', () => commitsOf(second).length === 1)
   expect(commitsOf(second).map(({ projectIds }) => projectIds)).toEqual([[second]])
@@ -106,21 +106,21 @@ test('a project is free again when the caller of a move gives up while the other
   await last
 })
 
-test('an actor whose commit is under way is not forgotten, however long that takes', async () => {
+test('an actor with a pending commit is never evicted', async () => {
   const [slow, quick] = [newId(), newId()]
   const busy = actors.run(command(slow))
-  await eventually('the commit', () => underWay.length === 1)
+  await eventually('the commit', () => pending.length === 1)
   const done = actors.run(command(quick))
-  await eventually('the other commit', () => underWay.length === 2)
-  underWay[1]!.finish()
+  await eventually('the other commit', () => pending.length === 2)
+  pending[1]!.finish()
   await done
-  // The actor used last is forgotten last.
+  // The least recently used actor is evicted first.
   await eventually('the end of an actor', () => actors.load().known < 2)
   expect(actors.load().known).toBe(1)
   const next = actors.run(command(slow))
   expect(actors.load()).toMatchObject({ known: 1, deepest: 1 })
-  underWay[0]!.finish()
+  pending[0]!.finish()
   await eventually('the next commit', () => commitsOf(slow).length === 1)
-  underWay[0]!.finish()
+  pending[0]!.finish()
   await Promise.all([busy, next])
 })

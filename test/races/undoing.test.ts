@@ -7,10 +7,10 @@ import { openPair, tally, upTo, statuses } from './pair.ts'
 const pair = await forFile(openPair())
 const alone = await forFile(openTestService())
 const ada = await register(alone.client)
-/** One person at two processes; at one, where all is decided in one pass; and at two at once, by turns. */
+/** The same user at two processes, and at one process, where one batch decides all commands. */
 const places: [name: string, one: Person, other: Person][] = [
   ['two processes', pair.atA, pair.atB],
-  ['one pass', ada, ada],
+  ['one process', ada, ada],
 ]
 
 const rounds = 30
@@ -20,7 +20,7 @@ for (const at of [0, 1]) {
   let other: Person
   let project: Body
   let undo: (who: Person, body: object) => Promise<Answer>
-  const where = ['in two processes', 'in one pass'][at]
+  const where = ['in two processes', 'in one process'][at]
   const version = async () => Number((await one.get(`/projects/${project.id}`)).headers.get('docket-version'))
   const newTask = () => make(one, '/tasks', { title: 'T0', projectId: project.id })
   beforeEach(async () => {
@@ -29,13 +29,13 @@ for (const at of [0, 1]) {
     undo = (who, body) => who.post(`/projects/${project.id}/undo`, body)
   })
 
-  test(`an undo and a write of the same field: the write stands, and the undo was before it or refused; ${where}`, async () => {
+  test(`a write of a field is kept, and a concurrent undo of the field comes before it or returns 409 (${where})`, async () => {
     const seen: number[] = []
     const { id } = await newTask()
     for (const n of upTo(rounds)) {
       await one.patch(`/tasks/${id}`, { title: `Done ${n}` })
       const seq = await version()
-      // The later in the round, the longer the write waits for its turn, and at last for the undo.
+      // The write starts later from round to round, up to after the undo.
       const undoing = undo(one, { seq })
       for (let turn = 0; turn < n % 10; turn++) await new Promise(setImmediate)
       if (n % 10 === 0) await undoing
@@ -51,7 +51,7 @@ for (const at of [0, 1]) {
     expect(Object.keys(tally(seen))).toEqual(['200', '409'])
   })
 
-  test(`many undos of one change are one; ${where}`, async () => {
+  test(`one of many concurrent undos of a change succeeds (${where})`, async () => {
     const { id } = await newTask()
     for (const n of upTo(rounds)) {
       await one.patch(`/tasks/${id}`, { title: `Done ${n}` })
@@ -62,13 +62,13 @@ for (const at of [0, 1]) {
     }
   })
 
-  test(`what is added to a task whose making is undone is refused, or keeps the task; ${where}`, async () => {
+  test(`a child added while the creation of its task is undone either gets 404 or prevents the undo (${where})`, async () => {
     for (const n of upTo(rounds)) {
       const { id } = await newTask()
       const seq = await version()
       const [list, body] = n % 4 < 2 ? ['subtasks', { title: 'S' }] : ['comments', { text: 'C' }]
       const add = () => other.post(`/tasks/${id}/${list}`, body)
-      // Others keep the project busy, so that both wait and are decided together; which comes first depends on `n`.
+      // Other writes keep the project busy, so that both wait for one batch; their order depends on `n`.
       const busy = upTo(20).map(newTask)
       const added = add()
       for (let turn = 0; turn < n % 6; turn++) await new Promise(setImmediate)
@@ -82,7 +82,7 @@ for (const at of [0, 1]) {
   })
 }
 
-test('no history has a fault after it', async () => {
+test('the logs are consistent after these tests', async () => {
   expect(await faultsOf(pair.sql)).toEqual([])
   expect(await faultsOf(alone.services.database.reads)).toEqual([])
 })

@@ -13,10 +13,10 @@ import type { CommentRow } from '../../drizzle/rows.ts'
 
 const projectId = newId()
 
-/** A project in which every command writes one comment; commits become what `outcomes` say, one after the other. */
+/** A project in which every command writes one comment. The commits get the given outcomes in order. */
 function world(outcomes: Outcome[]) {
   const committed: CommitUnit[] = []
-  /** The events that stand, whatever the service was told, by what their ids end in. */
+  /** The events in the log, by the last part of their ids. */
   const stored = new Map<string, StoredEvent>()
   const by = {
     findLanded: async (_project: string, _version: number, orderIds: string[]) =>
@@ -64,8 +64,8 @@ function world(outcomes: Outcome[]) {
 
 const refused = new Error('refused')
 
-/** Has something happen before anybody hears how a commit came out. */
-function meanwhile(by: TransactDependencies, happens: (outcome: Outcome) => unknown): void {
+/** Calls `happens` after each commit, before the actor gets its outcome. */
+function afterCommit(by: TransactDependencies, happens: (outcome: Outcome) => unknown): void {
   const { commit } = by
   by.commit = async (unit) => {
     const outcome = await commit(unit)
@@ -74,26 +74,26 @@ function meanwhile(by: TransactDependencies, happens: (outcome: Outcome) => unkn
   }
 }
 
-test('what was tried and stands is not decided again when a later attempt is refused', async () => {
+test('commands of an unknown commit that is in the log are not decided again when the retry is rejected', async () => {
   const { by, holder, answers, committed, post, lands } = world(['unknown', refused])
-  // The first attempt arrives while the second is being refused.
-  meanwhile(by, (outcome) => outcome instanceof Error && lands(0))
+  // The first attempt reaches the log while the second is rejected.
+  afterCommit(by, (outcome) => outcome instanceof Error && lands(0))
   await transact(by, [holder], [post('one'), post('two')])
   expect(answers.slice(0, 2)).toEqual(['one', 'two'])
   expect(committed).toHaveLength(2)
 })
 
-test('nor when it was alone', async () => {
+test('a single command of an unknown commit is not decided again either', async () => {
   const { by, holder, answers, committed, post, lands } = world(['unknown', refused])
-  meanwhile(by, (outcome) => outcome instanceof Error && lands(0))
+  afterCommit(by, (outcome) => outcome instanceof Error && lands(0))
   await transact(by, [holder], [post('one')])
   expect(answers).toEqual(['one'])
   expect(committed).toHaveLength(2)
 })
 
-test('set apart, a command whose own attempt has landed answers for itself alone', async () => {
+test('when a rejected batch is retried one by one, a command found in the log resolves only itself', async () => {
   const { by, holder, answers, committed, post, lands } = world([refused, 'unknown', 'committed'])
-  meanwhile(by, (outcome) => outcome === 'unknown' && lands(1))
+  afterCommit(by, (outcome) => outcome === 'unknown' && lands(1))
   await transact(by, [holder], [post('one'), post('two')])
   expect(answers).toEqual(['one', 'two'])
   expect(committed.map(({ events }) => events.length)).toEqual([2, 1, 1])
