@@ -2,16 +2,16 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** A script of this folder in a process of its own, which costs what is measured nothing but the machine. */
+/** A script of this folder in a child process, so that its work is not measured with the service. */
 export interface Asked {
-  /** What it said first. */
+  /** The first line that it printed. */
   first: string
-  /** Says something, and reads what it answers. */
+  /** Sends a line, and returns the line that the script prints in response. */
   ask(what: string): Promise<string>
   stop(): Promise<void>
 }
 
-/** Starts a script that says when it is ready, and then answers each line that it reads with one. */
+/** Starts a script that prints a line when it is ready, and one line for each line that it reads. */
 export async function startAsked(script: string, args: string[] = []): Promise<Asked> {
   const child = spawn(process.execPath, ['--no-env-file', join(import.meta.dirname, script), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],

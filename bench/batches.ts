@@ -4,12 +4,12 @@ import { creation, creationOf100, only } from './requests.ts'
 import { sum } from './scaling.ts'
 import { type Measured, medians, ratio, watched } from './watch.ts'
 
-/** Tasks created one by one and by a hundred: medians, and of the ratios of rounds. */
+/** Tasks created by single requests and by batches of a hundred: medians, and medians of the ratios. */
 export interface Batches {
   singles: number
   batched: number
   timesAsMany: number
-  /** Processor microseconds for a task. */
+  /** Processor time in microseconds per task. */
   singleMicros: number
   batchedMicros: number
 }
@@ -18,7 +18,7 @@ const connections = 64
 const tasks = 100
 const warmUpSeconds = 2
 
-/** What batches are worth: one by one, by a hundred, one by one … */
+/** Measures single creates and batches of a hundred in alternating rounds. */
 export async function measureBatches({ servers, loader, world, options }: Bench): Promise<Batches> {
   const open = async (name: string, status: number, requestOf: typeof creation) => {
     const plan = await storePlan(servers.folder, name, only(status, world.projects.map(requestOf)))

@@ -2,7 +2,7 @@ import type { Row } from './measure.ts'
 
 const size = { width: 820, label: 310, value: 60, row: 26, top: 34, bottom: 12, bar: 16 }
 
-/** Throughput against the database's own limit, as bars; readable on light and on dark. */
+/** Throughput compared with the database alone, as bars that are readable on light and dark pages. */
 export function chart(rows: Row[]): string {
   const bars = rows.flatMap(({ title, ratios: { least: ratio } }) => (ratio ? [{ title, ratio }] : []))
   const most = Math.max(1, ...bars.map(({ ratio }) => ratio))
@@ -24,7 +24,7 @@ ${bars.map((bar, n) => barOf(bar, size.top + n * size.row, scale)).join('\n')}
 
 function barOf({ title, ratio }: { title: string; ratio: number }, top: number, scale: number): string {
   const width = (ratio * scale).toFixed(1)
-  const beside = size.label + Math.max(ratio, 1) * scale + 6 // never across the line
+  const beside = size.label + Math.max(ratio, 1) * scale + 6 // right of the line at 1
   const middle = top + size.bar / 2 + 5
   const kind = ratio < 1 ? 'behind' : 'bar'
   return `<text x="${size.label - 10}" y="${middle}" text-anchor="end">${title}</text>

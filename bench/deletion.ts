@@ -9,16 +9,16 @@ import { trackerMix } from './requests.ts'
 export interface Deletion {
   tasks: number
   answerMs: number
-  /** From the answer until the last row was gone. */
+  /** From the response until the last row was deleted. */
   goneAfterSeconds: number
   before: MixFigures
   during: MixFigures
-  /** During against before. */
+  /** The ratio of during to before. */
   p99Ratio: number
   failures: string[]
 }
 
-/** Medians of some runs, and the worst of their p99. */
+/** Medians of several runs, and their worst p99. */
 interface MixFigures {
   perSecond: number
   p50Ms: number
@@ -29,7 +29,7 @@ interface MixFigures {
 const lookEveryMs = 100
 const patienceMs = 600_000
 
-/** Deletes a project of many tasks while the mix goes on. */
+/** Deletes a large project while the mixed load runs. */
 export async function measureDeletion(bench: Bench): Promise<Deletion> {
   const { servers, world, options, loader } = bench
   await servers.web(1)
@@ -46,13 +46,13 @@ export async function measureDeletion(bench: Bench): Promise<Deletion> {
       while (!gone) runs.push(await mix(options.seconds))
     }
     const remove = async () => {
-      await Bun.sleep(options.seconds * 200) // the load shall be there first
+      await Bun.sleep(options.seconds * 200) // the load starts first
       const answerMs = await answerTime(servers.url, project)
       const goneAfterSeconds = await untilGone(servers.sql, project.id).finally(() => (gone = true))
       return { answerMs, goneAfterSeconds }
     }
     const [taken] = await Promise.all([remove(), load()])
-    // The last run also covers time after the end, unless it is the only one.
+    // The last run also covers time after the deletion, unless it is the only run.
     const during = figuresOf(runs.length > 1 ? runs.slice(0, -1) : runs)
     const calm = figuresOf(before)
     const failures = [...before, ...runs].flatMap(({ errors }) => errors)
@@ -79,7 +79,7 @@ interface Project {
   token: string
 }
 
-/** A project as if `tasks` creates had made it, long ago: no process has it in memory. */
+/** Inserts a project with `tasks` tasks into the database, so that no process has it in memory. */
 async function bigProject({ servers: { sql }, world, options: { tasks } }: Bench): Promise<Project> {
   const { token, ownerId } = world.projects[0]!
   const id = newId()
@@ -102,14 +102,14 @@ async function bigProject({ servers: { sql }, world, options: { tasks } }: Bench
 }
 
 async function answerTime(url: string, { id, token }: Project): Promise<number> {
-  await send(url, { method: 'GET', path: '/auth/me', token }) // connected, and known
+  await send(url, { method: 'GET', path: '/auth/me', token }) // opens the connection, and caches the token
   const began = performance.now()
   const { status } = await send(url, { method: 'DELETE', path: `/projects/${id}`, token })
   if (status !== 200) throw new Error(`Deleting the big project answered ${status}`)
   return performance.now() - began
 }
 
-/** Seconds until nothing is left: its stream goes last, and to look at that costs the database nothing. */
+/** Returns the seconds until the project is purged. Its row in streams is deleted last, and is cheap to read. */
 async function untilGone(sql: postgres.Sql, id: string): Promise<number> {
   const began = performance.now()
   while ((await sql`select from streams where project_id = ${id}`).length > 0) {

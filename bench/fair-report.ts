@@ -1,7 +1,7 @@
 import type { Fair } from './fair.ts'
 import { table } from './table.ts'
 
-/** The figures as a table, with the 95th percentiles in milliseconds. */
+/** A table of the results: 95th percentiles in milliseconds. */
 export function fairTable(rows: Fair[]): string[] {
   const head = [
     'flood',

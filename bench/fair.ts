@@ -9,17 +9,17 @@ import { only } from './requests.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
 import { runTool } from './tool.ts'
 
-/** Latencies of a polite client: alone, beside a flood of the same service, and beside a flood of another service. */
+/** Latencies of a normal client: alone, during a flood of the same service, and during a flood of another service. */
 export interface Fair {
   title: string
   connections: number
   alone: Waited
   beside: Waited
-  /** The same flood of a service with its own Postgres and Redis: so much is the processor's and the disk's share. */
+  /** During the same flood of a service with its own Postgres and Redis: the share of processor and disk. */
   elsewhere: Waited
   floodPerSecond: number
   answers: Record<string, number>
-  /** Peak resident memory of the web process beside the flood, above what it took before all floods. */
+  /** Peak resident memory of the web process during the flood, minus its memory before all floods. */
   memoryMiB: number
 }
 
@@ -27,10 +27,10 @@ export type FairBench = Awaited<ReturnType<typeof openFair>>
 
 const connectionCounts = [16, 100, 300]
 const warmUpSeconds = 0.5
-/** Waits, so that work that a flood left does not disturb the next measurement. */
+/** A pause, so that work left over from a flood does not disturb the next measurement. */
 const restMs = 1_000
 
-/** Two services, the second with servers of its own. */
+/** Starts two services; the second has its own Postgres and Redis. */
 export async function openFair(servers: Servers, closers: Closers) {
   const others = await startServers(closers)
   const [near, far] = [await open(servers), await open(others)]
@@ -88,7 +88,7 @@ async function run(folder: string, flood: Flood, of: Neighbours, connections: nu
   return JSON.parse(output) as Fair['answers']
 }
 
-/** A polite client, in a process of its own. */
+/** Starts a normal client in a child process. */
 async function look(folder: string, { url, politeTasks }: Neighbours, seconds: number): Promise<Waited> {
   const file = join(folder, 'polite.json')
   await writeFile(file, JSON.stringify(politeTasks))

@@ -4,7 +4,7 @@ const whole = (value: number) => Math.round(value).toLocaleString('en')
 const tenths = (value: number) => value.toFixed(1)
 const percent = (value: number) => `${Math.round(value * 100)} %`
 
-/** The figures of following and of batches, as sentences. */
+/** Sentences with the results for subscribers and batches. */
 export function feedFacts(feed: Feed): string[] {
   const { hot, one, each, idle, batches } = feed
   return [

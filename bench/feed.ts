@@ -10,14 +10,14 @@ import type { Seeded } from './seed.ts'
 import { createSteadily } from './steadily.ts'
 import { type Measured, ratio, watched } from './watch.ts'
 
-/** What creates do while others listen, and what one takes of the machine, beside what they do alone in the same round: medians. */
+/** Throughput and processor time of creates with subscribers, compared with the same round without: medians. */
 export interface Beside {
   throughput: number
   cpu: number
   errors: string[]
 }
 
-/** Creates in some projects while others listen. */
+/** A load of creates in some projects, with subscribers. */
 interface Case {
   creates: Seeded[]
   streams: Stream[]
@@ -27,12 +27,12 @@ interface Case {
 
 export interface Feed {
   writesPerSecond: number
-  /** From the answer to a create until a listener at another process hears of it; never less than none. */
+  /** From the response of a create until a subscriber at another process receives the event; at least 0. */
   latencyP50Ms: number
   latencyP99Ms: number
-  /** All creates in one project, that one is followed. */
+  /** All creates are in one project, which has all subscribers. */
   hot: Beside
-  /** Creates in all projects: one of them is followed, and each by somebody of its own. */
+  /** Creates in all projects: one project has subscribers, or each project has one. */
   one: Beside
   each: Beside
   idleStreams: number
@@ -51,7 +51,7 @@ const connections = 256
 const settleMs = 2_000
 const warmUpSeconds = 2
 
-/** What following costs, and how soon it tells; and what batches are worth. */
+/** The cost and delay of subscriptions, and the gain of batches. */
 export async function measureFeed(bench: Bench): Promise<Feed> {
   await bench.servers.web(1)
   const latency = await measureLatency(bench)
@@ -68,7 +68,7 @@ export async function measureFeed(bench: Bench): Promise<Feed> {
 
 const streamOf = ({ id, token }: Seeded): Stream => ({ path: `/projects/${id}/events`, token })
 
-/** Writes at one process, heard at another. */
+/** Measures the delay between a write at one process and its event at another. */
 async function measureLatency({ servers, world, options }: Bench) {
   const shared = { DATABASE_URL: servers.databaseUrl, REDIS_PREFIX: 'docket' }
   const other = await servers.beside(1, shared)
@@ -96,7 +96,7 @@ async function measureLatency({ servers, world, options }: Bench) {
   return { latencyP50Ms: at(50), latencyP99Ms: at(99) }
 }
 
-/** What following costs: who writes, as much as can be; who listens is no part of the figures, but of the machine. */
+/** Measures the cost of subscriptions under full write load. The subscribers' own processor time is not counted. */
 async function measureFollowed(bench: Bench): Promise<Pick<Feed, 'hot' | 'one' | 'each'>> {
   const { projects } = bench.world
   const first = projects.slice(0, 1)
@@ -108,7 +108,7 @@ async function measureFollowed(bench: Bench): Promise<Pick<Feed, 'hot' | 'one' |
   }
 }
 
-/** Creates without streams and with them, in turn. */
+/** Measures creates with and without streams in alternating rounds. */
 async function besides({ servers, loader, options }: Bench, one: Case): Promise<Beside> {
   const plan = await storePlan(servers.folder, 'feed-creates', only(201, one.creates.map(creation)))
   const run = (seconds: number) => loader.run({ url: servers.url, plan, connections, seconds })
@@ -131,11 +131,11 @@ async function besides({ servers, loader, options }: Bench, one: Case): Promise<
   return { throughput, cpu, errors }
 }
 
-/** Streams of a project in which nothing happens. */
+/** Measures idle streams. */
 async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: Beside }> {
   const { servers, world, options } = bench
   await servers.web(0)
-  await servers.web(1) // what it did before left it larger
+  await servers.web(1) // a fresh process, whose memory has not grown yet
   const { token } = world.projects[0]!
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ name: 'Quiet' })
@@ -149,7 +149,7 @@ async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: Besid
   return { idleMiB, idle }
 }
 
-/** As many writes in one project as it takes, and many who listen to it. */
+/** Measures full write load on one project with many subscribers. */
 async function measureSaturation({ servers, loader, world, options }: Bench): Promise<number> {
   const [hot] = world.projects
   const plan = await storePlan(servers.folder, 'feed-hot', only(201, [creation(hot!)]))

@@ -4,10 +4,8 @@ import { numbers } from './seed.ts'
 
 type Requests = (of: Neighbours) => PlannedRequest[]
 
-/** The body of a batch. */
 export const of500 = { operations: numbers(500).map((n) => ({ op: 'task.create', title: `Task ${n}` })) }
 
-/** The body of an undo. */
 export function lastSeqs({ large }: Neighbours) {
   return { seqs: numbers(250).map((n) => large.version - n) }
 }

@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import { fresh, separator } from './plan.ts'
 
 /**
- * Keeps so many connections busy with the requests of a plan, each connection with one request, and prints the number of
- * answers by status. Does as little as it can for an answer, so that the service gets the processor.
+ * Repeats the requests of a plan, one request per connection, and prints the number of responses by status. Responses are
+ * hardly parsed, to leave the processor to the service.
  */
 const [url = '', planFile = '', connections = '1', seconds = '1'] = process.argv.slice(2)
 const records = (await Bun.file(planFile).text()).split(separator)
@@ -45,14 +45,14 @@ function keepBusy(request: string): void {
     }
     missing -= chunk.length
     if (missing > 0) return
-    missing = -1 // answered; a rejected body is sent to its end
+    missing = -1 // responded; a rejected body is still sent completely
     if (isSent) goOn()
   })
   socket.on('close', () => !isOver.aborted && setTimeout(() => keepBusy(request), 10))
   socket.on('error', () => {})
 }
 
-/** Bytes of an answer by its head; a stream has no end. */
+/** The length of a response in bytes, from its head; Infinity for a stream. */
 function bytesOf(answer: Buffer): number {
   const head = answer.toString('latin1', 0, answer.indexOf(headEnd) + headEnd.length)
   const status = head.slice(9, 12)

@@ -7,7 +7,7 @@ import { numbers } from './seed.ts'
 export interface Flood {
   name: string
   title: string
-  /** Each connection repeats one of these. */
+  /** Each connection repeats one of these requests. */
   requests(of: Neighbours): PlannedRequest[]
 }
 

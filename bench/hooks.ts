@@ -7,7 +7,7 @@ export interface Hook {
   projectId: string
 }
 
-/** A webhook for each project. */
+/** Creates a webhook for each project. */
 export const makeHooks = (server: string, projects: Seeded[], url: string): Promise<Hook[]> =>
   eachOf(projects, async ({ id: projectId, token }) => {
     const path = `/projects/${projectId}/webhooks`
@@ -19,7 +19,7 @@ export const makeHooks = (server: string, projects: Seeded[], url: string): Prom
 export const enable = (server: string, hooks: Hook[], enabled: boolean) =>
   eachOf(hooks, ({ path, token }) => openClient(server, token).patch(path, { enabled }))
 
-/** Whatever happened up to now is sent no more. */
+/** Moves the cursors to the end, so that earlier events are not delivered. */
 export const leaveOut = (server: string, hooks: Hook[]) =>
   eachOf(hooks, async ({ path, token, projectId }) => {
     const client = openClient(server, token)

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { type Plan, planText } from './plan.ts'
 import { runTool, versionOf } from './tool.ts'
 
-/** How a run of requests went. With errors in it, its figures say nothing. */
+/** The result of a run. A run with errors is not used. */
 export interface LoadRun {
   requests: number
   perSecond: number
   p50Ms: number
   p99Ms: number
-  /** Answered 503. */
+  /** Responses with 503. */
   shed: number
   errors: string[]
 }
@@ -21,7 +21,7 @@ interface Load {
   plan: string
   connections: number
   seconds: number
-  /** Answers 503 are no errors. */
+  /** Whether 503 counts as no error. */
   mayShed?: boolean
 }
 
@@ -30,7 +30,7 @@ export interface Loader {
   run(load: Load): Promise<LoadRun>
 }
 
-/** What requests.lua and load.ts print when they are done. */
+/** The output of requests.lua and load.ts. */
 export interface LoadReport {
   requests: number
   micros: number
@@ -43,7 +43,7 @@ export interface LoadReport {
   timeout: number
 }
 
-/** `wrk` where it is installed, else autocannon. */
+/** Runs `wrk` if it is installed, else autocannon. */
 export async function openLoader(): Promise<Loader> {
   const version = await versionOf('wrk', '-v')
   return version
@@ -83,7 +83,7 @@ async function run(command: string[], mayShed = false): Promise<LoadRun> {
   }
 }
 
-/** Writes a plan where a generator can read it, and gives the file. */
+/** Writes a plan to a file, and returns its path. */
 export async function storePlan(folder: string, name: string, plan: Plan): Promise<string> {
   const file = join(folder, `${name}.plan`)
   await writeFile(file, planText(plan))

@@ -1,10 +1,10 @@
-// What the service commits for one request, in a single statement, which no service that thinks in rows would write: the
-// least that could do it. One round trip; nothing is read but what is written, and nobody's role is looked up.
+// The rows that the service commits for one request, in one statement: the least work that can write them. One round trip,
+// no reads, and no check of a role.
 
 const spread = (count: number) => `\\set p random(1, ${count})`
 const hot = '\\set p 1'
 
-/** Takes the project's next version, and with it the lock on what is in the project. */
+/** Takes the project's next version, which also locks the project. */
 const take = (project: string, number = '') => `with s as (update streams
   set version = version + 1${number && ', last_number = last_number + 1'} where project_id = ${project}
   returning project_id, version, last_number, uuidv7() as entity, uuidv7() as event)`
@@ -40,7 +40,7 @@ ${log(
   's',
 )}`
 
-/** Of the row before, only what changed. */
+/** The changed fields of the previous row. */
 const patch = (count: number) => `\\set t random(1, ${count})
 \\set n random(100000000, 999999999)
 ${take('(bench.task_projects())[:t]')},

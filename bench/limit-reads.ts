@@ -1,5 +1,5 @@
-// What the service answers to one request, as one prepared query: the row, and whether the caller may see it. Less
-// than that could not do it, and most services ask for more.
+// What the service returns for one request, as one prepared query: the row, and whether the caller may see it. This is the
+// least that a service must query.
 
 const spread = (name: string, count: number) => `\\set ${name} random(1, ${count})\n`
 const seen = (user: string) => `left join members m on m.project_id = p.id and m.user_id = ${user}
@@ -18,7 +18,7 @@ where t.project_id = (bench.projects())[:p] and exists (select from projects p $
 order by t.id limit 20;
 `
 
-/** All that an unchanged list takes where its project has a version. */
+/** The query of an unchanged list, if its project has a version. */
 const version = `select s.version from projects p join streams s on s.project_id = p.id ${seenProject};
 `
 

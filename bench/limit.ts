@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type LimitScript, runLoop } from './sql-loop.ts'
 import { runTool, versionOf } from './tool.ts'
 
-/** What the database does by itself: transactions per second, each for one request. */
+/** The limit of the database alone: transactions per second, one for each request. */
 export interface LimitRun {
   requests: number
   perSecond: number
@@ -16,14 +16,14 @@ export interface Limiter {
   run(scripts: LimitScript[], clients: number, seconds: number): Promise<LimitRun>
 }
 
-// pgbench counts from before it connects, and a connection's first statements are slow: these do not count.
-// A second more, because it may leave out the last one in its progress.
+// The first seconds are not counted, because pgbench connects in them and first statements are slow. One second more,
+// because the progress may lack the last second.
 const warmUpSeconds = 2
 
-// Plans as they are after the first executions, from the start.
+// Generic plans from the start, as after the first executions.
 const settings = '-c plan_cache_mode=force_generic_plan -c jit=off'
 
-/** `pgbench` where it is installed, else a closed loop through postgres.js. */
+/** Runs `pgbench` if it is installed, else a closed loop through postgres.js. */
 export async function openLimiter(databaseUrl: string, folder: string): Promise<Limiter> {
   const version = await versionOf('pgbench', '--version')
   if (!version) {

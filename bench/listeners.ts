@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-// Listens to streams and counts what comes; asked for it, it says how much that was, and when each thing was heard of first.
+// Reads streams and counts their events. For each line of input, it prints the count and the time of each entity's first event.
 const [url = '', file = ''] = process.argv.slice(2)
 const streams = JSON.parse(readFileSync(file, 'utf8')) as { path: string; token: string }[]
 const { hostname, port } = new URL(url)
@@ -15,12 +15,12 @@ const isNoting = streams.length <= 2_000
 const mark = Buffer.from('\nevent: ')
 const entity = /"entityId":"([^"]+)"/g
 
-/** Resolves when the answer has begun; who is asked to come later does. */
+/** Resolves when the response has begun; retries after 503. */
 async function listen(stream: { path: string; token: string }): Promise<void> {
   while (!(await begin(stream))) await Bun.sleep(pauseMs)
 }
 
-/** False when the service is busy. */
+/** Returns false if the service is overloaded. */
 function begin({ path, token }: { path: string; token: string }): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname)

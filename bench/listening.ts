@@ -7,10 +7,10 @@ export interface Stream {
   token: string
 }
 
-/** What was heard since it was asked for last. */
+/** The events received since the last call. */
 export interface Heard {
   deliveries: number
-  /** When each entity was heard of first, in milliseconds since 1970. */
+  /** The time of each entity's first event, in milliseconds since 1970. */
   heardAt: [id: string, ms: number][]
 }
 
@@ -19,7 +19,7 @@ export interface Listening {
   stop(): Promise<void>
 }
 
-/** Listens to streams in a process of its own, which costs the service nothing but the machine. */
+/** Reads streams in a child process. */
 export async function listenTo(folder: string, url: string, streams: Stream[]): Promise<Listening> {
   const file = join(folder, `streams-${streams.length}.json`)
   await writeFile(file, JSON.stringify(streams))

@@ -3,14 +3,14 @@ import { build } from 'hdr-histogram-js'
 import type { LoadReport } from './http-load.ts'
 import { readPlan } from './plan.ts'
 
-/** Requests that are made ready before the start: to make each anew costs more than to send it. */
+/** Requests are built before the start, because building one costs more than sending it. */
 const mostReady = 10_000
 
 const [url = '', planFile = '', connections = '1', seconds = '1'] = process.argv.slice(2)
 console.log(JSON.stringify(await load(Number(connections), Number(seconds))))
 process.exit(0)
 
-/** Keeps so many connections busy with a plan and says what requests.lua says of wrk. */
+/** Sends the requests of a plan over many connections, and prints the same result as requests.lua. */
 async function load(connections: number, duration: number): Promise<LoadReport> {
   const plan = readPlan(await Bun.file(planFile).text())
   const taken = build()

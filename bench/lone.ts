@@ -10,13 +10,13 @@ export interface Lone {
   createMs: number
   insertMs: number
   redisMs: number
-  /** The create against the insert and the round trip to Redis together. */
+  /** The ratio of the create to the insert plus the round trip to Redis. */
   ratio: number
 }
 
 const times = { warmUp: 200, measured: 2_000 }
 
-/** What one client alone waits for a create, beside the least that storing a row durably takes. */
+/** Measures the latency of a create for a single client, compared with one durable insert. */
 export async function measureLone({ servers, world }: Bench): Promise<Lone> {
   await servers.web(1)
   const project = world.projects[1]!
@@ -31,12 +31,12 @@ export async function measureLone({ servers, world }: Bench): Promise<Lone> {
     return { createMs: create, insertMs: insert, redisMs: redis, ratio: create / (insert + redis) }
   } finally {
     redis.disconnect()
-    // No project has these rows.
+    // These rows belong to no project.
     await servers.sql`delete from tasks where project_id = ${project.ownerId}`
   }
 }
 
-/** Median milliseconds of each step; in turns, so that what else the machine does meets all of them. */
+/** Median milliseconds of each step. The steps alternate, so that other load on the machine affects all of them. */
 async function inTurns<N extends string>(
   steps: Record<N, () => Promise<unknown>>,
 ): Promise<Record<N, number>> {

@@ -2,7 +2,7 @@ import { availableParallelism, cpus, platform, release, totalmem } from 'node:os
 import { Redis } from 'ioredis'
 import type { Bench } from './measure.ts'
 
-/** What a figure is worth nothing without. */
+/** The machine and the versions, which every result must name. */
 export interface Machine {
   cores: number
   cpu: string

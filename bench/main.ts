@@ -44,7 +44,7 @@ async function main(args: string[]): Promise<number> {
   return failuresOf(results).length > 0 ? 1 : 0
 }
 
-/** Leaves nothing running, also after Ctrl-C. */
+/** Stops everything, also after Ctrl-C. */
 function stopOnSignal(closers: Closers) {
   let interrupted = false
   let stopping: Promise<void> | undefined
@@ -58,7 +58,7 @@ function stopOnSignal(closers: Closers) {
     process.on(signal, () => {
       if (interrupted) return
       interrupted = true
-      // What breaks while everything is taken down says nothing, and must not end the taking down.
+      // Errors during the shutdown are expected, and must not end the shutdown.
       process.on('uncaughtException', () => {})
       void stop().finally(() => process.exit(130))
     })
@@ -114,7 +114,7 @@ async function measureAll(
   await attempt('lone', async () => void (results.lone = await measureLone(bench)))
   await attempt('deletion', async () => void (results.deletion = await measureDeletion(bench)))
   await attempt('scaling', async () => void (results.scaling = await measureScaling(bench)))
-  // A minute of its own, and only when asked for.
+  // Takes a minute more, so it runs only on request.
   if (only.length > 0) {
     await attempt('overload', async () => void (results.overload = await measureOverload(bench)))
     await attempt('feed', async () => void (results.feed = await measureFeed(bench)))

@@ -7,7 +7,6 @@ import type { Servers } from './servers.ts'
 import type { LimitScript } from './sql-loop.ts'
 import { type Measured, medians, ratio, watched } from './watch.ts'
 
-/** All that a measurement needs. */
 export interface Bench {
   options: Options
   servers: Servers
@@ -22,29 +21,29 @@ const sides = ['service', ...limits, 'peer'] as const
 type Limit = (typeof limits)[number]
 type Side = (typeof sides)[number]
 
-/** A scenario's figures: medians of the rounds without errors, a side without any is missing. */
+/** The result of a scenario: medians of the rounds without errors; undefined for a side without such a round. */
 export interface Row extends Pick<Scenario, 'name' | 'title' | 'connections'> {
-  /** Connections to the database with which each limit was at its best. */
+  /** The number of database connections with the best result, for each limit. */
   clients: Partial<Record<Limit, number>>
   figures: Partial<Record<Side, Measured>>
-  /** How many times as much the service does: the median of the rounds, for each is measured beside its own. */
+  /** The ratio of service to limit: the median of the rounds, each of which measures both. */
   ratios: Partial<Record<Side, number>>
-  /** Why rounds did not count. */
+  /** Why rounds were not used. */
   failures: string[]
 }
 
 type Run = (seconds: number) => Promise<LoadRun | LimitRun>
 
-// Long at first: a process that just started has to build the bodies and load the projects it then keeps.
+// The warm-up is long, because a new process loads projects and fills its caches.
 const warmUpSeconds = { first: 5, later: 1, choice: 1 }
-const clientChoices = [4, 16, 64, 150] // Postgres lets 200 in
+const clientChoices = [4, 16, 64, 150] // Postgres accepts 200
 
-/** Measures one scenario: service, limit, service, limit … */
+/** Measures service and limit of one scenario in alternating rounds. */
 export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
   const { servers, world, options } = bench
   const { name, title, connections } = scenario
   await servers.web(1)
-  // Neither side alone shall pay for a checkpoint that both made necessary.
+  // A checkpoint now, so that none falls into one side only.
   await servers.sql`checkpoint`
   const clients: Row['clients'] = {}
   for (const limit of limits) {
@@ -88,7 +87,7 @@ async function openRuns(bench: Bench, scenario: Scenario, clients: Row['clients'
   return runs
 }
 
-/** With how many clients the database does most: the limit shall be its best. */
+/** Returns the number of clients with which the database does most. */
 async function bestClients(bench: Bench, scripts: LimitScript[], connections: number): Promise<number> {
   let best = { clients: 1, perSecond: 0 }
   for (const clients of clientChoices.filter((choice) => choice <= connections)) {

@@ -1,19 +1,19 @@
 import { type Client, invite, make, openClient, type Person, register } from '../test/support/client.ts'
 import { eachOf, numbers, type Seeded } from './seed.ts'
 
-/** An account that floods a server, and a polite one beside it. */
+/** An account that floods a server, and a normal account. */
 export interface Neighbours {
   url: string
-  /** Of the account that floods. */
+  /** The token of the flooding account. */
   token: string
   projects: Seeded[]
-  /** A project of the flood with more than 5,000 events. */
+  /** A project of the flooding account with more than 5,000 events. */
   large: { id: string; version: number }
-  /** A task of the flood. */
+  /** A task of the flooding account. */
   movable: string
-  /** Tasks of the polite account, in one project. */
+  /** Tasks of the normal account, in one project. */
   politeTasks: Seeded[]
-  /** Removals of members from the polite account's project. */
+  /** Removals of members from the normal account's project. */
   removals: number[]
 }
 

@@ -3,13 +3,13 @@ import { parseArgs } from 'node:util'
 export interface Options {
   rounds: number
   seconds: number
-  /** Beginnings of scenario names; empty for all. */
+  /** Prefixes of scenario names; empty for all. */
   only: string[]
-  /** Another server with the same interface, to be measured beside. */
+  /** Another server with the same interface, to compare with. */
   peer?: string
   /** Tasks of the project that is deleted under load. */
   tasks: number
-  /** Folder of the results. */
+  /** The folder for the results. */
   out: string
 }
 
@@ -21,7 +21,7 @@ export const usage = `bun run bench [--rounds 3] [--seconds 5] [--quick] [--only
 --only fair floods one account's requests beside a polite account, or one flood of them: fair-creates, fair-past, …;
 --only webhooks delivers 1,000 creates a second to 1,000 webhooks.`
 
-/** @throws Error when an argument is unknown or no whole number. */
+/** @throws Error if an argument is unknown or not an integer. */
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,
@@ -44,7 +44,7 @@ export function readOptions(args: string[]): Options {
     only,
     peer: values.peer?.replace(/\/+$/, ''),
     tasks: whole('tasks', values.tasks, 200_000),
-    // Figures of a part or of a quick look shall not replace those of a whole run.
+    // A partial or quick run must not replace the results of a full run.
     out: values.out ?? (quick || only.length ? 'bench/out' : 'bench'),
   }
 }

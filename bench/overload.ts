@@ -10,15 +10,15 @@ import { send } from './send.ts'
 export interface Overload {
   connections: number
   seconds: number
-  /** Requests per second: what the service does at its best, what was asked, and what of it was served. */
+  /** Requests per second: the capacity, the requests sent, and the requests served. */
   capacityPerSecond: number
   offeredPerSecond: number
   acceptedPerSecond: number
-  /** Of a polite client among them. */
+  /** Latencies of a normal client during the overload. */
   acceptedP99Ms: number
   shedShare: number
   shedP99Ms: number
-  /** Of the answers 503, how many said when to come again. */
+  /** The share of 503 responses with Retry-After. */
   retryAfterShare: number
   recoverySeconds: number | null
   memoryMiB: (number | null)[]
@@ -29,7 +29,7 @@ const connections = 2_000
 const capacity = { connections: 256, seconds: 5 }
 const probe = { everyMs: 10, windowMs: 250, patienceMs: 30_000, slackMs: 5 }
 
-/** Lets many more ask for creates and reads at once than can be served, and looks how soon it is itself again. */
+/** Sends more creates and reads than the service can serve, and measures how soon it recovers. */
 export async function measureOverload({ servers, loader, world, options }: Bench): Promise<Overload> {
   await servers.web(1)
   const { seconds } = options
@@ -60,10 +60,10 @@ const halves = ({ projects, tasks }: World): PlannedRequest[] =>
 
 const p99 = ({ accepted }: { accepted: Histogram }): number => accepted.getValueAtPercentile(99) / 1000
 
-/** One polite client, who asks now and then. */
+/** A normal client that sends a request now and then. */
 function openProber(url: string, requests: PlannedRequest[]) {
   let asked = 0
-  /** What it waited for answers, and for refusals. */
+  /** The latencies of successes and of rejections. */
   const look = async (forMs: number) => {
     const seen = { accepted: build(), shed: build(), retryAfter: 0 }
     for (const end = performance.now() + forMs; performance.now() < end; await Bun.sleep(probe.everyMs)) {
@@ -78,7 +78,7 @@ function openProber(url: string, requests: PlannedRequest[]) {
   }
   return {
     look,
-    /** Seconds until a window began in which all was as before; null when it never came. */
+    /** Seconds until the first window with the earlier latency; null if there is none. */
     async recovery(normalMs: number): Promise<number | null> {
       const start = performance.now()
       while (performance.now() - start < probe.patienceMs) {
@@ -91,7 +91,7 @@ function openProber(url: string, requests: PlannedRequest[]) {
   }
 }
 
-/** Samples the memory of a process until asked for the samples. */
+/** Samples the memory of a process. The returned function ends the sampling and returns the samples. */
 function memoryEverySecond(pid: number): () => Promise<(number | null)[]> {
   const samples: (number | null)[] = []
   const look = () => void samples.push(residentMiB(pid) ?? null)

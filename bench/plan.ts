@@ -1,6 +1,6 @@
 import type { Request } from 'autocannon'
 
-/** What a load generator sends: kinds of requests, each with its share and the status that is right. */
+/** The requests of a load generator: kinds, each with its share and its expected status. */
 export type Plan = Kind[]
 
 export interface Kind {
@@ -19,13 +19,13 @@ export interface PlannedRequest {
   accept?: string
 }
 
-/** Stands in a body for a number that is another one in each request. */
+/** A placeholder in a body for a number that differs in each request. */
 export const fresh = '#########'
 
-/** Parts two records of a plan's text: no request contains it. */
+/** Separates the records of a plan's text. No request contains it. */
 export const separator = '\x1e'
 
-/** The plan as both generators read it: `kind <share> <status>`, then its requests as on the wire. */
+/** The text that both generators read: `kind <share> <status>`, then the requests as sent. */
 export function planText(plan: Plan): string {
   const records = plan.flatMap(({ share, status, requests }) => [
     `kind ${share} ${status}`,
@@ -49,12 +49,12 @@ function rawRequest({ method, path, token, body, etag, idempotencyKey, accept }:
 }
 
 export interface ReadPlan {
-  /** So many requests at random, by the shares. */
+  /** Random requests, by the shares. */
   some(count: number): Request[]
   isExpected(status: number): boolean
 }
 
-/** Reads a plan's text for autocannon; requests.lua does it for wrk. */
+/** Parses a plan for autocannon; requests.lua does the same for wrk. */
 export function readPlan(text: string): ReadPlan {
   const slots: Request[][] = []
   const statuses = new Set<number>()
@@ -78,7 +78,7 @@ let number = 100_000_000 + Math.floor(Math.random() * 400_000_000)
 function readRequest(raw: string): Request {
   const [head = '', body] = raw.split('\r\n\r\n')
   const [[method = '', path = ''] = [], ...fields] = head.split('\r\n').map((line) => line.split(/:? /))
-  // autocannon counts by itself
+  // autocannon has its own counter
   const said = fields.filter(([name]) => name !== 'content-length')
   const headers = Object.fromEntries(said.map(([name, ...words]) => [name, words.join(' ')]))
   const request = { method: method as Request['method'], path, headers, ...(body && { body }) }

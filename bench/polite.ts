@@ -4,17 +4,17 @@ import { getTask, renaming } from './requests.ts'
 import type { Seeded } from './seed.ts'
 import { send } from './send.ts'
 
-/** How long a polite client waited for answers. */
+/** The latencies of a normal client. */
 export interface Waited {
   readP95Ms: number
   patchP95Ms: number
-  /** Answers other than 200. */
+  /** Responses other than 200. */
   failed: number
 }
 
 const everyMs = 20
 
-/** Reads tasks on one connection and patches them on another one, each up to 50 times a second; prints its waits. */
+/** Reads tasks on one connection and patches them on another one, each up to 50 times a second; prints the latencies. */
 const [url = '', tasksFile = '', seconds = '1'] = process.argv.slice(2)
 const tasks = (await Bun.file(tasksFile).json()) as Seeded[]
 const end = performance.now() + Number(seconds) * 1_000

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-const microsPerTick = 10_000 // Linux counts in hundredths of a second, on every machine
+const microsPerTick = 10_000 // Linux counts in hundredths of a second
 const watchEveryMs = 200
 
-/** Processor time of processes and their children, ended ones too; undefined without /proc. */
+/** Processor time of processes and their children, with ended children; undefined without /proc. */
 export function cpuMicros(pids: number[]): number | undefined {
   let ticks = 0
   for (const pid of pids) {
@@ -21,7 +21,7 @@ export function residentMiB(pid: number): number | undefined {
   return kib ? Number(kib) / 1024 : undefined
 }
 
-/** Watches processes until called; gives the memory of the one that took most. */
+/** Samples the memory of processes. The returned function ends the sampling and returns the largest value. */
 export function watchMemory(pids: number[]): () => number | undefined {
   let peak: number | undefined
   const look = () => {

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { build } from 'hdr-histogram-js'
 import type { Delivered } from './receiving.ts'
 
-// Takes deliveries and notes how late each event is when it comes: service and receiver have one clock.
+// Receives deliveries and records the delay of each event. Service and receiver share one clock.
 let late = build()
 let [events, posts] = [0, 0]
 

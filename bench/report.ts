@@ -26,7 +26,7 @@ const columns = [
 ]
 const peerColumns = ['peer req/s', 'times the peer']
 
-/** The figures as a table for people, on a page or on a terminal. */
+/** The results as Markdown tables. */
 export function markdown(results: Results): string {
   const { scenarios, lone, deletion, scaling, overload, feed, webhooks, machine, idleMiB, rounds, seconds } =
     results

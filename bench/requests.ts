@@ -1,7 +1,7 @@
 import { fresh, type Plan, type PlannedRequest } from './plan.ts'
 import type { Seeded, World } from './seed.ts'
 
-/** What people do with a tracker: mostly they look. */
+/** The mixed load: mostly reads. */
 export const trackerMix = ({ projects, tasks }: World): Plan => [
   { share: 65, status: 200, requests: tasks.map(getTask) },
   { share: 23, status: 200, requests: projects.map(listTasks) },
@@ -13,7 +13,7 @@ export const trackerMix = ({ projects, tasks }: World): Plan => [
   { share: 3, status: 201, requests: projects.map(creation) },
 ]
 
-/** Creates and reads, half and half. */
+/** Half creates, half reads. */
 export const halfAndHalf = ({ projects, tasks }: World): Plan => [
   { share: 1, status: 201, requests: projects.map(creation) },
   { share: 1, status: 200, requests: tasks.map(getTask) },
@@ -39,7 +39,7 @@ export const renaming = ({ id, token }: Seeded): PlannedRequest => ({
   ...{ method: 'PATCH', path: `/tasks/${id}`, token, body: { title: `Patched ${fresh}` } },
 })
 
-/** A list that its reader has already, under the ETag it has now. */
+/** Conditional reads of unchanged lists. */
 export async function knownList(url: string, project: Seeded): Promise<PlannedRequest> {
   const request = listTasks(project)
   const headers = { authorization: `Bearer ${project.token}` }
@@ -48,7 +48,7 @@ export async function knownList(url: string, project: Seeded): Promise<PlannedRe
   return { ...request, etag: answer.headers.get('etag') ?? '' }
 }
 
-/** A hundred tasks at once. */
+/** Batches of a hundred tasks. */
 export const creationOf100 = ({ id, token }: Seeded): PlannedRequest => ({
   ...{ method: 'POST', path: `/projects/${id}/batch`, token },
   body: {

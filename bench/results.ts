@@ -12,13 +12,13 @@ import { markdown } from './report.ts'
 import type { Scaled } from './scaling.ts'
 import type { Webhooks } from './webhooks.ts'
 
-/** All that a run found out. */
+/** The results of a run. */
 export interface Results {
   measuredAt: string
   rounds: number
   seconds: number
   machine: Machine
-  /** Memory of the web process before it had anything to do. */
+  /** Memory of the web process before its first request. */
   idleMiB?: number
   scenarios: Row[]
   lone?: Lone
@@ -28,11 +28,11 @@ export interface Results {
   webhooks?: Webhooks
   feed?: Feed
   fair?: Fair[]
-  /** What could not be measured, and why. */
+  /** Failed measurements, with the reason. */
   failures: string[]
 }
 
-/** Each round that did not count, under its scenario's name. */
+/** The rounds that were not used, by scenario. */
 export const failuresOf = (results: Results): string[] => [
   ...results.failures,
   ...results.scenarios.flatMap(({ name, failures }) => failures.map((failure) => `${name}: ${failure}`)),

@@ -1,7 +1,7 @@
 import { type Scaled, sum } from './scaling.ts'
 import { table } from './table.ts'
 
-/** What a request costs with one, two and four web processes, as a table for people. */
+/** A table of the cost of a request with one, two and four web processes. */
 export function scalingTable(scaled: Scaled[]): string[] {
   const [first] = scaled
   if (!first) return []

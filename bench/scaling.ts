@@ -6,17 +6,17 @@ import type { WebSet } from './servers.ts'
 import { type Cpu, type Measured, medians, ratio, watched } from './watch.ts'
 
 const counts = [1, 2, 4] as const
-/** Homes are shared out anew when nobody came or went for so long. */
+/** Shards are placed again when membership has not changed for this time. */
 const calmMs = 14_000
-// Long at first: every process has to learn where each task is.
+// The warm-up is long, because each process looks up the project of each task once.
 const warmUpSeconds = { first: 8, later: 1 }
 
-/** What a request costs with so many web processes behind one address. */
+/** The cost of a request with several web processes behind one address. */
 interface Spent {
   webs: number
   connections: number
   figures: Measured | undefined
-  /** Processor time beside that with one process, and how much is done in a second: the medians of the rounds. */
+  /** Ratios of processor time and throughput to those with one process: medians of the rounds. */
   ratio: number | undefined
   throughput: number | undefined
 }
@@ -52,7 +52,7 @@ interface Side {
   world: World
 }
 
-/** The same load on one, two and four web processes in turns: what each further process adds to a request. */
+/** Measures the same load on one, two and four web processes in alternating rounds. */
 export async function measureScaling(bench: Bench): Promise<Scaled[]> {
   const sets = await Promise.all(counts.map((count) => bench.servers.beside(count)))
   const sides = await Promise.all(sets.map(async (set) => ({ set, world: await seed(set.url) })))
@@ -89,5 +89,5 @@ async function openRun({ servers, loader }: Bench, load: Load, { set, world }: S
   return (seconds: number) => loader.run({ url: set.url, plan, connections, seconds })
 }
 
-/** All that a request took, in microseconds. */
+/** The processor time of a request in all processes, in microseconds. */
 export const sum = ({ web = 0, postgres = 0, redis = 0 }: Cpu): number => web + postgres + redis

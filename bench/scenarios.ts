@@ -11,11 +11,11 @@ export interface Scenario {
   title: string
   connections: number
   plan(world: World): Plan | Promise<Plan>
-  /** The least that Postgres by itself could be asked for to do the same: one statement. */
+  /** The smallest equivalent work of Postgres alone: one statement. */
   least(world: World): LimitScript[]
-  /** The same work as most services ask for it, where that is more: a transaction of several statements. */
+  /** The usual equivalent work, if it is more: a transaction of several statements. */
   usual?(world: World): LimitScript[]
-  /** True where a server of the same interface, but without our extensions, can be measured too. */
+  /** Whether a server with the same interface, but without extensions, can be compared. */
   common: boolean
 }
 
@@ -67,7 +67,7 @@ export const scenarios: Scenario[] = [
     plan: async ({ url, projects }) =>
       only(304, await eachOf(projects, (project) => knownList(url, project))),
     least: ({ projects }) => alone(reads.version(projects.length)),
-    // Where lists have no version, it takes the list to say that it is the same.
+    // Without versions, a server must read the list to know that it is unchanged.
     usual: ({ projects }) => alone(reads.tasks(projects.length)),
   },
   {

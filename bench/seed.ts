@@ -14,7 +14,7 @@ export interface Seeded {
   ownerId: string
 }
 
-/** What the scenarios work on. Each user owns 20 projects of 20 tasks; the first project is the hot one. */
+/** The data of the scenarios. Each user owns 20 projects of 20 tasks; the first project is the hot one. */
 export interface World {
   url: string
   projects: Seeded[]
@@ -22,7 +22,7 @@ export interface World {
   hotSubtask: string
 }
 
-/** Fills a server through its interface. */
+/** Creates the data over HTTP. */
 export async function seed(url: string): Promise<World> {
   const nobody = openClient(url)
   const make = async (token: string | undefined, path: string, body: unknown) => {
@@ -53,7 +53,7 @@ export async function seed(url: string): Promise<World> {
   return { url, projects, tasks, hotSubtask }
 }
 
-/** The same for pgbench, as arrays that a plan holds as constants: to pick one costs the limit nothing. */
+/** The ids for pgbench, as constant arrays in SQL, so that choosing one costs nothing. */
 export async function seedLimit(sql: postgres.Sql, { projects, tasks, hotSubtask }: World): Promise<void> {
   const arrays = {
     projects: projects.map(({ id }) => id),
@@ -75,7 +75,7 @@ export async function seedLimit(sql: postgres.Sql, { projects, tasks, hotSubtask
 
 export const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
 
-/** Works on many at once, in order, and keeps the order of the results. */
+/** Maps items concurrently, and keeps their order. */
 export async function eachOf<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results = new Array<R>(items.length)
   let next = 0

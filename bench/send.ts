@@ -1,6 +1,6 @@
 import type { PlannedRequest } from './plan.ts'
 
-/** Sends one planned request on a connection that is kept, and reads the answer to its end. */
+/** Sends one planned request on a kept-alive connection, and reads the whole response. */
 export async function send(
   url: string,
   { method, path, token, body, etag }: PlannedRequest,

@@ -8,21 +8,21 @@ import { freePort } from '../src/local/port.ts'
 import { startLocal } from '../src/local/start.ts'
 import { type ServiceProcess, spawnService } from '../test/support/service.ts'
 
-/** All that runs while we measure. */
+/** The servers of a measurement. */
 export interface Servers {
-  /** A folder for plans and scripts; it goes at the end. */
+  /** A folder for plans and scripts; deleted at the end. */
   folder: string
   databaseUrl: string
   redisUrl: string
-  /** The service, however many web processes share its port. */
+  /** The URL of the service; its web processes share the port. */
   url: string
   sql: postgres.Sql
   pids: { postgres: number[]; redis: number[]; web(): number[]; worker(): number[] }
-  /** Sees to it that exactly so many web processes run. */
+  /** Starts or stops web processes until `count` run. */
   web(count: number): Promise<void>
-  /** So many web processes more on one port, with a database of their own: the others are nothing to them. */
+  /** Starts a second service with its own database. */
   beside(count: number, others?: Record<string, string>): Promise<WebSet>
-  /** Runs a worker for as long as `work` takes. */
+  /** Runs a worker during `work`. */
   withWorker<T>(work: () => Promise<T>): Promise<T>
 }
 
@@ -32,10 +32,10 @@ export interface WebSet {
   end(): Promise<unknown>
 }
 
-/** What must be done at the end, in order; known from the first moment on, if the start is interrupted. */
+/** Functions that stop what was started, in order. Filled during the start, in case it is interrupted. */
 export type Closers = (() => Promise<unknown>)[]
 
-/** Starts a Postgres and a Redis of our own, empty and migrated; `synchronous_commit` stays on. */
+/** Starts an empty, migrated Postgres and a Redis; `synchronous_commit` stays on. */
 export async function startServers(closers: Closers): Promise<Servers> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'))
   closers.unshift(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
@@ -93,7 +93,7 @@ function serviceProcesses(
   }
 }
 
-/** Makes a database beside the first, empty and migrated. */
+/** Creates a second, empty and migrated database. */
 const ownDatabase = (sql: postgres.Sql, firstUrl: string) => async (name: string) => {
   await sql.unsafe(`create database ${name}`)
   const url = new URL(firstUrl)
@@ -102,7 +102,7 @@ const ownDatabase = (sql: postgres.Sql, firstUrl: string) => async (name: string
   return url.href
 }
 
-/** As an operator would start it, but with no limit on how fast one client may be. */
+/** The settings of an operator, but without rate limits. */
 function environment(databaseUrl: string, redisUrl: string) {
   return {
     DATABASE_URL: databaseUrl,

@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import type { LimitRun } from './limit.ts'
 
-/** A pgbench script with its share of the transactions. */
+/** A pgbench script, and its share of the transactions. */
 export interface LimitScript {
   share: number
   text: string
@@ -12,7 +12,7 @@ const warmUpMs = 1_000
 type Variables = Record<string, string | number>
 type Step = (sql: postgres.Sql, variables: Variables) => Promise<void>
 
-/** Does what pgbench does with such scripts: of `\set` random and a number, and `\gset`. */
+/** Runs pgbench scripts. Supports `\set` with random() or a number, and `\gset`. */
 export async function runLoop(
   databaseUrl: string,
   scripts: LimitScript[],
@@ -61,7 +61,7 @@ function setter(name: string, value: string): Step {
 function execution(statement: string): Step {
   const names: string[] = []
   const keeps = statement.endsWith('\\gset')
-  // `:name` becomes a parameter, `::type` stays.
+  // `:name` becomes a parameter; `::type` is a cast.
   const text = statement.replace(/\s*\\gset$/, '').replace(/(?<!:):(\w+)/g, (_, name: string) => {
     if (!names.includes(name)) names.push(name)
     return `$${names.indexOf(name) + 1}`

@@ -9,11 +9,11 @@ export interface Steadily {
   requests: PlannedRequest[]
   seconds: number
   perSecond: number
-  /** Is told what was made as soon as that is acknowledged. */
+  /** Called with each created row when it is acknowledged. */
   onMade?: (answer: Response) => void
 }
 
-/** Sends creates at a steady rate, however long the answers take. */
+/** Sends creates at a steady rate, independent of the response times. */
 export async function createSteadily({ url, requests, seconds, perSecond: rate, onMade }: Steadily) {
   const took = build()
   const answers: Promise<void>[] = []

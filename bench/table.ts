@@ -1,4 +1,4 @@
-/** Lines of a table whose cells are as wide as their column, so that it is read as it stands. */
+/** A Markdown table with padded cells. */
 export function table(head: string[], rows: string[][]): string[] {
   const lines = [head, ...rows]
   const widths = head.map((_, n) => Math.max(...lines.map((line) => line[n]!.length)))

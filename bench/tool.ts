@@ -4,8 +4,8 @@ const errorCharacters = 20_000
 const running = new Set<ChildProcess>()
 
 /**
- * Runs a program to its end and gives what it wrote, of its error output only the end.
- * @throws Error with the end of its error output, when it fails
+ * Runs a program and returns its output, and the end of its error output.
+ * @throws Error with the end of the error output if the program fails
  */
 export async function runTool(
   command: string[],
@@ -25,12 +25,12 @@ export async function runTool(
   return { output, errors }
 }
 
-/** Ends what `runTool` still runs. */
+/** Stops the programs that `runTool` has started. */
 export function endTools(): void {
   for (const child of running) child.kill('SIGTERM')
 }
 
-/** What a program says about its version, or undefined where it is not installed. */
+/** Returns the version that a program prints; undefined if it is not installed. */
 export async function versionOf(program: string, flag: string): Promise<string | undefined> {
   const path = Bun.which(program)
   if (!path) return undefined

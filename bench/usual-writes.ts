@@ -1,5 +1,5 @@
-// What the service commits for one request, as most services do: in one transaction of several prepared statements.
-// Lighter than in most: the version's update takes the lock first, so nothing is read twice; nobody's role is looked up.
+// The rows that the service commits for one request, written as most services do: one transaction of several prepared
+// statements. Lighter than usual: the update of the version locks first, so no row is read twice, and no role is checked.
 
 const taskColumns = `id, project_id, number, title, description, status, priority, due_date, assignee_id,
   created_at, updated_at, event_id`

@@ -4,7 +4,7 @@ import type { LimitRun } from './limit.ts'
 import { cpuMicros, watchMemory } from './process-usage.ts'
 import type { Servers } from './servers.ts'
 
-/** Processor microseconds for a request, by who spent them. */
+/** Processor time of a request in microseconds, by process. */
 export interface Cpu {
   web?: number
   postgres?: number
@@ -16,12 +16,12 @@ export interface Measured {
   p50Ms?: number
   p99Ms?: number
   cpu: Cpu
-  /** The most that one web process took. */
+  /** The maximum of one web process. */
   memoryMiB?: number
   errors: string[]
 }
 
-/** A run, and what it took of the machine. */
+/** A run with its processor time and memory. */
 export async function watched(
   servers: Pick<Servers, 'pids'>,
   run: () => Promise<LoadRun | LimitRun>,
@@ -42,7 +42,7 @@ export async function watched(
   return { ...figures, cpu, memoryMiB: memory() }
 }
 
-/** The medians of the runs without errors; undefined when there is none. */
+/** Medians of the runs without errors; undefined without such a run. */
 export function medians(runs: Measured[]): Measured | undefined {
   const good = runs.filter(({ errors }) => errors.length === 0)
   if (good.length === 0) return undefined
@@ -64,7 +64,7 @@ export function medians(runs: Measured[]): Measured | undefined {
   }
 }
 
-/** The median of what each run does (or of what else `of` it) against the other of its round; undefined without a round free of errors. */
+/** The median ratio of two runs of the same round (of their throughput, or of `of`); undefined without a round free of errors. */
 export function ratio(
   runs: Measured[],
   others: Measured[],

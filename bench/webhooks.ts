@@ -9,14 +9,14 @@ import { createSteadily } from './steadily.ts'
 export interface Webhooks {
   webhooks: number
   writesPerSecond: number
-  /** Medians of the rounds, as all that follows. */
+  /** Medians of the rounds, like the fields below. */
   delivery: Delivered
-  /** Of creates, with the webhooks disabled and enabled. */
+  /** Latencies of creates with webhooks disabled and enabled. */
   without: Creates
   with: Creates
-  /** How many times as many creates with them as without. */
+  /** The ratio of creates with webhooks to creates without. */
   ratio: number
-  /** Processor time for each create with its delivery, in microseconds. */
+  /** Processor time of a create with its delivery, in microseconds. */
   cpu: Record<string, number>
   failures: string[]
 }
@@ -33,7 +33,7 @@ interface Round extends Pick<Webhooks, 'delivery' | 'without' | 'with' | 'cpu'> 
 
 const wanted = { writesPerSecond: 1000, patienceMs: 15_000, warmUpSeconds: 5 }
 
-/** A webhook for each project, and creates in all of them at a steady rate: how soon they are delivered, and at what cost. */
+/** Measures the delay and cost of deliveries: a webhook for each project, and creates at a steady rate. */
 export async function measureWebhooks({ servers, world, options }: Bench): Promise<Webhooks> {
   await servers.web(1)
   const receiver = await openReceiver()
@@ -42,12 +42,12 @@ export async function measureWebhooks({ servers, world, options }: Bench): Promi
   const { writesPerSecond: perSecond, patienceMs, warmUpSeconds } = wanted
   const load = (seconds: number) => createSteadily({ url: servers.url, requests, seconds, perSecond })
 
-  /** Without, with: others on the machine disturb one as the other. */
+  /** Alternates, so that other load on the machine affects both. */
   async function round(): Promise<Round> {
     await enable(servers.url, hooks, false)
     await servers.sql`checkpoint`
     const without = await load(options.seconds)
-    // What happened meanwhile is not to be counted as late.
+    // Events from before are not counted as late.
     await leaveOut(servers.url, hooks)
     await enable(servers.url, hooks, true)
     await load(1)
@@ -82,7 +82,7 @@ function summary(rounds: Round[]) {
   }
 }
 
-/** Of each figure by itself. */
+/** Medians of each field. */
 const medians = <K extends string>(all: Record<K, number>[]) =>
   Object.fromEntries(
     Object.keys(all[0]!).map((name) => [name, median(all.map((one) => one[name as K]))]),
