@@ -9,33 +9,33 @@ const pair = await forFile(openPair({ READS_PER_MINUTE: '500' }))
 
 type Token = Body & { token: string }
 const expiresIn = (ms: number) => new Date(Date.now() + ms).toISOString()
-const wanted = (over: object = {}) => ({
+const tokenInput = (over: object = {}) => ({
   name: 'Follower',
   scopes: ['write'],
   expiresAt: expiresIn(3_600_000),
   ...over,
 })
 const withToken = (person: Person, { token }: Token): Person => ({ ...person, ...person.as(token) })
-async function program(over: object = {}) {
+async function openAccount(over: object = {}) {
   const person = await register(pair.atA)
-  const made = (await make(person, '/tokens', wanted(over))) as Token
+  const made = (await make(person, '/tokens', tokenInput(over))) as Token
   return { person, made, inA: withToken(person, made), inB: at(withToken(person, made), pair.b) }
 }
 
 test('a personal token that ends in one process is rejected in all within a second', async () => {
-  const ends: ((one: Awaited<ReturnType<typeof program>>) => ReturnType<Person['get']>)[] = [
+  const ends: ((one: Awaited<ReturnType<typeof openAccount>>) => ReturnType<Person['get']>)[] = [
     ({ person, made }) => person.delete(`/tokens/${made.id}`),
     ({ person }) => person.post('/auth/logout-all'),
     ({ person }) => person.patch('/auth/me', { password: 'secret-2', currentPassword: 'secret-1' }),
     ({ person }) => person.delete('/auth/me'),
   ]
-  const programs = await Promise.all(ends.map(() => program()))
+  const accounts = await Promise.all(ends.map(() => openAccount()))
   const answers = () =>
     Promise.all(
-      programs.flatMap(({ inA, inB }) => [inA, inB].map(async (one) => (await one.get('/auth/me')).status)),
+      accounts.flatMap(({ inA, inB }) => [inA, inB].map(async (one) => (await one.get('/auth/me')).status)),
     )
   expect(await answers()).toEqual(ends.flatMap(() => [200, 200]))
-  const ended = await Promise.all(ends.map((end, i) => end(programs[i]!)))
+  const ended = await Promise.all(ends.map((end, i) => end(accounts[i]!)))
   expect(ended.map(({ status }) => status)).toEqual([204, 200, 200, 200])
   await Bun.sleep(1_000) // the documented limit
   expect(await answers()).toEqual(ends.flatMap(() => [401, 401]))
@@ -51,12 +51,12 @@ test("a service account's token ends in all processes with its membership or pro
     (owner, project, { memberId }) => owner.delete(`${project}/members/${memberId}`),
     (owner, project) => owner.delete(project),
   ]
-  const programs = await Promise.all(
+  const accounts = await Promise.all(
     ends.map(async (end) => {
       const owner = await register(pair.atA)
       const project = `/projects/${(await make(owner, '/projects', { name: 'P' })).id}`
       const account = await make(owner, `${project}/service-accounts`, { name: 'Importer' })
-      const made = (await make(owner, `${project}/service-accounts/${account.id}/tokens`, wanted())) as Token
+      const made = (await make(owner, `${project}/service-accounts/${account.id}/tokens`, tokenInput())) as Token
       const inA = withToken(owner, made)
       return {
         end: () => end(owner, project, account as Body & { memberId: string }),
@@ -65,15 +65,15 @@ test("a service account's token ends in all processes with its membership or pro
     }),
   )
   const answers = () =>
-    Promise.all(programs.flatMap(({ both }) => both.map(async (one) => (await one.get('/auth/me')).status)))
+    Promise.all(accounts.flatMap(({ both }) => both.map(async (one) => (await one.get('/auth/me')).status)))
   expect(await answers()).toEqual(ends.flatMap(() => [200, 200]))
-  for (const { end } of programs) expect((await end()).status).toBe(200)
+  for (const { end } of accounts) expect((await end()).status).toBe(200)
   await Bun.sleep(1_000) // the documented limit
   expect(await answers()).toEqual(ends.flatMap(() => [401, 401]))
 })
 
 test('a token that is created while all tokens of its account are revoked is rejected', async () => {
-  const { person, made, inA, inB } = await program()
+  const { person, made, inA, inB } = await openAccount()
   expect((await inB.get('/auth/me')).status).toBe(200)
   await pair.sql`update users set token_version = token_version + 1 where id = ${person.id}`
   await Bun.sleep(1_000) // the documented limit
@@ -82,7 +82,7 @@ test('a token that is created while all tokens of its account are revoked is rej
 })
 
 test('streams and long polls in another process end with their token', async () => {
-  const { person, made, inB } = await program()
+  const { person, made, inB } = await openAccount()
   const { id } = await make(person, '/projects', { name: 'P' })
   const path = `/projects/${id}/events?after=1`
   const held = inB.get(`${path}&wait=25`)
@@ -102,7 +102,7 @@ test('streams and long polls in another process end with their token', async () 
 test('a token is valid in all processes, and a retry with the same idempotency key returns the same token', async () => {
   const person = await register(pair.atA)
   const key = { 'idempotency-key': 'a token' }
-  const body = wanted()
+  const body = tokenInput()
   const clients = [person, at(person, pair.b)]
   const answers = await Promise.all(upTo(6).map((n) => clients[n % 2]!.post('/tokens', body, key)))
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
@@ -121,7 +121,7 @@ test('a token is valid in all processes, and a retry with the same idempotency k
 })
 
 test('a retried deletion of a token is replayed, and rejected once its owner has signed out', async () => {
-  const { person, made } = await program()
+  const { person, made } = await openAccount()
   const key = { 'idempotency-key': 'the end' }
   const end = (who: Person) => who.delete(`/tokens/${made.id}`, key)
   const answers = [await end(person), await end(at(person, pair.b))]
@@ -135,8 +135,8 @@ test('a retried deletion of a token is replayed, and rejected once its owner has
 })
 
 test('each token has its own rate limit, shared by all processes', async () => {
-  const { person, inA, inB } = await program()
-  const other = withToken(person, (await make(person, '/tokens', wanted())) as Token)
+  const { person, inA, inB } = await openAccount()
+  const other = withToken(person, (await make(person, '/tokens', tokenInput())) as Token)
   const answers = await Promise.all(upTo(600).map((n) => [inA, inB][n % 2]!.get('/auth/me')))
   const done = answers.filter(({ status }) => status === 200).length
   expect(done).toBeWithin(480, 501)
@@ -145,13 +145,13 @@ test('each token has its own rate limit, shared by all processes', async () => {
 })
 
 test('expired tokens are deleted', async () => {
-  const { inB, made, person } = await program({ expiresAt: expiresIn(1_200) })
+  const { inB, made, person } = await openAccount({ expiresAt: expiresIn(1_200) })
   await Bun.sleep(1_300)
   expectError(await inB.get('/auth/me'), 401)
   await expireApiTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
   expect(await pair.sql`select from api_tokens where id = ${made.id}`).toHaveLength(0)
   expect((await person.get('/tokens')).text).toBe('[]')
-  const living = await program()
+  const living = await openAccount()
   await expireApiTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
   expect(await pair.sql`select from api_tokens where id = ${living.made.id}`).toHaveLength(1)
 })

@@ -52,7 +52,7 @@ const service = await forFile(openTestService())
 const column = (key: string, type: string): Column => ({ key, name: key, type })
 const columns = [column('n', 'integer'), column('id', 'uuid'), column('text', 'text'), column('doc', 'jsonb')]
 
-async function sent(rows: object[]): Promise<object[]> {
+async function roundTrip(rows: object[]): Promise<object[]> {
   const { reads } = service.services.database
   return [...(await reads.unsafe(rowsFrom(columns, 1), listsOf(columns, rows), { prepare: true }))]
 }
@@ -78,17 +78,17 @@ const id = '019ab2f0-0000-7000-8000-000000000000'
 
 test('rows written as arrays of columns are read back unchanged, whatever characters they contain', async () => {
   const rows = texts.map((text, n) => ({ n, id, text, doc: { [text]: text, deep: [text, null, 0.5, true] } }))
-  expect(await sent(rows)).toEqual(rows)
+  expect(await roundTrip(rows)).toEqual(rows)
 })
 
 test('a missing column is read back as null', async () => {
   const nothing = { id: null, text: null, doc: null }
-  expect(await sent([{ n: 1 }])).toEqual([{ n: 1, ...nothing }])
+  expect(await roundTrip([{ n: 1 }])).toEqual([{ n: 1, ...nothing }])
   const something = { n: 2, id, text: 'null', doc: {} }
-  expect(await sent([{ n: 1 }, something, { n: 3, ...nothing }])).toEqual([
+  expect(await roundTrip([{ n: 1 }, something, { n: 3, ...nothing }])).toEqual([
     { n: 1, ...nothing },
     something,
     { n: 3, ...nothing },
   ])
-  expect(await sent([])).toEqual([])
+  expect(await roundTrip([])).toEqual([])
 })

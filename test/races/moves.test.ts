@@ -20,7 +20,7 @@ async function twoProjects(tasks: number) {
   return { left, right, all }
 }
 
-async function during(other: Promise<unknown>, work: (n: number) => Promise<Answer>): Promise<Answer[]> {
+async function repeatDuring(other: Promise<unknown>, work: (n: number) => Promise<Answer>): Promise<Answer[]> {
   let going = true
   void other.finally(() => (going = false)).catch(() => {})
   const answers: Answer[] = []
@@ -31,17 +31,17 @@ async function during(other: Promise<unknown>, work: (n: number) => Promise<Answ
 test('concurrent moves in both directions at both processes all succeed, and so do other writes', async () => {
   const { atA, atB, sql } = pair
   const { left, right, all } = await twoProjects(20)
-  const wander = async (client: Client, task: Body) => {
+  const moveBackAndForth = async (client: Client, task: Body) => {
     const answers: Answer[] = []
     const there = task.projectId === left ? [right, left] : [left, right]
     for (const projectId of [...there, ...there, ...there])
       answers.push(await client.patch(`/tasks/${task.id}`, { projectId }))
     return answers
   }
-  const moves = Promise.all(all.map((task, n) => wander(n % 4 < 2 ? atA : atB, task)))
+  const moves = Promise.all(all.map((task, n) => moveBackAndForth(n % 4 < 2 ? atA : atB, task)))
   const others = await Promise.all([
-    during(moves, (n) => atA.post('/tasks', { title: `New ${n}`, projectId: n % 2 ? left : right })),
-    during(moves, (n) => atB.patch(`/projects/${n % 2 ? left : right}`, { description: `Words ${n}` })),
+    repeatDuring(moves, (n) => atA.post('/tasks', { title: `New ${n}`, projectId: n % 2 ? left : right })),
+    repeatDuring(moves, (n) => atB.patch(`/projects/${n % 2 ? left : right}`, { description: `Words ${n}` })),
   ])
   expect(statuses((await moves).flat())).toEqual({ 200: 120 })
   expect(statuses(others[0])).toEqual({ 201: others[0].length })
@@ -73,19 +73,19 @@ test('requests for a task and its subtasks never return 404 while the task moves
   const { left, right, all } = await twoProjects(1)
   const task = all[0]!
   const subtask = await make(atB, `/tasks/${task.id}/subtasks`, { title: 'Along' })
-  const wandering = (async () => {
+  const moves = (async () => {
     const answers: Answer[] = []
     for (const n of upTo(60))
       answers.push(await atA.patch(`/tasks/${task.id}`, { projectId: n % 2 ? right : left }))
     return answers
   })()
   const others = await Promise.all([
-    during(wandering, (n) => atB.patch(`/tasks/${task.id}`, { title: `Title ${n}` })),
-    during(wandering, () => atB.patch(`/tasks/subtasks/${subtask.id}/toggle`)),
-    during(wandering, () => atB.get(`/tasks/${task.id}`)),
-    during(wandering, () => atB.get(`/tasks/${task.id}/subtasks`)),
+    repeatDuring(moves, (n) => atB.patch(`/tasks/${task.id}`, { title: `Title ${n}` })),
+    repeatDuring(moves, () => atB.patch(`/tasks/subtasks/${subtask.id}/toggle`)),
+    repeatDuring(moves, () => atB.get(`/tasks/${task.id}`)),
+    repeatDuring(moves, () => atB.get(`/tasks/${task.id}/subtasks`)),
   ])
-  expect(statuses(await wandering)).toEqual({ 200: 60 })
+  expect(statuses(await moves)).toEqual({ 200: 60 })
   for (const answers of others) expect(statuses(answers)).toEqual({ 200: answers.length })
   expect(await faultsOf(sql)).toEqual([])
 })

@@ -96,7 +96,7 @@ async function underLoad(work: () => Promise<void>): Promise<void> {
 }
 
 /** Writes at one process, and expects the next read at the other process to return each write. */
-async function steps(here: Person, there: Person, rounds: number): Promise<void> {
+async function writeAndRead(here: Person, there: Person, rounds: number): Promise<void> {
   const projectId = project.id
   for (const n of upTo(rounds)) {
     const task = await make(here, '/tasks', { title: 'Fresh', projectId })
@@ -121,7 +121,7 @@ async function steps(here: Person, there: Person, rounds: number): Promise<void>
 
 test('a read at one process returns every write that the other acknowledged before', async () => {
   await underLoad(async () => {
-    await Promise.all(upTo(4).flatMap(() => [steps(pair.atA, pair.atB, 8), steps(pair.atB, pair.atA, 8)]))
+    await Promise.all(upTo(4).flatMap(() => [writeAndRead(pair.atA, pair.atB, 8), writeAndRead(pair.atB, pair.atA, 8)]))
   })
 })
 

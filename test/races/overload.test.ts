@@ -14,7 +14,7 @@ const { service, ada } = await openScene(['Ada'], {
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
 
 /** Blocks commits of the projects in the database while `work` runs. */
-const blocked = <T>(projectIds: string[], work: () => Promise<T>) =>
+const whileBlocked = <T>(projectIds: string[], work: () => Promise<T>) =>
   admin.begin(async (sql) => {
     await sql`select 1 from streams where project_id = any(${projectIds}::uuid[]) for update`
     return { done: await work() }
@@ -31,19 +31,19 @@ const isBusy = ({ status, headers, body }: Answer) =>
 test('a full mailbox rejects with 503 and Retry-After at once, and every queued write is stored', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Full' })
   const add = (n: number) => ada.post('/tasks', { title: `Task ${n}`, projectId })
-  const refused: Answer[] = []
-  const { done } = await blocked([projectId], async () => {
+  const rejected: Answer[] = []
+  const { done } = await whileBlocked([projectId], async () => {
     const sent = [add(0)]
     await eventually('a commit under way', isCommitting)
     for (const n of upTo(20)) {
       const answer = add(n)
       sent.push(answer)
-      void answer.then((busy) => refused.push(busy))
+      void answer.then((busy) => rejected.push(busy))
     }
-    await eventually('the refusals', () => refused.length === 20 - mailbox)
+    await eventually('the rejections', () => rejected.length === 20 - mailbox)
     return sent
   })
-  expect(refused.slice(0, 20 - mailbox).every(isBusy)).toBe(true)
+  expect(rejected.slice(0, 20 - mailbox).every(isBusy)).toBe(true)
   const statuses = (await Promise.all(done)).map(({ status }) => status)
   expect(tally(statuses)).toEqual({ 201: 1 + mailbox, 503: 20 - mailbox })
   const rows = await admin`select 1 from tasks where project_id = ${projectId}`
@@ -53,7 +53,7 @@ test('a full mailbox rejects with 503 and Retry-After at once, and every queued 
 test('a full mailbox of one project does not affect other projects', async () => {
   const [full, free] = await makeProjects(ada, 2)
   const wait = () => ada.post('/tasks', { title: 'Waits', projectId: full! })
-  const { done } = await blocked([full!], async () => {
+  const { done } = await whileBlocked([full!], async () => {
     const sent = [wait()]
     await eventually('a commit under way', isCommitting)
     sent.push(...upTo(10).map(wait))
@@ -65,14 +65,14 @@ test('a full mailbox of one project does not affect other projects', async () =>
 
 test('too many queued writes in a process are rejected with 503 and Retry-After', async () => {
   const ids = await makeProjects(ada, 20)
-  const refused: Answer[] = []
-  const { done } = await blocked(ids, async () => {
+  const rejected: Answer[] = []
+  const { done } = await whileBlocked(ids, async () => {
     const sent = upTo(60).map((n) => ada.post('/tasks', { title: 'Waits', projectId: ids[n % ids.length] }))
-    for (const answer of sent) void answer.then((busy) => refused.push(busy))
-    await eventually('the refusals', () => refused.length === 20)
+    for (const answer of sent) void answer.then((busy) => rejected.push(busy))
+    await eventually('the rejections', () => rejected.length === 20)
     return sent
   })
-  expect(refused.slice(0, 20).every(isBusy)).toBe(true)
+  expect(rejected.slice(0, 20).every(isBusy)).toBe(true)
   expect(statuses(await Promise.all(done))).toEqual({ 201: 40, 503: 20 })
   expect(await faultsOf(service.services.database.reads)).toEqual([])
 })

@@ -25,10 +25,10 @@ for (const { kind, openGroup, isSecured } of groups) {
     let group: RedisGroup
     let pair: Pair
     let worker: ServiceProcess
-    const trusting = { NODE_EXTRA_CA_CERTS: authority }
+    const withAuthority = { NODE_EXTRA_CA_CERTS: authority }
     beforeAll(async () => {
       group = await openGroup(process.env.TEST_DATA_DIR!, isSecured)
-      pair = await openPair({ ...trusting, REDIS_URL: group.url })
+      pair = await openPair({ ...withAuthority, REDIS_URL: group.url })
       worker = await spawnService('worker', pair.env)
     })
     afterAll(async () => {
@@ -38,11 +38,11 @@ for (const { kind, openGroup, isSecured } of groups) {
 
     const stateOfRedis = async ({ url }: ServiceProcess) =>
       ((await (await fetch(`${url}/health/ready`)).json()) as { redis: string }).redis
-    const everywhere = async (...command: string[]) =>
+    const onAllNodes = async (...command: string[]) =>
       (await Promise.all(group.nodes.map(({ command: ask }) => ask(...command).catch(() => ''))))
         .flat()
         .map(String)
-    const has = async (pattern: string) => (await everywhere('KEYS', pattern)).length > 0
+    const hasKey = async (pattern: string) => (await onAllNodes('KEYS', pattern)).length > 0
 
     /** A deleted project is purged when BullMQ has notified a worker. */
     const jobsAreDone = async () => {
@@ -51,22 +51,22 @@ for (const { kind, openGroup, isSecured } of groups) {
     }
 
     test('stores the membership, rate limits, leases and jobs, and delivers notifications', async () => {
-      const living = () => everywhere('ZCARD', `${pair.env.REDIS_PREFIX}:{homes-2}:living`)
-      await eventually('two homes', async () => (await living()).includes('2'))
+      const liveProcesses = () => onAllNodes('ZCARD', `${pair.env.REDIS_PREFIX}:{homes-2}:living`)
+      await eventually('two homes', async () => (await liveProcesses()).includes('2'))
       const { id } = await make(pair.atA, '/projects', { name: 'Followed' })
       await make(pair.atB, '/tasks', { projectId: id, title: 'First' })
       await eventually('leases, limits and jobs', async () => {
-        return (await has('*:lease:*')) && (await has('*:limit:*')) && (await has('*-jobs*'))
+        return (await hasKey('*:lease:*')) && (await hasKey('*:limit:*')) && (await hasKey('*-jobs*'))
       })
       const held = pair.atB.get(`/projects/${id}/events?after=2&wait=20`)
-      const heard = async () => {
-        const counts = await everywhere('PUBSUB', 'NUMSUB', `${pair.env.REDIS_PREFIX}:versions`)
+      const subscriberCount = async () => {
+        const counts = await onAllNodes('PUBSUB', 'NUMSUB', `${pair.env.REDIS_PREFIX}:versions`)
         return counts.filter((count) => /^\d+$/.test(count)).reduce((sum, count) => sum + Number(count), 0)
       }
       const tooEarly = held.then(({ status, text }) => Promise.reject(new Error(`${status} ${text}`)))
       const subscribed = eventually(
         'the subscriptions of the worker and the request',
-        async () => (await heard()) === 2,
+        async () => (await subscriberCount()) === 2,
       )
       await Promise.race([subscribed, tooEarly])
       await make(pair.atA, '/tasks', { projectId: id, title: 'Second' })
@@ -75,13 +75,13 @@ for (const { kind, openGroup, isSecured } of groups) {
     })
 
     test('processes hand leases over', async () => {
-      await using other = await openPair({ ...trusting, REDIS_URL: group.url, ...byLeases })
+      await using other = await openPair({ ...withAuthority, REDIS_URL: group.url, ...byLeases })
 
       const { id } = await make(other.atA, '/projects', { name: 'Shared' })
       for (const n of upTo(5))
         for (const who of [other.atA, other.atB]) {
           await make(who, '/tasks', { title: `Task ${n}`, projectId: id })
-          expect(await has(`${other.env.REDIS_PREFIX}:lease:*${id}*`)).toBe(true)
+          expect(await hasKey(`${other.env.REDIS_PREFIX}:lease:*${id}*`)).toBe(true)
         }
       const { body } = await other.atB.get(`/tasks?projectId=${id}`)
       expect(body.map(({ number }) => number)).toEqual(upTo(10))
@@ -89,11 +89,11 @@ for (const { kind, openGroup, isSecured } of groups) {
 
     if (isSecured)
       test('is unavailable to a process without the certificate authority or the password', async () => {
-        for (const wrong of [{}, { ...trusting, REDIS_URL: group.url.replace(/:\w+@/, '@') }]) {
-          const doubting = await spawnService('web', { ...pair.env, NODE_EXTRA_CA_CERTS: '', ...wrong })
-          await make(pair.atA.at(doubting.url), '/projects', { name: 'Without Redis' })
-          expect(await stateOfRedis(doubting)).toBe('away')
-          await doubting.stop('SIGKILL')
+        for (const wrong of [{}, { ...withAuthority, REDIS_URL: group.url.replace(/:\w+@/, '@') }]) {
+          const other = await spawnService('web', { ...pair.env, NODE_EXTRA_CA_CERTS: '', ...wrong })
+          await make(pair.atA.at(other.url), '/projects', { name: 'Without Redis' })
+          expect(await stateOfRedis(other)).toBe('away')
+          await other.stop('SIGKILL')
         }
       })
 
@@ -107,10 +107,10 @@ for (const { kind, openGroup, isSecured } of groups) {
       })
       for (const one of [pair.a, pair.b])
         await eventually('Redis', async () => (await stateOfRedis(one)) === 'ok')
-      await everywhere('FLUSHALL')
+      await onAllNodes('FLUSHALL')
       await eventually('leases', async () => {
         await make(pair.atA, '/projects', { name: 'Later' })
-        return has('*:lease:*')
+        return hasKey('*:lease:*')
       })
       await jobsAreDone()
     })

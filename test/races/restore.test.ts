@@ -17,7 +17,7 @@ const tables = ['streams', 'projects', 'members', 'tasks', 'events']
 const idOf = (table: string) => (table === 'projects' ? 'id' : 'project_id')
 
 /** Copies the project's rows. The returned function restores them, like a backup. */
-async function copied(): Promise<() => Promise<void>> {
+async function copyProject(): Promise<() => Promise<void>> {
   const { sql } = pair
   const rows = (table: string) => sql`${sql(table)} where ${sql(idOf(table))} = ${projectId}`
   const copies = await Promise.all(
@@ -40,7 +40,7 @@ async function copied(): Promise<() => Promise<void>> {
 const create = (who: Person, title: string) => make(who, '/tasks', { title, projectId })
 const titles = async (who: Person) =>
   (await who.get(`/tasks?projectId=${projectId}`)).body.map(({ title }) => title)
-const sound = async () => expect(await faultsOf(pair.sql)).toEqual([])
+const expectConsistent = async () => expect(await faultsOf(pair.sql)).toEqual([])
 
 test('writes to a purged project return 404 at every process that had it cached', async () => {
   const { atA, atB, sql } = pair
@@ -61,7 +61,7 @@ test('writes to a purged project return 404 at every process that had it cached'
 
 test('after a restore to an earlier point in time, every process reads and writes the restored rows', async () => {
   const { atA, atB } = pair
-  const restore = await copied()
+  const restore = await copyProject()
   for (const who of [atA, atB, atA]) {
     await create(who, 'Undone')
     await who.patch(`/tasks/${task.id}`, { title: 'Undone' })
@@ -76,14 +76,14 @@ test('after a restore to an earlier point in time, every process reads and write
   expect((await create(atB, 'Second')).number).toBe(2)
   expect((await create(atA, 'Third')).number).toBe(3)
   for (const who of [atA, atB]) expect(await titles(who)).toEqual(['First', 'Second', 'Third'])
-  await sound()
+  await expectConsistent()
 })
 
 test('after a restore, cached reads, roles and states of a version are not used for the new event at that version', async () => {
   const { atA, atB } = pair
   const bea = await register(atA)
   const beaAtB = at(bea, pair.b)
-  const restore = await copied()
+  const restore = await copyProject()
   await invite(atB, projectId, bea, 'EDITOR')
   await create(atB, 'Undone') // its actor stays in memory
   const path = `/tasks?projectId=${projectId}`
@@ -99,12 +99,12 @@ test('after a restore, cached reads, roles and states of a version are not used 
   expect((await atB.get(path, known)).status).toBe(200)
   expect(await titles(atB)).toEqual(['First', 'Second', 'Third'])
   expect((await create(atB, 'Fourth')).number).toBe(4)
-  await sound()
+  await expectConsistent()
 })
 
 test('a feed read after a restore rejects a cursor ahead of the log with 400, and continues from a list', async () => {
   const { atA, atB } = pair
-  const restore = await copied()
+  const restore = await copyProject()
   await create(atA, 'Undone')
   const events = (after: number) => atB.get(`/projects/${projectId}/events?after=${after}`)
   expect((await events(2)).body.map(({ id }) => id)).toHaveLength(1)
@@ -119,9 +119,9 @@ test('a feed read after a restore rejects a cursor ahead of the log with 400, an
 test('after a restore, a write is decided on the current history and not on a cached one of the same length', async () => {
   const { atA, atB } = pair
   const path = `/tasks/${task.id}`
-  const restore = await copied()
+  const restore = await copyProject()
   expect((await atB.patch(path, { title: 'Other' })).status).toBe(200)
-  const toOther = await copied()
+  const toOther = await copyProject()
   const version = async () => Number((await atA.get(path)).headers.get('docket-version'))
   const remembered = await version()
   const remember = async () => {
@@ -137,7 +137,7 @@ test('after a restore, a write is decided on the current history and not on a ca
   await remember()
   const target = await make(atA, '/projects', { name: 'Target' })
   expect((await atA.patch(path, { projectId: target.id })).body).toMatchObject({ title: 'Other' })
-  await sound()
+  await expectConsistent()
 })
 
 test('a cached read is not used when a retried command has another version after a failover', async () => {

@@ -11,7 +11,7 @@ import { forFile, newFolder, type ServiceProcess, spawnService, testSecret } fro
 import { cert, key } from '../support/tls-proxy.ts'
 import { eventually } from './pair.ts'
 
-const started = (command: 'start' | 'web', more: Record<string, string>) =>
+const startService = (command: 'start' | 'web', more: Record<string, string>) =>
   forFile(spawnService(command, { ...env, ...more }))
 const dir = await newFolder()
 for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
@@ -55,8 +55,8 @@ async function secureRedis() {
 const health = async ({ url }: ServiceProcess) => (await fetch(`${url}/health/ready`)).json()
 
 test('connects to Postgres and Redis over TLS, verifies their certificates and sends the password', async () => {
-  const one = await started('start', { NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
-  await eventually('both', async () => Bun.deepEquals(await health(one), { status: 'ok', ...both('ok') }))
+  const one = await startService('start', { NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
+  await eventually('both', async () => Bun.deepEquals(await health(one), { status: 'ok', ...bothAre('ok') }))
   const ada = await register(openClient(one.url))
   const { id } = await make(ada, '/projects', { name: 'Secured' })
   await make(ada, '/tasks', { projectId: id, title: 'First' })
@@ -74,13 +74,13 @@ test('connects to Postgres and Redis over TLS, verifies their certificates and s
 })
 
 test('does not connect to a server with an unknown certificate, or with a wrong password', async () => {
-  const withoutAuthority = await started('web', {})
-  expect(await health(withoutAuthority)).toEqual({ status: 'unready', ...both('away') })
+  const withoutAuthority = await startService('web', {})
+  expect(await health(withoutAuthority)).toEqual({ status: 'unready', ...bothAre('away') })
   const wrong = redis.url.replace('s3cret', 'wrong')
-  const withWrongPassword = await started('web', { REDIS_URL: wrong, NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
+  const withWrongPassword = await startService('web', { REDIS_URL: wrong, NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
   await eventually('Postgres', async () =>
     Bun.deepEquals(await health(withWrongPassword), { status: 'ok', postgres: 'ok', redis: 'away' }),
   )
 })
 
-const both = (state: string) => ({ postgres: state, redis: state })
+const bothAre = (state: string) => ({ postgres: state, redis: state })

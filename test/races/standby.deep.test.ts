@@ -14,20 +14,20 @@ const readOnly = (value: 'on' | 'off') =>
   admin.unsafe(`do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}',
     current_database()); end $$`)
 
-const cut = () => admin`select pg_terminate_backend(pid) from pg_stat_activity
+const closeConnections = () => admin`select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and application_name = 'docket'`
 
 test('writes on a read-only server wait until new connections reach a writable one', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Moved' })
   await readOnly('on')
-  await cut()
+  await closeConnections()
   const writes = upTo(20).map((n) => ada.post('/tasks', { projectId, title: `${n}` }))
-  const refused = await service.client.post('/auth/register', {
+  const rejected = await service.client.post('/auth/register', {
     name: 'Eve',
     email: 'eve@example.com',
     password: 'secret-1',
   })
-  expect({ status: refused.status, after: refused.headers.get('retry-after') }).toEqual({
+  expect({ status: rejected.status, after: rejected.headers.get('retry-after') }).toEqual({
     status: 503,
     after: '1',
   })

@@ -9,7 +9,7 @@ import { forFile } from '../support/service.ts'
 const plain = await forFile(freshDatabase())
 const front = await forFile(openTlsProxy(plain.url))
 
-async function ask(url: string) {
+async function query(url: string) {
   const database = openDatabase(readConfig({ DATABASE_URL: url }))
   try {
     const all = Array.from({ length: 50 }, (_, n) => database.reads`select ${n}::int4 as n`)
@@ -25,20 +25,20 @@ const numbers = Array.from({ length: 50 }, (_, n) => n)
 const inPlain = (mode: string) => `${plain.url}?sslmode=${mode}`
 
 test('uses TLS with sslmode require and prefer', async () => {
-  expect(await ask(front.url('require'))).toEqual(numbers)
-  expect(await ask(front.url('prefer'))).toEqual(numbers)
+  expect(await query(front.url('require'))).toEqual(numbers)
+  expect(await query(front.url('prefer'))).toEqual(numbers)
 })
 
 test('without TLS at the server, sslmode prefer connects and sslmode require fails temporarily', async () => {
-  expect(await ask(inPlain('prefer'))).toEqual(numbers)
-  expect(await ask(inPlain('disable'))).toEqual(numbers)
-  const error = await ask(inPlain('require'))
+  expect(await query(inPlain('prefer'))).toEqual(numbers)
+  expect(await query(inPlain('disable'))).toEqual(numbers)
+  const error = await query(inPlain('require'))
   expect(error).toMatchObject({ message: 'No TLS with Postgres: the server does not support TLS' })
   expect(isTransient(error)).toBe(true)
 })
 
 test('an untrusted certificate fails temporarily', async () => {
-  const error = await ask(front.url('verify-full'))
+  const error = await query(front.url('verify-full'))
   expect(error).toMatchObject({ message: expect.stringMatching(/^No TLS with Postgres: .*self.signed/) })
   expect(isTransient(error)).toBe(true)
 })

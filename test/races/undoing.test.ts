@@ -8,7 +8,7 @@ const pair = await forFile(openPair())
 const alone = await forFile(openTestService())
 const ada = await register(alone.client)
 /** The same user at two processes, and at one process, where one batch decides all commands. */
-const places: [name: string, one: Person, other: Person][] = [
+const setups: [name: string, one: Person, other: Person][] = [
   ['two processes', pair.atA, pair.atB],
   ['one process', ada, ada],
 ]
@@ -24,7 +24,7 @@ for (const at of [0, 1]) {
   const version = async () => Number((await one.get(`/projects/${project.id}`)).headers.get('docket-version'))
   const newTask = () => make(one, '/tasks', { title: 'T0', projectId: project.id })
   beforeEach(async () => {
-    ;[, one, other] = places[at]!
+    ;[, one, other] = setups[at]!
     project = await make(one, '/projects', { name: 'P' })
     undo = (who, body) => who.post(`/projects/${project.id}/undo`, body)
   })

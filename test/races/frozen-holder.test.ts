@@ -22,8 +22,8 @@ test('a frozen lease holder cannot overwrite the commit of the next holder', asy
     const late = atA.patch(toggle)
     await request.held
     a.signal('SIGSTOP')
-    const successor = await atB.patch(toggle)
-    expect(successor.body.completed).toBe(n % 2 === 1)
+    const next = await atB.patch(toggle)
+    expect(next.body.completed).toBe(n % 2 === 1)
     await request.deliver()
     request.cut()
     a.signal('SIGCONT')

@@ -18,42 +18,42 @@ const create = (state: ProjectState, context: Context, title: string) => {
   return decide(createTask, state, { ...context, limits: { projectMembers: 1, projectWebhooks: 100 } }, input)
 }
 
-const sound = (projectId: string, title: string): QueuedCommand<TaskRow> =>
+const validCommand = (projectId: string, title: string): QueuedCommand<TaskRow> =>
   queuedCommand(ada.id, { projectId, decide: (state, context) => create(state, context, title) })
 
 /** A command whose row the database rejects. No rule returns such a row. */
-const poisonous = (
+const invalidCommand = (
   projectId: string,
-  spoil: Partial<Record<keyof TaskRow, unknown>>,
+  columns: Partial<Record<keyof TaskRow, unknown>>,
 ): QueuedCommand<TaskRow> =>
   queuedCommand(ada.id, {
     projectId,
     decide(state, context) {
       const { changes, answer } = create(state, context, 'Poison')
       const [change] = changes
-      return { changes: [{ ...change!, after: { ...answer, ...spoil } as TaskRow }], answer }
+      return { changes: [{ ...change!, after: { ...answer, ...columns } as TaskRow }], answer }
     },
   })
 
-const poisons: [string, Partial<Record<keyof TaskRow, unknown>>][] = [
+const invalidRows: [string, Partial<Record<keyof TaskRow, unknown>>][] = [
   ['a missing value', { title: null }],
   ['a character that cannot be stored', { title: 'nul \0' }],
   ['an invalid date', { dueDate: 'someday' }],
   ['an invalid id', { assigneeId: 'nobody' }],
 ]
 
-test.each(poisons)(
+test.each(invalidRows)(
   'a command with %s fails alone: others of its project and of its commit succeed',
-  async (_, spoil) => {
+  async (_, columns) => {
     const { actors, database } = service.services
     const [hit, ...others] = (await makeProjects(ada, 3)) as [string, ...string[]]
     const run = (command: QueuedCommand<TaskRow>) => actors.run(command)
-    const before = upTo(5).map((n) => run(sound(hit, `Before ${n}`)))
-    const poison = run(poisonous(hit, spoil)).catch((error: Error) => error)
-    const after = upTo(5).map((n) => run(sound(hit, `After ${n}`)))
-    const elsewhere = others.flatMap((id) => upTo(5).map((n) => run(sound(id, `Elsewhere ${n}`))))
+    const before = upTo(5).map((n) => run(validCommand(hit, `Before ${n}`)))
+    const invalid = run(invalidCommand(hit, columns)).catch((error: Error) => error)
+    const after = upTo(5).map((n) => run(validCommand(hit, `After ${n}`)))
+    const elsewhere = others.flatMap((id) => upTo(5).map((n) => run(validCommand(id, `Elsewhere ${n}`))))
 
-    expect(await poison).toBeInstanceOf(Error)
+    expect(await invalid).toBeInstanceOf(Error)
     const rows = await Promise.all([...before, ...after])
     expect(rows.map(({ number }) => number)).toEqual(upTo(10))
     expect(await Promise.all(elsewhere)).toHaveLength(10)
@@ -69,8 +69,8 @@ test('a command whose rule throws fails alone', async () => {
   const decide = () => {
     throw new TypeError('a defect')
   }
-  const broken = actors.run({ ...sound(id, 'Never'), decide })
-  const whole = actors.run(sound(id, 'Stands'))
+  const broken = actors.run({ ...validCommand(id, 'Never'), decide })
+  const whole = actors.run(validCommand(id, 'Stands'))
   expect(await broken.catch((error: Error) => error)).toBeInstanceOf(TypeError)
   expect((await whole).number).toBe(1)
 })

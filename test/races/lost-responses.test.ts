@@ -14,14 +14,14 @@ const count = async (type: string, mark: string) =>
   (await sql`select 1 from events where type = ${type} and after::text like ${`%${mark}%`}`).length
 
 /** Sends a write whose first commit succeeds, but whose database response is lost. */
-async function unanswered(mark: string, send: () => Promise<Answer>): Promise<Answer> {
+async function withLostResponse(mark: string, send: () => Promise<Answer>): Promise<Answer> {
   const cut = proxy.cutAnswer(mark)
   const [answer] = await Promise.all([send(), cut])
   return answer
 }
 
 /** Creates a task whose first commit statement is lost on its way to the database. */
-async function neverArrives(title: string) {
+async function createWithLostCommit(title: string) {
   const request = proxy.hold(title)
   const answer = ada.post('/tasks', { title, projectId: project.id })
   await request.held
@@ -32,7 +32,7 @@ async function neverArrives(title: string) {
 
 test('a task whose commit response was lost is created once, and the request returns 201', async () => {
   const title = nextMark()
-  const { status, body } = await unanswered(title, () => ada.post('/tasks', { title, projectId: project.id }))
+  const { status, body } = await withLostResponse(title, () => ada.post('/tasks', { title, projectId: project.id }))
   expect(status).toBe(201)
   expect((await ada.get(`/tasks/${body.id}`)).body).toEqual(body)
   expect(await count('task.created', title)).toBe(1)
@@ -42,7 +42,7 @@ test('a task whose commit response was lost is created once, and the request ret
 
 test('a project whose commit response was lost is created once, and the request returns 201', async () => {
   const name = nextMark()
-  const { status, body } = await unanswered(name, () => ada.post('/projects', { name }))
+  const { status, body } = await withLostResponse(name, () => ada.post('/projects', { name }))
   expect(status).toBe(201)
   expect((await ada.get(`/projects/${body.id}`)).body).toEqual(body)
   expect(await count('project.created', name)).toBe(1)
@@ -52,7 +52,7 @@ test('a toggle whose commit response was lost is applied once', async () => {
   const task = await make(ada, '/tasks', { title: 'Toggled', projectId: project.id })
   const mark = nextMark()
   const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: mark })
-  const { status, body } = await unanswered(mark, () => ada.patch(`/tasks/subtasks/${subtask.id}/toggle`))
+  const { status, body } = await withLostResponse(mark, () => ada.patch(`/tasks/subtasks/${subtask.id}/toggle`))
   expect({ status, completed: body.completed }).toEqual({ status: 200, completed: true })
   expect(await count('subtask.toggled', mark)).toBe(1)
   expect(await faultsOf(sql)).toEqual([])
@@ -63,11 +63,11 @@ test('a move and a deletion whose commit responses were lost are applied once', 
   const title = nextMark()
   const task = await make(ada, '/tasks', { title, projectId: project.id })
   const path = `/tasks/${task.id}`
-  const moved = await unanswered(title, () => ada.patch(path, { projectId: other.id }))
+  const moved = await withLostResponse(title, () => ada.patch(path, { projectId: other.id }))
   expect(moved.status).toBe(200)
   expect(moved.body).toMatchObject({ projectId: other.id, number: 1 })
   expect(await count('task.moved_in', title)).toBe(1)
-  expect((await unanswered(title, () => ada.delete(path))).status).toBe(200)
+  expect((await withLostResponse(title, () => ada.delete(path))).status).toBe(200)
   expect((await ada.get(path)).status).toBe(404)
   expect(await faultsOf(sql)).toEqual([])
 })
@@ -81,7 +81,7 @@ test('a batch whose commit response was lost is applied once, and returns its re
     { op: 'task.create', title: `${title} too` },
   ]
   const path = `/projects/${project.id}/batch?return=full`
-  const { status, body } = await unanswered(title, () => ada.post(path, { operations }))
+  const { status, body } = await withLostResponse(title, () => ada.post(path, { operations }))
   const { version, results } = body as unknown as { version: number; results: Body[] }
   expect([status, version]).toEqual([200, 4])
   expect(results.map(({ number }) => number)).toEqual([1, undefined, 1, 2] as number[])
@@ -92,13 +92,13 @@ test('a batch whose commit response was lost is applied once, and returns its re
 
 test('a commit that did not reach the database is retried', async () => {
   const title = nextMark()
-  await neverArrives(title)
+  await createWithLostCommit(title)
   expect(await count('task.created', title)).toBe(1)
 })
 
 test('a commit that reaches the database after its retry writes nothing', async () => {
   const title = nextMark()
-  const request = await neverArrives(title)
+  const request = await createWithLostCommit(title)
   await make(ada, '/tasks', { title: 'Between', projectId: project.id })
   await request.deliver()
   expect(await count('task.created', title)).toBe(1)
@@ -113,13 +113,13 @@ test('a stream has every committed event once and in order, also when commit res
   for (let round = 0; round < 3; round++) {
     await add('Before')
     const lost = nextMark()
-    await unanswered(lost, () => ada.post('/tasks', { title: lost, projectId: project.id }))
+    await withLostResponse(lost, () => ada.post('/tasks', { title: lost, projectId: project.id }))
     await add('Between')
-    await neverArrives(nextMark())
+    await createWithLostCommit(nextMark())
   }
-  const told = await takeEvents(messages, 12)
+  const received = await takeEvents(messages, 12)
   const { body } = await ada.get(`/projects/${project.id}/events?after=1`)
-  expect(told.map(({ data }) => data as unknown)).toEqual([...body])
+  expect(received.map(({ data }) => data as unknown)).toEqual([...body])
   expect(body.length).toBe(12)
   stop()
 })

@@ -14,7 +14,7 @@ import type { CommentRow } from '../../drizzle/rows.ts'
 const projectId = newId()
 
 /** A project in which every command writes one comment. The commits get the given outcomes in order. */
-function world(outcomes: Outcome[]) {
+function openProject(outcomes: Outcome[]) {
   const committed: CommitUnit[] = []
   /** The events in the log, by the last part of their ids. */
   const stored = new Map<string, StoredEvent>()
@@ -36,7 +36,7 @@ function world(outcomes: Outcome[]) {
   } as unknown as TransactDependencies
   const holder: StateHolder = { projectId, state: null }
   const answers: (string | Error)[] = []
-  const post = (name: string) =>
+  const command = (name: string) =>
     queuedCommand<string>(newId(), {
       projectId,
       recall: ({ after }) => (after as CommentRow).text,
@@ -58,11 +58,11 @@ function world(outcomes: Outcome[]) {
       resolve: (answer) => void answers.push(answer),
       reject: (error) => void answers.push(error as Error),
     }) as QueuedCommand
-  const lands = (n: number) => committed[n]!.events.forEach((event) => stored.set(tailOf(event.id), event))
-  return { by, holder, answers, committed, post, lands }
+  const addToLog = (n: number) => committed[n]!.events.forEach((event) => stored.set(tailOf(event.id), event))
+  return { by, holder, answers, committed, command, addToLog }
 }
 
-const refused = new Error('refused')
+const rejected = new Error('rejected')
 
 /** Calls `happens` after each commit, before the actor gets its outcome. */
 function afterCommit(by: TransactDependencies, happens: (outcome: Outcome) => unknown): void {
@@ -75,26 +75,26 @@ function afterCommit(by: TransactDependencies, happens: (outcome: Outcome) => un
 }
 
 test('commands of an unknown commit that is in the log are not decided again when the retry is rejected', async () => {
-  const { by, holder, answers, committed, post, lands } = world(['unknown', refused])
+  const { by, holder, answers, committed, command, addToLog } = openProject(['unknown', rejected])
   // The first attempt reaches the log while the second is rejected.
-  afterCommit(by, (outcome) => outcome instanceof Error && lands(0))
-  await transact(by, [holder], [post('one'), post('two')])
+  afterCommit(by, (outcome) => outcome instanceof Error && addToLog(0))
+  await transact(by, [holder], [command('one'), command('two')])
   expect(answers.slice(0, 2)).toEqual(['one', 'two'])
   expect(committed).toHaveLength(2)
 })
 
 test('a single command of an unknown commit is not decided again either', async () => {
-  const { by, holder, answers, committed, post, lands } = world(['unknown', refused])
-  afterCommit(by, (outcome) => outcome instanceof Error && lands(0))
-  await transact(by, [holder], [post('one')])
+  const { by, holder, answers, committed, command, addToLog } = openProject(['unknown', rejected])
+  afterCommit(by, (outcome) => outcome instanceof Error && addToLog(0))
+  await transact(by, [holder], [command('one')])
   expect(answers).toEqual(['one'])
   expect(committed).toHaveLength(2)
 })
 
 test('when a rejected batch is retried one by one, a command found in the log resolves only itself', async () => {
-  const { by, holder, answers, committed, post, lands } = world([refused, 'unknown', 'committed'])
-  afterCommit(by, (outcome) => outcome === 'unknown' && lands(1))
-  await transact(by, [holder], [post('one'), post('two')])
+  const { by, holder, answers, committed, command, addToLog } = openProject([rejected, 'unknown', 'committed'])
+  afterCommit(by, (outcome) => outcome === 'unknown' && addToLog(1))
+  await transact(by, [holder], [command('one'), command('two')])
   expect(answers).toEqual(['one', 'two'])
   expect(committed.map(({ events }) => events.length)).toEqual([2, 1, 1])
 })
