@@ -1,5 +1,5 @@
 import type { Deployment } from './deployment.ts'
-import { type FaultContext, type FaultName, faultNames, faults, partOf } from './faults.ts'
+import { type FaultName, faultNames, faults, partOf } from './faults.ts'
 import type { Violation } from './history.ts'
 import type { Probe } from './probe.ts'
 import type { Random } from './random.ts'
@@ -13,13 +13,12 @@ export interface Recovery {
 
 export interface FaultInjector {
   recoveries: Recovery[]
-  measurements: { what: string; ms: number | undefined }[]
   violations: Violation[]
   inject(names: FaultName[]): Promise<void>
 }
 
 export function openFaultInjector(deployment: Deployment, probe: Probe, random: Random): FaultInjector {
-  const injector: FaultInjector = { recoveries: [], measurements: [], violations: [], inject }
+  const injector: FaultInjector = { recoveries: [], violations: [], inject }
 
   async function inject(names: FaultName[]): Promise<void> {
     const watch = probe.watch()
@@ -27,9 +26,8 @@ export function openFaultInjector(deployment: Deployment, probe: Probe, random: 
     await watch.recovered(now, now)
     const web = random.below(deployment.webs.length)
     let began = 0
-    const measure: FaultContext['measure'] = (what, ms) => void injector.measurements.push({ what, ms })
     const start = () => (began ||= performance.now())
-    await Promise.all(names.map((name) => faults[name]({ deployment, probe, random, web, measure, start })))
+    await Promise.all(names.map((name) => faults[name]({ deployment, probe, random, web, start })))
     const recovered = await watch.recovered(began, performance.now())
     await watch.stop()
     const fault = names.join(' + ')

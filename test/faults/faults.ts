@@ -12,7 +12,6 @@ export interface FaultContext {
   web: number
   /** Called just before the fault: the time to recovery starts here. */
   start(): void
-  measure(what: string, ms: number | undefined): void
 }
 
 /** Breaks a part of the deployment, waits, and repairs it. */

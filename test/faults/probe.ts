@@ -39,11 +39,13 @@ export class Probe {
     private readonly targets: Target[],
   ) {}
 
-  /** Has `web` write to the project whose lease another web process holds. Returns the milliseconds it took. */
-  async takeOver(from: number, web: number): Promise<number | undefined> {
-    const began = performance.now()
-    const target = this.targets.find((one) => one.web === from)!
-    return (await this.write(target, web, maxWaitMs)) ? performance.now() - began : undefined
+  /** Has `web` write to the project whose lease another web process holds. */
+  async takeOver(from: number, web: number): Promise<void> {
+    await this.write(
+      this.targets.find((one) => one.web === from)!,
+      web,
+      maxWaitMs,
+    )
   }
 
   watch(): Watch {

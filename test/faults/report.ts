@@ -6,7 +6,6 @@ const maxDetails = 8
 export function report(result: Result): string {
   const { history, injector, violations, errorLogs, deliveries } = result
   return [
-    table(['operations', 'done', 'rejected', 'unknown'], outcomesByKind(history)),
     ...totals(result),
     ...(deliveries ? [deliveryTotals(deliveries)] : []),
     '',
@@ -14,7 +13,6 @@ export function report(result: Result): string {
       ['fault', 'times', 'to full service, median ms', 'max', 'failed attempts, median', 'max'],
       recoveryRows(injector.recoveries, history),
     ),
-    table(['also measured', 'times', 'median ms', 'max ms', 'never'], measurementRows(injector.measurements)),
     ...errorLogs
       .filter(({ count }) => count > 0)
       .map(({ name, count, last }) => `${name} logged ${count} lines: ${last.at(-1)}`),
@@ -60,21 +58,6 @@ function recoveryRows(recoveries: Result['injector']['recoveries'], { failures }
         failures.filter(({ start, end }) => start <= recovered && end >= began).length,
     )
     return [fault, all.length, ...times, ...medianAndMax(failed)]
-  })
-}
-
-function measurementRows(measurements: Result['injector']['measurements']): Rows {
-  return [...Map.groupBy(measurements, ({ what }) => what)].sort().map(([what, all]) => {
-    const known = all.flatMap((one) => one.ms ?? [])
-    return [what, all.length, ...medianAndMax(known), all.length - known.length]
-  })
-}
-
-function outcomesByKind({ operations }: History): Rows {
-  return [...Map.groupBy(operations, ({ kind }) => kind)].sort().map(([kind, all]) => {
-    const outcomes = Map.groupBy(all, outcomeOf)
-    const count = (outcome: 'done' | 'rejected' | 'unknown') => outcomes.get(outcome)?.length ?? 0
-    return [kind, count('done'), count('rejected'), count('unknown')]
   })
 }
 

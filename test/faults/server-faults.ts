@@ -75,22 +75,11 @@ const silent: Fault = async ({ deployment: { receivers }, random, start }) => {
 
 export const receiverFaults = { 'receivers away': away, 'receivers silent': silent }
 
-async function repair(
-  { random, measure }: Parameters<Fault>[0],
-  what: string,
-  work: () => Promise<unknown>,
-): Promise<void> {
-  await Bun.sleep(random.between(0, 500))
-  const began = performance.now()
-  await work()
-  measure(what, performance.now() - began)
-}
-
-const tornDown: Fault = async (context) => {
-  const { postgres } = context.deployment
-  context.start()
+const tornDown: Fault = async ({ deployment: { postgres }, random, start }) => {
+  start()
   await postgres.stopImmediately()
-  await repair(context, 'postgres recovered its data', () => postgres.start())
+  await Bun.sleep(random.between(0, 500))
+  await postgres.start()
 }
 
 const terminated: Fault = ({ deployment: { postgres }, start }) =>
@@ -110,12 +99,12 @@ const crashed: Fault = ({ deployment: { postgres }, start }) =>
   })
 
 /** To a standby with all acknowledged writes. The old primary stays down. */
-const failedOver: Fault = async (context) => {
-  const { postgres } = context.deployment
+const failedOver: Fault = async ({ deployment: { postgres }, random, start }) => {
   await postgres.startStandby({ synchronous: true })
-  context.start()
+  start()
   await postgres.killPrimary()
-  await repair(context, 'postgres promoted its standby', () => postgres.promote())
+  await Bun.sleep(random.between(0, 500))
+  await postgres.promote()
 }
 
 export const postgresFaults = {

@@ -3,8 +3,7 @@ import type { FeedEvent } from '../http/feed.ts'
 import { parseMessages } from '../http/streaming.ts'
 
 const pauseMs = 50
-/** The service sends something more often than this on every stream, so a longer silence means a lost connection. */
-const idleTimeoutMs = 20_000
+const pollTimeoutMs = 20_000
 
 /** Repeats until `stop` is called. A failed attempt is repeated too. */
 function repeat(attempt: (signal: AbortSignal) => Promise<void>): { stop(): void } {
@@ -18,33 +17,15 @@ function repeat(attempt: (signal: AbortSignal) => Promise<void>): { stop(): void
   return { stop: () => stopped.abort() }
 }
 
-async function* readStream(url: string, token: string, signal: AbortSignal) {
-  const connection = new AbortController()
-  const abort = () => connection.abort()
-  signal.addEventListener('abort', abort, { once: true })
-  let timer = setTimeout(abort, idleTimeoutMs)
-  try {
-    const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
-    const response = await fetch(url, { headers, signal: connection.signal })
-    if (response.status !== 200) throw new Error(`${url} returned ${response.status}`)
-    for await (const message of parseMessages(response.body!)) {
-      clearTimeout(timer)
-      timer = setTimeout(abort, idleTimeoutMs)
-      if (message.event === 'end') return
-      yield message
-    }
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', abort)
-    abort()
-  }
-}
-
 /** Receives the versions of all visible projects by server-sent events. */
 export function subscribeToAll(url: () => string, token: string) {
   const versions = new Map<string, number | null>()
   const reader = repeat(async (signal) => {
-    for await (const { data } of readStream(`${url()}/api/v1/events`, token, signal)) {
+    const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
+    const response = await fetch(`${url()}/api/v1/events`, { headers, signal })
+    if (response.status !== 200) throw new Error(`GET /events returned ${response.status}`)
+    for await (const { event, data } of parseMessages(response.body!)) {
+      if (event === 'end') return
       const state = data as unknown as { projectId: string; version: number | null } | undefined
       if (state) versions.set(state.projectId, state.version)
     }
@@ -60,7 +41,7 @@ export function pollMany(url: () => string, token: string, ids: string[]) {
   const reader = repeat(async (signal) => {
     const response = await fetch(`${url()}/api/v1/events/read`, {
       ...{ method: 'POST', headers, body: JSON.stringify({ after, wait: 5 }) },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(idleTimeoutMs)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(pollTimeoutMs)]),
     })
     if (response.status !== 200) throw new Error(`POST /events/read returned ${response.status}`)
     const page = (await response.json()) as {

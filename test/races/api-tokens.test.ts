@@ -56,7 +56,11 @@ test("a service account's token ends in all processes with its membership or pro
       const owner = await register(pair.atA)
       const project = `/projects/${(await make(owner, '/projects', { name: 'P' })).id}`
       const account = await make(owner, `${project}/service-accounts`, { name: 'Importer' })
-      const made = (await make(owner, `${project}/service-accounts/${account.id}/tokens`, tokenInput())) as Token
+      const made = (await make(
+        owner,
+        `${project}/service-accounts/${account.id}/tokens`,
+        tokenInput(),
+      )) as Token
       const inA = withToken(owner, made)
       return {
         end: () => end(owner, project, account as Body & { memberId: string }),

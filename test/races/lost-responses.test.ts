@@ -32,7 +32,9 @@ async function createWithLostCommit(title: string) {
 
 test('a task whose commit response was lost is created once, and the request returns 201', async () => {
   const title = nextMark()
-  const { status, body } = await withLostResponse(title, () => ada.post('/tasks', { title, projectId: project.id }))
+  const { status, body } = await withLostResponse(title, () =>
+    ada.post('/tasks', { title, projectId: project.id }),
+  )
   expect(status).toBe(201)
   expect((await ada.get(`/tasks/${body.id}`)).body).toEqual(body)
   expect(await count('task.created', title)).toBe(1)
@@ -52,7 +54,9 @@ test('a toggle whose commit response was lost is applied once', async () => {
   const task = await make(ada, '/tasks', { title: 'Toggled', projectId: project.id })
   const mark = nextMark()
   const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: mark })
-  const { status, body } = await withLostResponse(mark, () => ada.patch(`/tasks/subtasks/${subtask.id}/toggle`))
+  const { status, body } = await withLostResponse(mark, () =>
+    ada.patch(`/tasks/subtasks/${subtask.id}/toggle`),
+  )
   expect({ status, completed: body.completed }).toEqual({ status: 200, completed: true })
   expect(await count('subtask.toggled', mark)).toBe(1)
   expect(await faultsOf(sql)).toEqual([])

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { at, openPair, upTo } from './pair.ts'
 import { forFile } from '../support/service.ts'
-import { purgeProject } from '../../workers/cascade.ts'
 import { startLoad } from './load.ts'
 
 const pair = await forFile(openPair())
@@ -121,7 +120,9 @@ async function writeAndRead(here: Person, there: Person, rounds: number): Promis
 
 test('a read at one process returns every write that the other acknowledged before', async () => {
   await underLoad(async () => {
-    await Promise.all(upTo(4).flatMap(() => [writeAndRead(pair.atA, pair.atB, 8), writeAndRead(pair.atB, pair.atA, 8)]))
+    await Promise.all(
+      upTo(4).flatMap(() => [writeAndRead(pair.atA, pair.atB, 8), writeAndRead(pair.atB, pair.atA, 8)]),
+    )
   })
 })
 
@@ -140,15 +141,4 @@ test('a conditional read after an acknowledged write never returns 304', async (
       expect((await atB.get(paths[0]!)).body.title).toBe(`Tagged ${n}`)
     }
   })
-})
-
-test('a purged project returns 404 also at a process that has just read it', async () => {
-  const { atA, atB, sql } = pair
-  const { id: projectId } = await make(atA, '/projects', { name: 'Passing' })
-  const task = await make(atA, '/tasks', { title: 'Passing', projectId })
-  const paths = [`/projects/${projectId}`, `/tasks/${task.id}`, `/tasks?projectId=${projectId}`]
-  for (const path of paths) expect((await atB.get(path)).status).toBe(200)
-  await atA.delete(`/projects/${projectId}`)
-  await purgeProject(sql, projectId, { batchRows: 100, pauseMs: 0 })
-  for (const path of paths) expect((await atB.get(path)).status).toBe(404)
 })

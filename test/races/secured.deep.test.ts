@@ -77,7 +77,10 @@ test('does not connect to a server with an unknown certificate, or with a wrong 
   const withoutAuthority = await startService('web', {})
   expect(await health(withoutAuthority)).toEqual({ status: 'unready', ...bothAre('away') })
   const wrong = redis.url.replace('s3cret', 'wrong')
-  const withWrongPassword = await startService('web', { REDIS_URL: wrong, NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
+  const withWrongPassword = await startService('web', {
+    REDIS_URL: wrong,
+    NODE_EXTRA_CA_CERTS: join(dir, 'cert'),
+  })
   await eventually('Postgres', async () =>
     Bun.deepEquals(await health(withWrongPassword), { status: 'ok', postgres: 'ok', redis: 'away' }),
   )

@@ -92,7 +92,11 @@ test('a single command of an unknown commit is not decided again either', async 
 })
 
 test('when a rejected batch is retried one by one, a command found in the log resolves only itself', async () => {
-  const { by, holder, answers, committed, command, addToLog } = openProject([rejected, 'unknown', 'committed'])
+  const { by, holder, answers, committed, command, addToLog } = openProject([
+    rejected,
+    'unknown',
+    'committed',
+  ])
   afterCommit(by, (outcome) => outcome === 'unknown' && addToLog(1))
   await transact(by, [holder], [command('one'), command('two')])
   expect(answers).toEqual(['one', 'two'])
