@@ -1,8 +1,8 @@
 import { storePlan } from './http-load.ts'
 import type { Bench } from './measure.ts'
-import { creation, creationOf100, only } from './requests.ts'
+import { createOf, batchOf100, singleKind } from './requests.ts'
 import { sum } from './scaling.ts'
-import { type Measured, medians, ratio, watched } from './watch.ts'
+import { type MeasuredRun, medians, ratio, measureRun } from './measured-run.ts'
 
 /** Tasks created by single requests and by batches of a hundred: medians, and medians of the ratios. */
 export interface Batches {
@@ -20,15 +20,15 @@ const warmUpSeconds = 2
 
 /** Measures single creates and batches of a hundred in alternating rounds. */
 export async function measureBatches({ servers, loader, world, options }: Bench): Promise<Batches> {
-  const open = async (name: string, status: number, requestOf: typeof creation) => {
-    const plan = await storePlan(servers.folder, name, only(status, world.projects.map(requestOf)))
+  const open = async (name: string, status: number, requestOf: typeof createOf) => {
+    const plan = await storePlan(servers.folder, name, singleKind(status, world.projects.map(requestOf)))
     const run = (seconds: number) => loader.run({ url: servers.url, plan, connections, seconds })
     await run(warmUpSeconds)
-    return () => watched(servers, () => run(options.seconds))
+    return () => measureRun(servers, () => run(options.seconds))
   }
-  const one = await open('feed-singles', 201, creation)
-  const hundred = await open('feed-batches', 200, creationOf100)
-  const [singles, batches]: [Measured[], Measured[]] = [[], []]
+  const one = await open('feed-singles', 201, createOf)
+  const hundred = await open('feed-batches', 200, batchOf100)
+  const [singles, batches]: [MeasuredRun[], MeasuredRun[]] = [[], []]
   for (let round = 0; round < options.rounds; round++) {
     singles.push(await one())
     batches.push(await hundred())

@@ -33,7 +33,7 @@ const patienceMs = 600_000
 export async function measureDeletion(bench: Bench): Promise<Deletion> {
   const { servers, world, options, loader } = bench
   await servers.web(1)
-  const project = await bigProject(bench)
+  const project = await insertLargeProject(bench)
   const plan = await storePlan(servers.folder, 'deletion', trackerMix(world))
   const mix = (seconds: number) => loader.run({ url: servers.url, plan, connections: 64, seconds })
   return servers.withWorker(async () => {
@@ -47,8 +47,8 @@ export async function measureDeletion(bench: Bench): Promise<Deletion> {
     }
     const remove = async () => {
       await Bun.sleep(options.seconds * 200) // the load starts first
-      const answerMs = await answerTime(servers.url, project)
-      const goneAfterSeconds = await untilGone(servers.sql, project.id).finally(() => (gone = true))
+      const answerMs = await responseTime(servers.url, project)
+      const goneAfterSeconds = await secondsUntilPurged(servers.sql, project.id).finally(() => (gone = true))
       return { answerMs, goneAfterSeconds }
     }
     const [taken] = await Promise.all([remove(), load()])
@@ -80,7 +80,7 @@ interface Project {
 }
 
 /** Inserts a project with `tasks` tasks into the database, so that no process has it in memory. */
-async function bigProject({ servers: { sql }, world, options: { tasks } }: Bench): Promise<Project> {
+async function insertLargeProject({ servers: { sql }, world, options: { tasks } }: Bench): Promise<Project> {
   const { token, ownerId } = world.projects[0]!
   const id = newId()
   await sql`
@@ -101,7 +101,7 @@ async function bigProject({ servers: { sql }, world, options: { tasks } }: Bench
   return { id, token }
 }
 
-async function answerTime(url: string, { id, token }: Project): Promise<number> {
+async function responseTime(url: string, { id, token }: Project): Promise<number> {
   await send(url, { method: 'GET', path: '/auth/me', token }) // opens the connection, and caches the token
   const began = performance.now()
   const { status } = await send(url, { method: 'DELETE', path: `/projects/${id}`, token })
@@ -110,11 +110,11 @@ async function answerTime(url: string, { id, token }: Project): Promise<number> 
 }
 
 /** Returns the seconds until the project is purged. Its row in streams is deleted last, and is cheap to read. */
-async function untilGone(sql: postgres.Sql, id: string): Promise<number> {
+async function secondsUntilPurged(sql: postgres.Sql, id: string): Promise<number> {
   const began = performance.now()
   while ((await sql`select from streams where project_id = ${id}`).length > 0) {
     if (performance.now() - began > patienceMs)
-      throw new Error('The big project is not gone after 10 minutes')
+      throw new Error('The large project is not purged after 10 minutes')
     await Bun.sleep(lookEveryMs)
   }
   const seconds = (performance.now() - began) / 1000

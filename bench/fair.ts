@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { Flood } from './floods.ts'
 import { storePlan } from './http-load.ts'
 import { type Neighbours, seedNeighbours } from './neighbours.ts'
-import type { Waited } from './polite.ts'
+import type { ClientLatencies } from './normal-client.ts'
 import { residentMiB, watchMemory } from './process-usage.ts'
-import { only } from './requests.ts'
+import { singleKind } from './requests.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
 import { runTool } from './tool.ts'
 
@@ -13,10 +13,10 @@ import { runTool } from './tool.ts'
 export interface Fair {
   title: string
   connections: number
-  alone: Waited
-  beside: Waited
+  alone: ClientLatencies
+  beside: ClientLatencies
   /** During the same flood of a service with its own Postgres and Redis: the share of processor and disk. */
-  elsewhere: Waited
+  elsewhere: ClientLatencies
   floodPerSecond: number
   answers: Record<string, number>
   /** Peak resident memory of the web process during the flood, minus its memory before all floods. */
@@ -34,7 +34,7 @@ const restMs = 1_000
 export async function openFair(servers: Servers, closers: Closers) {
   const others = await startServers(closers)
   const [near, far] = [await open(servers), await open(others)]
-  await look(servers.folder, near.neighbours, 2)
+  await measureClient(servers.folder, near.neighbours, 2)
   return { folder: servers.folder, near, far, idleMiB: residentMiB(near.pid) ?? 0 }
 }
 
@@ -50,12 +50,12 @@ export async function measureFair(bench: FairBench, flood: Flood, seconds: numbe
     const under = async (target: Neighbours) => {
       const [answers, waited] = await Promise.all([
         run(folder, flood, target, connections, seconds + 2 * warmUpSeconds),
-        Bun.sleep(warmUpSeconds * 1_000).then(() => look(folder, near.neighbours, seconds)),
+        Bun.sleep(warmUpSeconds * 1_000).then(() => measureClient(folder, near.neighbours, seconds)),
       ])
       return { answers, waited }
     }
     await Bun.sleep(restMs)
-    const alone = await look(folder, near.neighbours, seconds)
+    const alone = await measureClient(folder, near.neighbours, seconds)
     const peakMiB = watchMemory([near.pid])
     const { answers, waited: beside } = await under(near.neighbours)
     const memoryMiB = (peakMiB() ?? 0) - idleMiB
@@ -77,7 +77,7 @@ export async function measureFair(bench: FairBench, flood: Flood, seconds: numbe
 }
 
 async function run(folder: string, flood: Flood, of: Neighbours, connections: number, seconds: number) {
-  const plan = await storePlan(folder, `flood-${flood.name}`, only(200, flood.requests(of)))
+  const plan = await storePlan(folder, `flood-${flood.name}`, singleKind(200, flood.requests(of)))
   const { output } = await runTool([
     ...script('flood.ts'),
     of.url,
@@ -89,11 +89,15 @@ async function run(folder: string, flood: Flood, of: Neighbours, connections: nu
 }
 
 /** Starts a normal client in a child process. */
-async function look(folder: string, { url, politeTasks }: Neighbours, seconds: number): Promise<Waited> {
+async function measureClient(
+  folder: string,
+  { url, politeTasks }: Neighbours,
+  seconds: number,
+): Promise<ClientLatencies> {
   const file = join(folder, 'polite.json')
   await writeFile(file, JSON.stringify(politeTasks))
-  const { output } = await runTool([...script('polite.ts'), url, file, String(seconds)])
-  return JSON.parse(output) as Waited
+  const { output } = await runTool([...script('normal-client.ts'), url, file, String(seconds)])
+  return JSON.parse(output) as ClientLatencies
 }
 
 const script = (name: string) => [process.execPath, join(import.meta.dirname, name)]

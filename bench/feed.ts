@@ -1,17 +1,17 @@
 import { build } from 'hdr-histogram-js'
 import { type Batches, measureBatches } from './batches.ts'
 import { storePlan } from './http-load.ts'
-import { type Listening, listenTo, type Stream } from './listening.ts'
+import { type StreamReader, openStreams, type Stream } from './streams.ts'
 import type { Bench } from './measure.ts'
 import { residentMiB } from './process-usage.ts'
-import { creation, only } from './requests.ts'
+import { createOf, singleKind } from './requests.ts'
 import { sum } from './scaling.ts'
-import type { Seeded } from './seed.ts'
-import { createSteadily } from './steadily.ts'
-import { type Measured, ratio, watched } from './watch.ts'
+import type { ResourceRef } from './seed.ts'
+import { createAtRate } from './steady-load.ts'
+import { type MeasuredRun, ratio, measureRun } from './measured-run.ts'
 
 /** Throughput and processor time of creates with subscribers, compared with the same round without: medians. */
-export interface Beside {
+export interface WithSubscribers {
   throughput: number
   cpu: number
   errors: string[]
@@ -19,7 +19,7 @@ export interface Beside {
 
 /** A load of creates in some projects, with subscribers. */
 interface Case {
-  creates: Seeded[]
+  creates: ResourceRef[]
   streams: Stream[]
   rounds: number
   meanwhile?: () => void
@@ -31,13 +31,13 @@ export interface Feed {
   latencyP50Ms: number
   latencyP99Ms: number
   /** All creates are in one project, which has all subscribers. */
-  hot: Beside
+  hot: WithSubscribers
   /** Creates in all projects: one project has subscribers, or each project has one. */
-  one: Beside
-  each: Beside
+  one: WithSubscribers
+  each: WithSubscribers
   idleStreams: number
   idleMiB: number
-  idle: Beside
+  idle: WithSubscribers
   listeners: number
   deliveriesPerSecond: number
   batches: Batches
@@ -55,34 +55,34 @@ const warmUpSeconds = 2
 export async function measureFeed(bench: Bench): Promise<Feed> {
   await bench.servers.web(1)
   const latency = await measureLatency(bench)
-  const followed = await measureFollowed(bench)
+  const followed = await measureStreams(bench)
   const idle = await measureIdle(bench)
   const deliveriesPerSecond = await measureSaturation(bench)
   const batches = await measureBatches(bench)
-  const besides = [...Object.values(followed), idle.idle]
+  const compareWithSubscribers = [...Object.values(followed), idle.idle]
   return {
     ...{ writesPerSecond, ...latency, ...followed, idleStreams, ...idle, listeners },
-    ...{ deliveriesPerSecond, batches, failures: besides.flatMap(({ errors }) => errors) },
+    ...{ deliveriesPerSecond, batches, failures: compareWithSubscribers.flatMap(({ errors }) => errors) },
   }
 }
 
-const streamOf = ({ id, token }: Seeded): Stream => ({ path: `/projects/${id}/events`, token })
+const streamOf = ({ id, token }: ResourceRef): Stream => ({ path: `/projects/${id}/events`, token })
 
 /** Measures the delay between a write at one process and its event at another. */
 async function measureLatency({ servers, world, options }: Bench) {
   const shared = { DATABASE_URL: servers.databaseUrl, REDIS_PREFIX: 'docket' }
   const other = await servers.beside(1, shared)
-  const listening = await listenTo(servers.folder, other.url, world.projects.map(streamOf))
+  const listening = await openStreams(servers.folder, other.url, world.projects.map(streamOf))
   const madeAt = new Map<string, number>()
   const onMade = ({ headers }: Response) => {
     const id = headers.get('location')?.split('/').at(-1) ?? ''
     madeAt.set(id, performance.timeOrigin + performance.now())
   }
-  const load = { url: servers.url, requests: world.projects.map(creation), perSecond: writesPerSecond }
-  await createSteadily({ ...load, seconds: 1 })
+  const load = { url: servers.url, requests: world.projects.map(createOf), perSecond: writesPerSecond }
+  await createAtRate({ ...load, seconds: 1 })
   await Bun.sleep(settleMs)
   await listening.heard()
-  await createSteadily({ ...load, seconds: options.seconds, onMade })
+  await createAtRate({ ...load, seconds: options.seconds, onCreated: onMade })
   await Bun.sleep(settleMs)
   const { heardAt } = await listening.heard()
   await listening.stop()
@@ -97,7 +97,7 @@ async function measureLatency({ servers, world, options }: Bench) {
 }
 
 /** Measures the cost of subscriptions under full write load. The subscribers' own processor time is not counted. */
-async function measureFollowed(bench: Bench): Promise<Pick<Feed, 'hot' | 'one' | 'each'>> {
+async function measureStreams(bench: Bench): Promise<Pick<Feed, 'hot' | 'one' | 'each'>> {
   const { projects } = bench.world
   const first = projects.slice(0, 1)
   const { rounds } = bench.options
@@ -109,18 +109,18 @@ async function measureFollowed(bench: Bench): Promise<Pick<Feed, 'hot' | 'one' |
 }
 
 /** Measures creates with and without streams in alternating rounds. */
-async function besides({ servers, loader, options }: Bench, one: Case): Promise<Beside> {
-  const plan = await storePlan(servers.folder, 'feed-creates', only(201, one.creates.map(creation)))
+async function besides({ servers, loader, options }: Bench, one: Case): Promise<WithSubscribers> {
+  const plan = await storePlan(servers.folder, 'feed-creates', singleKind(201, one.creates.map(createOf)))
   const run = (seconds: number) => loader.run({ url: servers.url, plan, connections, seconds })
   await run(warmUpSeconds)
-  const [alone, during]: [Measured[], Measured[]] = [[], []]
+  const [alone, during]: [MeasuredRun[], MeasuredRun[]] = [[], []]
   for (let round = 0; round < one.rounds; round++) {
     await run(1)
-    alone.push(await watched(servers, () => run(options.seconds)))
-    const listening = await listenTo(servers.folder, servers.url, one.streams)
+    alone.push(await measureRun(servers, () => run(options.seconds)))
+    const listening = await openStreams(servers.folder, servers.url, one.streams)
     one.meanwhile?.()
     await run(1)
-    during.push(await watched(servers, () => run(options.seconds)))
+    during.push(await measureRun(servers, () => run(options.seconds)))
     await listening.stop()
   }
   const errors = [...alone, ...during].flatMap(({ errors }) => errors)
@@ -132,7 +132,7 @@ async function besides({ servers, loader, options }: Bench, one: Case): Promise<
 }
 
 /** Measures idle streams. */
-async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: Beside }> {
+async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: WithSubscribers }> {
   const { servers, world, options } = bench
   await servers.web(0)
   await servers.web(1) // a fresh process, whose memory has not grown yet
@@ -152,8 +152,8 @@ async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: Besid
 /** Measures full write load on one project with many subscribers. */
 async function measureSaturation({ servers, loader, world, options }: Bench): Promise<number> {
   const [hot] = world.projects
-  const plan = await storePlan(servers.folder, 'feed-hot', only(201, [creation(hot!)]))
-  const listening: Listening = await listenTo(
+  const plan = await storePlan(servers.folder, 'feed-hot', singleKind(201, [createOf(hot!)]))
+  const listening: StreamReader = await openStreams(
     servers.folder,
     servers.url,
     Array(listeners).fill(streamOf(hot!)),

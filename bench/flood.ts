@@ -16,9 +16,9 @@ isOver.addEventListener('abort', () => {
   console.log(JSON.stringify(answers))
   process.exit(0)
 })
-for (let n = 0; n < Number(connections); n++) keepBusy(requests[n % requests.length]!)
+for (let n = 0; n < Number(connections); n++) openConnection(requests[n % requests.length]!)
 
-function keepBusy(request: string): void {
+function openConnection(request: string): void {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
   const isFresh = request.includes(fresh)
@@ -48,7 +48,7 @@ function keepBusy(request: string): void {
     missing = -1 // responded; a rejected body is still sent completely
     if (isSent) goOn()
   })
-  socket.on('close', () => !isOver.aborted && setTimeout(() => keepBusy(request), 10))
+  socket.on('close', () => !isOver.aborted && setTimeout(() => openConnection(request), 10))
   socket.on('error', () => {})
 }
 

@@ -1,7 +1,7 @@
 import type { Neighbours } from './neighbours.ts'
 import { get, lastSeqs, of500, post, signIn } from './flood-requests.ts'
 import { fresh, type PlannedRequest } from './plan.ts'
-import { creation, getTask } from './requests.ts'
+import { createOf, getTask } from './requests.ts'
 import { numbers } from './seed.ts'
 
 export interface Flood {
@@ -12,14 +12,14 @@ export interface Flood {
 }
 
 export const floods: Flood[] = [
-  { name: 'creates', title: 'creates', requests: ({ projects }) => projects.slice(0, 20).map(creation) },
+  { name: 'creates', title: 'creates', requests: ({ projects }) => projects.slice(0, 20).map(createOf) },
   {
     ...{ name: 'reads', title: 'reads of another account’s task' },
     requests: ({ politeTasks, token }) => [getTask({ ...politeTasks[0]!, token })],
   },
   {
     ...{ name: 'rejected', title: 'creates with a wrong title' },
-    requests: ({ projects }) => [{ ...creation(projects[0]!), body: { title: 7 } }],
+    requests: ({ projects }) => [{ ...createOf(projects[0]!), body: { title: 7 } }],
   },
   {
     ...{ name: 'lists', title: 'lists of 200 tasks, filtered' },
@@ -92,7 +92,7 @@ export const floods: Flood[] = [
     ...{ name: 'streams', title: 'subscribers, and as many that create' },
     requests: ({ projects, token }) => [
       { method: 'GET', path: `/projects/${projects[0]!.id}/events`, token, accept: 'text/event-stream' },
-      creation(projects[0]!),
+      createOf(projects[0]!),
     ],
   },
 ]

@@ -4,7 +4,7 @@ import { measureFeed } from './feed.ts'
 import { floods } from './floods.ts'
 import { openLoader } from './http-load.ts'
 import { openLimiter } from './limit.ts'
-import { measureLone } from './lone.ts'
+import { measureSingleClient } from './single-client.ts'
 import { describeMachine } from './machine.ts'
 import { type Bench, measure } from './measure.ts'
 import { type Options, readOptions, usage } from './options.ts'
@@ -72,7 +72,7 @@ async function run(
   closers: Closers,
   isInterrupted: () => boolean,
 ): Promise<Results> {
-  say('starting and seeding')
+  log('starting and seeding')
   await servers.web(1)
   await Bun.sleep(idleAfterMs)
   const idleMiB = residentMiB(servers.pids.web()[0]!)
@@ -103,7 +103,7 @@ async function measureAll(
     !only.length || only.some((it) => name === it || (!names.includes(it) && name.startsWith(it)))
   const attempt = async (name: string, work: () => Promise<void>) => {
     if (isInterrupted() || !isWanted(name)) return
-    say(name)
+    log(name)
     await work().catch((error: Error) => void results.failures.push(`${name}: ${error.message}`))
   }
   for (const scenario of scenarios) {
@@ -111,7 +111,7 @@ async function measureAll(
       results.scenarios.push(await measure(bench, scenario))
     })
   }
-  await attempt('lone', async () => void (results.lone = await measureLone(bench)))
+  await attempt('lone', async () => void (results.lone = await measureSingleClient(bench)))
   await attempt('deletion', async () => void (results.deletion = await measureDeletion(bench)))
   await attempt('scaling', async () => void (results.scaling = await measureScaling(bench)))
   // Takes a minute more, so it runs only on request.
@@ -130,7 +130,7 @@ async function measureAll(
   }
 }
 
-function say(what: string): void {
+function log(what: string): void {
   process.stderr.write(`${new Date().toTimeString().slice(0, 8)} ${what}\n`)
 }
 

@@ -5,7 +5,7 @@ import type { Scenario } from './scenarios.ts'
 import type { World } from './seed.ts'
 import type { Servers } from './servers.ts'
 import type { LimitScript } from './sql-loop.ts'
-import { type Measured, medians, ratio, watched } from './watch.ts'
+import { type MeasuredRun, medians, ratio, measureRun } from './measured-run.ts'
 
 export interface Bench {
   options: Options
@@ -25,7 +25,7 @@ type Side = (typeof sides)[number]
 export interface Row extends Pick<Scenario, 'name' | 'title' | 'connections'> {
   /** The number of database connections with the best result, for each limit. */
   clients: Partial<Record<Limit, number>>
-  figures: Partial<Record<Side, Measured>>
+  figures: Partial<Record<Side, MeasuredRun>>
   /** The ratio of service to limit: the median of the rounds, each of which measures both. */
   ratios: Partial<Record<Side, number>>
   /** Why rounds were not used. */
@@ -51,13 +51,13 @@ export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
     if (scripts) clients[limit] = await bestClients(bench, scripts, connections)
   }
   const runs = await openRuns(bench, scenario, clients)
-  const results: Record<Side, Measured[]> = { service: [], least: [], usual: [], peer: [] }
+  const results: Record<Side, MeasuredRun[]> = { service: [], least: [], usual: [], peer: [] }
   for (let round = 0; round < options.rounds; round++) {
     for (const side of sides) {
       const run = runs[side]
       if (!run) continue
       if (side === 'service' || side === 'peer') await run(warmUpSeconds[round ? 'later' : 'first'])
-      results[side].push(await watched(servers, () => run(options.seconds)))
+      results[side].push(await measureRun(servers, () => run(options.seconds)))
     }
   }
   const figures = Object.fromEntries(sides.map((side) => [side, medians(results[side])]))

@@ -1,18 +1,18 @@
 import { type Client, invite, make, openClient, type Person, register } from '../test/support/client.ts'
-import { eachOf, numbers, type Seeded } from './seed.ts'
+import { eachOf, numbers, type ResourceRef } from './seed.ts'
 
 /** An account that floods a server, and a normal account. */
 export interface Neighbours {
   url: string
   /** The token of the flooding account. */
   token: string
-  projects: Seeded[]
+  projects: ResourceRef[]
   /** A project of the flooding account with more than 5,000 events. */
   large: { id: string; version: number }
   /** A task of the flooding account. */
   movable: string
   /** Tasks of the normal account, in one project. */
-  politeTasks: Seeded[]
+  politeTasks: ResourceRef[]
   /** Removals of members from the normal account's project. */
   removals: number[]
 }
@@ -41,7 +41,7 @@ export async function seedNeighbours(url: string): Promise<Neighbours> {
   return { url, token: flooder.token!, projects, large, movable, politeTasks, removals }
 }
 
-async function newProject(person: Person): Promise<Seeded> {
+async function newProject(person: Person): Promise<ResourceRef> {
   const { id } = await make(person, '/projects', { name: 'To be measured' })
   return { id, projectId: id, token: person.token!, ownerId: person.id }
 }

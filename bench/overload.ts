@@ -3,7 +3,7 @@ import { storePlan } from './http-load.ts'
 import type { Bench } from './measure.ts'
 import type { PlannedRequest } from './plan.ts'
 import { residentMiB } from './process-usage.ts'
-import { creation, getTask, halfAndHalf } from './requests.ts'
+import { createOf, getTask, halfAndHalf } from './requests.ts'
 import type { World } from './seed.ts'
 import { send } from './send.ts'
 
@@ -37,7 +37,7 @@ export async function measureOverload({ servers, loader, world, options }: Bench
   const target = { url: servers.url, plan, mayShed: true }
   await loader.run({ ...target, ...capacity, seconds: 1 })
   const { perSecond: capacityPerSecond } = await loader.run({ ...target, ...capacity })
-  const prober = openProber(servers.url, halves(world))
+  const prober = openNormalClient(servers.url, halfAndHalfRequests(world))
   const normalMs = p99(await prober.look(2_000))
   const memory = memoryEverySecond(servers.pids.web()[0]!)
   const [run, { accepted, shed, retryAfter }] = await Promise.all([
@@ -55,13 +55,13 @@ export async function measureOverload({ servers, loader, world, options }: Bench
   }
 }
 
-const halves = ({ projects, tasks }: World): PlannedRequest[] =>
-  projects.flatMap((project, n) => [creation(project), getTask(tasks[n]!)])
+const halfAndHalfRequests = ({ projects, tasks }: World): PlannedRequest[] =>
+  projects.flatMap((project, n) => [createOf(project), getTask(tasks[n]!)])
 
 const p99 = ({ accepted }: { accepted: Histogram }): number => accepted.getValueAtPercentile(99) / 1000
 
 /** A normal client that sends a request now and then. */
-function openProber(url: string, requests: PlannedRequest[]) {
+function openNormalClient(url: string, requests: PlannedRequest[]) {
   let asked = 0
   /** The latencies of successes and of rejections. */
   const look = async (forMs: number) => {
@@ -70,7 +70,7 @@ function openProber(url: string, requests: PlannedRequest[]) {
       const began = performance.now()
       const { status, headers } = await send(url, requests[asked++ % requests.length]!)
       const isShed = status === 503
-      if (!isShed && status > 201) throw new Error(`A polite client was answered ${status}`)
+      if (!isShed && status > 201) throw new Error(`A normal client got ${status}`)
       seen[isShed ? 'shed' : 'accepted'].recordValue(Math.round((performance.now() - began) * 1000))
       if (isShed && headers.has('retry-after')) seen.retryAfter++
     }

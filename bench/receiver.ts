@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { build } from 'hdr-histogram-js'
-import type { Delivered } from './receiving.ts'
+import type { DeliveryStats } from './receiving.ts'
 
 // Receives deliveries and records the delay of each event. Service and receiver share one clock.
 let late = build()
@@ -24,6 +24,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     ;[events, posts] = [0, 0]
   }
   const [p50Ms, p99Ms] = [late.getValueAtPercentile(50), late.getValueAtPercentile(99)]
-  const delivered: Delivered = { events, posts, p50Ms, p99Ms }
+  const delivered: DeliveryStats = { events, posts, p50Ms, p99Ms }
   console.log(JSON.stringify(delivered))
 })

@@ -1,6 +1,6 @@
-import { startAsked } from './asked.ts'
+import { startChildScript } from './child-script.ts'
 
-export interface Delivered {
+export interface DeliveryStats {
   events: number
   posts: number
   /** From the commit of an event until its delivery. */
@@ -12,15 +12,15 @@ const quietMs = 1_000
 
 /** Starts a webhook receiver in a child process. */
 export async function openReceiver() {
-  const { first: url, ask, stop } = await startAsked('receiver.ts')
-  const delivered = async () => JSON.parse(await ask('delivered')) as Delivered
+  const { first: url, ask, stop } = await startChildScript('receiver.ts')
+  const delivered = async () => JSON.parse(await ask('delivered')) as DeliveryStats
   return {
     url,
     stop,
     /** Starts a new count. */
     begin: () => ask('afresh'),
     /** Returns the result after a second without a delivery, or after the timeout. */
-    async settled(withinMs: number): Promise<Delivered> {
+    async settled(withinMs: number): Promise<DeliveryStats> {
       const end = performance.now() + withinMs
       let before = await delivered()
       while (performance.now() < end) {

@@ -1,7 +1,7 @@
 import type { Deletion } from './deletion.ts'
 import { fairTable } from './fair-report.ts'
-import { feedFacts } from './feed-report.ts'
-import type { Lone } from './lone.ts'
+import { feedSentences } from './feed-report.ts'
+import type { SingleClient } from './single-client.ts'
 import { sentence } from './machine.ts'
 import type { Row } from './measure.ts'
 import type { Overload } from './overload.ts'
@@ -33,11 +33,11 @@ export function markdown(results: Results): string {
   const failures = failuresOf(results)
   const facts = [
     ...(idleMiB ? [`A web process without work takes ${whole(idleMiB)} MiB.`] : []),
-    ...(lone ? [loneFact(lone)] : []),
-    ...(deletion ? [deletionFact(deletion)] : []),
-    ...(overload ? [overloadFact(overload)] : []),
-    ...(feed ? feedFacts(feed) : []),
-    ...(webhooks ? [webhooksFact(webhooks)] : []),
+    ...(lone ? [singleClientSentence(lone)] : []),
+    ...(deletion ? [deletionSentence(deletion)] : []),
+    ...(overload ? [overloadSentence(overload)] : []),
+    ...(feed ? feedSentences(feed) : []),
+    ...(webhooks ? [webhooksSentence(webhooks)] : []),
     ...failures.map((failure) => `Does not count: ${failure}.`),
   ]
   const method = `Medians of ${rounds} rounds of ${seconds} s, service and limits one after another; ratios are medians of those of the rounds.`
@@ -84,30 +84,30 @@ function cells({ title, connections, figures, ratios, clients }: Row): string[] 
   ]
 }
 
-const loneFact = ({ createMs, insertMs, redisMs, ratio }: Lone) =>
-  `A lone client waits ${fine(createMs)} ms for a create: ${fine(ratio)} times a plain insert ` +
+const singleClientSentence = ({ createMs, insertMs, redisMs, ratio }: SingleClient) =>
+  `A single client waits ${fine(createMs)} ms for a create: ${fine(ratio)} times a plain insert ` +
   `(${fine(insertMs)} ms) and a round trip to Redis (${fine(redisMs)} ms).`
 
-const deletionFact = ({ tasks, answerMs, goneAfterSeconds, before, during, p99Ratio }: Deletion) =>
-  `Deleting a project of ${tasks.toLocaleString('en')} tasks under the mix is answered in ${tenths(answerMs)} ms; ` +
-  `its rows are gone ${tenths(goneAfterSeconds)} s later. The mix before: ${whole(before.perSecond)} req/s, ` +
-  `p50 ${tenths(before.p50Ms)} ms, p99 ${tenths(before.p99Ms)} ms; meanwhile: ${whole(during.perSecond)} req/s, ` +
+const deletionSentence = ({ tasks, answerMs, goneAfterSeconds, before, during, p99Ratio }: Deletion) =>
+  `Deleting a project of ${tasks.toLocaleString('en')} tasks during the mix takes ${tenths(answerMs)} ms; ` +
+  `its rows are deleted ${tenths(goneAfterSeconds)} s later. The mix before: ${whole(before.perSecond)} req/s, ` +
+  `p50 ${tenths(before.p50Ms)} ms, p99 ${tenths(before.p99Ms)} ms; during the deletion: ${whole(during.perSecond)} req/s, ` +
   `p50 ${tenths(during.p50Ms)} ms, p99 ${tenths(during.p99Ms)} ms (${fine(p99Ratio)} times; at worst ${tenths(during.worstP99Ms)} ms).`
 
-const overloadFact = (o: Overload) =>
+const overloadSentence = (o: Overload) =>
   `Of ${whole(o.offeredPerSecond)} req/s from ${o.connections.toLocaleString('en')} connections in ${o.seconds} s ` +
-  `(at its best it serves ${whole(o.capacityPerSecond)}), ${whole(o.acceptedPerSecond)} were served, a polite client among them with a p99 of ` +
-  `${whole(o.acceptedP99Ms)} ms; ${share(o.shedShare)} were answered 503, ${share(o.retryAfterShare)} of these with ` +
+  `(the capacity is ${whole(o.capacityPerSecond)}), ${whole(o.acceptedPerSecond)} were served; the p99 of a normal client was ` +
+  `${whole(o.acceptedP99Ms)} ms; ${share(o.shedShare)} got 503, ${share(o.retryAfterShare)} of these with ` +
   `Retry-After, with a p99 of ${whole(o.shedP99Ms)} ms. Memory went from ${whole(o.memoryMiB[0] ?? undefined)} ` +
   `to at most ${whole(Math.max(...o.memoryMiB.map(Number)))} MiB. ` +
   (o.recoverySeconds === null
     ? 'It did not recover.'
-    : `It was itself again ${tenths(o.recoverySeconds)} s after.`)
+    : `It recovered ${tenths(o.recoverySeconds)} s after the overload.`)
 
-const webhooksFact = ({ webhooks, writesPerSecond, delivery, without, ratio, ...w }: Webhooks) =>
-  `With ${whole(webhooks)} webhooks and ${whole(writesPerSecond)} creates asked for in a second, an event is delivered ` +
-  `${whole(delivery.p50Ms)} ms after it was made (p99 ${whole(delivery.p99Ms)} ms), ` +
-  `${fine(delivery.events / delivery.posts)} of them in a delivery. Creates go from ` +
+const webhooksSentence = ({ webhooks, writesPerSecond, delivery, without, ratio, ...w }: Webhooks) =>
+  `With ${whole(webhooks)} webhooks and ${whole(writesPerSecond)} creates a second, an event is delivered ` +
+  `${whole(delivery.p50Ms)} ms after its commit (p99 ${whole(delivery.p99Ms)} ms), ` +
+  `with ${fine(delivery.events / delivery.posts)} events in a delivery. Creates go from ` +
   `${whole(without.perSecond)}/s, p50 ${tenths(without.p50Ms)} ms, p99 ${tenths(without.p99Ms)} ms with the webhooks ` +
   `disabled to ${whole(w.with.perSecond)}/s (${times(ratio)}), p50 ${tenths(w.with.p50Ms)} ms, p99 ${tenths(w.with.p99Ms)} ms. ` +
   `Both take ${Object.entries(w.cpu)

@@ -1,5 +1,5 @@
 import { fresh, type Plan, type PlannedRequest } from './plan.ts'
-import type { Seeded, World } from './seed.ts'
+import type { ResourceRef, World } from './seed.ts'
 
 /** The mixed load: mostly reads. */
 export const trackerMix = ({ projects, tasks }: World): Plan => [
@@ -10,37 +10,39 @@ export const trackerMix = ({ projects, tasks }: World): Plan => [
     status: 200,
     requests: projects.map(({ token }) => ({ method: 'GET', path: '/projects', token })),
   },
-  { share: 3, status: 201, requests: projects.map(creation) },
+  { share: 3, status: 201, requests: projects.map(createOf) },
 ]
 
 /** Half creates, half reads. */
 export const halfAndHalf = ({ projects, tasks }: World): Plan => [
-  { share: 1, status: 201, requests: projects.map(creation) },
+  { share: 1, status: 201, requests: projects.map(createOf) },
   { share: 1, status: 200, requests: tasks.map(getTask) },
 ]
 
-export const only = (status: number, requests: PlannedRequest[]): Plan => [{ share: 1, status, requests }]
+export const singleKind = (status: number, requests: PlannedRequest[]): Plan => [
+  { share: 1, status, requests },
+]
 
-export const getting =
+export const getFrom =
   (prefix: string) =>
-  ({ id, token }: Seeded): PlannedRequest => ({ method: 'GET', path: prefix + id, token })
-export const getTask = getting('/tasks/')
+  ({ id, token }: ResourceRef): PlannedRequest => ({ method: 'GET', path: prefix + id, token })
+export const getTask = getFrom('/tasks/')
 
-export const listTasks = ({ id, token }: Seeded): PlannedRequest => ({
+export const listTasks = ({ id, token }: ResourceRef): PlannedRequest => ({
   ...{ method: 'GET', path: `/tasks?projectId=${id}&limit=20`, token },
 })
 
-export const creation = ({ id, token }: Seeded): PlannedRequest => ({
+export const createOf = ({ id, token }: ResourceRef): PlannedRequest => ({
   ...{ method: 'POST', path: '/tasks', token },
   body: { title: `Task ${fresh}`, description: 'To be measured', projectId: id },
 })
 
-export const renaming = ({ id, token }: Seeded): PlannedRequest => ({
+export const renameOf = ({ id, token }: ResourceRef): PlannedRequest => ({
   ...{ method: 'PATCH', path: `/tasks/${id}`, token, body: { title: `Patched ${fresh}` } },
 })
 
 /** Conditional reads of unchanged lists. */
-export async function knownList(url: string, project: Seeded): Promise<PlannedRequest> {
+export async function unchangedList(url: string, project: ResourceRef): Promise<PlannedRequest> {
   const request = listTasks(project)
   const headers = { authorization: `Bearer ${project.token}` }
   const answer = await fetch(`${url}/api/v1${request.path}`, { headers })
@@ -49,7 +51,7 @@ export async function knownList(url: string, project: Seeded): Promise<PlannedRe
 }
 
 /** Batches of a hundred tasks. */
-export const creationOf100 = ({ id, token }: Seeded): PlannedRequest => ({
+export const batchOf100 = ({ id, token }: ResourceRef): PlannedRequest => ({
   ...{ method: 'POST', path: `/projects/${id}/batch`, token },
   body: {
     operations: Array.from({ length: 100 }, (_, n) => ({

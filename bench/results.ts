@@ -4,12 +4,12 @@ import { chart } from './chart.ts'
 import type { Deletion } from './deletion.ts'
 import type { Fair } from './fair.ts'
 import type { Feed } from './feed.ts'
-import type { Lone } from './lone.ts'
+import type { SingleClient } from './single-client.ts'
 import type { Machine } from './machine.ts'
 import type { Row } from './measure.ts'
 import type { Overload } from './overload.ts'
 import { markdown } from './report.ts'
-import type { Scaled } from './scaling.ts'
+import type { ScalingRow } from './scaling.ts'
 import type { Webhooks } from './webhooks.ts'
 
 /** The results of a run. */
@@ -21,9 +21,9 @@ export interface Results {
   /** Memory of the web process before its first request. */
   idleMiB?: number
   scenarios: Row[]
-  lone?: Lone
+  lone?: SingleClient
   deletion?: Deletion
-  scaling?: Scaled[]
+  scaling?: ScalingRow[]
   overload?: Overload
   webhooks?: Webhooks
   feed?: Feed

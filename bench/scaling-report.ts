@@ -1,8 +1,8 @@
-import { type Scaled, sum } from './scaling.ts'
+import { type ScalingRow, sum } from './scaling.ts'
 import { table } from './table.ts'
 
 /** A table of the cost of a request with one, two and four web processes. */
-export function scalingTable(scaled: Scaled[]): string[] {
+export function scalingTable(scaled: ScalingRow[]): string[] {
   const [first] = scaled
   if (!first) return []
   const columns = first.spent.flatMap(({ webs }) => [

@@ -3,7 +3,7 @@ import type { Bench } from './measure.ts'
 import { scenarios } from './scenarios.ts'
 import { seed, type World } from './seed.ts'
 import type { WebSet } from './servers.ts'
-import { type Cpu, type Measured, medians, ratio, watched } from './watch.ts'
+import { type Cpu, type MeasuredRun, medians, ratio, measureRun } from './measured-run.ts'
 
 const counts = [1, 2, 4] as const
 /** Shards are placed again when membership has not changed for this time. */
@@ -12,18 +12,18 @@ const calmMs = 14_000
 const warmUpSeconds = { first: 8, later: 1 }
 
 /** The cost of a request with several web processes behind one address. */
-interface Spent {
+interface ScalingFigures {
   webs: number
   connections: number
-  figures: Measured | undefined
+  figures: MeasuredRun | undefined
   /** Ratios of processor time and throughput to those with one process: medians of the rounds. */
   ratio: number | undefined
   throughput: number | undefined
 }
 
-export interface Scaled {
+export interface ScalingRow {
   title: string
-  spent: Spent[]
+  spent: ScalingFigures[]
 }
 
 interface Load {
@@ -53,25 +53,25 @@ interface Side {
 }
 
 /** Measures the same load on one, two and four web processes in alternating rounds. */
-export async function measureScaling(bench: Bench): Promise<Scaled[]> {
+export async function measureScaling(bench: Bench): Promise<ScalingRow[]> {
   const sets = await Promise.all(counts.map((count) => bench.servers.beside(count)))
   const sides = await Promise.all(sets.map(async (set) => ({ set, world: await seed(set.url) })))
   await Bun.sleep(calmMs)
-  const scaled: Scaled[] = []
+  const scaled: ScalingRow[] = []
   for (const load of loads) scaled.push(await measureLoad(bench, load, sides))
   await Promise.all(sets.map(({ end }) => end()))
   return scaled
 }
 
-async function measureLoad(bench: Bench, load: Load, sides: Side[]): Promise<Scaled> {
+async function measureLoad(bench: Bench, load: Load, sides: Side[]): Promise<ScalingRow> {
   const { options } = bench
   const runs = await Promise.all(sides.map((side, i) => openRun(bench, load, side, counts[i]!)))
-  const measured: Measured[][] = sides.map(() => [])
+  const measured: MeasuredRun[][] = sides.map(() => [])
   for (let round = 0; round < options.rounds; round++) {
     for (const [i, { set }] of sides.entries()) {
       await runs[i]!(warmUpSeconds[round ? 'later' : 'first'])
       const pids = { ...bench.servers.pids, web: () => set.pids }
-      measured[i]!.push(await watched({ pids }, () => runs[i]!(options.seconds)))
+      measured[i]!.push(await measureRun({ pids }, () => runs[i]!(options.seconds)))
     }
   }
   const spent = counts.map((webs, i) => ({

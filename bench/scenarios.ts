@@ -1,7 +1,16 @@
 import { limitReads as reads } from './limit-reads.ts'
 import { leastWrites as least } from './least-writes.ts'
 import type { Plan } from './plan.ts'
-import { creation, getTask, getting, knownList, listTasks, only, renaming, trackerMix } from './requests.ts'
+import {
+  createOf,
+  getTask,
+  getFrom,
+  unchangedList,
+  listTasks,
+  singleKind,
+  renameOf,
+  trackerMix,
+} from './requests.ts'
 import { eachOf, type World } from './seed.ts'
 import type { LimitScript } from './sql-loop.ts'
 import { usualWrites as usual } from './usual-writes.ts'
@@ -22,19 +31,19 @@ export interface Scenario {
 export const scenarios: Scenario[] = [
   {
     ...{ name: 'create-spread', title: 'create task, all projects', connections: 256, common: true },
-    plan: ({ projects }) => only(201, projects.map(creation)),
+    plan: ({ projects }) => singleKind(201, projects.map(createOf)),
     least: ({ projects }) => alone(least.createSpread(projects.length)),
     usual: ({ projects }) => alone(usual.createSpread(projects.length)),
   },
   {
     ...{ name: 'create-hot', title: 'create task, one hot project', connections: 256, common: true },
-    plan: ({ projects }) => only(201, [creation(projects[0]!)]),
+    plan: ({ projects }) => singleKind(201, [createOf(projects[0]!)]),
     least: () => alone(least.createHot()),
     usual: () => alone(usual.createHot()),
   },
   {
     ...{ name: 'patch-spread', title: 'patch task, all projects', connections: 256, common: true },
-    plan: ({ tasks }) => only(200, tasks.map(renaming)),
+    plan: ({ tasks }) => singleKind(200, tasks.map(renameOf)),
     least: ({ tasks }) => alone(least.patchSpread(tasks.length)),
     usual: ({ tasks }) => alone(usual.patchSpread(tasks.length)),
   },
@@ -42,30 +51,30 @@ export const scenarios: Scenario[] = [
     ...{ name: 'toggle-hot', title: 'toggle one hot subtask', connections: 256, common: true },
     plan: ({ projects, hotSubtask }) => {
       const path = `/tasks/subtasks/${hotSubtask}/toggle`
-      return only(200, [{ method: 'PATCH', path, token: projects[0]!.token }])
+      return singleKind(200, [{ method: 'PATCH', path, token: projects[0]!.token }])
     },
     least: () => alone(least.toggleHot()),
     usual: () => alone(usual.toggleHot()),
   },
   {
     ...{ name: 'get-task', title: 'get task', connections: 64, common: true },
-    plan: ({ tasks }) => only(200, tasks.map(getTask)),
+    plan: ({ tasks }) => singleKind(200, tasks.map(getTask)),
     least: ({ tasks }) => alone(reads.task(tasks.length)),
   },
   {
     ...{ name: 'get-project', title: 'get project', connections: 64, common: true },
-    plan: ({ projects }) => only(200, projects.map(getting('/projects/'))),
+    plan: ({ projects }) => singleKind(200, projects.map(getFrom('/projects/'))),
     least: ({ projects }) => alone(reads.project(projects.length)),
   },
   {
     ...{ name: 'list', title: 'list 20 tasks', connections: 64, common: true },
-    plan: ({ projects }) => only(200, projects.map(listTasks)),
+    plan: ({ projects }) => singleKind(200, projects.map(listTasks)),
     least: ({ projects }) => alone(reads.tasks(projects.length)),
   },
   {
     ...{ name: 'list-304', title: 'list 20 tasks, If-None-Match', connections: 64, common: true },
     plan: async ({ url, projects }) =>
-      only(304, await eachOf(projects, (project) => knownList(url, project))),
+      singleKind(304, await eachOf(projects, (project) => unchangedList(url, project))),
     least: ({ projects }) => alone(reads.version(projects.length)),
     // Without versions, a server must read the list to know that it is unchanged.
     usual: ({ projects }) => alone(reads.tasks(projects.length)),

@@ -7,7 +7,7 @@ const tasksEach = 20
 const atOnce = 64
 
 /** A project, or a task of one, with the token of its owner. */
-export interface Seeded {
+export interface ResourceRef {
   id: string
   projectId: string
   token: string
@@ -17,8 +17,8 @@ export interface Seeded {
 /** The data of the scenarios. Each user owns 20 projects of 20 tasks; the first project is the hot one. */
 export interface World {
   url: string
-  projects: Seeded[]
-  tasks: Seeded[]
+  projects: ResourceRef[]
+  tasks: ResourceRef[]
   hotSubtask: string
 }
 

@@ -1,16 +1,16 @@
-import { enable, leaveOut, makeHooks } from './hooks.ts'
+import { enable, skipEvents, createWebhooks } from './webhook-setup.ts'
 import type { Bench } from './measure.ts'
 import { median } from './median.ts'
 import { cpuMicros } from './process-usage.ts'
-import { type Delivered, openReceiver } from './receiving.ts'
-import { creation } from './requests.ts'
-import { createSteadily } from './steadily.ts'
+import { type DeliveryStats, openReceiver } from './receiving.ts'
+import { createOf } from './requests.ts'
+import { createAtRate } from './steady-load.ts'
 
 export interface Webhooks {
   webhooks: number
   writesPerSecond: number
   /** Medians of the rounds, like the fields below. */
-  delivery: Delivered
+  delivery: DeliveryStats
   /** Latencies of creates with webhooks disabled and enabled. */
   without: Creates
   with: Creates
@@ -37,10 +37,10 @@ const wanted = { writesPerSecond: 1000, patienceMs: 15_000, warmUpSeconds: 5 }
 export async function measureWebhooks({ servers, world, options }: Bench): Promise<Webhooks> {
   await servers.web(1)
   const receiver = await openReceiver()
-  const hooks = await makeHooks(servers.url, world.projects, receiver.url)
-  const requests = world.projects.map(creation)
+  const hooks = await createWebhooks(servers.url, world.projects, receiver.url)
+  const requests = world.projects.map(createOf)
   const { writesPerSecond: perSecond, patienceMs, warmUpSeconds } = wanted
-  const load = (seconds: number) => createSteadily({ url: servers.url, requests, seconds, perSecond })
+  const load = (seconds: number) => createAtRate({ url: servers.url, requests, seconds, perSecond })
 
   /** Alternates, so that other load on the machine affects both. */
   async function round(): Promise<Round> {
@@ -48,7 +48,7 @@ export async function measureWebhooks({ servers, world, options }: Bench): Promi
     await servers.sql`checkpoint`
     const without = await load(options.seconds)
     // Events from before are not counted as late.
-    await leaveOut(servers.url, hooks)
+    await skipEvents(servers.url, hooks)
     await enable(servers.url, hooks, true)
     await load(1)
     await receiver.settled(patienceMs)

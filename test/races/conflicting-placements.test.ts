@@ -44,8 +44,8 @@ test('with conflicting placements all writes and moves are stored once and in or
   await Promise.all([load.stop(), moves.stop()])
   await expectAllStored(sql, load, [])
   expect([...moves.statuses]).toEqual([200])
-  const standing = await Promise.all([left, right].map((id) => ada.get(`/tasks?projectId=${id}`)))
-  expect(standing.flatMap(({ body }) => body.map(({ id }) => id)).sort()).toEqual(
+  const lists = await Promise.all([left, right].map((id) => ada.get(`/tasks?projectId=${id}`)))
+  expect(lists.flatMap(({ body }) => body.map(({ id }) => id)).sort()).toEqual(
     tasks.map(({ id }) => id).sort(),
   )
 }, 120_000)

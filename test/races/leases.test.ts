@@ -120,7 +120,7 @@ test('a lease in use is renewed before it expires', async () => {
   await eventually('the renewal', async () => (await redis.pttl(key)) > 200)
   expect(await holderOf(project)).toBe(holder)
   await redis.set(key, 'next holder')
-  await eventually('the loss', () => leases.size === 0)
+  await eventually('the lost lease', () => leases.size === 0)
 })
 
 test('a process that receives a lease knows that another process waits', async () => {
@@ -134,7 +134,7 @@ test('a process that receives a lease knows that another process waits', async (
   await eventually('the third in the queue', async () => (await queued()) === 2)
   first.markIdle(project)
   await granted
-  await eventually('the wish of the third', () => !second.holds(project))
+  await eventually('the request of the third', () => !second.holds(project))
   second.markIdle(project)
   await last
   expect(third.holds(project)).toBe(true)
@@ -160,7 +160,7 @@ test('without Redis every process continues, and leases work again when Redis is
   const [first, second, project] = [await leasesOf({ leaseTtlMs: 400 }), await leasesOf(), newId()]
   await server.stop()
   await Promise.all([first.acquire(project), second.acquire(project)])
-  await eventually('the end of what nobody renews', () => !first.holds(project))
+  await eventually('the expiry of the lease', () => !first.holds(project))
   first.markIdle(project)
   second.markIdle(project)
   await server.restart()

@@ -32,22 +32,22 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
   const writes: Write[] = []
   const reads: number[] = []
   let going = true
-  const among = <T>(all: T[], n: number) => all[n % all.length] as T
+  const itemAt = <T>(all: T[], n: number) => all[n % all.length] as T
 
   async function write(writer: number): Promise<void> {
     for (let n = 0; going; n++) {
       const title = `load ${load} writer ${writer} task ${n}`
-      const projectId = among(projectIds, writer + n)
-      const status = await statusOf(among(clients, writer).post('/tasks', { title, projectId }))
+      const projectId = itemAt(projectIds, writer + n)
+      const status = await statusOf(itemAt(clients, writer).post('/tasks', { title, projectId }))
       writes.push({ title, status })
       if (status !== 201) await Bun.sleep(5)
     }
   }
   async function read(reader: number): Promise<void> {
     for (let n = 0; going; n++) {
-      const projectId = among(projectIds, n)
+      const projectId = itemAt(projectIds, n)
       const path = n % 2 ? `/projects/${projectId}` : `/tasks?limit=5&sort=-createdAt&projectId=${projectId}`
-      reads.push(await statusOf(among(clients, reader).get(path)))
+      reads.push(await statusOf(itemAt(clients, reader).get(path)))
       await Bun.sleep(2)
     }
   }

@@ -1,11 +1,11 @@
 import { build } from 'hdr-histogram-js'
 import type { PlannedRequest } from './plan.ts'
-import { getTask, renaming } from './requests.ts'
-import type { Seeded } from './seed.ts'
+import { getTask, renameOf } from './requests.ts'
+import type { ResourceRef } from './seed.ts'
 import { send } from './send.ts'
 
 /** The latencies of a normal client. */
-export interface Waited {
+export interface ClientLatencies {
   readP95Ms: number
   patchP95Ms: number
   /** Responses other than 200. */
@@ -16,17 +16,17 @@ const everyMs = 20
 
 /** Reads tasks on one connection and patches them on another one, each up to 50 times a second; prints the latencies. */
 const [url = '', tasksFile = '', seconds = '1'] = process.argv.slice(2)
-const tasks = (await Bun.file(tasksFile).json()) as Seeded[]
+const tasks = (await Bun.file(tasksFile).json()) as ResourceRef[]
 const end = performance.now() + Number(seconds) * 1_000
 let failed = 0
 const [readP95Ms, patchP95Ms] = await Promise.all([
   p95Ms(getTask),
-  p95Ms((task, n) => ({ ...renaming(task), body: { title: `Patched ${n}` } })),
+  p95Ms((task, n) => ({ ...renameOf(task), body: { title: `Patched ${n}` } })),
 ])
-console.log(JSON.stringify({ readP95Ms, patchP95Ms, failed } satisfies Waited))
+console.log(JSON.stringify({ readP95Ms, patchP95Ms, failed } satisfies ClientLatencies))
 process.exit(0)
 
-async function p95Ms(requestOf: (task: Seeded, n: number) => PlannedRequest): Promise<number> {
+async function p95Ms(requestOf: (task: ResourceRef, n: number) => PlannedRequest): Promise<number> {
   const took = build()
   for (let n = 0; performance.now() < end; n++) {
     const began = performance.now()

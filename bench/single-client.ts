@@ -2,11 +2,11 @@ import { Redis } from 'ioredis'
 import type postgres from 'postgres'
 import { build } from 'hdr-histogram-js'
 import type { Bench } from './measure.ts'
-import { creation } from './requests.ts'
-import type { Seeded } from './seed.ts'
+import { createOf } from './requests.ts'
+import type { ResourceRef } from './seed.ts'
 import { send } from './send.ts'
 
-export interface Lone {
+export interface SingleClient {
   createMs: number
   insertMs: number
   redisMs: number
@@ -17,7 +17,7 @@ export interface Lone {
 const times = { warmUp: 200, measured: 2_000 }
 
 /** Measures the latency of a create for a single client, compared with one durable insert. */
-export async function measureLone({ servers, world }: Bench): Promise<Lone> {
+export async function measureSingleClient({ servers, world }: Bench): Promise<SingleClient> {
   await servers.web(1)
   const project = world.projects[1]!
   const redis = new Redis(servers.redisUrl)
@@ -27,7 +27,7 @@ export async function measureLone({ servers, world }: Bench): Promise<Lone> {
     redis: () => redis.ping(),
   }
   try {
-    const { create, insert, redis } = await inTurns(steps)
+    const { create, insert, redis } = await mediansOf(steps)
     return { createMs: create, insertMs: insert, redisMs: redis, ratio: create / (insert + redis) }
   } finally {
     redis.disconnect()
@@ -37,7 +37,7 @@ export async function measureLone({ servers, world }: Bench): Promise<Lone> {
 }
 
 /** Median milliseconds of each step. The steps alternate, so that other load on the machine affects all of them. */
-async function inTurns<N extends string>(
+async function mediansOf<N extends string>(
   steps: Record<N, () => Promise<unknown>>,
 ): Promise<Record<N, number>> {
   const names = Object.keys(steps) as N[]
@@ -54,8 +54,8 @@ async function inTurns<N extends string>(
   ) as Record<N, number>
 }
 
-async function create(url: string, project: Seeded): Promise<void> {
-  const { status } = await send(url, creation(project))
+async function create(url: string, project: ResourceRef): Promise<void> {
+  const { status } = await send(url, createOf(project))
   if (status !== 201) throw new Error(`A lone create answered ${status}`)
 }
 

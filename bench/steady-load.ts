@@ -4,17 +4,23 @@ import { send } from './send.ts'
 
 const everyMs = 10
 
-export interface Steadily {
+export interface SteadyLoad {
   url: string
   requests: PlannedRequest[]
   seconds: number
   perSecond: number
   /** Called with each created row when it is acknowledged. */
-  onMade?: (answer: Response) => void
+  onCreated?: (answer: Response) => void
 }
 
 /** Sends creates at a steady rate, independent of the response times. */
-export async function createSteadily({ url, requests, seconds, perSecond: rate, onMade }: Steadily) {
+export async function createAtRate({
+  url,
+  requests,
+  seconds,
+  perSecond: rate,
+  onCreated: onMade,
+}: SteadyLoad) {
   const took = build()
   const answers: Promise<void>[] = []
   const create = async (request: PlannedRequest) => {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startAsked } from './asked.ts'
+import { startChildScript } from './child-script.ts'
 
 export interface Stream {
   path: string
@@ -8,21 +8,21 @@ export interface Stream {
 }
 
 /** The events received since the last call. */
-export interface Heard {
+export interface ReceivedEvents {
   deliveries: number
   /** The time of each entity's first event, in milliseconds since 1970. */
   heardAt: [id: string, ms: number][]
 }
 
-export interface Listening {
-  heard(): Promise<Heard>
+export interface StreamReader {
+  heard(): Promise<ReceivedEvents>
   stop(): Promise<void>
 }
 
 /** Reads streams in a child process. */
-export async function listenTo(folder: string, url: string, streams: Stream[]): Promise<Listening> {
+export async function openStreams(folder: string, url: string, streams: Stream[]): Promise<StreamReader> {
   const file = join(folder, `streams-${streams.length}.json`)
   await writeFile(file, JSON.stringify(streams))
-  const { ask, stop } = await startAsked('listeners.ts', [url, file])
-  return { heard: async () => JSON.parse(await ask('heard')) as Heard, stop }
+  const { ask, stop } = await startChildScript('stream-reader.ts', [url, file])
+  return { heard: async () => JSON.parse(await ask('heard')) as ReceivedEvents, stop }
 }

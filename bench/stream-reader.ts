@@ -16,7 +16,7 @@ const mark = Buffer.from('\nevent: ')
 const entity = /"entityId":"([^"]+)"/g
 
 /** Resolves when the response has begun; retries after 503. */
-async function listen(stream: { path: string; token: string }): Promise<void> {
+async function subscribe(stream: { path: string; token: string }): Promise<void> {
   while (!(await begin(stream))) await Bun.sleep(pauseMs)
 }
 
@@ -32,7 +32,7 @@ function begin({ path, token }: { path: string; token: string }): Promise<boolea
       else reject(new Error(head.toString()))
       resolve(isOpen)
     })
-    socket.on('data', hear)
+    socket.on('data', onData)
     const accept = 'Accept: text/event-stream'
     socket.write(
       `GET /api/v1${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token}\r\n${accept}\r\n\r\n`,
@@ -40,7 +40,7 @@ function begin({ path, token }: { path: string; token: string }): Promise<boolea
   })
 }
 
-function hear(chunk: Buffer): void {
+function onData(chunk: Buffer): void {
   for (let at = chunk.indexOf(mark); at >= 0; at = chunk.indexOf(mark, at + 1)) deliveries++
   if (!isNoting) return
   const now = performance.timeOrigin + performance.now()
@@ -52,7 +52,7 @@ const fail = (error: Error) => {
   process.exit(1)
 }
 for (let i = 0; i < streams.length; i += atOnce)
-  await Promise.all(streams.slice(i, i + atOnce).map(listen)).catch(fail)
+  await Promise.all(streams.slice(i, i + atOnce).map(subscribe)).catch(fail)
 console.log('listening')
 createInterface({ input: process.stdin }).on('line', () => {
   console.log(JSON.stringify({ deliveries, heardAt: [...notes] }))

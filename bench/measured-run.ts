@@ -11,7 +11,7 @@ export interface Cpu {
   redis?: number
 }
 
-export interface Measured {
+export interface MeasuredRun {
   perSecond: number
   p50Ms?: number
   p99Ms?: number
@@ -22,10 +22,10 @@ export interface Measured {
 }
 
 /** A run with its processor time and memory. */
-export async function watched(
+export async function measureRun(
   servers: Pick<Servers, 'pids'>,
   run: () => Promise<LoadRun | LimitRun>,
-): Promise<Measured> {
+): Promise<MeasuredRun> {
   const pids = { web: servers.pids.web(), postgres: servers.pids.postgres, redis: servers.pids.redis }
   const read = () => ({
     ...{ web: cpuMicros(pids.web), postgres: cpuMicros(pids.postgres), redis: cpuMicros(pids.redis) },
@@ -43,10 +43,10 @@ export async function watched(
 }
 
 /** Medians of the runs without errors; undefined without such a run. */
-export function medians(runs: Measured[]): Measured | undefined {
+export function medians(runs: MeasuredRun[]): MeasuredRun | undefined {
   const good = runs.filter(({ errors }) => errors.length === 0)
   if (good.length === 0) return undefined
-  const of = (pick: (run: Measured) => number | undefined) => {
+  const of = (pick: (run: MeasuredRun) => number | undefined) => {
     const values = good.map(pick).filter((value) => value !== undefined)
     return values.length ? median(values) : undefined
   }
@@ -66,9 +66,9 @@ export function medians(runs: Measured[]): Measured | undefined {
 
 /** The median ratio of two runs of the same round (of their throughput, or of `of`); undefined without a round free of errors. */
 export function ratio(
-  runs: Measured[],
-  others: Measured[],
-  of = ({ perSecond }: Measured) => perSecond,
+  runs: MeasuredRun[],
+  others: MeasuredRun[],
+  of = ({ perSecond }: MeasuredRun) => perSecond,
 ): number | undefined {
   const rounds = others.map((other, n) => ({ run: runs[n]!, other }))
   const good = rounds.filter(({ run, other }) => run.errors.length + other.errors.length === 0)

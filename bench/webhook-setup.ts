@@ -1,14 +1,18 @@
 import { openClient } from '../test/support/client.ts'
-import { eachOf, type Seeded } from './seed.ts'
+import { eachOf, type ResourceRef } from './seed.ts'
 
-export interface Hook {
+export interface BenchWebhook {
   path: string
   token: string
   projectId: string
 }
 
 /** Creates a webhook for each project. */
-export const makeHooks = (server: string, projects: Seeded[], url: string): Promise<Hook[]> =>
+export const createWebhooks = (
+  server: string,
+  projects: ResourceRef[],
+  url: string,
+): Promise<BenchWebhook[]> =>
   eachOf(projects, async ({ id: projectId, token }) => {
     const path = `/projects/${projectId}/webhooks`
     const answer = await openClient(server, token).post(path, { url })
@@ -16,11 +20,11 @@ export const makeHooks = (server: string, projects: Seeded[], url: string): Prom
     return { path: `${path}/${answer.body.id}`, token, projectId }
   })
 
-export const enable = (server: string, hooks: Hook[], enabled: boolean) =>
+export const enable = (server: string, hooks: BenchWebhook[], enabled: boolean) =>
   eachOf(hooks, ({ path, token }) => openClient(server, token).patch(path, { enabled }))
 
 /** Moves the cursors to the end, so that earlier events are not delivered. */
-export const leaveOut = (server: string, hooks: Hook[]) =>
+export const skipEvents = (server: string, hooks: BenchWebhook[]) =>
   eachOf(hooks, async ({ path, token, projectId }) => {
     const client = openClient(server, token)
     const { headers } = await client.get(`/projects/${projectId}`)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 /** A script of this folder in a child process, so that its work is not measured with the service. */
-export interface Asked {
+export interface ChildScript {
   /** The first line that it printed. */
   first: string
   /** Sends a line, and returns the line that the script prints in response. */
@@ -12,7 +12,7 @@ export interface Asked {
 }
 
 /** Starts a script that prints a line when it is ready, and one line for each line that it reads. */
-export async function startAsked(script: string, args: string[] = []): Promise<Asked> {
+export async function startChildScript(script: string, args: string[] = []): Promise<ChildScript> {
   const child = spawn(process.execPath, ['--no-env-file', join(import.meta.dirname, script), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
