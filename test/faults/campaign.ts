@@ -55,7 +55,7 @@ export async function run(campaign: Campaign, closers: (() => Promise<unknown>)[
   const world = await populate(client, urls[0]!, random, campaign)
   const probe = await openProbe(client, world)
   const injector = openFaultInjector(deployment, probe, random)
-  // Without the comparison two processes write one log at once, so deliveries have no order to check.
+  // Without the comparison, two processes write the same seqs, so deliveries have no order to check.
   const webhooks = withComparison
     ? await startWebhookClient(client, world, receivers, new Random(seed + 1))
     : undefined

@@ -77,5 +77,5 @@ function rendererOf(tasks: Map<string, TaskRow>) {
   }
 }
 
-/** Stored in place of long bodies. */
+/** A short hash that is stored instead of a long body. */
 export const digest = (text: string): string => Bun.hash(text).toString(36)

@@ -62,7 +62,7 @@ export function checkOrder({ events, operations, causes, lists }: Input): string
   ]
 }
 
-/** Whether the reader may have been a member at some moment of the read, while the returned state was current. */
+/** Whether the reader may have been a member at a moment of the read at which the returned state was current. */
 const mayRead = (read: Operation, returned: VersionRange, states: StateRanges, overlaps: Overlaps): boolean =>
   states.rolesOf(read.callerId, returned.projectId).some((range) => {
     const both = range.role && intersection(range, returned)

@@ -19,7 +19,7 @@ const orphan = { id: idOf(70), eventId: idOf(71), taskId: taskOf(2) }
 test('accepts a valid run', () =>
   expect(errorsAfter(({ operations }) => operations.push(readOf(2, 19, 26), readOf(2, 100, 110)))).toBe(''))
 
-/** By the expected error. */
+/** Changes that make a run invalid, by the expected error. */
 const invalid: Record<string, (run: Run) => unknown> = {
   'key 4 /tasks {"title":"task 4"} is not in the log': ({ evidence }) => evidence.events.pop(),
   [`task ${taskOf(4)} is lost`]: ({ evidence }) => evidence.rows.pop(),

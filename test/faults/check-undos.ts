@@ -17,7 +17,6 @@ interface UndoResponse {
 
 const isDryRun = ({ path }: Pick<Operation, 'path'>): boolean => path.endsWith('?dryRun=true')
 
-/** Whether a write is expected to change emptyContents. */
 export const isUndoDryRun = (operation: Operation): boolean =>
   operation.kind === 'undo' && isDryRun(operation)
 
@@ -66,7 +65,7 @@ export function checkUndos(events: LogEvent[], causes: Attribution['causes']): s
   })
 }
 
-/** Returns the ids of the subtasks and comments that each deletion of a task deleted with it, by the deletion's seq. */
+/** Returns the ids of a task's subtasks and comments at its deletion, by the seq of the deletion. */
 function childrenAtDeletion(history: LogEvent[]): Map<number, string[]> {
   const contents = emptyContents()
   const children = new Map<number, string[]>()
@@ -111,7 +110,7 @@ function undoErrors(
 
 const versionFields = ['eventId', 'updatedAt']
 
-/** The rows of created and restored entities are compared by `checkRows`. */
+/** Compares the fields of an updated row. `checkRows` compares created and restored rows. */
 function inverseError(event: LogEvent, target: LogEvent | undefined): string | undefined {
   const about = `wrote event ${event.seq} (${event.type}) to undo ${event.undoes} (${target?.type})`
   if (!target || target.seq >= event.seq) return `${about}, which is not an earlier event`

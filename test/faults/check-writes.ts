@@ -6,10 +6,10 @@ import type { Evidence, LogEvent, StoredResponse } from './evidence.ts'
 import { eventTypes, mismatch, viewOf, withoutPeople } from './expected-events.ts'
 import { label, type Operation, outcomeOf } from './history.ts'
 
-/** Which request wrote which event. */
+/** Maps events to the requests that wrote them. */
 export interface Attribution {
   errors: string[]
-  /** Event id → its request. The request has no end if its client got no response. */
+  /** Event id → request. The request has no end if its client got no response. */
   causes: Map<string, Operation>
   /** Requests without a known outcome, resolved by the stored responses. */
   resolved: { applied: number; notApplied: number; late: number }

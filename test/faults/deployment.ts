@@ -43,7 +43,7 @@ export async function openDeployment(
     await postgres.query((sql) => sql`alter table events drop constraint events_project_id_seq_pk`)
   const env = serviceEnv(postgres.urls, redis.url)
   const preload = withComparison ? undefined : join(import.meta.dirname, 'without-comparison.ts')
-  // Different shard counts give each process another placement, so that several processes write one project.
+  // Different shard counts give different placements, so that several processes write one project.
   const shards = (n: number) => (withComparison ? undefined : { WRITE_SHARDS: String(n + 1) })
   const openWeb = async (_: unknown, n: number) => {
     const own = { ...env, ...shards(n), PORT: String(await freePort()) }

@@ -36,7 +36,7 @@ export interface Operation extends Omit<Request, 'caller'> {
   key: string
   start: number
   end: number
-  /** 0: the client does not know the outcome. */
+  /** 0 if the outcome is unknown to the client. */
   status: number
   etag: string | null
   text: string

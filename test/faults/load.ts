@@ -28,7 +28,7 @@ export function startLoad(
     await Bun.sleep(random.between(0, pauseMs))
     while (isRunning && left-- > 0) {
       const plan = planNext(world, random)
-      // A client that does not retry leaves outcomes that are unknown to it.
+      // Requests without a retry leave unknown outcomes.
       const tries = random.chance(0.15) ? 1 : 12
       const timeoutMs = random.chance(0.2) ? shortTimeoutMs : longTimeoutMs
       const web = random.below(recorder.webs)

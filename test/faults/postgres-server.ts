@@ -59,7 +59,7 @@ export async function openPostgres(dataDir: string) {
     },
     query: <T>(work: (sql: postgres.Sql) => Promise<T>) => queryAt(primary, work),
 
-    /** Starts a standby and waits until it has caught up. If synchronous, a commit waits for it from then on. */
+    /** Starts a standby and waits until it has caught up. If synchronous, later commits wait for the standby. */
     async startStandby({ synchronous }: { synchronous: boolean }) {
       const conninfo = `host=127.0.0.1 port=${primary.port} user=${databaseName} password=${password} application_name=${standbyName}`
       await queryAt(primary, async (sql) => {

@@ -14,7 +14,7 @@ const webStopped: Fault = async ({ deployment, web, start }) => {
   await deployment.webs[web]!.start()
 }
 
-/** Frozen for longer than its leases last: after SIGCONT the process still takes them for its own. */
+/** Freezes the process for longer than its leases last, so that it continues with expired leases. */
 const webFrozen: Fault = async ({ deployment, random, web, probe, start }) => {
   start()
   deployment.webs[web]!.signal('SIGSTOP')

@@ -6,7 +6,7 @@ import { Random } from './random.ts'
 export interface Delivery {
   path: string
   id: string
-  /** The step of its arrival, and the step of its acceptance. Arrivals and acceptances at all receivers share one count. */
+  /** The steps of its arrival and acceptance. All receivers count steps together. */
   received: number
   accepted: number | undefined
   projectId: string

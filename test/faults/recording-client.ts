@@ -3,7 +3,7 @@ import { responseError } from './check-responses.ts'
 import { type History, isWrite, type Operation, type Request } from './history.ts'
 import type { Random } from './random.ts'
 
-/** A timeout after less than this is no failure of the service. */
+/** A request with a shorter timeout may time out without a failure of the service. */
 const minTimeoutMs = 1_000
 const maxTries = 20
 

@@ -98,7 +98,7 @@ const crashed: Fault = ({ deployment: { postgres }, start }) =>
     if (backend) process.kill(backend.pid, 'SIGKILL')
   })
 
-/** To a standby with all acknowledged writes. The old primary stays down. */
+/** Promotes a standby that has all acknowledged writes. The old primary stays down. */
 const failedOver: Fault = async ({ deployment: { postgres }, random, start }) => {
   await postgres.startStandby({ synchronous: true })
   start()

@@ -14,7 +14,7 @@ export type RoleRange = VersionRange & { role: Role | null }
 /** The versions of a project that a task was in. */
 export type TaskRange = VersionRange & { deleted: boolean }
 
-/** Who had which role, and which rows existed in which project, at each version. Computed from the log alone. */
+/** The roles of users, the projects of tasks and the deleted rows at each version, computed from the log alone. */
 export class StateRanges {
   readonly taskRanges = new Map<string, TaskRange[]>()
   /** The versions at which a membership, subtask or comment was deleted. */

@@ -15,7 +15,7 @@ export interface Proxy {
 }
 
 type Request = [chunk: Buffer, service: Socket, postgres: Socket]
-/** Called with every request. Returns true if it handles the request, which then is not forwarded. */
+/** Called with every request. Returns true if the request must not be forwarded. */
 type Intercept = (...request: Request) => boolean
 
 export async function openProxy(databaseUrl: string): Promise<Proxy> {
