@@ -1,0 +1,21 @@
+import { expect } from 'bun:test'
+import type { Person } from '../support/client.ts'
+
+/** Clients with one token at several processes, and the request that ends the token. */
+export interface EndingToken {
+  clients: Person[]
+  end(): ReturnType<Person['get']>
+}
+
+/** Expects each token to be valid at all its clients, and to be rejected at all of them a second after its end. */
+export async function expectTokensToEnd(tokens: EndingToken[]): Promise<void> {
+  const statuses = async () => {
+    const all = tokens.flatMap(({ clients }) => clients.map((client) => client.get('/auth/me')))
+    return [...new Set((await Promise.all(all)).map(({ status }) => status))]
+  }
+  expect(await statuses()).toEqual([200])
+  const ended = await Promise.all(tokens.map(({ end }) => end()))
+  for (const { status } of ended) expect([200, 204]).toContain(status)
+  await Bun.sleep(1_000) // the documented limit
+  expect(await statuses()).toEqual([401])
+}
