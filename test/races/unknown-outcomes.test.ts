@@ -19,8 +19,8 @@ function openProject(outcomes: Outcome[]) {
   /** The events in the log, by the last part of their ids. */
   const stored = new Map<string, StoredEvent>()
   const by = {
-    findLanded: async (_project: string, _version: number, orderIds: string[]) =>
-      new Map(orderIds.flatMap((id) => [[id, stored.get(tailOf(id))] as const]).filter(([, event]) => event)),
+    findCommitted: async (_project: string, _version: number, commandIds: string[]) =>
+      new Map(commandIds.flatMap((id) => [[id, stored.get(tailOf(id))] as const]).filter(([, event]) => event)),
     loader: {
       state: async () => new State(projectId, 1, 0, [...stored.values()].at(-1)?.id),
       rows: async () => {},
@@ -30,7 +30,7 @@ function openProject(outcomes: Outcome[]) {
       committed.push(unit)
       return outcomes[committed.length - 1]!
     },
-    findKept: async () => undefined,
+    findRecord: async () => undefined,
     react: () => [],
     onCommitted: () => {},
   } as unknown as TransactDependencies
