@@ -20,7 +20,9 @@ function openProject(outcomes: Outcome[]) {
   const stored = new Map<string, StoredEvent>()
   const by = {
     findCommitted: async (_project: string, _version: number, commandIds: string[]) =>
-      new Map(commandIds.flatMap((id) => [[id, stored.get(tailOf(id))] as const]).filter(([, event]) => event)),
+      new Map(
+        commandIds.flatMap((id) => [[id, stored.get(tailOf(id))] as const]).filter(([, event]) => event),
+      ),
     loader: {
       state: async () => new State(projectId, 1, 0, [...stored.values()].at(-1)?.id),
       rows: async () => {},
