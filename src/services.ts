@@ -1,5 +1,5 @@
 import { Scheduler } from './admission/scheduler.ts'
-import type { React } from './log/rule.ts'
+import type { Reactions } from './log/rule.ts'
 import type { Command } from './commands/command.ts'
 import { openExecute } from './commands/execute.ts'
 import { openLookUp } from './commands/look-up.ts'
@@ -8,14 +8,14 @@ import { registryOf } from './commands/registry.ts'
 import { openRowLocations } from './commands/row-locations.ts'
 import { openRouter, openRun } from './commands/router.ts'
 import { openAddConflictingSeqs } from './commands/conflicting-seqs.ts'
-import { openReadPast } from './log/read-past.ts'
+import { openReadUndoInput } from './log/read-undo-input.ts'
 import { Actors } from './actor/actors.ts'
 import { openCommit } from './commit/commit.ts'
 import type { CommitUnit } from './commit/unit.ts'
 import { openFindRecord } from './commit/idempotency.ts'
 import { changedProjects, RecentCommits } from './commit/recent-commits.ts'
 import type { Config } from './config.ts'
-import { Hints } from './subscriptions/hints.ts'
+import { Notifications } from './subscriptions/notifications.ts'
 import { openSubscriptions } from './subscriptions/subscriptions.ts'
 import { Leases } from './lock/leases.ts'
 import { openFindCommitted } from './actor/find-committed.ts'
@@ -27,8 +27,8 @@ import type { Log } from './log.ts'
 import { openCounts } from './metrics/counts.ts'
 import { openDatabaseClock } from './postgres/clock.ts'
 import { openDatabase } from './postgres/database.ts'
-import { openOldestKept } from './reads/kept.ts'
-import { OwnSteps } from './reads/own-steps.ts'
+import { openOldestSeq } from './reads/retention.ts'
+import { LocalCommits } from './reads/local-commits.ts'
 import { openFindRole } from './reads/lookups.ts'
 import { openVersions } from './reads/versions.ts'
 import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
@@ -36,7 +36,7 @@ import { type Tracing, withSpans } from './tracing/tracing.ts'
 import { Expensive } from './admission/expensive.ts'
 import { Rejections } from './admission/rejections.ts'
 import { openCharge } from './admission/charge.ts'
-import { openMoments } from './log/moments.ts'
+import { openSnapshots } from './log/snapshots.ts'
 import { openIdentity } from './identity/identity.ts'
 import { openGuards } from './http/guards.ts'
 import { openLimits } from './http/limits/limits.ts'
@@ -49,7 +49,7 @@ export type Services = ReturnType<typeof openServices>
 /** Opens all services of a process. Redis may be unreachable. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const writePath = openWritePath(config, log, domain, tracing)
-  const { counts, database, findRecord, subscriptions, oldestKept, redis, scheduler } = writePath
+  const { counts, database, findRecord, subscriptions, oldestSeq, redis, scheduler } = writePath
   const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
   const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
@@ -60,7 +60,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     ...identity,
     ...{ tracing, limits, expensive, spend },
     outbound: openOutbound(config),
-    moments: openMoments(database.reads, oldestKept, spend, config),
+    snapshots: openSnapshots(database.reads, oldestSeq, spend, config.asOfEvents),
     rejections: new Rejections(scheduler),
     withIdempotency: openWithIdempotency(findRecord),
     guards: openGuards({ ...identity, limits, scheduler, config }),
@@ -75,7 +75,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   }
 }
 
-export type Domain = { commands: Command<never>[]; react: React }
+export type Domain = { commands: Command<never>[]; react: Reactions }
 
 type SharedServices = ReturnType<typeof openSharedServices>
 
@@ -120,27 +120,38 @@ function openSharedServices(config: Config, log: Log) {
   const database = openDatabase(config, counts.queries)
   const redis = openRedis(config.redisUrl, log)
   const subscriber = openSubscriber(config.redisUrl, log)
-  const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
-  const steps = new OwnSteps((entity) => model().targets.has(entity as Entity))
-  const versions = openVersions(database.reads, steps, counts.readWaits.versions)
-  const subscriptions = openSubscriptions(database.reads, hints, config, log)
+  const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions`)
+  const localCommits = new LocalCommits((entity) => model().targets.has(entity as Entity))
+  const versions = openVersions(database.reads, localCommits, counts.readWaits.versions)
+  const subscriptions = openSubscriptions(database.reads, notifications, config, log)
   return {
-    ...{ config, log, counts, database, redis, subscriber, hints, versions, subscriptions, steps },
+    ...{
+      config,
+      log,
+      counts,
+      database,
+      redis,
+      subscriber,
+      notifications,
+      versions,
+      subscriptions,
+      localCommits,
+    },
     clock: openDatabaseClock(database.background, log),
     jobs: openJobs(config, log),
-    webhookHints: new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`),
+    webhookNotifications: new Notifications(redis, subscriber, `${config.redisPrefix}:webhooks`),
     scheduler: new Scheduler(),
     recent: new RecentCommits((projectId) => subscriptions.countOf(projectId) > 0),
     findRecord: openFindRecord(database.reads),
     findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
     findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),
-    oldestKept: openOldestKept(database.reads),
+    oldestSeq: openOldestSeq(database.reads),
     places: openRowLocations(database.reads, counts.caches.places),
   }
 }
 
-function openActors(shared: SharedServices, react: React): Actors {
-  const { config, counts, database, redis, subscriber, hints, recent, steps, jobs } = shared
+function openActors(shared: SharedServices, react: Reactions): Actors {
+  const { config, counts, database, redis, subscriber, notifications, recent, localCommits, jobs } = shared
   const {
     commitSlots: slots,
     commitEvents: events,
@@ -153,14 +164,14 @@ function openActors(shared: SharedServices, react: React): Actors {
     versions: shared.versions,
     commit: openCommit(database.commits, { slots, events, statements, timeoutMs }, counts.commits),
     findRecord: shared.findRecord,
-    readPast: openReadPast(database.reads, shared.oldestKept, shared.findPerson),
+    readUndoInput: openReadUndoInput(database.reads, shared.oldestSeq, shared.findPerson),
     react,
     counts: counts.caches.states,
     onCommitted(unit: CommitUnit) {
       shared.places.add(unit.events)
       recent.add(unit)
-      steps.add(unit)
-      hints.tell(changedProjects(unit))
+      localCommits.add(unit)
+      notifications.publish(changedProjects(unit))
       if (unit.jobs.length > 0) jobs.enqueue(unit.jobs)
     },
   }

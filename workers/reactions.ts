@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../src/model/events.ts'
 import type { EventType } from '../src/model/entities.ts'
-import type { React } from '../src/log/rule.ts'
+import type { Reactions } from '../src/log/rule.ts'
 
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
 export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'send-mail'
@@ -15,7 +15,7 @@ const reactions: Partial<Record<EventType, Reaction>> = {
   },
 }
 
-export const react: React = (event) => {
+export const react: Reactions = (event) => {
   const reaction = reactions[event.type]
   return reaction ? [reaction(event)] : []
 }

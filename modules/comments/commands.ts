@@ -1,14 +1,14 @@
 import { ofTask } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import type { Whom } from '../../src/reads/people.ts'
+import type { AccountKey } from '../../src/reads/people.ts'
 import { comment, neitherAuthorNorAdmin, notAuthor, requireAdmin } from './entity.ts'
 import { CreateComment, UpdateComment } from './schema.ts'
 
-const author = (_: object, { userId }: Caller): Whom => ({ by: 'id', key: userId })
+const author = (_: object, { userId }: Caller): AccountKey => ({ by: 'id', key: userId })
 
 export const createComment = creation(comment, {
-  about: 'The caller is its author.',
+  about: 'The caller becomes the author.',
   input: CreateComment,
   target: ofTask('taskId'),
   role: 'EDITOR',
@@ -20,7 +20,7 @@ export const createComment = creation(comment, {
 })
 
 export const updateComment = update(comment, {
-  about: 'Only its author may.',
+  about: 'Only the author may edit a comment.',
   input: UpdateComment,
   role: 'VIEWER',
   person: author,
@@ -32,7 +32,8 @@ export const updateComment = update(comment, {
 })
 
 export const deleteComment = deletion(comment, {
-  about: 'Its author may, and an admin of the project (with the scope admin, of an API token).',
+  about:
+    'The author and admins of the project may delete a comment. With an API token, an admin needs the scope admin.',
   role: 'VIEWER',
   check({ authorId }, { caller }, state) {
     if (authorId !== caller.userId) requireAdmin(state.roleOf(caller.userId), caller)

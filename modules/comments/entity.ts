@@ -21,7 +21,7 @@ declare module '../../src/model/entities.ts' {
 export const notAuthor = () => forbidden('Only its author may edit a comment')
 export const neitherAuthorNorAdmin = () => forbidden('Only its author or an admin may delete a comment')
 
-/** For somebody else's comment. @throws HttpError 403 */
+/** @throws HttpError 403 */
 export function requireAdmin(role: Role | null, caller: Caller): void {
   if (!role || !suffices(role, 'ADMIN')) throw neitherAuthorNorAdmin()
   requireScope(caller, 'admin')
@@ -35,9 +35,9 @@ const byAuthor: AuthorizeUndo = (asking, event) => {
 }
 const byAuthorOrAdmin: AuthorizeUndo = (asking, event) =>
   void (isAuthor(asking, event) || requireAdmin(asking.role, asking.caller))
-const byRestorer: AuthorizeUndo = (...given) => {
-  byDeleterOrAdmin(...given)
-  byAuthorOrAdmin(...given)
+const byAuthorOrRestorer: AuthorizeUndo = (...args) => {
+  byDeleterOrAdmin(...args)
+  byAuthorOrAdmin(...args)
 }
 
 export const comment = entity<'comment'>({
@@ -51,6 +51,6 @@ export const comment = entity<'comment'>({
   events: {
     created: { by: 'deleted', admit: byAuthorOrAdmin },
     updated: { by: 'updated', admit: byAuthor },
-    deleted: { by: 'created', admit: byRestorer },
+    deleted: { by: 'created', admit: byAuthorOrRestorer },
   },
 })

@@ -15,10 +15,10 @@ export const commentView = view<CommentRow>({
   name: 'Comment',
   schema: Type.Object({
     id: Id('The comment'),
-    text: Type.String({ description: 'What was said', examples: ['The wheels need oil'] }),
+    text: Type.String({ description: 'The text of the comment', examples: ['The wheels need oil'] }),
     authorId: Id('The user who wrote it'),
     author: Type.Union([named('Author', Type.Pick(userView.schema, ['id', 'name'])), Type.Null()], {
-      description: 'That user; null once the account is deleted',
+      description: 'The author; null once the account is deleted',
     }),
     authorRemoved: Type.Boolean({ description: 'Their account has been deleted', examples: [false] }),
     taskId: Id('The task it belongs to'),

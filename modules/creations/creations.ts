@@ -3,22 +3,22 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { type EventDraft, deleted } from '../../src/model/events.ts'
-import { toldOf } from '../../src/log/rows.ts'
+import { withoutSecrets } from '../../src/log/rows.ts'
 import { conflict, forbidden } from '../../src/responses/errors.ts'
-import type { Creations, Departure } from './schema.ts'
+import type { MemberIntegrations, MemberRemoval } from './schema.ts'
 
 const maxEvents = 5_000
 
-const none: Creations = { webhooks: [], serviceAccounts: [], tokens: [] }
+const none: MemberIntegrations = { webhooks: [], serviceAccounts: [], tokens: [] }
 
 export const tooMuchToRevoke = () =>
   conflict(
-    `More than ${maxEvents} integrations would end at once: delete service accounts of the member first`,
+    `More than ${maxEvents} integrations would be revoked at once: delete service accounts of the member first`,
   )
-export const ownEnd = () => forbidden('A service account cannot end itself')
+export const ownEnd = () => forbidden('A service account cannot revoke itself')
 
-/** @param now tokens that expired before do not count */
-function creationsOf(state: ProjectState, userId: string, now: string): Creations {
+/** Returns what an account created, also through service accounts, except tokens that expired before `now`. */
+function integrationsOf(state: ProjectState, userId: string, now: string): MemberIntegrations {
   const creators = new Set([userId])
   const isCreated = ({ createdBy }: { createdBy: string | null }) =>
     createdBy !== null && creators.has(createdBy)
@@ -39,64 +39,67 @@ interface Removal {
   revoke?: string
 }
 
-/** How much a removal that revokes will end is not known before: it counts as so many writes, and few are in progress. */
+/** A removal with `revoke` counts as so many writes, because its size is unknown before it runs. */
 const revocationWrites = 100
-export const removing = {
+export const removalCost = {
   cost: ({ revoke }: Removal) => (revoke === 'true' ? revocationWrites : 1),
   isExpensive: ({ revoke }: Removal) => revoke === 'true',
   storesReply: true,
 } as const
 
-interface Wish extends Removal {
+interface RemovalInput extends Removal {
   message: string
 }
 
 /**
- * Removes a member, with the service account that it may be. With `revoke`, what the member created ends too.
+ * Decides the removal of a member: with its service account, if it is one, and with `revoke` also of the integrations that the
+ * member created.
  * @throws HttpError 403, 409
  */
-export function departure(
+export function removeMemberEvents(
   state: ProjectState,
-  known: RuleContext,
+  context: RuleContext,
   member: MemberRow,
-  { revoke, message }: Wish,
+  { revoke, message }: RemovalInput,
 ) {
-  const created = creationsOf(state, member.userId, known.now)
+  const created = integrationsOf(state, member.userId, context.now)
   const own = state.row('service_account', member.userId)
-  const changes = own ? endAccount(state, known, own) : [deleted(state, known, 'member.removed', member)]
+  const changes = own
+    ? deleteServiceAccount(state, context, own)
+    : [deleted(state, context, 'member.removed', member)]
   const isRevoked = revoke === 'true'
   if (isRevoked) {
-    if (created.serviceAccounts.some(({ id }) => id === known.caller.userId)) throw ownEnd()
-    changes.push(...endAll(state, known, created))
+    if (created.serviceAccounts.some(({ id }) => id === context.caller.userId)) throw ownEnd()
+    changes.push(...revokeAll(state, context, created))
     if (changes.length > maxEvents || state.onDemand?.isTruncated) throw tooMuchToRevoke()
   }
   const [stillWorking, revoked] = isRevoked ? [none, created] : [created, none]
-  const answer: Departure = { message, stillWorking, revoked }
+  const answer: MemberRemoval = { message, stillWorking, revoked }
   return { changes, isBatch: changes.length > 1, answer }
 }
 
-function endAll(
+function revokeAll(
   state: ProjectState,
-  known: RuleContext,
-  { webhooks, serviceAccounts, tokens }: Creations,
+  context: RuleContext,
+  { webhooks, serviceAccounts, tokens }: MemberIntegrations,
 ): EventDraft[] {
-  const ended = new Set(serviceAccounts.map(({ id }) => id))
-  const others = tokens.filter(({ userId }) => !ended.has(userId)) // the tokens of an account end with it
+  const deletedIds = new Set(serviceAccounts.map(({ id }) => id))
+  const others = tokens.filter(({ userId }) => !deletedIds.has(userId)) // the tokens of a service account are deleted with it
   return [
-    ...serviceAccounts.flatMap((account) => endAccount(state, known, account)),
-    ...webhooks.map((row) => deleted(state, known, 'webhook.deleted', toldOf('webhook', row))),
-    ...others.map((row) => deleted(state, known, 'token.deleted', toldOf('token', row))),
+    ...serviceAccounts.flatMap((account) => deleteServiceAccount(state, context, account)),
+    ...webhooks.map((row) => deleted(state, context, 'webhook.deleted', withoutSecrets('webhook', row))),
+    ...others.map((row) => deleted(state, context, 'token.deleted', withoutSecrets('token', row))),
   ]
 }
 
-function endAccount(
+function deleteServiceAccount(
   state: ProjectState,
-  known: RuleContext,
+  context: RuleContext,
   row: StoredRows['service_account'],
 ): EventDraft[] {
   const member = state.memberOf(row.id)
   return [
-    deleted(state, known, 'service_account.deleted', toldOf('service_account', row)),
-    ...(member ? [deleted(state, known, 'member.removed', member)] : []),
+    deleted(state, context, 'service_account.deleted', withoutSecrets('service_account', row)),
+    ...(member ? [deleted(state, context, 'member.removed', member)] : []),
   ]
 }

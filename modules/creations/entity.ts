@@ -12,7 +12,7 @@ export function freeSlot(rows: { slot: number }[]): number {
   return slot
 }
 
-/** The part of a definition that shows an integration with its creator: null once that account is deleted. */
+/** The part of a definition with the view of an integration; `createdBy` is null once that account is deleted. */
 export const byCreator = <R extends { createdBy: string | null }>(view: View<R>) => ({
   view: {
     ...view,

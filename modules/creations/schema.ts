@@ -5,13 +5,13 @@ import { view } from '../../src/model/view.ts'
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
 
-/** Integrations listed in an answer, at most of each kind. */
+/** The most integrations of each kind in a response. */
 const maxListed = 100
 
 const creator = 'The id of the account that created it; null if it is unknown or deleted'
 export const CreatedBy = OrNull(Id('The account that created it'), creator, sampleId)
 
-// Summaries of integrations, as events show them to every member: no URL, no secret, and nothing else that only an ADMIN reads.
+// Every member sees these summaries in events, so they contain no URL, no secret, and no other field that only an ADMIN may read.
 
 export const webhookSummary = view<Omit<Rows['webhook'], 'eventId'>>({
   name: 'WebhookSummary',
@@ -48,16 +48,16 @@ export const tokenSummary = view<Omit<Rows['token'], 'eventId'>>({
   computed: { serviceAccountId: ({ userId }) => userId },
 })
 
-/** The integrations that one account created, also through service accounts that it created. */
-export interface Creations {
+/** The integrations that one account created, directly or through service accounts that it created. */
+export interface MemberIntegrations {
   webhooks: StoredRows['webhook'][]
   serviceAccounts: StoredRows['service_account'][]
   tokens: StoredRows['token'][]
 }
 
 const views = { webhooks: webhookSummary, serviceAccounts: serviceAccountSummary, tokens: tokenSummary }
-const listsOf = <T>(of: (name: keyof Creations) => T) =>
-  Object.fromEntries(Object.keys(views).map((name) => [name, of(name as keyof Creations)]))
+const listsOf = <T>(of: (name: keyof MemberIntegrations) => T) =>
+  Object.fromEntries(Object.keys(views).map((name) => [name, of(name as keyof MemberIntegrations)]))
 
 const Lists = named(
   'Creations',
@@ -67,17 +67,16 @@ const Lists = named(
   ),
 )
 
-const shownOf = (all: Creations) =>
+const shownOf = (all: MemberIntegrations) =>
   listsOf((name) => all[name].slice(0, maxListed).map((row) => views[name].of(row as never)))
 
-/** The removal of a member, and what the member created. */
-export interface Departure {
+export interface MemberRemoval {
   message: string
-  stillWorking: Creations
-  revoked: Creations
+  stillWorking: MemberIntegrations
+  revoked: MemberIntegrations
 }
 
-export const departureView = view<Departure>({
+export const memberRemovalView = view<MemberRemoval>({
   name: 'Departure',
   schema: Type.Object({
     message: Type.String({ description: 'What was done', examples: ['Member removed successfully'] }),

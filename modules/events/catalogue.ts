@@ -4,7 +4,7 @@ import { eventView } from './schema.ts'
 
 type Fields = Record<string, unknown>
 
-/** The changed fields in `before` and `after`, by the type of an update. */
+/** Examples of the changed fields of updates. */
 const changes: Record<string, [before: Fields, after: Fields]> = {
   'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
   'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],
@@ -15,10 +15,10 @@ const changes: Record<string, [before: Fields, after: Fields]> = {
   'webhook.updated': [{ enabled: true }, { enabled: false, changed: ['enabled'] }],
 }
 
-const begins = ['created', 'invited', 'moved_in']
-const ends = ['deleted', 'removed', 'moved_out']
+const creationVerbs = ['created', 'invited', 'moved_in']
+const deletionVerbs = ['deleted', 'removed', 'moved_out']
 
-/** Returns one example of each event type, by its name, in the order of the model. */
+/** Returns one example for each event type, in the order of the model. */
 export function eventExamples(): Record<string, { value: object[] }> {
   const { undoes: _, ...common } = answerExample(eventView.schema) as Fields
   return Object.fromEntries(
@@ -34,8 +34,8 @@ export function eventExamples(): Record<string, { value: object[] }> {
 }
 
 function sidesOf(type: string, verb: string, row: Fields): [Fields | null, Fields | null] {
-  if (begins.includes(verb)) return [null, row]
-  if (ends.includes(verb)) return [row, null]
+  if (creationVerbs.includes(verb)) return [null, row]
+  if (deletionVerbs.includes(verb)) return [row, null]
   if (verb === 'unassigned') return [{ assigneeId: row.assigneeId }, { assigneeId: null }]
   return changes[type] ?? anyChange(row)
 }

@@ -5,10 +5,10 @@ import { isCount } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { model } from '../modules.ts'
 
-export const mostSeq = 999_999_999_999_999
-export const mostSeconds = 25
+export const maxSeq = 999_999_999_999_999
+export const maxWaitSeconds = 25
 
-// `readAsked` reads the texts of a URL. Elysia would fill in a `default`, so the schema has a `fallback`.
+// Query parameters are texts; `readEventsRequest` parses them. Elysia would fill in a `default`, so the schema has a `fallback`.
 const isCountTo = (value: unknown, { maximum }: { maximum: number }) =>
   isCount(value) && Number(value) <= maximum
 
@@ -32,40 +32,43 @@ export const EventTypes = () =>
   Type.Optional(
     checked<string>(isTypes, {
       type: 'string',
-      description: `Event types with commas between: only events of these, of ${eventTypes.join(', ')}`,
+      description: `Event types, separated by commas: ${eventTypes.join(', ')}`,
       examples: ['task.created,task.updated'],
     }),
   )
 
 export const EventsQuery = Input({
-  after: Count(mostSeq, 'A whole number: the seq of the last event that is known, 0 for none', 41),
+  after: Count(maxSeq, 'A whole number: the seq of the last event that the client has, or 0', 41),
   limit: Limit(100, 500),
   wait: Count(
-    mostSeconds,
-    `A whole number from 0 to ${mostSeconds}: the seconds to hold the answer while it would be []`,
+    maxWaitSeconds,
+    `A whole number from 0 to ${maxWaitSeconds}: how many seconds to wait for events before the answer []`,
     25,
   ),
   types: EventTypes(),
 })
 
-export type Asked = ReturnType<typeof readAsked>
+export type FeedQuery = ReturnType<typeof readEventsRequest>
 
 export const lastEventIdHeader = 'Last-Event-ID'
 
-export const ahead = (said = 'after') => badRequest(`${said} is ahead of the project: it has no such version`)
+export const aheadOfProject = (parameter = 'after') =>
+  badRequest(`${parameter} is ahead of the project: it has no such version`)
 
 export const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the seq of an event`)
 
-/** The last event that a client received before its stream was cut. @throws HttpError 400 */
+export const parameterErrors = () => [aheadOfProject(), aheadOfProject(lastEventIdHeader), badLastEventId()]
+
+/** The last event that the client received before its stream ended. @throws HttpError 400 */
 export function lastEventId({ headers }: Request): number | null {
-  const said = headers.get(lastEventIdHeader)
-  if (!said) return null
-  if (!isCount(said)) throw badLastEventId()
-  return Number(said)
+  const value = headers.get(lastEventIdHeader)
+  if (!value) return null
+  if (!isCount(value)) throw badLastEventId()
+  return Number(value)
 }
 
 /** @throws HttpError 400 */
-export const readAsked = ({ after, limit, types, wait }: Static<typeof EventsQuery>) => ({
+export const readEventsRequest = ({ after, limit, types, wait }: Static<typeof EventsQuery>) => ({
   after: Number(after ?? 0),
   limit: readLimit(limit, 100, 500),
   types: types?.split(',') ?? null,

@@ -3,9 +3,9 @@ import type { Query } from '../../src/commands/query.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import type { OldestKept } from '../../src/reads/kept.ts'
-import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
-import { Cursor, type Cut, Limit, pageOf, readCursor, readLimit } from '../../src/reads/pages.ts'
+import type { OldestSeq } from '../../src/reads/retention.ts'
+import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
+import { Cursor, type PageRows, Limit, pageOf, readCursor, readLimit } from '../../src/reads/pages.ts'
 import { seqAt } from '../../src/reads/seq-at.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { checked, Input } from '../../src/schema/input.ts'
@@ -13,15 +13,16 @@ import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { digestEtag, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { costOfLooking, lookedAt } from './pages.ts'
+import { scanCost, maxScannedEvents } from './pages.ts'
 import { EventTypes } from './parameters.ts'
-import { eventColumns, isCutAt, readEvents, withPeople } from './rows.ts'
+import { eventColumns, isFullPage, readEvents, withPeople } from './rows.ts'
 import { eventView } from './schema.ts'
 import type { ReadEvent } from './views.ts'
 import { model } from '../modules.ts'
 
-export const begins = 'Where events are kept for some days only, it begins with the oldest that is there.'
-const about = `Newest first, in the shape of the feed's events; names are those of now. \`from\` and \`to\` are part of what is shown. Filtered, a page looks at ${lookedAt} events at most: it may show fewer than \`limit\`, and the Link header leads on. ${begins}`
+export const retentionNote =
+  'If the service deletes events after some days, the history begins with the oldest event that is left.'
+const about = `Newest first, with the same fields as the events of the feed and the current names of people. \`from\` and \`to\` are inclusive. With a filter, a page scans at most ${maxScannedEvents} events: it may show fewer than \`limit\` while the Link header leads to the next page. ${retentionNote}`
 
 const isEntity = (text: string): text is Entity => (model.names as string[]).includes(text)
 const isSomeId = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
@@ -31,12 +32,8 @@ const Only = (check: typeof isSomeId, description: string, example: string) =>
   Type.Optional(checked<string>(check, { type: 'string', description, examples: [example] }))
 
 const ProjectHistoryQuery = Input({
-  entity: Only(
-    isEntityOrId,
-    `${model.names.join(', ')}, or the id of one: what the events are about`,
-    'task',
-  ),
-  actor: Only(isSomeId, 'The id of the user who did it', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
+  entity: Only(isEntityOrId, `${model.names.join(', ')}, or the id of an entity`, 'task'),
+  actor: Only(isSomeId, 'The id of the user who made the change', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
   type: EventTypes(),
   from: Type.Optional(Instant()),
   to: Type.Optional(Instant()),
@@ -45,8 +42,8 @@ const ProjectHistoryQuery = Input({
 })
 
 export function projectHistory(services: Services): Query {
-  const { findRole, oldestKept, serve, spend } = services
-  const tagOf = openTag(services)
+  const { findRole, oldestSeq, serve, spend } = services
+  const logTag = openLogTag(services)
   return {
     about,
     input: ProjectHistoryQuery,
@@ -55,13 +52,13 @@ export function projectHistory(services: Services): Query {
     operation: { id: 'listProjectHistory', tag: 'History' },
     errors: [notFound('Project')],
     async read({ request, caller, query, params: { id } }) {
-      const wanted = readWanted(query)
-      const seen = await requireSeen(findRole, caller, id)
-      const etag = etagAt(seen, `.${seen.renaming}${await tagOf([seen.projectId])}`)
-      const { entity, entityId, actorId, types } = wanted
-      const cost = entity || entityId || actorId || types ? costOfLooking(seen.version) : 1
+      const filter = readHistoryFilter(query)
+      const seen = await requireVisible(findRole, caller, id)
+      const etag = etagAt(seen, `.${seen.renaming}${await logTag([seen.projectId])}`)
+      const { entity, entityId, actorId, types } = filter
+      const cost = entity || entityId || actorId || types ? scanCost(seen.version) : 1
       const build = async () => {
-        const found = await spend(caller, cost, (sql) => eventsBack(sql, oldestKept, seen, wanted))
+        const found = await spend(caller, cost, (sql) => readHistoryPage(sql, oldestSeq, seen, filter))
         return pageOf(request, found, eventView.of, ({ seq }) => [String(seq)], etag)
       }
       return serve(request, pathAndQuery(request), etag, build, seen.version)
@@ -69,26 +66,34 @@ export function projectHistory(services: Services): Query {
   }
 }
 
-/** Adds to an ETag whose logs are shown, and where they begin: nothing for one log that is kept whole. */
-export const openTag =
-  ({ config, oldestKept }: Services) =>
+/** Returns the part of an ETag that depends on the shown logs and their oldest seqs: empty for one log without expiry. */
+export const openLogTag =
+  ({ config, oldestSeq }: Services) =>
   async (projectIds: string[]): Promise<string> => {
     if (config.historyDays === 0 && projectIds.length === 1) return ''
-    const oldest = config.historyDays > 0 ? await Promise.all(projectIds.map(oldestKept)) : []
+    const oldest = config.historyDays > 0 ? await Promise.all(projectIds.map(oldestSeq)) : []
     return `.${digestEtag([...projectIds, ...oldest].join()).slice(1, -1)}`
   }
 
-type Wanted = ReturnType<typeof readWanted>
+type HistoryFilter = ReturnType<typeof readHistoryFilter>
 
 /** @throws HttpError 400 */
-function readWanted({ entity, type, actor, from, to, limit, cursor }: Static<typeof ProjectHistoryQuery>) {
-  const isKind = entity !== undefined && isEntity(entity)
+function readHistoryFilter({
+  entity,
+  type,
+  actor,
+  from,
+  to,
+  limit,
+  cursor,
+}: Static<typeof ProjectHistoryQuery>) {
+  const isName = entity !== undefined && isEntity(entity)
   const [before = null] = cursor === undefined ? [] : readCursor(cursor, [isCount])
   return {
     before: before === null ? null : Number(before),
     limit: readLimit(limit, 50, 200),
-    entity: isKind ? entity : null,
-    entityId: entity === undefined || isKind ? null : canonicalId(entity),
+    entity: isName ? entity : null,
+    entityId: entity === undefined || isName ? null : canonicalId(entity),
     actorId: actor === undefined ? null : canonicalId(actor),
     types: type?.split(',') ?? null,
     from: from === undefined ? null : parseInstant(from),
@@ -96,22 +101,21 @@ function readWanted({ entity, type, actor, from, to, limit, cursor }: Static<typ
   }
 }
 
-/** As seqs have no gaps, the number of events that a page reads through is known before. */
-async function eventsBack(
+async function readHistoryPage(
   sql: Sql,
-  oldestKept: OldestKept,
-  seen: Seen,
-  { before, from, to, entity, entityId, actorId, types, limit }: Wanted,
-): Promise<Cut<ReadEvent, { seq: number }>> {
+  oldestSeq: OldestSeq,
+  seen: VisibleProject,
+  { before, from, to, entity, entityId, actorId, types, limit }: HistoryFilter,
+): Promise<PageRows<ReadEvent, { seq: number }>> {
   const { projectId, version } = seen
   const [upTo, after] = await Promise.all([
     to === null ? version : seqAt(sql, seen, to),
     from === null ? 0 : seqAt(sql, seen, from, '<'),
   ])
   const last = Math.min(version, upTo, (before ?? Infinity) - 1)
-  const lowest = Math.max(after + 1, last - lookedAt + 1)
-  if (last < lowest) return { shown: [] }
-  // One text for all filters: each further text would be another plan on each connection.
+  const lowest = Math.max(after + 1, last - maxScannedEvents + 1)
+  if (last < lowest) return { rows: [] }
+  // One statement for all filters: each further statement would be another plan on each connection.
   const rows = await readEvents(
     sql,
     sql`select ${eventColumns(sql)} from events e
@@ -122,8 +126,8 @@ async function eventsBack(
       and (${actorId}::uuid is null or e.actor_id = ${actorId}::uuid)
     order by e.seq desc limit ${limit}`,
   )
-  const downTo = isCutAt(rows, limit) ? rows.at(-1)!.seq : lowest
-  const isOldest = async () => downTo <= ((await oldestKept(projectId)) ?? 1)
+  const downTo = isFullPage(rows, limit) ? rows.at(-1)!.seq : lowest
+  const isOldest = async () => downTo <= ((await oldestSeq(projectId)) ?? 1)
   const [shown, isEnd] = await Promise.all([withPeople(sql, rows), downTo <= after + 1 || isOldest()])
-  return isEnd ? { shown } : { shown, last: { seq: downTo } }
+  return isEnd ? { rows: shown } : { rows: shown, last: { seq: downTo } }
 }

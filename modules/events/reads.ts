@@ -1,31 +1,31 @@
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
-import { gone, requireKept } from '../../src/reads/kept.ts'
-import { nextLink, textsOf } from '../../src/reads/pages.ts'
-import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
+import { eventsExpired, requireRetained } from '../../src/reads/retention.ts'
+import { nextLink, jsonTexts } from '../../src/reads/pages.ts'
+import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
 import { type CachedBody, pathAndQuery, versionHeader } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { eventExamples } from './catalogue.ts'
-import { openFollow } from './follow.ts'
-import { openLongPoll } from './hold.ts'
-import { costOfLooking, eventsAt } from './pages.ts'
-import { ahead, type Asked, badLastEventId, EventsQuery, lastEventId } from './parameters.ts'
-import { lastEventIdHeader, readAsked } from './parameters.ts'
+import { openEventStream } from './event-stream.ts'
+import { openFeedLongPoll } from './long-poll.ts'
+import { scanCost, readEventPage } from './pages.ts'
+import { aheadOfProject, type FeedQuery, EventsQuery, lastEventId, parameterErrors } from './parameters.ts'
+import { lastEventIdHeader, readEventsRequest } from './parameters.ts'
 import { eventView, streamedEvents } from './schema.ts'
-import { openStream } from './stream.ts'
+import { openStreamResponse } from './stream.ts'
 
-const about = `In order, each once. Begin after 0, or after the Docket-Version of a list's first page, and go on after the last \`seq\`, as the Link header does while there is more. Of some \`types\` a page may show fewer than \`limit\` and lead on. Names are those of now. With \`wait\`, an answer that would be \`[]\` is held until there is something, or the time is up; of some types go on after its Docket-Version then. Who may not read the project any more gets 404 or 401 meanwhile. Events may be kept for some days only: 410 when some after \`after\` are gone, and names the oldest that is there.`
+const about = `In order, without gaps. Begin with \`after=0\`, or with the Docket-Version of a list's first page. Continue with the last \`seq\`; the Link header does so while there are more events. With \`types\` a page may show fewer than \`limit\` while the Link header leads to the next page. People have their current names. With \`wait\` the request waits until there are events or the time is over; with \`types\` continue after the Docket-Version of an empty answer. A caller who loses access while waiting gets 404 or 401. The service may delete events after some days: then 410 names the oldest seq that is left.`
 
 const streamed =
-  ' With `Accept: text/event-stream` the same comes as server-sent events, for as long as it is read: `id` is the seq, `event` the type, `data` the event. It begins after `Last-Event-ID`, else after `after`, else now; an event of type `end` says why a stream ends.'
+  ' With `Accept: text/event-stream` the answer is a stream of server-sent events: `id` is the seq, `event` the type, `data` the event. It begins after `Last-Event-ID`, else after `after`, else with the next event. An event of type `end` says why the stream ends.'
 
 export function listEvents(services: Services): Query {
-  const { config, findRole, oldestKept, serve } = services
-  const hold = openLongPoll(services)
-  const stream = openStream(services)
-  const follow = openFollow(services)
+  const { config, findRole, oldestSeq, serve } = services
+  const longPoll = openFeedLongPoll(services)
+  const stream = openStreamResponse(services)
+  const streamEvents = openEventStream(services)
   const pageOf = openPageOf(services)
   return {
     about: about + streamed,
@@ -33,43 +33,47 @@ export function listEvents(services: Services): Query {
     view: eventView,
     isList: true,
     ...{ eventStream: streamedEvents, examples: eventExamples() },
-    errors: [ahead(), ahead(lastEventIdHeader), badLastEventId(), notFound('Project'), gone(17)],
+    errors: [...parameterErrors(), notFound('Project'), eventsExpired(17)],
     async read(reading) {
       const { request, caller, query } = reading
       const { id = '' } = reading.params
-      const asked = readAsked(query)
+      const wanted = readEventsRequest(query)
       const isStream = acceptsStream(request)
-      const known = isStream ? lastEventId(request) : null
-      const first = await requireSeen(findRole, caller, id)
-      // A stream begins after what its reader had last, else where it is told, else now.
-      const after = known ?? (isStream && query.after === undefined ? first.version : asked.after)
-      if (after > first.version) throw ahead(known === null ? 'after' : lastEventIdHeader)
-      // Events on a cached page may have expired; a stream is rejected before it begins.
-      const mayBeGone = after < first.version && (isStream || config.historyDays > 0)
-      if (mayBeGone) await requireKept(oldestKept, id, after)
+      const lastId = isStream ? lastEventId(request) : null
+      const first = await requireVisible(findRole, caller, id)
+      const after = lastId ?? (isStream && query.after === undefined ? first.version : wanted.after)
+      if (after > first.version) throw aheadOfProject(lastId === null ? 'after' : lastEventIdHeader)
+      // A cached page may contain expired events. A stream must be rejected before it begins.
+      const mayBeExpired = after < first.version && (isStream || config.historyDays > 0)
+      if (mayBeExpired) await requireRetained(oldestSeq, id, after)
       if (isStream) {
         const more = { [versionHeader]: String(first.version) }
-        return stream(reading, (signal) => follow(reading, first, { ...asked, after }, signal), more)
+        return stream(reading, (signal) => streamEvents(reading, first, { ...wanted, after }, signal), more)
       }
-      const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
+      const seen = wanted.waitMs > 0 ? await longPoll(reading, first, wanted) : first
       const etag = etagAt(seen, `.${seen.renaming}`)
-      const build = () => pageOf(reading, seen, asked, etag)
+      const build = () => pageOf(reading, seen, wanted, etag)
       const answer = await serve(request, pathAndQuery(request), etag, build, seen.version)
-      answer.headers.append('vary', 'Accept') // a stream is another form
+      answer.headers.append('vary', 'Accept') // a stream is another representation
       return answer
     },
   }
 }
 
 const openPageOf =
-  ({ oldestKept, spend }: Services) =>
-  async ({ request, caller }: ReadRequest, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> => {
+  ({ oldestSeq, spend }: Services) =>
+  async (
+    { request, caller }: ReadRequest,
+    seen: VisibleProject,
+    wanted: FeedQuery,
+    etag: string,
+  ): Promise<CachedBody> => {
     const { projectId, version } = seen
-    const { after, limit, types } = asked
-    const place = { projectId, version, after, limit, types }
-    const cost = types ? costOfLooking(version - after) : 1
-    const { events, upTo } = await spend(caller, cost, (sql) => eventsAt(sql, oldestKept, place))
-    const texts = textsOf(events, eventView.of)
+    const { after, limit, types } = wanted
+    const slice = { projectId, version, after, limit, types }
+    const cost = types ? scanCost(version - after) : 1
+    const { events, upTo } = await spend(caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
+    const texts = jsonTexts(events, eventView.of)
     const end = texts.length < events.length ? events[texts.length - 1]!.seq : upTo
     return {
       etag,

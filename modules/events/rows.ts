@@ -4,57 +4,57 @@ import { setValidity, unchecked, type CheckedSession } from '../../src/identity/
 import type { StoredEvent } from '../../src/model/events.ts'
 import { eventFields } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { hasRoom, pageBytes, untilFull } from '../../src/reads/pages.ts'
+import { hasRoom, pageBytes, untilPageFull } from '../../src/reads/pages.ts'
 import type { User } from '../accounts/user.ts'
 import { type People, peopleIn } from './views.ts'
 
 export type EventRow = StoredEvent & { taskId: string | null; bytes: number }
 type RowTexts = Omit<EventRow, 'before' | 'after' | 'bytes'> & { before: string | null; after: string | null }
 
-/** The columns of an event `e`. Its rows are read as texts: Postgres has to make the texts anyway to measure them. */
+/** SQL for the columns of an event `e`. `before` and `after` are read as texts, because Postgres needs the texts to measure them. */
 export const eventColumns = (sql: Sql) => sql`
   ${eventFields(sql)}, coalesce(e.before, e.told -> 'before')::text as before,
   coalesce(e.after, e.told -> 'after')::text as after`
 const bytesOf = (sql: Sql) => sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
 
-function parsed(row: RowTexts): EventRow {
+function parseRow(row: RowTexts): EventRow {
   const { before, after } = row
   const bytes = Buffer.byteLength(before ?? '') + Buffer.byteLength(after ?? '')
   return Object.assign(row, { before: rowIn(before), after: rowIn(after), bytes }) as unknown as EventRow
 }
 const rowIn = (text: string | null): unknown => (text === null ? null : JSON.parse(text))
 
-export const isCutAt = (rows: EventRow[], limit: number): boolean =>
+export const isFullPage = (rows: EventRow[], limit: number): boolean =>
   rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
 
-/** Reads the events that a query finds, in its order, until they fill a page. */
+/** Reads the events of a query, in its order, until they fill a page. */
 export const readEvents = async (sql: Sql, found: SqlPart): Promise<EventRow[]> =>
-  (await sql<RowTexts[]>`${untilFull(sql, found, bytesOf(sql))}`).map(parsed)
+  (await sql<RowTexts[]>`${untilPageFull(sql, found, bytesOf(sql))}`).map(parseRow)
 
-export interface Range {
+export interface EventRange {
   projectId: string
   after: number
-  /** The event at `after`, if it is known: after a failover another event may have that seq. */
+  /** The id of the event at `after`, if it is known: after a failover another event may have this seq. */
   afterId?: string | undefined
   upTo: number
   limit: number
   types?: string[] | null
 }
 
-/** An event of the range with the ordinal `n`. The first event of a range with `afterId` names the event before it, if that is kept. */
+/** An event of the range number `n`. In a range with `afterId`, the first event has the id of the event before it. */
 export type RangeRow = EventRow & { n: number; previousId: string | null }
 
 /**
- * Reads ranges in one query, each without a gap. If not all have room, the first event of each range goes before the
- * second of any, and chance decides between ranges.
- * @param bounds the bytes of one range; the events and bytes of all ranges together
+ * Reads ranges in one query, each without a gap. If the limits do not fit all events, the first event of each range comes
+ * before the second event of any range, and ranges are in random order.
+ * @param bounds limits the bytes of one range, and the events and bytes of all ranges together
  */
 export async function readRanges(
   sql: Sql,
-  ranges: Range[],
+  ranges: EventRange[],
   { bytesOfOne = pageBytes, events = 0, bytes = Number.MAX_SAFE_INTEGER } = {},
 ): Promise<RangeRow[]> {
-  const asked = ranges.map(({ projectId, after, afterId, upTo, limit, types }) => ({
+  const input = ranges.map(({ projectId, after, afterId, upTo, limit, types }) => ({
     ...{ project_id: projectId, after, after_id: afterId, up_to: upTo, most: limit, types },
   }))
   const found = sql`select ${eventColumns(sql)}, case when q.after_id is not null and e.seq = q.after + 1 then
@@ -65,50 +65,50 @@ export async function readRanges(
   const rows = await sql<(RowTexts & { n: number })[]>`
     select * from (select e.*, ${hasRoom(sql, bytesOf(sql), bytes)} as fits from (
       select e.*, q.n::int4 as n
-      from rows from (jsonb_to_recordset(${JSON.stringify(asked)}::text::jsonb)
+      from rows from (jsonb_to_recordset(${JSON.stringify(input)}::text::jsonb)
         as (project_id uuid, after bigint, after_id uuid, up_to bigint, most int4, types text[])) with ordinality
         as q(project_id, after, after_id, up_to, most, types, n)
-      cross join lateral (${untilFull(sql, found, bytesOf(sql), bytesOfOne)}) e
+      cross join lateral (${untilPageFull(sql, found, bytesOf(sql), bytesOfOne)}) e
       order by e.seq - q.after, random() limit nullif(${events}::int4, 0)) e) e where fits`
-  return rows.map(parsed) as RangeRow[]
+  return rows.map(parseRow) as RangeRow[]
 }
 
-export function byRange<R extends { n: number }>(ranges: Range[], rows: R[]): R[][] {
+export function groupByRange<R extends { n: number }>(ranges: EventRange[], rows: R[]): R[][] {
   const lists = Map.groupBy(rows, ({ n }) => n - 1)
   return ranges.map((_, n) => lists.get(n) ?? [])
 }
 
-const namedIn = (events: StoredEvent[]) => [...new Set(events.flatMap(peopleIn))]
+const accountIdsIn = (events: StoredEvent[]) => [...new Set(events.flatMap(peopleIn))]
 
-/** Adds the accounts that events name, as they are called now. */
+/** Adds the accounts that events show, with their current names. */
 export async function withPeople<E extends StoredEvent>(sql: Sql, events: E[]) {
-  const people = await accountsOf(sql, namedIn(events))
+  const people = await readAccounts(sql, accountIdsIn(events))
   return events.map((event) => Object.assign(event, { people }))
 }
 
-async function accountsOf(sql: Sql, ids: string[]): Promise<People> {
+async function readAccounts(sql: Sql, ids: string[]): Promise<People> {
   if (ids.length === 0) return new Map()
   const users = await sql<User[]>`select id, name, email from users where id = any(${ids}::uuid[])`
   return new Map(users.map((user) => [user.id, user]))
 }
 
 /**
- * The same for streams: an account is reused as long as its token would be, and until it is changed in this process. To
- * read it at each commit would cost as much as all else that a stream does.
+ * The same for streams, with cached accounts: a name may be as old as a cached token, unless this process changes the account.
+ * To read accounts for each commit would double the cost of a stream.
  */
 export function openPeople(sql: Sql, { isFresh }: Pick<Authenticate, 'isFresh'>) {
-  const known = new LRUCache<string, CheckedSession & { user: User | undefined }>({ max: 10_000 })
+  const cache = new LRUCache<string, CheckedSession & { user: User | undefined }>({ max: 10_000 })
   return async (events: StoredEvent[]): Promise<People> => {
-    const ids = namedIn(events)
-    const unknown = ids.filter((id) => !known.has(id) || !isFresh(known.get(id)!))
+    const ids = accountIdsIn(events)
+    const missing = ids.filter((id) => !cache.has(id) || !isFresh(cache.get(id)!))
     const now = performance.now()
-    const users = await accountsOf(sql, unknown)
-    for (const userId of unknown) {
-      const one = { caller: { userId }, ...unchecked, user: users.get(userId) }
-      setValidity(one, now, Infinity)
-      known.set(userId, one)
+    const users = await readAccounts(sql, missing)
+    for (const userId of missing) {
+      const entry = { caller: { userId }, ...unchecked, user: users.get(userId) }
+      setValidity(entry, now, Infinity)
+      cache.set(userId, entry)
     }
-    const found = ids.map((id) => users.get(id) ?? known.get(id)?.user)
+    const found = ids.map((id) => users.get(id) ?? cache.get(id)?.user)
     return new Map(found.flatMap((user) => (user ? [[user.id, user]] : [])))
   }
 }

@@ -10,23 +10,26 @@ import { OneOf } from '../../src/schema/text.ts'
 import { model } from '../modules.ts'
 import { type ReadEvent, shownEvent } from './views.ts'
 
-const besides: Partial<Record<Entity, TProperties>> = {
+const extraFields: Partial<Record<Entity, TProperties>> = {
   task: Object.fromEntries(
     model.ofTask.map(({ plural, view }) => [
       plural,
-      Type.Array(view.schema, { description: 'Of a task that moved in: those that came along' }),
+      Type.Array(view.schema, { description: 'For `task.moved_in`: the children that moved with the task' }),
     ]),
   ),
   webhook: {
     changed: Type.Array(Type.String(), {
-      description: 'Of an update: the names of the fields that it changed, `secret` and `cursor` among them',
+      description: 'For an update: the names of the changed fields, including `secret` and `cursor`',
       examples: [['url']],
     }),
   },
 }
 
 const sides = model.all.map(({ name, view }) =>
-  named(`${titleOf(name)}Fields`, Type.Partial(Type.Object({ ...view.schema.properties, ...besides[name] }))),
+  named(
+    `${titleOf(name)}Fields`,
+    Type.Partial(Type.Object({ ...view.schema.properties, ...extraFields[name] })),
+  ),
 )
 
 const Side = (description: string, example: object) =>
@@ -39,37 +42,37 @@ export const eventView = view<ReadEvent>({
     id: Id('The event'),
     type: OneOf('EventType', model.eventTypes),
     entity: OneOf('Entity', model.names),
-    entityId: Id('What it happened to'),
-    taskId: Type.Union([Id('The task that it is about'), Type.Null()], {
-      description: 'The task that it is about, or null',
+    entityId: Id('The changed entity'),
+    taskId: Type.Union([Id('The task that changed, or whose child changed'), Type.Null()], {
+      description: 'The task that changed, or whose child changed; null for other entities',
       examples: [sampleId],
     }),
     batch: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'Of what was committed as one: the seq of the first event of it; null of what came alone',
+      description: 'For events of one commit: the seq of the first; null for a single event',
       examples: [null],
     }),
     undoes: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'Of what takes an event back: the seq of that event',
+        description: 'For an undo: the seq of the event that it takes back',
         examples: [41],
       }),
     ),
     actor: named(
       'Actor',
       Type.Object({
-        id: Id('The user who did it'),
+        id: Id('The user who made the change'),
         name: Type.Union([Type.String(), Type.Null()], {
-          description: 'What they are called now; null once the account is deleted',
+          description: 'The current name; null once the account is deleted',
           examples: ['Ada Lovelace'],
         }),
       }),
     ),
-    at: Timestamp('When it happened'),
-    before: Side('As it was: null of what is new, of a change only the fields that are others now', {
+    at: Timestamp('When the change was committed'),
+    before: Side('The state before: null for a new entity; for an update only the changed fields', {
       status: 'TODO',
     }),
-    after: Side('As it is then: null of what is gone, of a change only the fields that were others before', {
+    after: Side('The state after: null for a deleted entity; for an update only the changed fields', {
       status: 'DONE',
     }),
   }),
@@ -78,13 +81,13 @@ export const eventView = view<ReadEvent>({
 
 const frame = (event: string) => `id: 42\nevent: ${event}\ndata: `
 
-/** A stream in the document: OpenAPI 3.1 describes all of it as one text. */
+/** OpenAPI 3.1 can describe a stream only as one text. */
 export const streamedEvents: EventStream = {
   schema: named(
     'EventStream',
     Type.String({
       description:
-        'Server-sent events: `id` is the seq, `event` the type, `data` an Event. One of type `end` says as an Error why the stream ends. Comments come when there is nothing to tell.',
+        'Server-sent events: `id` is the seq, `event` the type, `data` an Event. An event of type `end` has an Error as its data, which says why the stream ends. Without events the service sends comments to keep the connection open.',
     }),
   ),
   example: `retry: 1700\nid: 41\n\n${frame(model.eventTypes[0]!)}${JSON.stringify(answerExample(eventView.schema))}\n\n`,

@@ -3,26 +3,26 @@ import type { Services } from '../../src/services.ts'
 import { type Chunks, errorChunk, streamHeaders } from '../../src/responses/server-sent-events.ts'
 
 /**
- * Answers with a stream. A chunk is made only when the previous one was sent: a slow reader costs no memory, and the server's
- * `idleTimeout` ends a reader that takes nothing.
+ * Answers with a stream. A chunk is built only after the previous one was sent, so that a slow reader costs no memory. The
+ * server's `idleTimeout` ends the connection of a reader that stops reading.
  * @throws HttpError 429 or 503
  */
-export function openStream({ subscriptions }: Pick<Services, 'subscriptions'>) {
+export function openStreamResponse({ subscriptions }: Pick<Services, 'subscriptions'>) {
   return (
     { request, caller }: ReadRequest,
     chunksOf: (signal: AbortSignal) => Chunks,
     more = {},
   ): Response => {
-    const told = { ...streamHeaders(), ...more }
-    if (request.method === 'HEAD') return new Response(null, { headers: told })
-    const leave = subscriptions.acquire(caller.userId)
-    const over = new AbortController()
-    // A reader that leaves either cancels the stream or aborts the request, not always both.
+    const headers = { ...streamHeaders(), ...more }
+    if (request.method === 'HEAD') return new Response(null, { headers })
+    const release = subscriptions.acquire(caller.userId)
+    const ended = new AbortController()
+    // A disconnect cancels the stream or aborts the request, not always both.
     const { signal } = request
-    const end = () => over.abort()
-    over.signal.addEventListener('abort', leave, { once: true })
+    const end = () => ended.abort()
+    ended.signal.addEventListener('abort', release, { once: true })
     signal.addEventListener('abort', end, { once: true })
-    const chunks = chunksOf(over.signal)
+    const chunks = chunksOf(ended.signal)
     const body = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
@@ -37,6 +37,6 @@ export function openStream({ subscriptions }: Pick<Services, 'subscriptions'>) {
       },
       { highWaterMark: 0 },
     )
-    return new Response(body, { headers: told })
+    return new Response(body, { headers })
   }
 }

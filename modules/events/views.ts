@@ -1,7 +1,7 @@
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
 import { isEqual, type StoredEvent } from '../../src/model/events.ts'
 import { definitionOf, personIdOf } from '../../src/model/model.ts'
-import { arrivedWith, type Changed, rowAfter, rowBefore } from '../../src/log/rows.ts'
+import { childrenMovedIn, type ChangedFields, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { User } from '../accounts/user.ts'
 
 export type People = ReadonlyMap<string, User>
@@ -23,21 +23,21 @@ export function peopleIn(event: StoredEvent): string[] {
   return [actorId, row && personIdOf(entity, row), ...shown].filter((id) => id !== null)
 }
 
-/** An event as the API shows it: views of what was and is, never the rows themselves. */
+/** Returns an event as the API shows it: `before` and `after` as views, never as rows. */
 export function shownEvent(event: ReadEvent): object {
   const { seq, id, type, entity, entityId, taskId, batch = null, undoes, actorId, at, people } = event
   const actor = { id: actorId, name: people.get(actorId)?.name ?? null }
   const shown = (row: Rows[Entity] | null) => row && shownRow(entity, row, people)
   let [before, after] = [shown(rowBefore(event)), shown(rowAfter(event))]
   if (before && after) [before, after] = differences(before, after)
-  if (after) after = withAlong(event, after)
+  if (after) after = withExtras(event, after)
   const undone = undoes ?? undefined
   return { seq, id, type, entity, entityId, taskId, batch, undoes: undone, actor, at, before, after }
 }
 
-/** With the children of a task that moved in, and the names of a webhook's changed fields. */
-function withAlong(event: ReadEvent, after: object): object {
-  if (event.type === 'webhook.updated') return { ...after, changed: (event.after as Changed).changed }
+/** Adds the children of a task that moved in, and the names of a webhook's changed fields. */
+function withExtras(event: ReadEvent, after: object): object {
+  if (event.type === 'webhook.updated') return { ...after, changed: (event.after as ChangedFields).changed }
   if (event.type !== 'task.moved_in') return after
   const lists = childrenIn(event).map(([child, rows]) => [
     definitionOf(child).plural,
@@ -47,7 +47,7 @@ function withAlong(event: ReadEvent, after: object): object {
 }
 
 const childrenIn = (event: StoredEvent) =>
-  Object.entries(arrivedWith(event) ?? {}) as [ChildOfTask, Rows[ChildOfTask][]][]
+  Object.entries(childrenMovedIn(event) ?? {}) as [ChildOfTask, Rows[ChildOfTask][]][]
 
 function differences(before: object, after: object): [object, object] {
   const has = after as Record<string, unknown>

@@ -1,5 +1,5 @@
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
-import { moreMark, mostTold, type State } from '../../src/subscriptions/standing.ts'
+import { moreKey, maxListedProjects, type ListedVersion } from '../../src/subscriptions/visible-projects.ts'
 import { isWithinToken } from '../../src/identity/rights.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/responses/errors.ts'
@@ -10,47 +10,47 @@ import {
   heartbeat,
   heartbeatMs,
 } from '../../src/responses/server-sent-events.ts'
-import { openStream } from '../events/stream.ts'
+import { openStreamResponse } from '../events/stream.ts'
 import { manyEventsView, streamedVersions } from './schema.ts'
 
 const about =
-  'Server-sent events: first every project that the caller may see with its version, as `{projectId, version}`, then each that has moved, or came. One that is out of sight (deleted, or the caller was removed) comes with the version null. Of more than 1,000 projects 1,000 are told, first those with the lowest ids, and an event of type `more` says that there are others: `GET /projects` lists them, `POST /events/read` reads what happens there. These are states and not a history: who reconnects gets all of them again, who is slow the newest of each.'
+  'Server-sent events: first every project that the caller may see, as `{projectId, version}`; then each project with a new version, and each project that becomes visible. The version is null for a project that the caller can no longer see. The stream lists at most 1,000 projects, first those with the lowest ids. An event of type `more` means that there are others: `GET /projects` lists them, and `POST /events/read` reads their events. The events are states, not a history: a client that reconnects gets all of them again, and a slow client gets only the newest state of each project.'
 
 export function followProjects(services: Services): Query {
-  const stream = openStream(services)
+  const stream = openStreamResponse(services)
   return {
     about,
     operation: { id: 'followProjects', tag: 'Events' },
     view: manyEventsView,
     eventStream: streamedVersions,
     isStreamOnly: true,
-    read: async (reading) => stream(reading, (signal) => overview(services, reading, signal)),
+    read: async (reading) => stream(reading, (signal) => streamProjects(services, reading, signal)),
   }
 }
 
-async function* overview(
+async function* streamProjects(
   { authenticate, subscriptions }: Services,
   { request, caller }: ReadRequest,
   signal: AbortSignal,
 ): Chunks {
-  const listener = await subscriptions.listen(caller.userId, signal)
+  const subscription = await subscriptions.subscribeToAll(caller.userId, signal)
   yield streamStart()
-  let saidAt = performance.now()
+  let sentAt = performance.now()
   while (!signal.aborted) {
     if (subscriptions.hasEnded()) throw unavailable('This process ends')
-    const leftMs = saidAt + heartbeatMs - performance.now()
-    if (leftMs > 0) await listener.news(leftMs)
+    const leftMs = sentAt + heartbeatMs - performance.now()
+    if (leftMs > 0) await subscription.waitForChanges(leftMs)
     const now = await authenticate.caller(request)
-    const isShown = ({ projectId }: State) => projectId === moreMark || isWithinToken(now, projectId)
-    const text = listener.take().filter(isShown).map(messageOf).join('')
-    if (!text && performance.now() < saidAt + heartbeatMs) continue
+    const isVisible = ({ projectId }: ListedVersion) => projectId === moreKey || isWithinToken(now, projectId)
+    const text = subscription.takeChanges().filter(isVisible).map(messageOf).join('')
+    if (!text && performance.now() < sentAt + heartbeatMs) continue
     yield text ? encode(text) : heartbeat()
-    saidAt = performance.now()
+    sentAt = performance.now()
   }
 }
 
-/** A project has no name, so that `onmessage` of an EventSource receives it, and no id: no stream can resume there. */
-function messageOf(state: State): string {
-  if (state.projectId !== moreMark) return `data: ${JSON.stringify(state)}\n\n`
-  return state.version ? `event: more\ndata: ${JSON.stringify({ told: mostTold })}\n\n` : ''
+/** No `event`, so that `onmessage` of an EventSource receives it; no `id`, because the stream cannot be resumed. */
+function messageOf(state: ListedVersion): string {
+  if (state.projectId !== moreKey) return `data: ${JSON.stringify(state)}\n\n`
+  return state.version ? `event: more\ndata: ${JSON.stringify({ told: maxListedProjects })}\n\n` : ''
 }

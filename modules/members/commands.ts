@@ -5,9 +5,9 @@ import { command, inProject, type RuleContext } from '../../src/commands/command
 import { type MemberRole, requireRole, roleNeeded } from '../../src/identity/rights.ts'
 import { conflict, notFound } from '../../src/responses/errors.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { departure, ownEnd, removing, tooMuchToRevoke } from '../creations/creations.ts'
-import { departureView } from '../creations/schema.ts'
-import { requireFree, staying } from './entity.ts'
+import { removeMemberEvents, ownEnd, removalCost, tooMuchToRevoke } from '../creations/creations.ts'
+import { memberRemovalView } from '../creations/schema.ts'
+import { requireMayLeave, cannotLeave } from './entity.ts'
 import { InviteMember, memberView, RemoveMember, SetRole } from './schema.ts'
 
 const isMember = () => conflict('This user is a member already')
@@ -16,28 +16,28 @@ const unverified = () =>
 const ownsProject = () => conflict('This user owns the project')
 
 /** @throws HttpError 409 */
-export function joined(state: ProjectState, known: RuleContext, userId: string, role: MemberRole) {
-  const { projectMembers } = known.limits
+export function joined(state: ProjectState, context: RuleContext, userId: string, role: MemberRole) {
+  const { projectMembers } = context.limits
   if (state.memberCount >= projectMembers) throw conflict(`A project has at most ${projectMembers} members`)
   const { projectId } = state
-  const fields = { id: known.newId(), projectId, userId, role, createdAt: known.now }
-  return created(state, known, 'member.invited', fields)
+  const fields = { id: context.newId(), projectId, userId, role, createdAt: context.now }
+  return created(state, context, 'member.invited', fields)
 }
 
 export const inviteMember = command('member.invite', {
-  about: 'The user must have an account, and is a member at once: a VIEWER unless told.',
+  about: 'The user must have an account and becomes a member at once, by default a VIEWER.',
   input: InviteMember,
   target: inProject(),
   role: 'ADMIN',
   person: ({ email }) => ({ by: 'email', key: normalEmail(email) }),
   invites: () => 1,
-  decide(state, known, { role = 'VIEWER' }) {
-    if (!known.person || known.person.serves) throw notFound('User')
-    const { id: userId, isUnverified } = known.person
+  decide(state, context, { role = 'VIEWER' }) {
+    if (!context.person || context.person.serves) throw notFound('User')
+    const { id: userId, isUnverified } = context.person
     if (isUnverified) throw unverified()
     if (state.roleOf(userId) === 'OWNER') throw ownsProject()
     if (state.memberOf(userId)) throw isMember()
-    const change = joined(state, known, userId, role)
+    const change = joined(state, context, userId, role)
     return { changes: [change], answer: change.after }
   },
   view: memberView,
@@ -47,17 +47,17 @@ export const inviteMember = command('member.invite', {
 })
 
 export const setRole = command('member.set_role', {
-  about: 'In force for the very next request.',
+  about: 'Takes effect with the next request.',
   input: SetRole,
   target: inProject(),
   role: 'ADMIN',
   person: ({ memberId }) => ({ by: 'member', key: memberId }),
-  decide(state, known, { memberId, role }) {
+  decide(state, context, { memberId, role }) {
     const member = state.row('member', memberId)
     if (!member) throw notFound('Member')
-    requireMatch(known, member)
+    requireMatch(context, member)
     if (member.role === role) return { changes: [], answer: member }
-    const change = updated(state, known, 'member.role_set', member, { role })
+    const change = updated(state, context, 'member.role_set', member, { role })
     return { changes: [change], answer: change.after }
   },
   view: memberView,
@@ -66,7 +66,7 @@ export const setRole = command('member.set_role', {
 
 export const removeMember = command('member.remove', {
   about:
-    'An admin removes anyone, everyone may leave. Tasks assigned to the user become unassigned. The answer lists the webhooks, service accounts and tokens that the member created and that still work; `revoke=true` ends them in the same commit, and takes the role ADMIN.',
+    'An admin can remove any member, and every member can leave. Tasks assigned to the user become unassigned. The answer lists the webhooks, service accounts and tokens that the member created and that still work. `revoke=true` revokes them in the same commit and takes the role ADMIN.',
   input: RemoveMember,
   queryFields: ['revoke'],
   target: inProject(),
@@ -74,16 +74,16 @@ export const removeMember = command('member.remove', {
   scope: 'admin',
   authorize({ caller, role, memberId: own }, { memberId, revoke }) {
     if (revoke === 'true' || (own !== undefined && own !== memberId)) requireRole(role, 'ADMIN', 'Project')
-    if (own === memberId) requireFree(caller)
+    if (own === memberId) requireMayLeave(caller)
   },
   preload: ({ memberId, revoke }) => ({ integrations: [{ creator: memberId, revokes: revoke === 'true' }] }),
-  ...removing,
-  decide(state, known, { memberId, revoke }) {
+  ...removalCost,
+  decide(state, context, { memberId, revoke }) {
     const member = state.row('member', memberId)
     if (!member) throw notFound('Member')
-    requireMatch(known, member)
-    return departure(state, known, member, { revoke, message: 'Member removed successfully' })
+    requireMatch(context, member)
+    return removeMemberEvents(state, context, member, { revoke, message: 'Member removed successfully' })
   },
-  view: departureView,
-  errors: [roleNeeded('ADMIN'), staying(), ownEnd(), notFound('Member'), tooMuchToRevoke()],
+  view: memberRemovalView,
+  errors: [roleNeeded('ADMIN'), cannotLeave(), ownEnd(), notFound('Member'), tooMuchToRevoke()],
 })

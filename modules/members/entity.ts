@@ -11,16 +11,16 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const staying = () => forbidden('A service account cannot leave its project')
+export const cannotLeave = () => forbidden('A service account cannot leave its project')
 
 /** @throws HttpError 403 */
-export function requireFree({ token }: Caller): void {
-  if (token?.isService) throw staying()
+export function requireMayLeave({ token }: Caller): void {
+  if (token?.isService) throw cannotLeave()
 }
 
 const toRemove: AuthorizeUndo = (asking, event) => {
   byAdmin(asking, event)
-  if ((event.after as MemberRow).userId === asking.caller.userId) requireFree(asking.caller)
+  if ((event.after as MemberRow).userId === asking.caller.userId) requireMayLeave(asking.caller)
 }
 
 export const member = entity<'member'>({

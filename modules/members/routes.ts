@@ -3,7 +3,7 @@ import { childList } from '../children/list.ts'
 import { inviteMember, removeMember, setRole } from './commands.ts'
 import { member } from './entity.ts'
 
-const about = 'Everyone invited, in that order; the owner is not among them.'
+const about = 'The members in the order of their invitation, without the owner.'
 
 export const members = {
   entity: member,

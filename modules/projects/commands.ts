@@ -18,15 +18,15 @@ export const createProject = creation(project, {
 })
 
 export const updateProject = update(project, {
-  about: 'Absent fields stay, null clears the description.',
+  about: 'Absent fields do not change; null clears the description.',
   input: UpdateProject,
   role: 'ADMIN',
   person: ({ id }) => ({ by: 'owner', key: id }),
   fields: ({ name, description }) => ({ name: name?.trim(), description: optionalText(description) }),
 })
 
-/** Takes constant time: without the project nothing of it is visible, and a worker deletes its rows. */
+/** Takes constant time: without the project's row nothing in it is visible, and workers delete the other rows later. */
 export const deleteProject = deletion(project, {
-  about: 'At once and for good, with everything inside. Only the owner may.',
+  about: 'Deletes the project with everything in it, at once and permanently. Only the owner may do this.',
   role: 'OWNER',
 })

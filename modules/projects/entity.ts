@@ -10,8 +10,8 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const neverBegun = () => conflict("A project's creation cannot be undone: delete the project")
-const gone = () => conflict('A deleted project does not come back')
+export const cannotUncreate = () => conflict("A project's creation cannot be undone: delete the project")
+const gone = () => conflict('A deleted project cannot be restored')
 
 export const project = entity<'project'>({
   name: 'project',
@@ -21,5 +21,5 @@ export const project = entity<'project'>({
   load: 'with project',
   view: projectView,
   person: 'ownerId',
-  events: { created: neverBegun, updated: { by: 'updated', admit: byAdmin }, deleted: gone },
+  events: { created: cannotUncreate, updated: { by: 'updated', admit: byAdmin }, deleted: gone },
 })

@@ -4,9 +4,9 @@ import type { Caller } from '../../src/identity/rights.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { inOrder, readRows } from '../../src/postgres/row-order.ts'
-import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/reads/pages.ts'
-import type { Moment } from '../../src/log/as-of.ts'
-import { firstRows, sourcesOf } from '../../src/log/rows-at.ts'
+import { type PageRows, cutToLimit, hasRoom, type Page, startId } from '../../src/reads/pages.ts'
+import type { Snapshot } from '../../src/log/as-of.ts'
+import { firstRows, rowSources } from '../../src/log/rows-at.ts'
 import { unprepared } from '../../src/postgres/query-timeouts.ts'
 import { openLookUp } from '../../src/reads/lookups.ts'
 import { nameTag, nameTagOf } from '../../src/reads/names.ts'
@@ -14,7 +14,7 @@ import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 
-/** A project with its owner, who has no name once the account is deleted. */
+/** The owner's name and email are null once the account is deleted. */
 export interface ListedProject extends ProjectRow {
   ownerName: string | null
   ownerEmail: string | null
@@ -24,7 +24,7 @@ export interface ListedProject extends ProjectRow {
 const owner = (sql: Sql) => sql`
   u.name as owner_name, u.email as owner_email, ${nameTag(sql)} as name_tag`
 
-/** The ETag of a project: the last event of its row, and the tag of its owner's name. */
+/** The parts of a project's ETag: the last event of its row, and the tag of its owner's name. */
 interface SeenProject extends Versioned {
   eventId: string
   nameTag: string
@@ -46,48 +46,48 @@ export function openProjects(sql: Sql) {
   })
 }
 
-/** A project as it was, with the present name of its owner. */
-export async function projectThen(sql: Sql, moment: Moment): Promise<ListedProject | undefined> {
-  const one = { where: sql`t.id = ${moment.projectId}`, by: sql`t.id`, limit: 1 }
+/** Returns a project at a snapshot, with the current name of its owner. */
+export async function projectAt(sql: Sql, snapshot: Snapshot): Promise<ListedProject | undefined> {
+  const one = { where: sql`t.id = ${snapshot.projectId}`, by: sql`t.id`, limit: 1 }
   const [row] = await unprepared(sql<ListedProject[]>`
-    select p.*, ${owner(sql)} from ${firstRows(sql, sourcesOf(sql, 'project', moment), one)} p
+    select p.*, ${owner(sql)} from ${firstRows(sql, rowSources(sql, 'project', snapshot), one)} p
     left join users u on u.id = p.owner_id`)
   return row
 }
 
 /**
- * A page of a caller's projects, oldest first, and its ETag. Of the rows after a full page only the events are read: the ETag
- * contains them too, because to measure the texts of every page would cost more.
+ * Returns a page of a caller's projects, oldest first, and its ETag. The ETag also covers rows that do not fit the page's
+ * bytes, because to measure the texts for each ETag would cost more. Of these rows only the events are read.
  */
 export async function projectsOf(
   sql: Sql,
   { userId, token }: Caller,
   page: Page,
-): Promise<Cut<ListedProject> & { etag: string }> {
-  const place = [sql`${startOf(page)}::uuid`, sql`${page.limit + 1}::int`] as const
+): Promise<PageRows<ListedProject> & { etag: string }> {
+  const place = [sql`${startId(page)}::uuid`, sql`${page.limit + 1}::int`] as const
   const mine = ofUser(sql, sql`${userId}::uuid`, ...place, token?.projects)
-  const ask = sql<(ListedProject & { hasRoom: boolean })[]>`
+  const query = sql<(ListedProject & { hasRoom: boolean })[]>`
     select p.id, p.owner_id, case when has_room then p.name end as name,
       case when has_room then p.description end as description, p.created_at, p.event_id, ${owner(sql)}, has_room
     from (select p.*, ${hasRoom(sql, sql`octet_length(description)`)} as has_room from (${mine}) p) p
     left join users u on u.id = p.owner_id order by p.id`
-  const rows = await (token?.projects ? unprepared(ask) : ask)
-  const { shown, last } = cut(rows, page.limit)
-  return { shown: shown.filter((row) => row.hasRoom), last, etag: etagOfPage(rows) }
+  const rows = await (token?.projects ? unprepared(query) : query)
+  const { rows: shown, last } = cutToLimit(rows, page.limit)
+  return { rows: shown.filter((row) => row.hasRoom), last, etag: etagOfPage(rows) }
 }
 
-/** The ETags of such pages, many in one query: digests of the last events of their rows. */
+/** Computes the ETags of many pages in one query: digests of the last events of their rows. */
 export function openPageEtags(sql: Sql) {
   return batched({ keys: 100, slots: 2 }, async (keys: ({ userId: string } & Page)[]) => {
     const users = keys.map(({ userId }) => userId)
-    const cursors = keys.map(startOf)
+    const cursors = keys.map(startId)
     const limits = keys.map(({ limit }) => String(limit + 1))
     const [row] = await sql<{ found: string | null }[]>`
       select string_agg(concat_ws(' ', q.n, encode(sha256(coalesce(page.events, '')::bytea), 'hex')), ',') as found
       from unnest(${users}::uuid[], ${cursors}::uuid[], ${limits}::text[])
-        with ordinality q(user_id, after, most, n)
+        with ordinality q(user_id, after, max, n)
       cross join lateral (select string_agg(mine.event_id::text || mine.name_tag, '' order by mine.id) as events
-        from (${ofUser(sql, sql`q.user_id`, sql`q.after`, sql`q.most::int`)}) mine) page`
+        from (${ofUser(sql, sql`q.user_id`, sql`q.after`, sql`q.max::int`)}) mine) page`
     return readRows(keys.length, row?.found ?? null, ([digest]) => `"${digest}"`)
   })
 }
@@ -97,12 +97,12 @@ const etagOfPage = (rows: ListedProject[]): string =>
     .update(rows.map(({ eventId, nameTag }) => eventId + nameTag).join(''))
     .digest('hex')}"`
 
-const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, most: SqlPart, some?: string[] | null) => sql`
+const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, max: SqlPart, some?: string[] | null) => sql`
   (select p.*, ${nameTagOf(sql, user)} as name_tag from projects p
-    where p.owner_id = ${user} and p.id > ${after} ${among(sql, some)} order by p.id, p.created_at limit ${most})
+    where p.owner_id = ${user} and p.id > ${after} ${among(sql, some)} order by p.id, p.created_at limit ${max})
   union all
   (select p.*, ${nameTagOf(sql, sql`p.owner_id`)} as name_tag from members m join projects p on p.id = m.project_id
-    where m.user_id = ${user} and m.project_id > ${after} ${among(sql, some)} order by m.project_id, m.created_at limit ${most})
-  order by id limit ${most}`
+    where m.user_id = ${user} and m.project_id > ${after} ${among(sql, some)} order by m.project_id, m.created_at limit ${max})
+  order by id limit ${max}`
 
 const among = (sql: Sql, some?: string[] | null) => (some ? sql`and p.id = any(${some}::uuid[])` : sql``)

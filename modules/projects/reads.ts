@@ -1,10 +1,10 @@
 import { notFound } from '../../src/responses/errors.ts'
-import { AsOfParameter, type Moment } from '../../src/log/as-of.ts'
-import { Cursor, Limit, idPage, pageOf } from '../../src/reads/pages.ts'
+import { AsOfParameter, type Snapshot } from '../../src/log/as-of.ts'
+import { Cursor, Limit, readIdPage, pageOf } from '../../src/reads/pages.ts'
 import { etagOf, notModified, respondWithBody, pathAndQuery, respond } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
-import { requireSeen } from '../../src/reads/lookups.ts'
+import { requireVisible } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
 import {
   type ListedProject,
@@ -12,7 +12,7 @@ import {
   openProjects,
   openSeeProject,
   projectsOf,
-  projectThen,
+  projectAt,
 } from './queries.ts'
 import { projectView } from './schema.ts'
 
@@ -21,39 +21,40 @@ export const projectReads = (services: Services) => ({ list: openList(services),
 function openList({ database: { reads: sql }, serve }: Services): Query {
   const pageEtag = openPageEtags(sql)
   return {
-    about: 'Those the caller owns or is a member of, oldest first.',
+    about: 'The projects that the caller owns or is a member of, oldest first.',
     input: Input({ limit: Limit(1_000, 1_000), cursor: Cursor() }),
     view: projectView,
     isList: true,
     async read({ request, caller, query }) {
       const { userId, token } = caller
-      const asked = idPage(query, 1_000, 1_000)
+      const wanted = readIdPage(query, 1_000, 1_000)
       const build = async () => {
-        const found = await projectsOf(sql, caller, asked)
+        const found = await projectsOf(sql, caller, wanted)
         return pageOf(request, found, shown, ({ id }) => [id], found.etag)
       }
       if (token?.projects) {
         const built = await build()
         return notModified(request, built.etag) ?? respondWithBody(request, built)
       }
-      const etag = (await pageEtag({ userId, ...asked })) ?? ''
+      const etag = (await pageEtag({ userId, ...wanted })) ?? ''
       return serve(request, userId + pathAndQuery(request), etag, build)
     },
   }
 }
 
 function openGet(services: Services): Query {
-  const { database, moments, serve, versions } = services
+  const { database, snapshots, serve, versions } = services
   const findProject = openProjects(database.reads)
   const see = openSeeProject(database.reads, versions)
   return {
-    about: 'With its owner, as they are called now.',
+    about: 'The owner has their current name.',
     input: Input({ asOf: AsOfParameter() }),
-    errors: [...moments.errors, notFound('Project')],
+    errors: [...snapshots.errors, notFound('Project')],
     view: projectView,
     async read({ request, caller, params: { id = '' }, query: { asOf } }) {
-      const seen = await requireSeen(see, caller, id)
-      if (asOf !== undefined) return showThen(services, { request, caller }, await moments.find(seen, asOf))
+      const seen = await requireVisible(see, caller, id)
+      if (asOf !== undefined)
+        return getProjectAsOf(services, { request, caller }, await snapshots.find(seen, asOf))
       const build = async () => {
         const project = await findProject(id)
         if (!project) throw notFound('Project')
@@ -64,14 +65,14 @@ function openGet(services: Services): Query {
   }
 }
 
-async function showThen(
-  { moments }: Services,
+async function getProjectAsOf(
+  { snapshots }: Services,
   { request, caller }: Pick<ReadRequest, 'request' | 'caller'>,
-  moment: Moment | undefined,
+  snapshot: Snapshot | undefined,
 ): Promise<Response> {
-  const project = moment && (await moments.read(caller, moment, (sql) => projectThen(sql, moment)))
+  const project = snapshot && (await snapshots.read(caller, snapshot, (sql) => projectAt(sql, snapshot)))
   if (!project) throw notFound('Project')
-  return respond(request, bodyOf(project), moment.version)
+  return respond(request, bodyOf(project), snapshot.version)
 }
 
 const bodyOf = (project: ListedProject) => {

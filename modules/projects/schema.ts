@@ -3,7 +3,7 @@ import type { ProjectRow } from '../../drizzle/rows.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
-import { goneTag } from '../../src/reads/names.ts'
+import { deletedTag } from '../../src/reads/names.ts'
 import { Name, Nullable, Text } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
 
@@ -25,12 +25,12 @@ export const projectView = view<ProjectRow>({
   name: 'Project',
   schema: Type.Object({
     id: Id('The project'),
-    name: Type.String({ description: 'What it is called', examples: ['Analytical Engine'] }),
-    description: OrNull(Type.String(), 'More about it, or null', 'Everything about the engine'),
+    name: Type.String({ description: 'The name of the project', examples: ['Analytical Engine'] }),
+    description: OrNull(Type.String(), 'A longer description, or null', 'Everything about the engine'),
     ownerId: Id('The user who created it'),
     owner: PersonView('That user; null once the account is deleted'),
     createdAt: Timestamp('When it was created'),
   }),
   computed: { owner: (_, owner) => personView(owner) },
-  etagSuffix: (owner) => owner?.nameTag ?? goneTag,
+  etagSuffix: (owner) => owner?.nameTag ?? deletedTag,
 })

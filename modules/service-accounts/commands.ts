@@ -2,10 +2,10 @@ import { requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { created } from '../../src/model/events.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { departure, ownEnd, removing, tooMuchToRevoke } from '../creations/creations.ts'
-import { departureView } from '../creations/schema.ts'
+import { removeMemberEvents, ownEnd, removalCost, tooMuchToRevoke } from '../creations/creations.ts'
+import { memberRemovalView } from '../creations/schema.ts'
 import { joined } from '../members/commands.ts'
-import { requireFree, staying } from '../members/entity.ts'
+import { requireMayLeave, cannotLeave } from '../members/entity.ts'
 import { CreateServiceAccount, DeleteServiceAccount, serviceAccountView } from './schema.ts'
 
 export const noAccount = () => notFound('Service account')
@@ -48,16 +48,19 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
   preload: ({ accountId, revoke }) => ({
     integrations: [{ accountId, creator: accountId, revokes: revoke === 'true' }],
   }),
-  ...removing,
+  ...removalCost,
   decide(state, known, { accountId, revoke }) {
     const member = state.memberOf(accountId)
     if (!member || !state.row('service_account', accountId)) throw noAccount()
-    if (known.caller.userId === accountId) requireFree(known.caller)
+    if (known.caller.userId === accountId) requireMayLeave(known.caller)
     requireMatch(known, member)
-    return departure(state, known, member, { revoke, message: 'Service account deleted successfully' })
+    return removeMemberEvents(state, known, member, {
+      revoke,
+      message: 'Service account deleted successfully',
+    })
   },
-  view: departureView,
-  errors: [noAccount(), staying(), ownEnd(), tooMuchToRevoke()],
+  view: memberRemovalView,
+  errors: [noAccount(), cannotLeave(), ownEnd(), tooMuchToRevoke()],
 })
 
 export const serviceAccountCommands = [createServiceAccount, deleteServiceAccount]

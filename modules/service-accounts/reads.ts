@@ -1,8 +1,8 @@
 import { Input } from '../../src/schema/input.ts'
 import { adminQuery, type Query } from '../../src/commands/query.ts'
 import { isId } from '../../src/ids.ts'
-import { Cursor, cut, idPage, Limit, pageOf, startOf } from '../../src/reads/pages.ts'
-import { requireSeen } from '../../src/reads/lookups.ts'
+import { Cursor, cutToLimit, readIdPage, Limit, pageOf, startId } from '../../src/reads/pages.ts'
+import { requireVisible } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
 import { pathAndQuery, respondWithJson } from '../../src/responses/reply.ts'
@@ -20,17 +20,17 @@ export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve 
     isList: true,
     errors: [notFound('Project')],
     async read({ request, caller, query, params: { id = '' } }) {
-      const asked = idPage(query, 50, 200)
-      const seen = await requireSeen(findRole, caller, id)
+      const asked = readIdPage(query, 50, 200)
+      const seen = await requireVisible(findRole, caller, id)
       const etag = etagAt(seen, `.${seen.renaming}`)
       const shownIn = (rows: ServiceAccount[]) =>
-        pageOf(request, cut(rows, asked.limit), serviceAccountView.of, (row) => [row.id], etag)
+        pageOf(request, cutToLimit(rows, asked.limit), serviceAccountView.of, (row) => [row.id], etag)
       const build = () =>
         sql<ServiceAccount[]>`
           select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
             (select c.id from users c where c.id = u.created_by) as created_by
           from users u join members m on m.project_id = u.project_id and m.user_id = u.id
-          where u.project_id = ${id} and u.id > ${startOf(asked)} order by u.id limit ${asked.limit + 1}`.then(
+          where u.project_id = ${id} and u.id > ${startId(asked)} order by u.id limit ${asked.limit + 1}`.then(
           shownIn,
         )
       return serve(request, pathAndQuery(request), etag, build, seen.version)

@@ -1,7 +1,7 @@
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { created, deleted } from '../../src/model/events.ts'
-import { toldOf } from '../../src/log/rows.ts'
+import { withoutSecrets } from '../../src/log/rows.ts'
 import type { RouteContext } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
 import { confirm, unconfirmed } from '../accounts/confirm.ts'
@@ -71,7 +71,10 @@ export const deleteToken = command('token.delete', {
     accountIn(state, accountId)
     const token = state.row('token', tokenId)
     if (token?.userId !== accountId) throw noToken()
-    return { changes: [deleted(state, known, 'token.deleted', toldOf('token', token))], answer: undefined }
+    return {
+      changes: [deleted(state, known, 'token.deleted', withoutSecrets('token', token))],
+      answer: undefined,
+    }
   },
   message: 'Token deleted successfully',
   replyDescription: 'Ended',

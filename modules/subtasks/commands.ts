@@ -4,7 +4,7 @@ import { subtask } from './entity.ts'
 import { CreateSubtask, SubtaskId, UpdateSubtask } from './schema.ts'
 
 export const createSubtask = creation(subtask, {
-  about: 'Not completed at first.',
+  about: 'A new subtask is not completed.',
   input: CreateSubtask,
   target: ofTask('taskId'),
   role: 'EDITOR',
@@ -13,7 +13,7 @@ export const createSubtask = creation(subtask, {
 })
 
 export const updateSubtask = update(subtask, {
-  about: 'Absent fields stay.',
+  about: 'Absent fields do not change.',
   input: UpdateSubtask,
   role: 'EDITOR',
   fields: ({ title, completed }) => ({ title: title?.trim(), completed }),
@@ -21,7 +21,7 @@ export const updateSubtask = update(subtask, {
 
 export const toggleSubtask = update(subtask, {
   verbs: ['toggle', 'toggled'],
-  about: 'Not safe to retry; PATCH the subtask with `completed` is.',
+  about: 'Not safe to retry. To set a value, PATCH the subtask with `completed`.',
   input: SubtaskId,
   role: 'EDITOR',
   fields: (_, __, { completed }) => ({ completed: !completed }),

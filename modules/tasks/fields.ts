@@ -7,9 +7,9 @@ import { fields, type TaskInput } from './schema.ts'
 
 export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
 
-export const blank: Omit<Editable, 'title'> = defaultsOf(fields)
+export const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
 
-/** The fields of an input as they are stored; what is absent stays so. */
+/** Returns the fields of an input as they are stored, without absent ones. */
 export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): Partial<Editable> {
   const wanted: Partial<Editable> = { ...input }
   for (const key of Object.keys(wanted) as (keyof Editable)[])

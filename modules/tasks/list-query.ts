@@ -25,12 +25,12 @@ export const ListTasksQuery = Input({
   asOf: AsOfParameter(),
 })
 
-export const ofOneProject = () => badRequest('asOf needs a projectId: it is the past of one project')
+export const ofOneProject = () => badRequest('asOf needs a projectId: it names a version of one project')
 export const badAssignee = () => badRequest('assigneeId must be the id of a user, or me')
 
 export type TaskFilter = ReturnType<typeof readTaskFilter>
 
-/** Sorted by due date when filtered by it, by creation otherwise. @throws HttpError 400 */
+/** Without `sort`, tasks are sorted by due date if filtered by it, else by creation. @throws HttpError 400 */
 export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller) {
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
@@ -41,16 +41,16 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
   const parts = sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
   return {
     ...{ caller: userId, projectId, status, priority, assigneeId, dueBefore, dueAfter, sort },
-    /** Null for all projects of the caller. */
+    /** The projects that an API token is limited to, or null. */
     among: token?.projects ?? null,
     limit: readLimit(query.limit, 50, 200),
-    /** The last row's key: [id], or [due date, id] when sorted by it. */
+    /** The key of the previous page's last row: [id], or [due date, id]. */
     after: query.cursor === undefined ? null : readCursor(query.cursor, parts),
   }
 }
 
 const instant = (text?: string) => (text && parseInstant(text)) || undefined
 
-/** As this API writes it: Postgres would read other forms in its own way. */
+/** Accepts only this API's own format: Postgres would parse other formats differently. */
 const isDuePart = (part: unknown) =>
   part === null || (typeof part === 'string' && parseInstant(part) === part)

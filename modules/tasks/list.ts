@@ -1,82 +1,82 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import type { Moment } from '../../src/log/as-of.ts'
-import { shownColumns, sourcesOf } from '../../src/log/rows-at.ts'
-import { type Cut, cut, fewRows, untilFull } from '../../src/reads/pages.ts'
+import type { Snapshot } from '../../src/log/as-of.ts'
+import { visibleColumns, rowSources } from '../../src/log/rows-at.ts'
+import { type PageRows, cutToLimit, maxUnmeasuredRows, untilPageFull } from '../../src/reads/pages.ts'
 import { visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/query-timeouts.ts'
 import { maxId, nilId } from '../../src/ids.ts'
 import type { TaskFilter } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
 
-/** Tasks of a project looked at for one page, at most, where no index has both the list's order and its filter. */
-export const lookedAt = 2_000
+/** The max tasks that one page scans if no index has both the list's order and its filter. */
+export const maxScannedTasks = 2_000
 
 /**
- * A page of tasks; undefined when the caller may not see the one project named. Each project, and within it each status and
- * priority, adds at most a page from an index in the list's own order, so a page costs the same however deep it lies. At a
- * past `moment` of that project, the rows that have changed since are one branch more.
+ * Returns a page of tasks; undefined if the caller may not see the project of the filter. For each project, status and priority,
+ * one branch of the query reads at max a page from an index in the list's order, so all pages cost the same. With a
+ * snapshot, one more branch reads the rows that have changed since.
  */
 export async function listTasks(
   sql: Sql,
   filter: TaskFilter,
-  moment?: Moment,
-): Promise<Cut<TaskRow> | undefined> {
-  // Outside the branches, the key is a column: only so Postgres sees that they come in order.
+  snapshot?: Snapshot,
+): Promise<PageRows<TaskRow> | undefined> {
+  // Outside the branches the sort key is a column, so that Postgres knows that the branches are sorted.
   const { by } = orderOf(sql, filter, sql`t.due`)
-  const sources = sourcesOf(sql, 'task', moment)
-  const isBySieve = isSieved(filter)
-  const page = (rows: number) => (isBySieve ? sieved : merged)(sql, filter, sources, by, rows)
-  const most = filter.limit + 1
-  const ends = isBySieve ? sql`, t.ends, t.fits` : sql``
-  const shown = sql`${shownColumns(sql, 'task', 't', moment)} ${ends}`
+  const sources = rowSources(sql, 'task', snapshot)
+  const needsScan = isScanned(filter)
+  const page = (rows: number) => (needsScan ? scanned : merged)(sql, filter, sources, by, rows)
+  const max = filter.limit + 1
+  const ends = needsScan ? sql`, t.ends, t.fits` : sql``
+  const shown = sql`${visibleColumns(sql, 'task', 't', snapshot)} ${ends}`
   const read = <R extends object>(rows: SqlPart) =>
-    most <= fewRows && !moment && !filter.among
+    max <= maxUnmeasuredRows && !snapshot && !filter.among
       ? sql<R[]>`${rows}`
-      : unprepared(sql<R[]>`${untilFull(sql, rows, sql`octet_length(description)`)}`)
+      : unprepared(sql<R[]>`${untilPageFull(sql, rows, sql`octet_length(description)`)}`)
   if (!filter.projectId) {
-    // Of many projects, only those whose first task is among the first can have a task on the page.
+    // With many projects, only those whose first task is among the first `limit` can have a task on the page.
     const rows = await read<Row>(sql`
       with mine as materialized (select id from ${visible(sql, filter)}),
-      many as materialized (select count(*) > ${most} as so from mine),
+      many as materialized (select count(*) > ${max} as so from mine),
       near as (select id from mine where not (select so from many)
         union all (select v.id from mine v cross join lateral (${page(1)}) t
-          where (select so from many) order by ${by} limit ${most}))
-      select ${shown} from near v cross join lateral (${page(most)}) t order by ${by} limit ${most}`)
+          where (select so from many) order by ${by} limit ${max}))
+      select ${shown} from near v cross join lateral (${page(max)}) t order by ${by} limit ${max}`)
     return cutAtEnd(rows, filter.limit)
   }
-  // A project in sight gives a row in any case, of nulls when it has no such task.
+  // A visible project without a matching task gives one row of nulls.
   const rows = await read<Row>(sql`
-    select ${shown} from ${visible(sql, filter)} left join lateral (${page(most)}) t on true order by ${by} limit ${most}`)
+    select ${shown} from ${visible(sql, filter)} left join lateral (${page(max)}) t on true order by ${by} limit ${max}`)
   if (rows.length === 0) return undefined
   return cutAtEnd(rows[0]!.id === null ? [] : rows, filter.limit)
 }
 
-/** `ends` marks the last row that was read through; `fits`, rows of the due dates asked for. */
+/** `ends` marks the last scanned row; `fits` marks rows with a matching due date. */
 type Row = TaskRow & { ends?: boolean; fits?: boolean }
 
-function cutAtEnd(rows: Row[], limit: number): Cut<TaskRow> {
+function cutAtEnd(rows: Row[], limit: number): PageRows<TaskRow> {
   const end = rows.findIndex(({ ends }) => ends)
-  if (end < 0) return cut(rows, limit)
-  const known = rows.slice(0, end + 1).filter(({ fits }) => fits)
-  return { last: rows[end], ...cut(known, limit) }
+  if (end < 0) return cutToLimit(rows, limit)
+  const fitting = rows.slice(0, end + 1).filter(({ fits }) => fits)
+  return { last: rows[end], ...cutToLimit(fitting, limit) }
 }
 
-/** The first rows of project `v`, merged row by row: of all branches together, little more is read than these. */
+/** SQL for the first rows of project `v`. Postgres merges the sorted branches and reads hardly more rows than these. */
 function merged(
   sql: Sql,
   filter: TaskFilter,
-  [standing, changed]: SqlPart[],
+  [unchanged, changed]: SqlPart[],
   by: SqlPart,
   rows: number,
 ): SqlPart {
   const order = orderOf(sql, filter, dueKey(sql))
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
-  const branch = ([status, priority]: Branch, from = standing!) => sql`
+  const branch = ([status, priority]: Branch, from = unchanged!) => sql`
     (select t.* ${due} from ${from} t where t.project_id = v.id
       ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
       ${filter.assigneeId ? sql`and t.assignee_id = ${filter.assigneeId}` : sql``}
-      ${isSieved(filter) ? sql`` : sql`and ${isDue(sql, filter)}`} ${order.after} order by ${order.by} limit ${rows})`
+      ${isScanned(filter) ? sql`` : sql`and ${isDue(sql, filter)}`} ${order.after} order by ${order.by} limit ${rows})`
   const branches = branchesOf(filter).map((one) => branch(one))
   if (changed) branches.push(branch([filter.status, filter.priority], changed))
   const [first, ...others] = branches
@@ -85,13 +85,13 @@ function merged(
     order by ${by} limit ${rows}`
 }
 
-/** No index has tasks of some due dates in the order of creation: these are read through. */
-const isSieved = ({ sort, dueBefore, dueAfter }: TaskFilter) =>
+/** No index has tasks filtered by due date in the order of creation, so they are scanned. */
+const isScanned = ({ sort, dueBefore, dueAfter }: TaskFilter) =>
   sort.endsWith('createdAt') && (dueBefore ?? dueAfter) !== undefined
 
-const sieved = (sql: Sql, filter: TaskFilter, sources: SqlPart[], by: SqlPart, rows: number): SqlPart => sql`
-  select t.* from (select t.*, ${isDue(sql, filter)} as fits, row_number() over () = ${lookedAt} as ends
-    from (${merged(sql, filter, sources, by, lookedAt)}) t) t
+const scanned = (sql: Sql, filter: TaskFilter, sources: SqlPart[], by: SqlPart, rows: number): SqlPart => sql`
+  select t.* from (select t.*, ${isDue(sql, filter)} as fits, row_number() over () = ${maxScannedTasks} as ends
+    from (${merged(sql, filter, sources, by, maxScannedTasks)}) t) t
   where t.fits or t.ends order by ${by} limit ${rows}`
 
 const visible = (sql: Sql, { projectId, caller, among }: TaskFilter) =>
@@ -108,7 +108,7 @@ const isPlain = ({ status, priority, assigneeId, sort }: TaskFilter) =>
 
 type Branch = [status?: string, priority?: string]
 
-/** Except for the plain list, an index has the list's order only within one status and one priority. */
+/** Except without a filter, an index has the list's order only within one status and one priority. */
 function branchesOf(filter: TaskFilter): Branch[] {
   if (isPlain(filter)) return [[]]
   const { status, priority } = filter
@@ -116,7 +116,7 @@ function branchesOf(filter: TaskFilter): Branch[] {
   return all.flatMap((s) => (priority ? [priority] : priorities).map((p): Branch => [s, p]))
 }
 
-/** A missing bound is an end of time: each further text would be another plan on each connection. */
+/** A missing bound is infinite. Another statement without it would be another plan on each connection. */
 const isDue = (sql: Sql, { dueBefore, dueAfter }: TaskFilter) =>
   dueBefore || dueAfter
     ? sql`(${dueKey(sql)} > ${dueAfter ?? '-infinity'}::text::timestamptz

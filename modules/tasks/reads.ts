@@ -1,12 +1,12 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Query } from '../../src/commands/query.ts'
 import { type Caller, isWithinToken } from '../../src/identity/rights.ts'
-import { pinned } from '../../src/log/as-of.ts'
-import { shownColumns, shownEventId } from '../../src/log/rows-at.ts'
+import { pinToVersion } from '../../src/log/as-of.ts'
+import { visibleColumns, visibleEventId } from '../../src/log/rows-at.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { byOrdinal } from '../../src/postgres/row-order.ts'
-import { type LookUp, openLookUp, requireSeen } from '../../src/reads/lookups.ts'
+import { type LookUp, openLookUp, requireVisible } from '../../src/reads/lookups.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { etagAt, type Versioned, type Versions } from '../../src/reads/versions.ts'
 import { type Pair, pairsOf, visibleProject } from '../../src/reads/visible.ts'
@@ -15,31 +15,32 @@ import type { Services } from '../../src/services.ts'
 import { respondByDigest, etagOf, respondWithBody, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { badAssignee, ListTasksQuery, ofOneProject, readTaskFilter } from './list-query.ts'
-import { listTasks, lookedAt } from './list.ts'
-import { asOfTask, showThen, withoutAsOf } from './past.ts'
+import { listTasks, maxScannedTasks } from './list.ts'
+import { asOfTask, getTaskAsOf, withoutAsOf } from './as-of.ts'
 import { taskView } from './schema.ts'
 
-export function taskList({ database, findRole, moments, serve }: Services): Query {
+export function taskList({ database, findRole, snapshots, serve }: Services): Query {
   return {
-    about: `Of one project, or across the caller's. Oldest first; filtered by due date in order of that, unless \`sort\` is given. Neither \`dueBefore\` nor \`dueAfter\` itself is inside. Without a due date: last by dueDate, first by -dueDate. Sorted by creation and filtered by due date, a page looks at ${lookedAt} tasks of a project at most: it may show fewer than \`limit\`, and the Link header leads on.`,
+    about: `The tasks of one project, or of all projects of the caller. Oldest first; with a filter by due date sorted by due date, unless \`sort\` is given. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date are last by dueDate, first by -dueDate. A page that is sorted by creation and filtered by due date scans at most ${maxScannedTasks} tasks of a project: it may show fewer than \`limit\` while the Link header leads to the next page.`,
     input: ListTasksQuery,
     view: taskView,
     isList: true,
-    errors: [badAssignee(), ofOneProject(), ...moments.errors, notFound('Project')],
+    errors: [badAssignee(), ofOneProject(), ...snapshots.errors, notFound('Project')],
     async read({ request, caller, query }) {
       const filter = readTaskFilter(query, caller)
       const { projectId, sort } = filter
-      const seen = projectId === undefined ? undefined : await requireSeen(findRole, caller, projectId)
+      const seen = projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId)
       const key = (row: TaskRow) => (sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id])
       if (query.asOf !== undefined) {
         if (!seen) throw ofOneProject()
-        const moment = await moments.find(seen, query.asOf)
-        const found = moment && (await moments.read(caller, moment, (sql) => listTasks(sql, filter, moment)))
+        const snapshot = await snapshots.find(seen, query.asOf)
+        const found =
+          snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
         if (!found) throw notFound('Project')
         return respondByDigest(
           request,
-          pageOf(pinned(request, moment), found, taskView.of, key),
-          moment.version,
+          pageOf(pinToVersion(request, snapshot), found, taskView.of, key),
+          snapshot.version,
         )
       }
       const build = async (etag = '') => {
@@ -48,15 +49,15 @@ export function taskList({ database, findRole, moments, serve }: Services): Quer
         return pageOf(request, found, taskView.of, key, etag)
       }
       if (!seen) return respondWithBody(request, await build())
-      // `me` is somebody else for each caller.
-      const whose = query.assigneeId === 'me' ? `.${caller.userId}` : ''
-      const etag = etagAt(seen, whose)
-      return serve(request, pathAndQuery(request) + whose, etag, () => build(etag), seen.version)
+      // `me` means another user for each caller.
+      const suffix = query.assigneeId === 'me' ? `.${caller.userId}` : ''
+      const etag = etagAt(seen, suffix)
+      return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), seen.version)
     },
   }
 }
 
-/** A task before its body is looked for: its project, and the last event of both. */
+/** The project and the last event of a task that the caller may see: its ETag without its row. */
 interface SeenTask extends Versioned {
   eventId: string
 }
@@ -65,24 +66,24 @@ export const openSeenTasks = (sql: Sql, versions: Versions) =>
   openLookUp<SeenTask>(sql, versions, {
     joins: sql`join tasks t on t.id = q.id`,
     projectId: sql`t.project_id`,
-    columns: shownEventId(sql, 'task', 't'),
-    // Without `renaming`: a task shows no names.
+    columns: visibleEventId(sql, 'task', 't'),
+    // Without `renaming`, because a task shows no names.
     make: ({ renaming: _, ...seen }, [eventId]) => ({ ...seen, eventId: eventId! }),
   })
 
 export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
-  const { database, moments, serve } = services
+  const { database, snapshots, serve } = services
   const findTask = openFindTask(database.reads)
   return {
-    about: 'Its subtasks and comments are lists of their own.',
+    about: 'Subtasks and comments have their own lists.',
     input: Input(asOfTask()),
-    errors: [withoutAsOf(), ...moments.errors, notFound('Task')],
+    errors: [withoutAsOf(), ...snapshots.errors, notFound('Task')],
     view: taskView,
     async read(reading) {
       const { request, caller, params, query } = reading
-      if (query.asOf !== undefined || query.projectId !== undefined) return showThen(services, reading)
+      if (query.asOf !== undefined || query.projectId !== undefined) return getTaskAsOf(services, reading)
       const { id = '' } = params
-      const seen = await requireSeen(seeTask, caller, id, 'Task')
+      const seen = await requireVisible(seeTask, caller, id, 'Task')
       const build = async () => {
         const task = await findTask(caller, id)
         if (!task) throw notFound('Task')
@@ -93,11 +94,11 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   }
 }
 
-/** Reads tasks, many in one query, which checks again that their callers may see them: a task may just have moved. */
+/** Reads tasks, many in one query. The query checks visibility again, because a task may just have moved. */
 function openFindTask(sql: Sql) {
   const find = batched({ keys: 500, slots: 2 }, async (pairs: Pair[]) => {
     const rows = await sql<(TaskRow & { n: number })[]>`
-      select q.n::int4 as n, ${shownColumns(sql, 'task', 't')} from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id
+      select q.n::int4 as n, ${visibleColumns(sql, 'task', 't')} from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id
       cross join lateral ${visibleProject(sql, sql`t.project_id`, sql`q.user_id`)} p`
     return byOrdinal(pairs.length, rows)
   })

@@ -13,7 +13,7 @@ export const Priority = OneOf('TaskPriority', priorities)
 
 const Title = Name(500, 'Draw the second plate')
 
-/** The fields that clients set, in the order in which a task shows them. */
+/** The fields that clients can set, in the order of the response. */
 export const fields = {
   description: field.of(
     Nullable(Text(0, 20_000, 'In ink, with all wheels')),

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { checked, IdOf, Input } from '../../src/schema/input.ts'
-import { mostUndone } from '../../src/log/overtaken.ts'
+import { maxUndoneEvents } from '../../src/log/undo-limits.ts'
 import { DryRun } from '../../src/batch/dry-run.ts'
 
 function isSeqs(value: unknown): boolean {
-  const isList = Array.isArray(value) && value.length >= 1 && value.length <= mostUndone
+  const isList = Array.isArray(value) && value.length >= 1 && value.length <= maxUndoneEvents
   return isList && value.every(isSeq) && new Set(value).size === value.length
 }
 const isSeq = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1
@@ -12,10 +12,10 @@ const isSeq = (value: unknown): boolean => Number.isSafeInteger(value) && Number
 const Seqs = checked<number[]>(isSeqs, {
   type: 'array',
   minItems: 1,
-  maxItems: mostUndone,
+  maxItems: maxUndoneEvents,
   uniqueItems: true,
   items: { type: 'integer', minimum: 1 },
-  description: `A list of 1 to ${mostUndone} seqs of events, each once`,
+  description: `A list of 1 to ${maxUndoneEvents} seqs of events, each once`,
   examples: [[42, 43]],
 })
 

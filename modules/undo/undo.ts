@@ -1,22 +1,22 @@
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { roleNeeded } from '../../src/identity/rights.ts'
-import { gone } from '../../src/reads/kept.ts'
-import { mostUndone, tooMany, tooMuch } from '../../src/log/overtaken.ts'
+import { eventsExpired } from '../../src/reads/retention.ts'
+import { maxUndoneEvents, tooManyUndone, undoTooLarge } from '../../src/log/undo-limits.ts'
 import { badRequest, notFound } from '../../src/responses/errors.ts'
-import { shownOf, undoneView } from './answer.ts'
-import { neverBegun } from '../projects/entity.ts'
+import { eventsOf, undoneView } from './response.ts'
+import { cannotUncreate } from '../projects/entity.ts'
 import { notMovedBack } from '../tasks/entity.ts'
 import { UndoProject } from './schema.ts'
-import { notAssignable } from './strangers.ts'
-import { authorizeUndo, takeBack } from './take-back.ts'
+import { assigneeNotMember } from './assignees.ts'
+import { authorizeUndo, decideUndo } from './decide-undo.ts'
 
-const about = `The inverse changes as one commit, the latest event first; each says in \`undoes\` which it takes back. Said is one of \`seq\`, \`batch\` (all that one request did) and \`seqs\` (up to ${mostUndone}). Allowed while all that an event changed still holds what it gave, whatever else has changed; else 409 names the seqs that changed it since. Each takes the role that the change took; to restore something takes EDITOR, and ADMIN where somebody else deleted it. A task comes back with its id, number, subtasks and comments, a member with the tasks that the removal took from them; what comes back is as it went last, what is set back has a new \`updatedAt\`. Undoing an undo does it again. Not undone are moves between projects and the project's own creation. With \`dryRun=true\` the same is answered and nothing is done: seqs, ids and times are as they would be.`
+const about = `Commits the inverse changes as one commit, the latest event first; \`undoes\` is the seq of the event that a change takes back. Give exactly one of \`seq\`, \`batch\` (all events of one request) and \`seqs\` (up to ${maxUndoneEvents}). An undo is allowed while the fields that the event changed still have the values that it set; other changes do not matter. Otherwise 409 names the seqs of the later changes. An undo takes the role that the change took. To restore a row takes EDITOR, or ADMIN if another user deleted it. A task returns with its id, number, subtasks and comments, and a member with the tasks that the removal unassigned. Restored rows are as they were when they were deleted; changed rows have a new \`updatedAt\`. To redo, undo the undo. Moves between projects and the creation of the project cannot be undone. With \`dryRun=true\` the answer is the same, with the seqs, ids and times that it would have, and nothing is committed.`
 
-export const oneOfThree = () => badRequest('Say exactly one of seq, batch and seqs')
+export const oneOfThree = () => badRequest('Give exactly one of seq, batch and seqs')
 
-/** From so many events on, an undo takes long: the rows of one event may have 80,000 characters. */
-const manySeqs = 10
+/** An undo of more events counts as expensive: the rows of one event may have 80,000 characters. */
+const maxCheapSeqs = 10
 
 export const undoProject = command('project.undo', {
   operation: { id: 'undoProject', tag: 'History' },
@@ -25,31 +25,31 @@ export const undoProject = command('project.undo', {
   queryFields: ['dryRun'],
   target: inProject('id'),
   role: 'VIEWER',
-  complete(given) {
-    const said = [given.seq, given.batch, given.seqs].filter((one) => one !== undefined)
-    if (said.length !== 1) throw oneOfThree()
-    return given
+  complete(input) {
+    const given = [input.seq, input.batch, input.seqs].filter((value) => value !== undefined)
+    if (given.length !== 1) throw oneOfThree()
+    return input
   },
   preload: ({ seq, batch, seqs = seq === undefined ? undefined : [seq] }) => ({
-    past: { batch, seqs, authorize: authorizeUndo },
+    undo: { batch, seqs, authorize: authorizeUndo },
   }),
   weight: ({ seqs }) => seqs?.length ?? 1,
   cost: ({ batch, seqs }) => (batch === undefined ? (seqs?.length ?? 1) : 100),
-  isExpensive: ({ batch, seqs = [] }) => batch !== undefined || seqs.length > manySeqs,
+  isExpensive: ({ batch, seqs = [] }) => batch !== undefined || seqs.length > maxCheapSeqs,
   person: (_, { userId }) => ({ by: 'id', key: userId }),
   storesReply: true,
-  decide(state, known, { dryRun }) {
-    if (state.project) requireMatch(known, state.project)
-    const { past } = known
-    if (!past) throw new Error('The log was not asked')
-    const all = takeBack(state, known, past)
-    const changes = shownOf(all, state.version, known, past)
+  decide(state, context, { dryRun }) {
+    if (state.project) requireMatch(context, state.project)
+    const { undo } = context
+    if (!undo) throw new Error('The events to undo are not loaded')
+    const all = decideUndo(state, context, undo)
+    const changes = eventsOf(all, state.version, context, undo)
     if (dryRun === 'true') return { changes: [], answer: { version: state.version, changes } }
     return { changes: all, isBatch: all.length > 1, answer: { version: changes.at(-1)!.seq, changes } }
   },
   view: undoneView,
   errors: [
-    ...[oneOfThree(), roleNeeded('EDITOR'), roleNeeded('ADMIN'), neverBegun(), notMovedBack()],
-    ...[notAssignable(), tooMany(), tooMuch(), notFound('Event 42'), gone(17)],
+    ...[oneOfThree(), roleNeeded('EDITOR'), roleNeeded('ADMIN'), cannotUncreate(), notMovedBack()],
+    ...[assigneeNotMember(), tooManyUndone(), undoTooLarge(), notFound('Event 42'), eventsExpired(17)],
   ],
 })

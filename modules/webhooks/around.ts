@@ -1,6 +1,6 @@
 import { Forbidden } from '../../src/outbound/destination.ts'
 import { newSecret } from '../../src/outbound/signature.ts'
-import { requireKept } from '../../src/reads/kept.ts'
+import { requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'
 import { badUrl } from './commands.ts'
 
@@ -8,8 +8,9 @@ import { badUrl } from './commands.ts'
 const resolveMs = 2_000
 
 /** Work around the pure rules: makes secrets, checks URLs, and notifies workers of each change. */
-export function aroundWebhooks({ oldestKept, outbound, sealing, webhookHints }: Services) {
-  const after = ({ projectId }: { projectId: string }) => webhookHints.tell([{ projectId, version: 0 }])
+export function aroundWebhooks({ oldestSeq, outbound, sealing, webhookNotifications }: Services) {
+  const after = ({ projectId }: { projectId: string }) =>
+    webhookNotifications.publish([{ projectId, version: 0 }])
   const newSealed = () => ({ secret: sealing.encrypt(newSecret()) })
 
   /** @throws HttpError 400 for a forbidden URL */
@@ -23,7 +24,7 @@ export function aroundWebhooks({ oldestKept, outbound, sealing, webhookHints }: 
 
   const creation = async (input: { url: string }) => ({ ...(await checked(input)), ...newSealed() })
   const replay = (input: { projectId: string; after: number }) =>
-    requireKept(oldestKept, input.projectId, input.after)
+    requireRetained(oldestSeq, input.projectId, input.after)
 
   return {
     creating: { prepare: creation, after },

@@ -1,6 +1,6 @@
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
-import { toldOf } from '../../src/log/rows.ts'
+import { withoutSecrets } from '../../src/log/rows.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { created, diff, deleted, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
@@ -65,7 +65,13 @@ export function change(
   changed: string[],
 ) {
   const next = { ...row, ...fields, revision: row.revision + 1 }
-  const event = updated(state, known, 'webhook.updated', toldOf('webhook', row), toldOf('webhook', next))
+  const event = updated(
+    state,
+    known,
+    'webhook.updated',
+    withoutSecrets('webhook', row),
+    withoutSecrets('webhook', next),
+  )
   const after = { ...event.after, changed }
   return { changes: [{ ...event, after, unlogged: fields }], answer: answered(known, next) }
 }
@@ -87,7 +93,7 @@ export const createWebhook = command('webhook.create', {
       ...{ disabledAt: enabled ? null : known.now, disabledReason: null, leaseBy: null, leaseUntil: null },
       ...{ ...anew, ...atOnce, cursor: state.version + 1 }, // it begins after its own creation
     }
-    const event = created(state, known, 'webhook.created', toldOf('webhook', row))
+    const event = created(state, known, 'webhook.created', withoutSecrets('webhook', row))
     const { eventId: _, ...unlogged } = row
     return { changes: [{ ...event, unlogged }], answer: answered(known, row) }
   },
@@ -145,7 +151,7 @@ export const deleteWebhook = command('webhook.delete', {
   replyDescription: 'Deleted',
   decide(state, known, { webhookId }) {
     const row = webhookIn(state, known, webhookId)
-    const event = deleted(state, known, 'webhook.deleted', toldOf('webhook', row))
+    const event = deleted(state, known, 'webhook.deleted', withoutSecrets('webhook', row))
     return { changes: [event], answer: undefined }
   },
   message: 'Webhook deleted successfully',

@@ -2,7 +2,7 @@ import { adminQuery } from '../../src/commands/query.ts'
 import { isId, maxId } from '../../src/ids.ts'
 import type { View } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { Cursor, cut, idPage, Limit, pageOf } from '../../src/reads/pages.ts'
+import { Cursor, cutToLimit, readIdPage, Limit, pageOf } from '../../src/reads/pages.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { respondByDigest, etagOf, respond } from '../../src/responses/reply.ts'
@@ -35,7 +35,7 @@ const paged = { input: Input({ limit: Limit(50, 200), cursor: Cursor() }), isLis
 const pageById = <R extends { id: string }>(request: Request, rows: R[], limit: number, { of }: View<R>) =>
   pageOf(
     request,
-    cut(rows, limit),
+    cutToLimit(rows, limit),
     (row) => of(row),
     (row) => [row.id],
   )
@@ -53,7 +53,7 @@ const openList = ({ database: { reads: sql }, findRole }: Services) =>
     view: webhookView,
     scope: 'admin',
     async read({ request, query }, { projectId, version }) {
-      const { limit, cursor } = idPage(query, 50, 200)
+      const { limit, cursor } = readIdPage(query, 50, 200)
       const all = (await webhooksOf(sql, projectId)).sort((a, b) => (a.id < b.id ? -1 : 1))
       const rest = all.filter(({ id }) => id > (cursor ?? ''))
       return respondByDigest(request, pageById(request, rest, limit, webhookView), version)
@@ -87,7 +87,7 @@ const openDeliveries = ({ database: { reads: sql }, findRole }: Services) =>
     scope: 'admin',
     errors: [noWebhook()],
     async read({ request, query, params }, { version }) {
-      const { limit, cursor } = idPage(query, 50, 200)
+      const { limit, cursor } = readIdPage(query, 50, 200)
       const webhook = await webhookAt(sql, params)
       const rows = await deliveriesOf(sql, webhook.id, cursor ?? maxId, limit)
       return respondByDigest(request, pageById(request, rows, limit, deliveryView), version)

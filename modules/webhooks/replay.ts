@@ -1,6 +1,6 @@
 import { command } from '../../src/commands/command.ts'
-import { gone } from '../../src/reads/kept.ts'
-import { ahead } from '../events/parameters.ts'
+import { eventsExpired } from '../../src/reads/retention.ts'
+import { aheadOfProject } from '../events/parameters.ts'
 import { anew, atOnce, change, noWebhook, ofAdmins, webhookIn } from './commands.ts'
 import { ReplayWebhook, webhookView } from './schema.ts'
 
@@ -9,10 +9,10 @@ export const replayWebhook = command('webhook.replay', {
   about: 'It goes on after the event `after`, be that before or behind where it is.',
   input: ReplayWebhook,
   decide(state, known, { webhookId, after }) {
-    if (after > state.version) throw ahead()
+    if (after > state.version) throw aheadOfProject()
     const row = webhookIn(state, known, webhookId)
     return change(state, known, row, { cursor: after, ...anew, ...atOnce }, ['cursor'])
   },
   view: webhookView,
-  errors: [ahead(), gone(17), noWebhook()],
+  errors: [aheadOfProject(), eventsExpired(17), noWebhook()],
 })

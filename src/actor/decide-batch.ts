@@ -1,7 +1,7 @@
 import type { CommitHead, CommitUnit } from '../commit/unit.ts'
 import { idClaim, isCommandKey, type IdempotencyRecord, recordName, replay } from '../commit/idempotency.ts'
 import { Clock, newId } from '../ids.ts'
-import type { React } from '../log/rule.ts'
+import type { Reactions } from '../log/rule.ts'
 import type { EventDraft, StoredEvent } from '../model/events.ts'
 import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
@@ -18,7 +18,7 @@ interface Deciding extends Prepared {
  * Decides commands one after another, and returns the unit to commit. Changes the states in place, without a copy for each
  * batch: so a failed commit makes the states invalid. A rejected command changes nothing.
  */
-export function decideBatch({ states, records, batch }: Prepared, react: React): CommitUnit {
+export function decideBatch({ states, records, batch }: Prepared, react: Reactions): CommitUnit {
   const unit: CommitUnit = { heads: states.map(headOf), events: [], jobs: [], records: [] }
   const last = unit.heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), '')
   const deciding: Deciding = { states, records, batch, clock: new Clock(last), unit }
@@ -58,9 +58,9 @@ function decideOne(deciding: Deciding, command: QueuedCommand): void {
 /** Decides a command that has no idempotency record, and applies its changes to the states. */
 function decideNew(deciding: Deciding, command: QueuedCommand): unknown {
   const { states, clock, unit } = deciding
-  const { rejection, guard, clientIds, past } = command
+  const { rejection, guard, clientIds, undo: past } = command
   if (rejection) throw rejection
-  if (past) past.decided = unit.events
+  if (past) past.pendingEvents = unit.events
   if (clientIds) command.claimedIds = clientIds.filter((id) => deciding.records?.has(recordName(idClaim(id))))
   const source = stateOf(states, command.projectId)
   const target = firstEventState(states, command)

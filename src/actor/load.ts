@@ -3,7 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import type { Entity, Rows } from '../model/entities.ts'
 import { definitionOf, textLengthSql, model } from '../model/model.ts'
-import { type Children, mostMoved } from '../log/children.ts'
+import { type Children, maxMoved } from '../log/children.ts'
 import { batched } from '../postgres/batch.ts'
 import { columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql } from '../postgres/database.ts'
@@ -110,8 +110,8 @@ async function loadChildren(sql: Sql, taskId: string): Promise<Children> {
           select *, coalesce(sum(${sql.unsafe(textLengthSql(name, 'char_length'))}) over (rows between unbounded preceding and 1 preceding), 0)::int4
             as before
           from (select ${columnList(sql, table, 't')} from ${sql(getTableName(table))} t where task_id = ${taskId}
-            order by id, created_at limit ${mostMoved.rows + 1}) r) r
-        where before <= ${mostMoved.characters}`
+            order by id, created_at limit ${maxMoved.rows + 1}) r) r
+        where before <= ${maxMoved.characters}`
       return [name, rows.map(({ before: _, ...row }) => row)]
     }),
   )

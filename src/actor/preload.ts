@@ -1,11 +1,11 @@
-import type { AskedOfLog } from '../log/past.ts'
+import type { UndoSelection } from '../log/undo-input.ts'
 import type { Entity } from '../model/entities.ts'
 
 export type Preload = Partial<Record<Entity, string[]>> & {
   /** The task that moves to another project. Its children are loaded too. */
   movingTaskId?: string
   /** Events to read from the log. The rows of these events are loaded too. */
-  past?: AskedOfLog
+  undo?: UndoSelection
   integrations?: IntegrationsQuery[]
 }
 

@@ -7,7 +7,7 @@ import {
   recordName,
 } from '../commit/idempotency.ts'
 import { isAhead, isCreatedAfter } from '../ids.ts'
-import type { Past, ReadPast } from '../log/past.ts'
+import type { UndoInput, ReadUndoInput } from '../log/undo-input.ts'
 import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../within.ts'
 import type { FindCommitted } from './find-committed.ts'
@@ -20,7 +20,7 @@ export interface PrepareDependencies {
   loader: Loader
   findCommitted: FindCommitted
   findRecord: FindRecord
-  readPast: ReadPast
+  readUndoInput: ReadUndoInput
 }
 
 /** The part of an actor that a commit uses. `state` is set to null when it is out of date. */
@@ -65,13 +65,13 @@ export async function prepare(
   const rest = await withoutCommitted(asks.findCommitted, states, batch)
   const [records] = await Promise.all([
     findRecords(asks.findRecord, states, rest),
-    ...rest.map((command) => readPast(asks, states, command)),
+    ...rest.map((command) => readUndoInput(asks, states, command)),
   ])
   return { states, records, batch: rest }
 }
 
 function isAuthorized(states: State[], command: QueuedCommand): boolean {
-  command.rejection = command.past = undefined
+  command.rejection = command.undo = undefined
   if (!command.preload) return true
   try {
     command.authorize(stateOf(states, command.projectId), firstEventState(states, command))
@@ -88,19 +88,19 @@ function reject(command: QueuedCommand, error: unknown): void {
 }
 
 /** Reads the events that the command needs, up to the project's version, and the rows of these events. */
-async function readPast(
-  { readPast, loader }: PrepareDependencies,
+async function readUndoInput(
+  { readUndoInput, loader }: PrepareDependencies,
   states: State[],
   command: QueuedCommand,
 ): Promise<void> {
   const { caller, projectId, deadline, preload } = command
-  if (!preload?.past || command.rejection) return
+  if (!preload?.undo || command.rejection) return
   const state = stateOf(states, projectId)
   const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId) }
   try {
-    const past = await beforeDeadline(deadline, readPast(at, preload.past))
-    await loader.rows(state, [preloadOf(past)])
-    command.past = { ...past, decided: [] }
+    const input = await beforeDeadline(deadline, readUndoInput(at, preload.undo))
+    await loader.rows(state, [preloadOf(input)])
+    command.undo = { ...input, pendingEvents: [] }
   } catch (error) {
     reject(command, error)
   }
@@ -113,10 +113,10 @@ async function beforeDeadline<T extends object>(deadline: number, work: Promise<
   return done
 }
 
-function preloadOf({ events, taken }: Past): Preload {
+function preloadOf({ events, unassignments }: UndoInput): Preload {
   const task = events.flatMap(({ taskId }) => taskId ?? [])
-  const theirs = [...taken.values()].flat().map(({ entityId }) => entityId)
-  const needs: Preload = { task: [...task, ...theirs] }
+  const assigned = [...unassignments.values()].flat().map(({ entityId }) => entityId)
+  const needs: Preload = { task: [...task, ...assigned] }
   for (const { entity, entityId } of events) if (entity !== 'task') (needs[entity] ??= []).push(entityId)
   return needs
 }

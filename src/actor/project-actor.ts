@@ -109,7 +109,7 @@ export function takeFrom(queue: Queue, most: number): QueuedCommand[] | Exclusiv
   for (const item of queue) {
     if ('run' in item) break
     weight += item.weight ?? 1
-    if (item.preload?.past) logReaders++
+    if (item.preload?.undo) logReaders++
     if (count > 0 && (weight > most || logReaders > maxLogReaders)) break
     count++
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../ids.ts'
 import type { IdempotencyKey } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/rights.ts'
-import type { ToldPast } from '../log/past.ts'
+import type { UndoContext } from '../log/undo-input.ts'
 import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
 import type { HttpError } from '../responses/errors.ts'
@@ -36,7 +36,7 @@ export interface QueuedCommand<T = unknown> {
   /** Makes the reply again from the command's first event in the log. */
   recall(event: StoredEvent, state: ProjectState): T
   // The actor sets these for each attempt:
-  past?: ToldPast
+  undo?: UndoContext
   /** The `clientIds` that another row got in the meantime. */
   claimedIds?: string[]
   /** Set if the command is rejected before its rule runs. */

@@ -1,7 +1,7 @@
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/rights.ts'
 import { nilId } from '../ids.ts'
-import { type Children, eachOf } from '../log/children.ts'
+import { type Children, childEntries } from '../log/children.ts'
 import { rowAfter } from '../log/rows.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
@@ -66,7 +66,7 @@ export class State {
   get bytes(): number {
     const known = this.rowBytes + this.projectBytes
     return this.movingChildren
-      ? eachOf(this.movingChildren).reduce((sum, [entity, row]) => sum + bytesOf(entity, row), known)
+      ? childEntries(this.movingChildren).reduce((sum, [entity, row]) => sum + bytesOf(entity, row), known)
       : known
   }
 
@@ -97,7 +97,7 @@ export class State {
 
   hasLoaded(needs: Preload | undefined): boolean {
     if (!needs) return true
-    if (needs.movingTaskId || needs.past || needs.integrations) return false // loaded each time
+    if (needs.movingTaskId || needs.undo || needs.integrations) return false // loaded each time
     return model().byRow.every((entity) => needs[entity]?.every((id) => this.isLoaded(entity, id)) ?? true)
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Commit, Outcome } from '../commit/commit.ts'
 import type { CommitUnit } from '../commit/unit.ts'
-import type { React } from '../log/rule.ts'
+import type { Reactions } from '../log/rule.ts'
 import type { Hits } from '../metrics/counts.ts'
 import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
@@ -14,7 +14,7 @@ import type { State } from './state.ts'
 export interface TransactDependencies extends PrepareDependencies {
   versions: Pick<Versions, 'isCurrent'>
   commit: Commit
-  react: React
+  react: Reactions
   counts?: Hits
   /** Called after each commit. Its effects may be lost in a crash: the database is the truth. */
   onCommitted(unit: CommitUnit): void

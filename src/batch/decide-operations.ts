@@ -62,7 +62,7 @@ const contextOf = (known: RuleContext, person?: Person, ifMatch?: string): RuleC
   now: known.now,
   newId: () => known.newId(),
   newEventId: () => known.newEventId(),
-  past: known.past,
+  undo: known.undo,
   claimedIds: known.claimedIds,
   lookupResults: known.lookupResults,
   limits: known.limits,

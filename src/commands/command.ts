@@ -8,7 +8,7 @@ import type { Session } from '../identity/validity.ts'
 import type { Entity } from '../model/entities.ts'
 import type { HttpError } from '../responses/errors.ts'
 import type { LookupResults, Lookups } from './request.ts'
-import type { Person, Whom } from '../reads/people.ts'
+import type { Person, AccountKey } from '../reads/people.ts'
 import type { View } from '../model/view.ts'
 
 /** The project that a command runs in: a new one, or the project of the row whose id is in the input field `key`. */
@@ -92,7 +92,7 @@ export interface Command<Input extends object = object, Row = unknown> extends W
   /** The part of the name before the dot: the entity that the command writes. */
   noun: string
   /** The account that the rule or the reply needs. */
-  person?(input: Input, caller: Caller): Whom
+  person?(input: Input, caller: Caller): AccountKey
   /**
    * The rule. Pure. `destination` is the state of the project that the row moves to; equal to `state` when nothing moves.
    * @throws HttpError to change nothing

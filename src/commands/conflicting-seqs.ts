@@ -1,5 +1,5 @@
 import type { Sql } from '../postgres/database.ts'
-import { Overtaken } from '../log/overtaken.ts'
+import { UndoConflict } from '../log/undo-limits.ts'
 
 /** Limits of the search: later events read, and seqs named in the error. */
 const maxSearched = 10_000
@@ -9,12 +9,12 @@ const maxNamed = 20
 export const openAddConflictingSeqs =
   (sql: Sql) =>
   async (error: unknown): Promise<never> => {
-    if (!(error instanceof Overtaken)) throw error
+    if (!(error instanceof UndoConflict)) throw error
     const { event, fields, undone } = error
-    throw new Overtaken(event, fields, undone, await conflictingSeqs(sql, error))
+    throw new UndoConflict(event, fields, undone, await conflictingSeqs(sql, error))
   }
 
-async function conflictingSeqs(sql: Sql, { event, fields, undone }: Overtaken): Promise<number[]> {
+async function conflictingSeqs(sql: Sql, { event, fields, undone }: UndoConflict): Promise<number[]> {
   const { projectId, entityId, taskId, seq, id } = event
   const later = taskId
     ? sql`task_id = ${taskId} and id > ${id}`

@@ -52,7 +52,7 @@ export function openExecute({
     if (command.target.kind === 'new' && lookedUp.lookupResults?.takenIds.length && !routed.again)
       throw idTaken()
     const queued = new Execution(command, routed, deadline, limits, lookedUp)
-    return queued.preload?.past && explain ? actors.run(queued).catch(explain) : actors.run(queued)
+    return queued.preload?.undo && explain ? actors.run(queued).catch(explain) : actors.run(queued)
   }
 
   return (command, routed, deadline) => {

@@ -3,7 +3,7 @@ import type { Preload } from '../actor/preload.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { type IdempotencyKey, commandKey } from '../commit/idempotency.ts'
 import type { Clock } from '../ids.ts'
-import type { ToldPast } from '../log/past.ts'
+import type { UndoContext } from '../log/undo-input.ts'
 import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { hideDeletedReferences } from '../model/references.ts'
@@ -30,7 +30,7 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
   readonly isRecallable: boolean
   readonly person: Person | undefined
   readonly lookupResults: LookupResults | undefined
-  past: ToldPast | undefined
+  undo: UndoContext | undefined
   claimedIds: string[] | undefined
   rejection: HttpError | undefined
   outcome: unknown

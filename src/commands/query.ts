@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Permit } from '../admission/scheduler.ts'
 import { type Caller, requireRole, roleNeeded, type Scope } from '../identity/rights.ts'
-import { type FindRole, requireSeen, type Seen } from '../reads/lookups.ts'
+import { type FindRole, requireVisible, type VisibleProject } from '../reads/lookups.ts'
 import { notFound, type HttpError } from '../responses/errors.ts'
 import type { View } from '../model/view.ts'
 
@@ -49,7 +49,7 @@ export interface Query {
 }
 
 interface AdminQuery extends Omit<Query, 'read'> {
-  read(asked: ReadRequest, seen: Seen): Response | Promise<Response>
+  read(asked: ReadRequest, seen: VisibleProject): Response | Promise<Response>
 }
 
 /** A query that takes the role ADMIN in the project with the path's `id`. Other callers get 404 or 403. */
@@ -58,7 +58,7 @@ export const adminQuery = (findRole: FindRole, { read, ...query }: AdminQuery): 
   about: `${query.about} Requires the role ADMIN.`,
   errors: [roleNeeded('ADMIN'), ...(query.errors ?? []), notFound('Project')],
   async read(asked) {
-    const seen = await requireSeen(findRole, asked.caller, asked.params.id ?? '')
+    const seen = await requireVisible(findRole, asked.caller, asked.params.id ?? '')
     requireRole(seen.role, 'ADMIN', 'Project')
     return read(asked, seen)
   },

@@ -1,6 +1,6 @@
 import type { IdempotencyKey } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/rights.ts'
-import type { Person, Whom } from '../reads/people.ts'
+import type { Person, AccountKey } from '../reads/people.ts'
 import type { ChildRef } from './row-locations.ts'
 
 /** A command with its caller and conditions. Plain data. */
@@ -16,7 +16,7 @@ export interface CommandRequest {
 
 /** The look-ups of a command, done after the caller is authorized. */
 export interface Lookups {
-  people: (Whom | undefined)[]
+  people: (AccountKey | undefined)[]
   children: ChildRef[]
   clientIds: string[]
 }

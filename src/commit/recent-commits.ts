@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
-import type { Moved } from '../subscriptions/hints.ts'
+import type { ProjectVersion } from '../subscriptions/notifications.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { textLength } from '../model/model.ts'
 import type { Versioned } from '../reads/versions.ts'
@@ -113,12 +113,12 @@ const weigh = ({ entity, before, after }: StoredEvent): number =>
   2_000 + 2 * (textLength(entity, before ?? {}) + textLength(entity, after ?? {}))
 
 /** The projects that a commit changed, with the users who became owner or member: the project becomes visible to them. */
-export function changedProjects({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): Moved[] {
+export function changedProjects({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): ProjectVersion[] {
   const coming = events.filter(addsUser)
   if (coming.length === 0) return heads
   return heads.map(({ projectId, version }) => {
     const own = coming.filter((event) => event.projectId === projectId)
-    return { projectId, version, comers: own.map(addedUser) }
+    return { projectId, version, newMembers: own.map(addedUser) }
   })
 }
 

@@ -5,30 +5,30 @@ import { definitionOf, type ReferenceField } from '../model/model.ts'
 import { referencesOf } from '../model/references.ts'
 import { type Column, columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import type { Moment } from './as-of.ts'
+import type { Snapshot } from './as-of.ts'
 
-/** The id of the first event after a moment: rows changed since then have this event id or a higher one. */
-export const since = (sql: Sql, { projectId, version }: Moment) => sql`
+/** SQL for the id of the first event after a snapshot. Rows that changed later have this event id or a higher one. */
+export const firstLaterEventId = (sql: Sql, { projectId, version }: Snapshot) => sql`
   coalesce((select id from events where project_id = ${projectId} and seq > ${version}::bigint
     order by seq limit 1), ${maxId}::uuid)`
 
 /**
- * What to select an entity's rows from: its table, or for a moment the rows that are the same now, and beside them the
- * changed rows as they were. With a task's id only the changes of that task are read.
+ * Returns what to select an entity's rows from: its table; or for a snapshot the rows that have not changed since, and the
+ * previous state of changed rows. With a task's id, only changes of that task are read.
  */
-export function sourcesOf(sql: Sql, entity: Entity, moment?: Moment, taskId?: string): SqlPart[] {
+export function rowSources(sql: Sql, entity: Entity, moment?: Snapshot, taskId?: string): SqlPart[] {
   const { table } = definitionOf(entity)
   const rows = `select ${columnsOf(table).map(({ name }) => name)} from ${getTableName(table)}`
   if (!moment) return [sql.unsafe(`(${rows})`)]
-  const { fields, record } = wordsOf(sql, entity)
+  const { fields, record } = recordColumns(sql, entity)
   const { projectId, version } = moment
   const about = taskId
-    ? sql`task_id = ${taskId} and id >= ${since(sql, moment)} and project_id = ${projectId}`
+    ? sql`task_id = ${taskId} and id >= ${firstLaterEventId(sql, moment)} and project_id = ${projectId}`
     : sql`project_id = ${projectId} and seq > ${version}::bigint`
   return [
-    sql`(${sql.unsafe(rows)} where event_id < ${since(sql, moment)})`,
-    // The first change of a row holds how it was; rows created since have no `before`. A lateral join: the planner might
-    // begin a plain join with all events of the project.
+    sql`(${sql.unsafe(rows)} where event_id < ${firstLaterEventId(sql, moment)})`,
+    // `before` of a row's first later event is its state at the snapshot; a row created later has none. With a plain join,
+    // the planner might read all events of the project.
     sql`(select ${fields} from (select distinct on (entity_id) project_id, seq from events
         where ${about} and entity = ${entity} order by entity_id, id) f
       cross join lateral (select before, after from events
@@ -38,7 +38,7 @@ export function sourcesOf(sql: Sql, entity: Entity, moment?: Moment, taskId?: st
   ]
 }
 
-/** The first rows of all sources in an order, as one part to select from. */
+/** Returns SQL for the first rows of each source in an order. */
 export function firstRows(
   sql: Sql,
   sources: SqlPart[],
@@ -50,59 +50,59 @@ export function firstRows(
   return others.reduce((all, one) => sql`(${all} union all ${one})`, first!)
 }
 
-export function wordsOf(sql: Sql, entity: Entity) {
+export function recordColumns(sql: Sql, entity: Entity) {
   const columns = columnsOf(definitionOf(entity).table)
   return {
-    fields: sql.unsafe(columns.map((column) => `${valueOf(column)} as ${column.name}`).join(', ')),
+    fields: sql.unsafe(columns.map((column) => `${loggedValue(column)} as ${column.name}`).join(', ')),
     record: sql.unsafe(columns.map(({ key, type }) => `"${key}" ${type}`).join(', ')),
   }
 }
 
-/** A column's value in an event: its default in events from before there was such a column. */
-function valueOf({ key, type, fallback }: Column): string {
+/** SQL for a column's value in an event. Events older than the column have its default. */
+function loggedValue({ key, type, fallback }: Column): string {
   if (fallback === undefined) return `r."${key}"`
   const isList = Array.isArray(fallback) && type !== 'jsonb'
   const text = isList ? `{${fallback.join()}}` : type === 'jsonb' ? JSON.stringify(fallback) : fallback
   return `coalesce(r."${key}", '${text}'::${type})`
 }
 
-/** The columns of the rows `alias` as answers show them: without the ids of rows that are deleted, or were at a moment. */
-export function shownColumns(sql: Sql, entity: Entity, alias: string, moment?: Moment): SqlPart {
+/** SQL for the columns of `alias` without references to rows that do not exist, now or at the snapshot. */
+export function visibleColumns(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
   const { table } = definitionOf(entity)
   const fields = referencesOf(entity)
   if (!fields) return columnList(sql, table, alias)
   return columnsOf(table)
     .map(({ key, name }): SqlPart => {
-      if (key === 'eventId') return sql`${shownEventId(sql, entity, alias, moment)} as event_id`
+      if (key === 'eventId') return sql`${visibleEventId(sql, entity, alias, moment)} as event_id`
       const field = fields.find((one) => one.name === key)
       return field
-        ? sql`${shownIds(sql, field, alias, found(sql, entity, field, alias, moment))} as ${sql(name)}`
+        ? sql`${visibleIds(sql, field, alias, referencedIds(sql, entity, field, alias, moment))} as ${sql(name)}`
         : sql`${sql(`${alias}.${name}`)}`
     })
     .reduce((all, one): SqlPart => sql`${all}, ${one}`)
 }
 
-/** The event of a row, and which of its references are shown where that is not all: see `visible`. */
-export function shownEventId(sql: Sql, entity: Entity, alias: string, moment?: Moment): SqlPart {
+/** SQL for a row's event id. If references are hidden, one bit for each reference follows: see `visible`. */
+export function visibleEventId(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
   const column = sql`${sql(`${alias}.event_id`)}`
   const fields = referencesOf(entity)
   if (!fields) return column
   const bits = fields
     .map((field): SqlPart => {
-      const ids = found(sql, entity, field, alias, moment)
-      return sql`coalesce((select string_agg(f.is_there::int::text, '' order by f.n) from (${ids}) f), '')`
+      const ids = referencedIds(sql, entity, field, alias, moment)
+      return sql`coalesce((select string_agg(f.is_present::int::text, '' order by f.n) from (${ids}) f), '')`
     })
     .reduce((all, one): SqlPart => sql`${all} || ${one}`)
   return sql`(select ${column}::text || case when b.bits like '%0%' then '.' || b.bits else '' end from (select ${bits} as bits) b)`
 }
 
-/** The ids in a field, in their order, and whether the row of each exists. */
-function found(
+/** SQL for the ids in a reference field, in their order, each with `is_present`: whether its row exists. */
+function referencedIds(
   sql: Sql,
   entity: Entity,
   { to, column, isMany }: ReferenceField,
   alias: string,
-  moment?: Moment,
+  moment?: Snapshot,
 ): SqlPart {
   const value = sql(`${alias}.${column.name}`)
   const ids = !isMany
@@ -110,12 +110,12 @@ function found(
     : column.type === 'jsonb'
       ? sql`(select e.id::uuid, e.n from jsonb_array_elements_text(${value}) with ordinality e(id, n)) x`
       : sql`unnest(${value}) with ordinality x(id, n)`
-  return sql`select x.id, x.n, ${isThere(sql, entity, to, alias, moment)} as is_there from ${ids} where x.id is not null`
+  return sql`select x.id, x.n, ${rowExists(sql, entity, to, alias, moment)} as is_present from ${ids} where x.id is not null`
 }
 
-function isThere(sql: Sql, entity: Entity, to: Entity, alias: string, moment?: Moment): SqlPart {
+function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, moment?: Snapshot): SqlPart {
   if (moment) {
-    const rows = sourcesOf(sql, to, moment)
+    const rows = rowSources(sql, to, moment)
       .map((source) => sql`select id from ${source} r where project_id = ${moment.projectId}`)
       .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
     return sql`x.id = any(array(${rows}))`
@@ -127,11 +127,11 @@ function isThere(sql: Sql, entity: Entity, to: Entity, alias: string, moment?: M
   return sql`exists (select from ${sql(getTableName(definitionOf(to).table))} r where r.id = x.id and r.project_id = ${project})`
 }
 
-function shownIds(sql: Sql, { isMany, column }: ReferenceField, alias: string, ids: SqlPart): SqlPart {
-  if (!isMany) return sql`(select f.id from (${ids}) f where f.is_there)`
+function visibleIds(sql: Sql, { isMany, column }: ReferenceField, alias: string, ids: SqlPart): SqlPart {
+  if (!isMany) return sql`(select f.id from (${ids}) f where f.is_present)`
   const list =
     column.type === 'jsonb'
       ? sql`coalesce(jsonb_agg(f.id order by f.n), '[]')`
       : sql`coalesce(array_agg(f.id order by f.n), '{}')`
-  return sql`case when ${sql(`${alias}.${column.name}`)} is not null then (select ${list} from (${ids}) f where f.is_there) end`
+  return sql`case when ${sql(`${alias}.${column.name}`)} is not null then (select ${list} from (${ids}) f where f.is_present) end`
 }

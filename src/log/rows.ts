@@ -4,20 +4,23 @@ import { definitionOf, model } from '../model/model.ts'
 import { columnsOf } from '../postgres/columns.ts'
 import type { Children } from './children.ts'
 
-/** The children that came into the project with a task. */
-export function arrivedWith({ type, after }: Pick<EventDraft, 'type' | 'after'>): Partial<Children> | null {
+/** Returns the children that moved into the project with a task, or null for another event. */
+export function childrenMovedIn({
+  type,
+  after,
+}: Pick<EventDraft, 'type' | 'after'>): Partial<Children> | null {
   if (type !== 'task.moved_in') return null
   const lists = after as unknown as Record<string, Rows[ChildOfTask][] | undefined>
   const named = model().ofTask.flatMap(({ name, plural }) => (lists[plural] ? [[name, lists[plural]]] : []))
   return Object.fromEntries(named) as Partial<Children>
 }
 
-export function carrying(change: EventDraft<'task'>, along: Children): EventDraft<'task'> {
-  const lists = model().ofTask.map(({ name, plural }) => [plural, along[name]])
+export function withChildren(change: EventDraft<'task'>, children: Children): EventDraft<'task'> {
+  const lists = model().ofTask.map(({ name, plural }) => [plural, children[name]])
   return { ...change, after: { ...change.after!, ...Object.fromEntries(lists) } }
 }
 
-export function taskOf({
+export function taskIdOf({
   entity,
   entityId,
   before,
@@ -27,9 +30,9 @@ export function taskOf({
   return definitionOf(entity).parent === 'task' ? ((after ?? before) as { taskId: string }).taskId : null
 }
 
-export type Changed = { changed?: string[] }
+export type ChangedFields = { changed?: string[] }
 
-/** The row that an event leaves, without what else the event carries; null when the row is deleted. */
+/** Returns the row after an event without the event's other data, or null after a deletion. */
 export function rowAfter<E extends Entity>({ type, after }: Pick<EventDraft<E>, 'type' | 'after'>) {
   if (!after || (type !== 'task.moved_in' && type !== 'webhook.updated')) return after
   const row = { ...after } as Record<string, unknown>
@@ -38,18 +41,18 @@ export function rowAfter<E extends Entity>({ type, after }: Pick<EventDraft<E>, 
   return row as unknown as Rows[E]
 }
 
-/** A row of an event, with the defaults of fields that there were not yet. */
-export function completed<R extends object>(entity: Entity, row: R): R {
+/** Adds the defaults of columns that are newer than the event. */
+export function withDefaults<R extends object>(entity: Entity, row: R): R {
   const columns = columnsOf(definitionOf(entity).table).filter(({ fallback }) => fallback !== undefined)
   return { ...Object.fromEntries(columns.map(({ key, fallback }) => [key, fallback])), ...row }
 }
 
-export function toldOf<E extends Entity>(entity: E, row: StoredRows[E]): Rows[E] {
-  const told = { ...(row as object) } as Record<string, unknown>
-  for (const name of definitionOf(entity).unlogged ?? []) delete told[name]
-  return told as unknown as Rows[E]
+export function withoutSecrets<E extends Entity>(entity: E, row: StoredRows[E]): Rows[E] {
+  const logged = { ...(row as object) } as Record<string, unknown>
+  for (const name of definitionOf(entity).unlogged ?? []) delete logged[name]
+  return logged as unknown as Rows[E]
 }
 
-/** The row before an event; null when there was none. Of a row that stays, `before` holds only the changed fields. */
+/** Returns the row before an event, or null for a new row. For an update, `before` contains only the changed fields. */
 export const rowBefore = <E extends Entity>(change: Pick<EventDraft<E>, 'type' | 'before' | 'after'>) =>
   change.before && ({ ...rowAfter(change), ...change.before } as Rows[E])

@@ -1,29 +1,29 @@
 import type { Caller } from '../identity/rights.ts'
 import type { OutboxJob } from '../jobs/queue.ts'
 import type { EventDraft, StoredEvent } from '../model/events.ts'
-import type { ToldPast } from './past.ts'
+import type { UndoContext } from './undo-input.ts'
 
-/** What a rule knows beside the state. Time and ids are passed in, so that rules stay pure. */
+/** A rule's input beside the state. Time and ids are passed in, so that rules are pure. */
 export interface Context {
   caller: Caller
   now: string
   newId(): string
-  /** The first event has the id of its command, so that the command can be found in the log. */
+  /** The first event gets the id of its command, so that the command can be found in the log. */
   newEventId(): string
   /** The caller's If-Match header. */
   ifMatch?: string
-  past?: ToldPast
-  /** Ids that the client made, and that other rows have. */
+  undo?: UndoContext
+  /** Ids from the client that other rows already use. */
   claimedIds?: string[]
 }
 
-/** The events that a rule wants committed, none when nothing changes, and the caller's answer. */
+/** The events that a rule decides, and the response. Without a change there are no events. */
 export interface Decision<T> {
   changes: EventDraft[]
   answer: T
-  /** Many commands decided the events: the history shows that these belong together. */
+  /** True if several commands decided the events. All events then get the same batch number. */
   isBatch?: boolean
 }
 
-/** The jobs that an event asks for. Pure. */
-export type React = (event: StoredEvent) => Pick<OutboxJob, 'name' | 'data'>[]
+/** Returns the jobs to run after an event. Pure. */
+export type Reactions = (event: StoredEvent) => Pick<OutboxJob, 'name' | 'data'>[]

@@ -11,39 +11,38 @@ import { lastRenaming } from './names.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
 import type { Versioned, Versions } from './versions.ts'
 
-/** Look-ups of each kind: about 20 MB. */
+/** For each kind of readMany-up; about 20 MB. */
 const cachedLookups = 50_000
 
-/** A project as the caller sees it at the time of this request. Its version gives its lists their ETag. */
-export interface Seen extends Versioned {
+/** A project that the caller may see. Its version is the ETag of its lists. */
+export interface VisibleProject extends Versioned {
   role: Role
   renaming: string
 }
 
-export type FindRole = LookUp<Seen>
+export type FindRole = LookUp<VisibleProject>
 
-/** Finds the role of a caller in a project right now. */
+/** Returns the caller's current role in a project. */
 export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?: Distribution): FindRole => {
-  const make = (seen: Versioned, [role]: string[]) => ({ ...seen, role }) as Seen
+  const make = (seen: Versioned, [role]: string[]) => ({ ...seen, role }) as VisibleProject
   const kind = { joins: sql``, projectId: sql`q.id`, columns: sql`p.role`, make }
   return openLookUp(sql, versions, kind, counts, waits)
 }
 
-/** A look-up by an id, and the project that the id leads to. */
-interface Kind<S extends Versioned> {
-  /** Joins from the id `q.id` to the id of a project. */
+interface LookUpSpec<S extends Versioned> {
+  /** Joins that lead from the id `q.id` to `projectId`. */
   joins: SqlPart
   projectId: SqlPart
-  /** Read beside the version of the project `p`: text without spaces and commas. */
+  /** Texts without spaces and commas, read together with the version of the project `p`. */
   columns: SqlPart
   make(seen: Versioned, fields: string[]): S
 }
 
-/** Undefined where the caller or their token may not see the project. */
+/** Returns undefined if the caller or the token may not see the project. */
 export type LookUp<S> = (caller: Caller, id: string) => Promise<S | undefined>
 
-/** @throws HttpError 404 where the caller may not see it, or the id is malformed */
-export async function requireSeen<S>(
+/** @throws HttpError 404 if the caller may not see the project, or the id is malformed */
+export async function requireVisible<S>(
   lookUp: LookUp<S>,
   caller: Caller,
   id = '',
@@ -54,40 +53,40 @@ export async function requireSeen<S>(
   return seen
 }
 
-/** Looks ids up for many requests in one query. A result is reused while its project has the same version. */
+/** Looks up the ids of many requests in one query. A cached result is used while the version of its project is unchanged. */
 export function openLookUp<S extends Versioned>(
   sql: Sql,
   versions: Versions,
-  { joins, projectId, columns, make }: Kind<S>,
+  { joins, projectId, columns, make }: LookUpSpec<S>,
   counts = noHits(),
   waits?: Distribution,
 ): LookUp<S> {
-  // The parts of the text that are always the same are made once.
-  const columnsSeen = sql`${lastRenaming(sql)} as renaming,
+  // The constant parts of the query are built once.
+  const seenColumns = sql`${lastRenaming(sql)} as renaming,
     string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${columns}), ',') as seen`
-  const inSight = sql`${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
+  const visibleJoins = sql`${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
     join streams s on s.project_id = p.id`
-  const look = batched({ keys: 500, slots: 2, waits }, async (pairs: Pair[]) => {
+  const readMany = batched({ keys: 500, slots: 2, waits }, async (pairs: Pair[]) => {
     const [row] = await sql<{ seen: string | null; renaming: string }[]>`
-      select ${columnsSeen} from ${pairsOf(sql, pairs)} ${inSight}`
+      select ${seenColumns} from ${pairsOf(sql, pairs)} ${visibleJoins}`
     const { renaming } = row!
     return readRows(pairs.length, row!.seen, ([projectId = '', version, lastEventId = '', ...fields]) =>
       make({ projectId, version: Number(version), lastEventId, renaming }, fields),
     )
   })
-  const known = new LRUCache<string, S>({ max: cachedLookups })
+  const cache = new LRUCache<string, S>({ max: cachedLookups })
   return async (caller, id) => {
     const { userId } = caller
-    const last = known.get(userId + id)
+    const last = cache.get(userId + id)
     let seen = last && versions.follow(last, id)
-    // Reading the version costs Postgres a third of a new look-up.
+    // To compare the version costs Postgres a third of a new readMany-up.
     if (seen && (await versions.isCurrent(seen))) counts.hits++
     else {
       counts.misses++
-      seen = await look({ id, userId })
+      seen = await readMany({ id, userId })
     }
-    if (!seen) known.delete(userId + id)
-    else if (seen !== last) known.set(userId + id, seen)
+    if (!seen) cache.delete(userId + id)
+    else if (seen !== last) cache.set(userId + id, seen)
     return seen && isWithinToken(caller, seen.projectId) ? seen : undefined
   }
 }

@@ -4,30 +4,27 @@ import { isId } from '../ids.ts'
 import { inOrder } from '../postgres/row-order.ts'
 import { nameTag } from './names.ts'
 
-/** Whose account a command asks for: by its id or email, or as the user of a member or the owner of a project. */
-export interface Whom {
+/** Finds an account by its id or email, or by the id of a member or of a project that the account owns. */
+export interface AccountKey {
   by: 'id' | 'email' | 'member' | 'owner'
   key: string
 }
 
-/** An account, and the tag that tells its name from its earlier names. */
+/** `nameTag` is the part of an ETag that changes with the name. */
 export interface Person {
   id: string
   name: string
   email: string
   nameTag: string
-  /** The email address is not confirmed, although mail could. */
+  /** True if the account must verify its email address and has not. */
   isUnverified?: boolean
-  /** The project of a service account. */
+  /** The project, for a service account. */
   serves?: string | null
 }
 
-export type FindPerson = (whom: Whom) => Promise<Person | undefined>
+export type FindPerson = (whom: AccountKey) => Promise<Person | undefined>
 
-/**
- * Finds people, many in one query; undefined where there is no such account.
- * @param needsVerified whether only a verified address identifies an account
- */
+/** @param needsVerified whether only a verified email address identifies an account */
 export function openFindPerson(sql: Sql, needsVerified = false): FindPerson {
   const isUnverified = needsVerified ? sql`u.email_verified_at is null` : sql`false`
   const finder = (from: SqlPart, key: SqlPart, list: 'uuid' | 'text') =>

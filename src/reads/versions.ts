@@ -6,34 +6,33 @@ import { lastRenaming } from './names.ts'
 
 const idLength = nilId.length
 
-/** What was seen in a project, and the version that the project had in the same moment. */
+/** A version of a project that was read together with other data. */
 export interface Versioned {
   projectId: string
   version: number
-  /** The event that made the version: after a restore another one may have the same number. */
+  /** The event with this version as its seq: after a restore, another event may have the same seq. */
   lastEventId: string
-  /** The last change of any name, where names were seen. */
+  /** The last change of any account's name, if names were read. */
   renaming?: string
 }
 
-/** The ETag of what a project shows at this version, to everybody or to those that `whose` names. */
-export const etagAt = ({ version, lastEventId }: Versioned, whose = ''): string =>
-  `"${version}-${lastEventId}${whose}"`
+/** Returns the ETag of a project's content at a version. `suffix` distinguishes callers who see different content. */
+export const etagAt = ({ version, lastEventId }: Versioned, suffix = ''): string =>
+  `"${version}-${lastEventId}${suffix}"`
 
 export type Versions = ReturnType<typeof openVersions>
 
-/** Compares with the current versions of projects, and follows the own commits of the process. */
 export function openVersions(
   sql: Sql,
-  { follow }: { follow<S extends Versioned>(seen: S, id: string): S },
+  { advance: follow }: { advance<S extends Versioned>(seen: S, id: string): S },
   waits?: Distribution,
 ) {
   const lastRenamed = lastRenaming(sql)
   return {
     follow,
     /**
-     * True when project and names are still as they were then; a missing project has version 0. Many are compared in one
-     * query. A join in place of the array would read every project where there are few, and cost half as much again.
+     * Returns true if neither the project's version nor a name has changed; a missing project has version 0. One query
+     * compares many. A join instead of the array would read every project, and cost half as much again.
      */
     isCurrent: batched({ keys: 500, slots: 1, waits }, async (seen: Versioned[]) => {
       const [row] = await sql<{ newest: string | null; renaming: string }[]>`

@@ -1,13 +1,13 @@
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { readRows } from '../postgres/row-order.ts'
 
-/** A user, and the id of a project or of something in one. */
+/** A user, and the id of a project or of a row in a project. */
 export interface Pair {
   id: string
   userId: string
 }
 
-/** To select from: the project with this id, if the user owns it or is a member; `role` is the user's. */
+/** SQL for the project with this id and the user's `role`, if the user owns the project or is a member. */
 export const visibleProject = (sql: Sql, id: SqlPart, user: SqlPart) => sql`(
   select p.id, p.owner_id, p.event_id, case when p.owner_id = ${user} then 'OWNER' else m.role end as role
   from projects p left join members m on m.project_id = p.id and m.user_id = ${user}
@@ -17,7 +17,7 @@ export const pairsOf = (sql: Sql, pairs: Pair[]) => sql`
   unnest(${pairs.map(({ id }) => id)}::uuid[], ${pairs.map(({ userId }) => userId)}::uuid[])
     with ordinality q(id, user_id, n)`
 
-/** The version of each project if its user may see it, both read at the same moment. */
+/** Returns the version of each project if its user may see it. One statement reads version and right. */
 export async function visibleVersions(sql: Sql, pairs: Pair[]): Promise<(number | undefined)[]> {
   const [row] = await sql<{ seen: string | null }[]>`
     select string_agg(concat_ws(' ', q.n, s.version), ',') as seen from ${pairsOf(sql, pairs)}

@@ -1,23 +1,23 @@
-import type { Following } from './following.ts'
+import type { Subscription } from './subscription.ts'
 
-/** The events that a stream has not sent yet, and since when. Counted when it is read: a blocked stream counts nothing. */
+/** The number of events that a stream has not sent, and for how long. Computed when the metrics are read. */
 class Lag {
   private version = 0
   private since = 0
 
   constructor(
-    private readonly notified: Pick<Following, 'beyond'>,
+    private readonly subscription: Pick<Subscription, 'notified'>,
     private position: number,
   ) {}
 
-  at(position: number, version: number): void {
+  update(position: number, version: number): void {
     this.position = position
     this.version = version
     this.since = this.events > 0 ? this.since || performance.now() : 0
   }
 
   get events(): number {
-    return Math.max(0, this.version - this.position, this.notified.beyond - this.position)
+    return Math.max(0, this.version - this.position, this.subscription.notified - this.position)
   }
 
   get seconds(): number {
@@ -30,9 +30,9 @@ class Lag {
 export class Lags {
   private readonly all = new Set<Lag>()
 
-  /** Of a stream that begins after a position, and is open until the signal comes. */
-  begin(signal: AbortSignal, notified: Pick<Following, 'beyond'>, position: number): Lag {
-    const lag = new Lag(notified, position)
+  /** @param signal aborts when the stream ends. @param position the seq after which the stream begins */
+  track(signal: AbortSignal, subscription: Pick<Subscription, 'notified'>, position: number): Lag {
+    const lag = new Lag(subscription, position)
     if (signal.aborted) return lag
     this.all.add(lag)
     signal.addEventListener('abort', () => this.all.delete(lag), { once: true })

@@ -3,49 +3,49 @@ import type { Log } from '../log.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../repeatedly.ts'
-import type { Hints, Moved } from './hints.ts'
-import { Following, Waiting } from './following.ts'
+import type { Notifications, ProjectVersion } from './notifications.ts'
+import { Subscription, Subscribers } from './subscription.ts'
 import { Lags } from './lags.ts'
 import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
-import { Standings } from './standings.ts'
+import { VisibleProjectsByUser } from './visible-projects-by-user.ts'
 
-/** Projects whose versions are read at once, at most. */
-const mostAsked = 1_000
-/** How often versions are read while hints do not arrive; while they do, in one of so many rounds, for some get lost. */
-const askEveryMs = 500
-const heardRounds = 4
+/** The most projects whose versions one query reads. */
+const maxProjects = 1_000
+/** How often versions are polled without Redis. With Redis, versions are polled in one of so many rounds, because notifications can get lost. */
+const pollEveryMs = 500
+const roundsPerPoll = 4
 
 export type Subscriptions = ReturnType<typeof openSubscriptions>
 
-/** Notifies readers of projects that move on: by hints, and by reading the versions now and then. */
+/** Notifies readers of new versions of projects: by notifications from Redis, and by polling the versions. */
 export function openSubscriptions(
   sql: Sql,
-  hints: Hints,
+  notifications: Notifications,
   config: Pick<Config, 'subscribers' | 'subscribersPerAccount'>,
   log: Log,
 ) {
-  const waiting = new Waiting()
-  const standings = new Standings(sql)
-  const hear = (moved: Moved) => {
-    waiting.hear(moved)
-    standings.hear(moved)
+  const subscribers = new Subscribers()
+  const visibleProjects = new VisibleProjectsByUser(sql)
+  const onNotification = (changed: ProjectVersion) => {
+    subscribers.notifyNewer(changed)
+    visibleProjects.onNotification(changed)
   }
-  const { look, lookSoon } = openLook(sql, waiting)
+  const { poll, pollSoon } = openPoll(sql, subscribers)
   let round = 0
-  const lookAtAll = async () => {
-    if (round++ % heardRounds > 0 && hints.areHeard) return
-    await look(waiting.keys())
-    await standings.lookAtAll()
+  const pollAll = async () => {
+    if (round++ % roundsPerPoll > 0 && notifications.isSubscribed) return
+    await poll(subscribers.keys())
+    await visibleProjects.refreshAll()
   }
-  const stop = repeatedly(lookAtAll, askEveryMs, log)
+  const stop = repeatedly(pollAll, pollEveryMs, log)
   const { subscribers: ofAll, subscribersPerAccount: ofAccount } = config
   let isEnded = false
   return {
-    follow: openFollow(waiting, lookSoon, () => hints.listen(hear)),
-    countOf: waiting.countOf,
-    listen(userId: string, signal: AbortSignal) {
-      hints.listen(hear)
-      return standings.join(userId, signal)
+    subscribe: openSubscribe(subscribers, pollSoon, () => notifications.listen(onNotification)),
+    countOf: subscribers.countOf,
+    subscribeToAll(userId: string, signal: AbortSignal) {
+      notifications.listen(onNotification)
+      return visibleProjects.subscribe(userId, signal)
     },
     ...openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount }),
     lags: new Lags(),
@@ -53,42 +53,44 @@ export function openSubscriptions(
     end(): void {
       isEnded = true
       void stop()
-      waiting.wakeAll()
-      standings.wakeAll()
+      subscribers.wakeAll()
+      visibleProjects.wakeAll()
     },
   }
 }
 
-type LookSoon = ReturnType<typeof openLook>['lookSoon']
+type PollSoon = ReturnType<typeof openPoll>['pollSoon']
 
-/** Follows projects until the signal comes or the caller ends it. Of several, each that moves puts the version in doubt. */
-const openFollow =
-  (waiting: Waiting, lookSoon: LookSoon, listen: () => void) =>
-  (projects: Moved[], signal: AbortSignal): Following => {
+/** Subscribes to projects until the signal aborts. With several projects, a change of any resolves a wait with undefined. */
+const openSubscribe =
+  (subscribers: Subscribers, pollSoon: PollSoon, listen: () => void) =>
+  (projects: ProjectVersion[], signal: AbortSignal): Subscription => {
     listen()
-    const following = new Following(projects[0]?.version ?? 0, () => leaves.forEach((leave) => leave()))
-    const wake = () => following.wake()
-    const leaves = projects.map(({ projectId, version }) =>
-      waiting.add(projectId, projects.length === 1 ? following : { beyond: version, wake }),
+    const subscription = new Subscription(projects[0]?.version ?? 0, () =>
+      unsubscribe.forEach((end) => end()),
     )
-    if (signal.aborted) following.end()
-    else signal.addEventListener('abort', following.end, { once: true })
-    lookSoon(projects.map(({ projectId }) => projectId)).catch(() => {}) // one may have moved just before
-    return following
+    const wake = () => subscription.wake()
+    const unsubscribe = projects.map(({ projectId, version }) =>
+      subscribers.add(projectId, projects.length === 1 ? subscription : { notified: version, wake }),
+    )
+    if (signal.aborted) subscription.end()
+    else signal.addEventListener('abort', subscription.end, { once: true })
+    pollSoon(projects.map(({ projectId }) => projectId)).catch(() => {}) // a project may have changed just before the subscription
+    return subscription
   }
 
-function openLook(sql: Sql, waiting: Waiting) {
-  async function look(ids: string[]): Promise<void> {
-    for (let i = 0; i < ids.length; i += mostAsked) {
-      const some = ids.slice(i, i + mostAsked)
-      const rows = await sql<Moved[]>`
+function openPoll(sql: Sql, subscribers: Subscribers) {
+  async function poll(ids: string[]): Promise<void> {
+    for (let i = 0; i < ids.length; i += maxProjects) {
+      const some = ids.slice(i, i + maxProjects)
+      const rows = await sql<ProjectVersion[]>`
         select project_id, version::float8 as version from streams where project_id = any(${some}::uuid[])`
-      for (const moved of rows) waiting.see(moved)
+      for (const changed of rows) subscribers.notifyChanged(changed)
     }
   }
-  const lookSoon = batched({ keys: mostAsked, slots: 1 }, async (asked: string[][]) => {
-    await look([...new Set(asked.flat())])
-    return asked
+  const pollSoon = batched({ keys: maxProjects, slots: 1 }, async (lists: string[][]) => {
+    await poll([...new Set(lists.flat())])
+    return lists
   })
-  return { look, lookSoon }
+  return { poll, pollSoon }
 }

@@ -34,14 +34,14 @@ export const newCommand: Edit[] = [
   before('modules/tasks/commands.ts', 'CreateTask, ', 'FinishTask, '),
   before(
     'modules/tasks/commands.ts',
-    '/** After a member went',
+    '/** Unassigns the tasks of a removed member',
     `export const finishTask = command('task.finish', {
   input: FinishTask,
   target: ofTask(),
   role: 'EDITOR',
-  decide(state, known, { id }) {
-    const fields = { status: 'DONE', updatedAt: known.now } as const
-    const change = updated(state, known, 'task.updated', state.requireRow('task', id), fields)
+  decide(state, context, { id }) {
+    const fields = { status: 'DONE', updatedAt: context.now } as const
+    const change = updated(state, context, 'task.updated', state.requireRow('task', id), fields)
     return { changes: [change], answer: change.after }
   },
   view: taskView,

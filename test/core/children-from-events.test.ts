@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { mostMoved } from '../../src/log/children.ts'
+import { maxMoved } from '../../src/log/children.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { fold, emptyContents } from '../support/fold.ts'
-import { childrenOf } from '../../src/log/told-children.ts'
+import { readDeletedChildren } from '../../src/log/logged-children.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { readEvents } from '../rules/history.ts'
@@ -39,7 +39,7 @@ test('reads the children of a task at any time from its events, also after a mov
     for (const history of Map.groupBy(events, ({ projectId }) => projectId).values()) {
       for (const { event, taskId, children } of hangingBefore(history)) {
         if (!taskId) continue
-        expect(await childrenOf(sql(), [{ ...event, entityId: taskId }])).toEqual(
+        expect(await readDeletedChildren(sql(), [{ ...event, entityId: taskId }])).toEqual(
           new Map([[event.seq, children]]),
         )
         compared++
@@ -59,8 +59,8 @@ test('rejects an undo that restores too many children with 409, and reports expi
   const said = await make(ada, `/tasks/${taskId}/comments`, { text: 'Words' })
   const deletion = { projectId, entityId: taskId, id: latest, seq: 1 }
   const ask = async () => {
-    const found = await childrenOf(sql(), [deletion])
-    return found === 'forgotten' ? found : found.get(1)!
+    const found = await readDeletedChildren(sql(), [deletion])
+    return found === 'expired' ? found : found.get(1)!
   }
   expect(await ask()).toMatchObject({ subtask: [], comment: [{ id: said.id }] })
   const add = (rows: number, text: string) => sql()`
@@ -68,14 +68,14 @@ test('rejects an undo that restores too many children with 409, and reports expi
     select ${projectId}, n + 1000, uuidv7(), 'comment.created', 'comment', id, ${ada.id}, now(),
       jsonb_build_object('id', id, 'taskId', ${taskId}::text, 'text', ${text}::text), ${taskId}
     from (select n, uuidv7() as id from generate_series(1, ${rows}::int4) n) c`
-  await add(mostMoved.rows - 1, 'Words')
-  expect(await ask()).toMatchObject({ comment: { length: mostMoved.rows } })
+  await add(maxMoved.rows - 1, 'Words')
+  expect(await ask()).toMatchObject({ comment: { length: maxMoved.rows } })
   await sql()`delete from events where task_id = ${taskId} and seq > 1000`
-  await add(mostMoved.rows + 1, 'Words')
+  await add(maxMoved.rows + 1, 'Words')
   await expect(ask()).rejects.toThrow('Too much')
   await sql()`delete from events where task_id = ${taskId} and seq > 1000`
   await add(400, 'x'.repeat(20_000))
   await expect(ask()).rejects.toThrow('Too much')
   await sql()`delete from events where task_id = ${taskId} and entity = 'task'`
-  expect(await ask()).toBe('forgotten')
+  expect(await ask()).toBe('expired')
 })

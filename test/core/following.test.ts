@@ -1,25 +1,25 @@
 import { expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 import { openSubscriptions } from '../../src/subscriptions/subscriptions.ts'
-import { Following, Waiting } from '../../src/subscriptions/following.ts'
+import { Subscription, Subscribers } from '../../src/subscriptions/subscription.ts'
 import { openLog } from '../../src/log.ts'
-import { openStillSeen } from '../../modules/events/follow.ts'
+import { openReauthorize } from '../../modules/events/event-stream.ts'
 
 const longMs = 60_000
 
 /** A subscriber at a version, and functions that notify it. */
 function follow(version: number) {
-  const waiting = new Waiting()
-  const following = new Following(version)
+  const waiting = new Subscribers()
+  const following = new Subscription(version)
   const leave = waiting.add('p', following)
-  const hear = (version: number) => waiting.hear({ projectId: 'p', version })
-  const see = (version: number) => waiting.see({ projectId: 'p', version })
+  const hear = (version: number) => waiting.notifyNewer({ projectId: 'p', version })
+  const see = (version: number) => waiting.notifyChanged({ projectId: 'p', version })
   return { waiting, following, hear, see, leave }
 }
 
 test('a waiting subscriber is notified of newer versions only', async () => {
   const { following, hear, see } = follow(3)
-  const news = following.moved(3, longMs)
+  const news = following.waitForNewer(3, longMs)
   for (const version of [2, 3]) hear(version)
   see(3)
   hear(4)
@@ -30,10 +30,10 @@ test('a waiting subscriber is notified of newer versions only', async () => {
 test('a busy subscriber finds the newest missed version at its next wait, and only once', async () => {
   const { following, hear } = follow(3)
   for (const version of [4, 5]) hear(version)
-  expect(await following.moved(3, longMs)).toBe(5)
+  expect(await following.waitForNewer(3, longMs)).toBe(5)
   hear(6)
   // The subscriber has read version 6 in the meantime.
-  const news = following.moved(6, longMs)
+  const news = following.waitForNewer(6, longMs)
   hear(6)
   hear(7)
   expect(await news).toBe(7)
@@ -42,13 +42,13 @@ test('a busy subscriber finds the newest missed version at its next wait, and on
 
 test('a version lower than the known one wakes the subscriber, also a busy one', async () => {
   const { following, see, hear } = follow(3)
-  const news = following.moved(3, longMs)
+  const news = following.waitForNewer(3, longMs)
   see(2)
   expect(await news).toBeUndefined()
   see(1)
-  expect(await following.moved(3, longMs)).toBeUndefined()
+  expect(await following.waitForNewer(3, longMs)).toBeUndefined()
   // The subscriber has version 1 now.
-  const later = following.moved(1, longMs)
+  const later = following.waitForNewer(1, longMs)
   see(1)
   hear(2)
   expect(await later).toBe(2)
@@ -58,15 +58,15 @@ test('a version lower than the known one wakes the subscriber, also a busy one',
 test('forgets notified versions that were lost, but not later notifications', async () => {
   const { following, hear, see } = follow(3)
   hear(4)
-  following.forget(3)
-  const news = following.moved(3, longMs)
+  following.resetTo(3)
+  const news = following.waitForNewer(3, longMs)
   see(3)
   hear(4)
   expect(await news).toBe(4)
   hear(5)
-  following.forget(4)
+  following.resetTo(4)
   hear(5)
-  expect(await following.moved(4, longMs)).toBe(5)
+  expect(await following.waitForNewer(4, longMs)).toBe(5)
   following.end()
 })
 
@@ -74,25 +74,25 @@ test('a wait ends without a version when its time is up', async () => {
   const { following, hear } = follow(0)
   const began = performance.now()
   for (let version = 1; version <= 3; version++) {
-    const news = following.moved(version - 1, 40)
+    const news = following.waitForNewer(version - 1, 40)
     hear(version)
     expect(await news).toBe(version)
   }
   await Bun.sleep(20)
-  expect(await following.moved(3, 40)).toBeUndefined()
+  expect(await following.waitForNewer(3, 40)).toBeUndefined()
   expect(performance.now() - began).toBeGreaterThan(55)
   following.end()
 })
 
 test('waking all ends every wait, and a subscriber that left is not notified', async () => {
   const { waiting, following, leave } = follow(3)
-  const news = following.moved(3, longMs)
+  const news = following.waitForNewer(3, longMs)
   waiting.wakeAll()
   expect(await news).toBeUndefined()
   expect(waiting.countOf('p')).toBe(1)
   leave()
   expect(waiting.countOf('p')).toBe(0)
-  const last = following.moved(3, longMs)
+  const last = following.waitForNewer(3, longMs)
   following.end()
   expect(await last).toBeUndefined()
 })
@@ -100,14 +100,14 @@ test('waking all ends every wait, and a subscriber that left is not notified', a
 test('reads the version as soon as a subscriber waits, because it may have changed just before', async () => {
   const asked: string[][] = []
   const sql = (_: unknown, ids: string[]) => Promise.resolve((asked.push(ids), []))
-  const hints = { listen: () => {}, areHeard: true }
+  const hints = { listen: () => {}, isSubscribed: true }
   const seats = { subscribers: 10, subscribersPerAccount: 10 }
   const subscriptions = openSubscriptions(sql as never, hints as never, seats, openLog('silent'))
   const over = new AbortController()
-  const news = subscriptions.follow([{ projectId: 'p', version: 3 }], over.signal).moved(3, longMs)
+  const news = subscriptions.subscribe([{ projectId: 'p', version: 3 }], over.signal).waitForNewer(3, longMs)
   for (let turn = 0; turn < 3; turn++) await setImmediate()
   expect(asked).toEqual([['p']])
-  subscriptions.follow([{ projectId: 'q', version: 3 }], over.signal)
+  subscriptions.subscribe([{ projectId: 'q', version: 3 }], over.signal)
   for (let turn = 0; turn < 3; turn++) await setImmediate()
   expect(asked).toEqual([['p'], ['q']])
   over.abort()
@@ -121,11 +121,11 @@ const versionOf = (version: number) => ({ version, lastEventId: `event-${version
 async function isAsked({ known = 5, seen = 5, heard = 5 }): Promise<boolean> {
   const caller = { userId: 'somebody' }
   const recent = { sameRightsSince: () => versionOf(known) }
-  const stillSeen = openStillSeen({ authenticate: { caller: () => caller }, recent } as never)
+  const checkReader = openReauthorize({ authenticate: { caller: () => caller }, recent } as never)
   let asked = false
-  const frames = { end: { seq: 5 }, seenBy: async () => ((asked = true), versionOf(9)) }
-  const at = { seen: { projectId: 'p', ...versionOf(seen) }, held: versionOf(3), position: { seq: 3 } }
-  await stillSeen({ request: null } as never, at as never, frames as never, { beyond: heard } as never)
+  const frames = { end: { seq: 5 }, visibleTo: async () => ((asked = true), versionOf(9)) }
+  const at = { seen: { projectId: 'p', ...versionOf(seen) }, checked: versionOf(3), position: { seq: 3 } }
+  await checkReader({ request: null } as never, at as never, frames as never, { notified: heard } as never)
   return asked
 }
 

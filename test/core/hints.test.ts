@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { EventEmitter } from 'node:events'
 import type { Redis } from 'ioredis'
 import { newId } from '../../src/ids.ts'
-import { Hints, type Moved } from '../../src/subscriptions/hints.ts'
+import { Notifications, type ProjectVersion } from '../../src/subscriptions/notifications.ts'
 
 /** Processes on one channel, each with its received notifications. */
 function open(count: number) {
@@ -16,8 +16,8 @@ function open(count: number) {
   }
   const redis = { status: 'ready', publish } as unknown as Redis
   const processes = subscribers.map((subscriber) => {
-    const hints = new Hints(redis, subscriber as unknown as Redis, 'versions')
-    const heard: Moved[] = []
+    const hints = new Notifications(redis, subscriber as unknown as Redis, 'versions')
+    const heard: ProjectVersion[] = []
     hints.listen((moved) => void heard.push(moved))
     return { hints, heard }
   })
@@ -29,8 +29,8 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('a notification reaches every process once, including its sender', async () => {
   const { processes, sent } = open(2)
-  processes[0]!.hints.tell([{ projectId, version: 3, comers: [userId] }])
-  processes[0]!.hints.tell([
+  processes[0]!.hints.publish([{ projectId, version: 3, newMembers: [userId] }])
+  processes[0]!.hints.publish([
     { projectId, version: 4 },
     { projectId: elsewhere, version: 1 },
   ])
@@ -41,7 +41,7 @@ test('a notification reaches every process once, including its sender', async ()
       [projectId, 4],
       [elsewhere, 1],
     ])
-    expect(heard[0]!.comers).toEqual([userId])
+    expect(heard[0]!.newMembers).toEqual([userId])
   }
 })
 
@@ -49,8 +49,8 @@ test('accepts notifications without a sender, as the previous release sends them
   const { processes, tellAll } = open(1)
   await tellAll(`${projectId} 7,${elsewhere} 2 ${userId}`)
   expect(processes[0]!.heard).toEqual([
-    { projectId, version: 7, comers: [] },
-    { projectId: elsewhere, version: 2, comers: [userId] },
+    { projectId, version: 7, newMembers: [] },
+    { projectId: elsewhere, version: 2, newMembers: [userId] },
   ])
 })
 
@@ -58,10 +58,10 @@ test('notifications count as missed from a lost connection until the next subscr
   const { subscribers, processes } = open(1)
   const { hints } = processes[0]!
   await turn()
-  expect(hints.areHeard).toBeTrue()
+  expect(hints.isSubscribed).toBeTrue()
   subscribers[0]!.emit('close')
-  expect(hints.areHeard).toBeFalse()
+  expect(hints.isSubscribed).toBeFalse()
   subscribers[0]!.emit('ready')
   await turn()
-  expect(hints.areHeard).toBeTrue()
+  expect(hints.isSubscribed).toBeTrue()
 })

@@ -1,37 +1,37 @@
 import { expect, test } from 'bun:test'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { openHold } from '../../modules/events/hold.ts'
+import { openLongPoll } from '../../modules/events/long-poll.ts'
 import { newId } from '../../src/ids.ts'
-import { Following, Waiting } from '../../src/subscriptions/following.ts'
-import type { Moved } from '../../src/subscriptions/hints.ts'
+import { Subscription, Subscribers } from '../../src/subscriptions/subscription.ts'
+import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
 
 const projectId = newId()
 
-/** A long poll of a project at version 1, which ends when `look` returns a later version. */
-function holdAt1(look: (waiting: Waiting) => number) {
-  const waiting = new Waiting()
-  const follow = ([{ projectId, version }]: [Moved]) => {
-    const following = new Following(version)
+/** A long poll of a project at version 1, which ends when `reload` returns a later version. */
+function holdAt1(reload: (waiting: Subscribers) => number) {
+  const waiting = new Subscribers()
+  const subscribe = ([{ projectId, version }]: [ProjectVersion]) => {
+    const following = new Subscription(version)
     waiting.add(projectId, following)
     return following
   }
-  const subscriptions = { acquire: () => () => {}, follow, hasEnded: () => false }
-  const hold = openHold({ authenticate: { caller: () => null }, subscriptions } as never)
+  const subscriptions = { acquire: () => () => {}, subscribe, hasEnded: () => false }
+  const hold = openLongPoll({ authenticate: { caller: () => null }, subscriptions } as never)
   const reading = { request: new Request('http://localhost'), caller: {}, permit: { release() {} } }
   const wait = {
     waitMs: 2_000,
     projectsOf: (version: number) => [{ projectId, version }],
-    hasNews: (version: number) => version > 1,
-    look: async () => look(waiting),
+    hasEvents: (version: number) => version > 1,
+    reload: async () => reload(waiting),
   }
-  const tell = (version: number) => waiting.hear({ projectId, version })
+  const tell = (version: number) => waiting.notifyNewer({ projectId, version })
   return { answer: hold(reading as never, 1, wait), tell }
 }
 
 test('a long poll checks again if a commit arrives during its check', async () => {
   let looks = 0
   const { answer, tell } = holdAt1((waiting) => {
-    if (++looks === 1) waiting.hear({ projectId, version: 3 })
+    if (++looks === 1) waiting.notifyNewer({ projectId, version: 3 })
     return looks
   })
   await setImmediate()

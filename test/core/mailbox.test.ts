@@ -8,7 +8,7 @@ import { queuedCommand } from '../support/queued-command.ts'
 const projectId = newId()
 const waiting = (preload: QueuedCommand['preload']): QueuedCommand =>
   queuedCommand(newId(), { projectId, preload, decide: () => ({ changes: [], answer: undefined }) })
-const reading = () => waiting({ past: { seqs: [1], authorize: () => {} } })
+const reading = () => waiting({ undo: { seqs: [1], authorize: () => {} } })
 
 function sizes(commands: QueuedCommand[]): number[] {
   const queue = [...commands]

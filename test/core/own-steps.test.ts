@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { OwnSteps } from '../../src/reads/own-steps.ts'
+import { LocalCommits } from '../../src/reads/local-commits.ts'
 
 const projectId = 'p'
-let steps: OwnSteps
-beforeEach(() => (steps = new OwnSteps()))
+let steps: LocalCommits
+beforeEach(() => (steps = new LocalCommits()))
 
 /** Commits events after a version. The id of the event at version n is `en`. */
 function commit(expected: number, ...all: [type: string, entityId: string][]): void {
@@ -23,7 +23,7 @@ const headFrom = (place: string, expected: number, count = 1) => {
 }
 
 const seenAt = (version: number) => ({ projectId, version, lastEventId: `e${version}`, role: 'VIEWER' })
-const followed = (version: number, id = projectId) => steps.follow(seenAt(version), id)
+const followed = (version: number, id = projectId) => steps.advance(seenAt(version), id)
 
 test('a checked version stays valid after commits on other rows', () => {
   commit(3, ['task.updated', 'a'], ['task.created', 'c'])
@@ -35,7 +35,7 @@ test('a checked version stays valid after commits on other rows', () => {
 
 test('a commit that changes, deletes or moves a task requires a new check of this task', () => {
   for (const type of ['task.updated', 'task.deleted', 'task.moved_out', 'task.unassigned']) {
-    steps = new OwnSteps()
+    steps = new LocalCommits()
     commit(3, ['task.created', 'c'])
     commit(4, ['comment.created', 'd'], [type, 'a'])
     commit(6, ['task.created', 'e'])
@@ -45,7 +45,7 @@ test('a commit that changes, deletes or moves a task requires a new check of thi
 
 test('a commit that may change rights requires a new check of everything', () => {
   for (const type of ['project.updated', 'member.invited', 'member.role_set', 'member.removed']) {
-    steps = new OwnSteps()
+    steps = new LocalCommits()
     commit(3, ['task.created', 'a'])
     commit(4, ['task.updated', 'a'], [type, 'm'])
     commit(6, ['task.created', 'c'])

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { newId } from '../../src/ids.ts'
-import { idPage, isIdPart, nextLink, readCursor, writeCursor } from '../../src/reads/pages.ts'
+import { readIdPage, isIdPart, nextLink, readCursor, writeCursor } from '../../src/reads/pages.ts'
 import { cases } from '../support/depth.ts'
 import { openBodyCache } from '../../src/responses/body-cache.ts'
 
-const notOurs = 'cursor must be one that this list gave in its Link header'
+const notOurs = 'cursor must be from a Link header of this list'
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('cursor', () => {
@@ -13,8 +13,8 @@ describe('cursor', () => {
 
   test('decodes to the key that it was made of', () => {
     expect(readCursor(writeCursor([id]), [isIdPart])).toEqual([id])
-    expect(idPage({ cursor: writeCursor([id]), limit: '7' }, 50, 200)).toEqual({ cursor: id, limit: 7 })
-    expect(idPage({}, 50, 200)).toEqual({ cursor: null, limit: 50 })
+    expect(readIdPage({ cursor: writeCursor([id]), limit: '7' }, 50, 200)).toEqual({ cursor: id, limit: 7 })
+    expect(readIdPage({}, 50, 200)).toEqual({ cursor: null, limit: 50 })
   })
 
   test('rejects an invalid cursor', () => {

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis'
 import { expect, test } from 'bun:test'
-import { moreMark, mostTold, Standing } from '../../src/subscriptions/standing.ts'
-import { Groups } from '../../src/subscriptions/following.ts'
-import { Standings } from '../../src/subscriptions/standings.ts'
+import { moreKey, maxListedProjects, VisibleProjects } from '../../src/subscriptions/visible-projects.ts'
+import { MultiMap } from '../../src/subscriptions/subscription.ts'
+import { VisibleProjectsByUser } from '../../src/subscriptions/visible-projects-by-user.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
@@ -13,91 +13,91 @@ const idOf = (n: number) => `019a0000-0000-7000-8000-${String(n).padStart(12, '0
 const listOf = (count: number, from = 1) =>
   Array.from({ length: count }, (_, i): [string, number] => [idOf(from + i), 1])
 
-const more = { projectId: moreMark, version: 1 }
+const more = { projectId: moreKey, version: 1 }
 
 test('limits the visible projects in the feed, and adds another one when one disappears', () => {
-  const seenBy = new Groups<Standing>()
-  const standing = new Standing('somebody', seenBy)
-  const listener = standing.join()
-  standing.seeAll(listOf(mostTold, 2))
-  expect(listener.take()).toHaveLength(mostTold)
+  const seenBy = new MultiMap<VisibleProjects>()
+  const standing = new VisibleProjects('somebody', seenBy)
+  const listener = standing.subscribe()
+  standing.replaceAll(listOf(maxListedProjects, 2))
+  expect(listener.takeChanges()).toHaveLength(maxListedProjects)
   // Two new projects, with a lower and a higher id.
-  for (const n of [1, mostTold + 2]) standing.see(idOf(n), 1)
-  expect(listener.take()).toEqual([more])
+  for (const n of [1, maxListedProjects + 2]) standing.update(idOf(n), 1)
+  expect(listener.takeChanges()).toEqual([more])
   // The first page of projects lacks the last listed project, which still exists.
-  standing.seeAll([...listOf(mostTold, 1), [moreMark, 1]])
-  expect(listener.take()).toEqual([])
-  standing.see(idOf(7), undefined)
-  expect(listener.take()).toEqual([{ projectId: idOf(7), version: null }])
-  standing.seeAll(listOf(mostTold + 1, 1).filter(([id]) => id !== idOf(7)))
-  expect(listener.take()).toEqual([
+  standing.replaceAll([...listOf(maxListedProjects, 1), [moreKey, 1]])
+  expect(listener.takeChanges()).toEqual([])
+  standing.update(idOf(7), undefined)
+  expect(listener.takeChanges()).toEqual([{ projectId: idOf(7), version: null }])
+  standing.replaceAll(listOf(maxListedProjects + 1, 1).filter(([id]) => id !== idOf(7)))
+  expect(listener.takeChanges()).toEqual([
     { ...more, version: null },
     { projectId: idOf(1), version: 1 },
   ])
   standing.end()
-  for (const [id] of listOf(mostTold + 2)) expect([...seenBy.of(id)]).toEqual([])
+  for (const [id] of listOf(maxListedProjects + 2)) expect([...seenBy.of(id)]).toEqual([])
 })
 
 test('reports once that there are more projects than the limit, and once when this ends', () => {
-  const standing = new Standing('somebody', new Groups<Standing>())
-  const listener = standing.join()
-  const all = listOf(mostTold)
-  const andMore: typeof all = [...all, [moreMark, 1]]
-  standing.seeAll(all)
-  expect([listener.take().length, listener.hasNews()]).toEqual([mostTold, false])
-  standing.see(idOf(mostTold + 1), 1)
-  standing.seeAll(andMore)
-  expect([listener.take(), listener.hasNews()]).toEqual([[more], false])
-  expect(standing.join().take()).toContainEqual(more)
-  standing.seeAll(listOf(mostTold - 1))
-  standing.see(idOf(mostTold), 1)
-  expect(listener.take()).toEqual([
-    { projectId: idOf(mostTold), version: 1 },
+  const standing = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
+  const listener = standing.subscribe()
+  const all = listOf(maxListedProjects)
+  const andMore: typeof all = [...all, [moreKey, 1]]
+  standing.replaceAll(all)
+  expect([listener.takeChanges().length, listener.hasChanges()]).toEqual([maxListedProjects, false])
+  standing.update(idOf(maxListedProjects + 1), 1)
+  standing.replaceAll(andMore)
+  expect([listener.takeChanges(), listener.hasChanges()]).toEqual([[more], false])
+  expect(standing.subscribe().takeChanges()).toContainEqual(more)
+  standing.replaceAll(listOf(maxListedProjects - 1))
+  standing.update(idOf(maxListedProjects), 1)
+  expect(listener.takeChanges()).toEqual([
+    { projectId: idOf(maxListedProjects), version: 1 },
     { ...more, version: null },
   ])
-  expect(standing.join().take()).not.toContainEqual(more)
-  standing.seeAll(andMore)
-  expect(listener.take()).toEqual([more])
+  expect(standing.subscribe().takeChanges()).not.toContainEqual(more)
+  standing.replaceAll(andMore)
+  expect(listener.takeChanges()).toEqual([more])
 })
 
 test('replaces a project that disappears by the next one', () => {
-  const standing = new Standing('somebody', new Groups<Standing>())
-  const listener = standing.join()
-  standing.seeAll([...listOf(mostTold), [moreMark, 1]])
-  listener.take()
-  standing.see(idOf(7), undefined)
-  const first = listOf(mostTold + 1).filter(([id]) => id !== idOf(7))
-  standing.seeAll([...first, [moreMark, 1]])
-  expect(listener.take()).toEqual([
+  const standing = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
+  const listener = standing.subscribe()
+  standing.replaceAll([...listOf(maxListedProjects), [moreKey, 1]])
+  listener.takeChanges()
+  standing.update(idOf(7), undefined)
+  const first = listOf(maxListedProjects + 1).filter(([id]) => id !== idOf(7))
+  standing.replaceAll([...first, [moreKey, 1]])
+  expect(listener.takeChanges()).toEqual([
     { projectId: idOf(7), version: null },
-    { projectId: idOf(mostTold + 1), version: 1 },
+    { projectId: idOf(maxListedProjects + 1), version: 1 },
   ])
-  expect(standing.list).toBe([...first.map((one) => one.join(' ')), `${moreMark} 1`].join())
+  expect(standing.asText).toBe([...first.map((one) => one.join(' ')), `${moreKey} 1`].join())
 })
 
 test('a subscriber that left during a read of its projects is not registered again', () => {
-  const seenBy = new Groups<Standing>()
-  const standing = new Standing('somebody', seenBy)
-  const listener = standing.join()
-  standing.seeAll(listOf(2))
-  listener.following.end()
+  const seenBy = new MultiMap<VisibleProjects>()
+  const standing = new VisibleProjects('somebody', seenBy)
+  const listener = standing.subscribe()
+  standing.replaceAll(listOf(2))
+  listener.subscription.end()
   standing.end()
   // The result of the read that was in progress.
-  standing.seeAll([
+  standing.replaceAll([
     [idOf(1), 2],
     [idOf(3), 1],
   ])
-  standing.see(idOf(2), 2)
+  standing.update(idOf(2), 2)
   for (const n of [1, 2, 3]) expect([...seenBy.of(idOf(n))]).toEqual([])
 })
 
 test('a slow subscriber gets only the latest state of each project', () => {
-  const standing = new Standing('somebody', new Groups<Standing>())
-  const listener = standing.join()
-  for (const version of [1, 2, 3]) standing.see(idOf(1), version)
-  standing.see(idOf(2), 5)
-  standing.see(idOf(2), undefined)
-  expect(listener.take()).toEqual([
+  const standing = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
+  const listener = standing.subscribe()
+  for (const version of [1, 2, 3]) standing.update(idOf(1), version)
+  standing.update(idOf(2), 5)
+  standing.update(idOf(2), undefined)
+  expect(listener.takeChanges()).toEqual([
     { projectId: idOf(1), version: 3 },
     { projectId: idOf(2), version: null },
   ])
@@ -107,13 +107,13 @@ test('a notification makes a project visible to its new member without a read of
   const [ada, grace] = [await register(service.client, 'Ada'), await register(service.client, 'Grace')]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   // This instance never reads all projects.
-  const standings = new Standings(service.services.database.reads)
+  const standings = new VisibleProjectsByUser(service.services.database.reads)
   const over = new AbortController()
-  const listener = await standings.join(grace.id, over.signal)
+  const listener = await standings.subscribe(grace.id, over.signal)
   await invite(ada, projectId, grace)
-  standings.hear({ projectId, version: 2, comers: [grace.id] })
-  await eventually('the project', () => listener.hasNews())
-  expect(listener.take()).toEqual([{ projectId, version: 2 }])
+  standings.onNotification({ projectId, version: 2, newMembers: [grace.id] })
+  await eventually('the project', () => listener.hasChanges())
+  expect(listener.takeChanges()).toEqual([{ projectId, version: 2 }])
   over.abort()
 })
 

@@ -7,7 +7,7 @@ import {
   type ProjectParts,
   openTeam,
 } from '../http/scene.ts'
-import { mostMoved } from '../../src/log/children.ts'
+import { maxMoved } from '../../src/log/children.ts'
 import { type Answer, type Body, make, type Person, register, expiresAt } from '../support/client.ts'
 import {
   type OpenApi,
@@ -31,7 +31,7 @@ async function fillTask(): Promise<void> {
   await sql`
     insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
     select uuidv7(), ${full.id}, ${people.owner.id}, 'Words', now(), now(), uuidv7()
-    from generate_series(0, ${mostMoved.rows}::int4)`
+    from generate_series(0, ${maxMoved.rows}::int4)`
 }
 
 async function ageProject(): Promise<void> {

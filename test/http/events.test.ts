@@ -78,7 +78,7 @@ test('rejects invalid parameters with 400, and strangers and deleted projects wi
   const projectId = await createProject()
   const stranger = await register(client)
   const invalid: Record<string, string[]> = {
-    'types must be event types with commas between': [
+    'types must be event types, separated by commas': [
       ...['types=task.exploded', 'types=', 'types=task.created,', 'types=constructor'],
     ],
     'after must be a whole number': ['after=-1', 'after=x', 'after=1.5', 'after=1e3', 'after='],

@@ -6,14 +6,14 @@ export async function startHeldRequest(
   { services: { subscriptions } }: TestService,
   send: () => Promise<Answer>,
 ) {
-  const { follow } = subscriptions
+  const { subscribe } = subscriptions
   const { promise: isHeld, resolve } = Promise.withResolvers<void>()
-  subscriptions.follow = (...given) => {
+  subscriptions.subscribe = (...args) => {
     resolve()
-    return follow(...given)
+    return subscribe(...args)
   }
   const answer = send()
   await Promise.race([isHeld, answer])
-  subscriptions.follow = follow
+  subscriptions.subscribe = subscribe
   return { answer }
 }

@@ -93,11 +93,11 @@ test('rejects invalid parameters with 400, and strangers and unknown ids with 40
   const stranger = await register(client)
   const invalid: Record<string, string> = {
     'entity=tasks': 'entity must be project, member, task',
-    'actor=me': 'actor must be the id of the user who did it',
-    'type=task.exploded': 'type must be event types with commas between',
+    'actor=me': 'actor must be the id of the user who made the change',
+    'type=task.exploded': 'type must be event types, separated by commas',
     'from=yesterday': 'from must be an ISO 8601 date-time',
     'to=2027-02-30': 'to must be an ISO 8601 date-time',
-    'cursor=WyJ4Il0': 'cursor must be one that this list gave',
+    'cursor=WyJ4Il0': 'cursor must be from a Link header of this list',
     'types=task.created': 'types is not known here; did you mean type?',
   }
   for (const [query, message] of Object.entries(invalid))

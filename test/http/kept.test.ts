@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { eventsAt } from '../../modules/events/pages.ts'
+import { readEventPage } from '../../modules/events/pages.ts'
 import { upTo } from '../races/pair.ts'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
@@ -98,8 +98,8 @@ for (const types of [null, ['task.created'], ['comment.created']])
   test(`events that go while they are read are not skipped: ${types}`, async () => {
     const projectId = await openProject(9, 5)
     const seen = (await service.services.findRole({ userId: ada.id }, projectId))!
-    const { database, oldestKept } = service.services
-    const reading = eventsAt(database.reads, oldestKept, { ...seen, after: 2, limit: 100, types })
+    const { database, oldestSeq } = service.services
+    const reading = readEventPage(database.reads, oldestSeq, { ...seen, after: 2, limit: 100, types })
     await expect(reading).rejects.toMatchObject({ status: 410, message: goneBefore(5) })
   })
 

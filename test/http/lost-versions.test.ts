@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
-import { mostTold } from '../../src/subscriptions/standing.ts'
+import { maxListedProjects } from '../../src/subscriptions/visible-projects.ts'
 import { make, register } from '../support/client.ts'
 import { openStreamIn, type Message, parseMessages, streamBodyIn, takeEvents } from './streaming.ts'
 import { openScene } from '../support/scene.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
 test('a stream that heard of a version that was lost looks for it once, and tells the one that takes its place', async () => {
   const messages = await openStreamIn(service, ada, projectId)
   const told = takeEvents(messages, 1)
-  service.services.hints.tell([{ projectId, version: 2 }])
+  service.services.notifications.publish([{ projectId, version: 2 }])
   await eventually('a look for what was heard of', () => reads > 0)
   for (const _ of upTo(100)) await ada.get('/projects')
   expect(reads).toBe(1)
@@ -50,7 +50,7 @@ test('a stream that is ahead of what was kept ends once it hears of more', async
   await sql`delete from events where project_id = ${projectId} and seq = 2`
   await sql`update streams set version = 1, last_event_id =
     (select id from events where project_id = ${projectId} and seq = 1) where project_id = ${projectId}`
-  service.services.hints.tell([{ projectId, version: 3 }])
+  service.services.notifications.publish([{ projectId, version: 3 }])
   expect(await takeEvents(messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 400 } }])
 })
 
@@ -90,7 +90,7 @@ test('a stream whose last event was lost ends where another one made the same ve
   await create('Draw')
   const messages = await openStreamIn(service, ada, projectId)
   await otherHistory()
-  service.services.hints.tell([{ projectId, version: 3 }])
+  service.services.notifications.publish([{ projectId, version: 3 }])
   expect(await takeEvents(messages, 1)).toMatchObject([ended])
 })
 
@@ -132,7 +132,7 @@ test('who may see more projects than are told is told so, then and from then on,
   // Projects that go before all that are made from now on.
   await sql`insert into projects (id, owner_id, name, created_at, event_id)
     select ('019a0000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${bea.id}, 'One of many', now(), uuidv7()
-    from generate_series(1, ${mostTold}::int) n`
+    from generate_series(1, ${maxListedProjects}::int) n`
   await sql`insert into streams (project_id, version, last_number, last_event_id)
     select id, 1, 0, event_id from projects where owner_id = ${bea.id}`
   const openAll = async () => {
@@ -146,13 +146,13 @@ test('who may see more projects than are told is told so, then and from then on,
     return all
   }
   const before = await openAll()
-  expect((await next(before, mostTold)).map(({ event }) => event)).not.toContain('more')
+  expect((await next(before, maxListedProjects)).map(({ event }) => event)).not.toContain('more')
   const { id } = await make(bea, '/projects', { name: 'Beyond' })
-  const more = { event: 'more', data: { told: mostTold } }
+  const more = { event: 'more', data: { told: maxListedProjects } }
   expect(await next(before, 1)).toEqual([more as never])
   await before.return()
   const after = await openAll()
-  expect((await next(after, mostTold + 1)).at(-1)).toEqual(more as never)
+  expect((await next(after, maxListedProjects + 1)).at(-1)).toEqual(more as never)
   const { body } = await bea.post('/events/read', { after: { [id]: 0 } })
   expect(body).toMatchObject({ after: { [id]: 1 } } as object)
   await after.return()

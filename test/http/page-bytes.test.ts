@@ -86,7 +86,7 @@ test('what no page would show is not read', async () => {
   const most = pageBytes + 3 * 20_000
   const projects = await projectsOf(sql, { userId: ada.id }, { limit: 1_000, cursor: null })
   const tasks = await listTasks(sql, readTaskFilter({ limit: '200' }, { userId: ada.id }))
-  for (const shown of [projects.shown, tasks!.shown]) {
+  for (const shown of [projects.rows, tasks!.rows]) {
     expect(bytesOf(shown)).toBeGreaterThan(pageBytes)
     expect(bytesOf(shown)).toBeLessThanOrEqual(most)
   }

@@ -109,7 +109,7 @@ test('what cannot be is refused', async () => {
   expectError(await read({ [own]: 2 }), 400, `after.${own} is ahead of the project: it has no such version`)
   expectError(await read({ [own]: 0, [own.toUpperCase()]: 0 }), 400, `after.${own} is given more than once`)
   for (const after of [null, [], 'x', { [own]: -1 }, { [own]: '1' }, { [own]: 1.5 }, { [own]: null }])
-    expectError(await read(after as object), 400, /^after must be an object of at most 1000 ids/)
+    expectError(await read(after as object), 400, /^after must be an object with at most 1000 project ids/)
   const ids = Array.from({ length: 1_001 }, (_, i) => `${own.slice(0, -4)}${String(i).padStart(4, '0')}`)
   expect((await read(from(0, ids))).status).toBe(400)
   expect((await readOf(from(0, ids.slice(1)))).gone.length).toBeGreaterThan(998)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { mostMoved } from '../../src/log/children.ts'
+import { maxMoved } from '../../src/log/children.ts'
 import { newId } from '../../src/ids.ts'
 import { worker } from '../../workers/cascade.ts'
 import { costOf, explained } from '../large/plans.ts'
@@ -146,7 +146,7 @@ test('an undo of many removals reads no more rows than may come back, for its ow
   const cost = await costOf(async () =>
     expect((await owner.post(`/projects/${id}/undo?dryRun=true`, { seqs })).status).toBe(409),
   )
-  expect(cost.rows).toBeLessThan(3 * mostMoved.rows)
+  expect(cost.rows).toBeLessThan(3 * maxMoved.rows)
 })
 
 test('a removal that is rejected reads only roles, alone and in a batch', async () => {

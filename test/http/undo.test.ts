@@ -129,7 +129,7 @@ test('what is not there, not said or not possible is refused in words', async ()
   const expectAll = async (bodies: object[], status: number, message?: string | RegExp) => {
     for (const body of bodies) expectError(await undo(body), status, message)
   }
-  const exactlyOne = 'Say exactly one of seq, batch and seqs'
+  const exactlyOne = 'Give exactly one of seq, batch and seqs'
   await expectAll([{}, { seq: 1, batch: 1 }, { seq: 1, seqs: [1] }], 400, exactlyOne)
   await expectAll([{ seq: 0 }, { seq: '2' }, { seq: 1.5 }], 400)
   await expectAll([{ seqs: [] }, { seqs: [1, 1] }, { seqs: ['1'] }], 400)
@@ -153,7 +153,8 @@ test('rejects an undo of events with more than 4,000,000 characters in their tex
   for (let from = 0; from < 110; from += 40)
     expect((await scene.batch(Array.from({ length: 40 }, (_, n) => update(n)))).status).toBe(200)
   const seqs = upTo(120).map((n) => n + 2)
-  const message = /^Too much would come or go: more than 5000 rows, or 4000000 characters/
+  const message =
+    /^The undo is too large: it would restore or delete more than 5000 rows, or 4000000 characters/
   expectError(await undo({ seqs }), 409, message)
   expectUndone(await undo({ seqs: seqs.slice(-90) }))
   expect((await ada.get(`/tasks/${task.id}`)).body.description).toBe(long('b'))
@@ -164,7 +165,7 @@ test('a task is not given back to somebody who has left', async () => {
   await ada.patch(`/tasks/${task.id}`, { assigneeId: bea.id }) // 4
   await ada.patch(`/tasks/${task.id}`, { assigneeId: null }) // 5
   await ada.delete(`/projects/${project.id}/members/${id}`) // 6
-  expectError(await undo({ seq: 5 }), 409, 'Who had the task is not in the project any more')
+  expectError(await undo({ seq: 5 }), 409, 'The previous assignee is not a member of the project any more')
   expectUndone(await undo({ seqs: [5, 6] }))
   expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBe(bea.id)
 })
@@ -173,7 +174,7 @@ test('who was removed and invited again is not exchanged for the earlier member 
   const { id } = await invite(ada, project.id, bea) // 3
   await ada.delete(`/projects/${project.id}/members/${id}`) // 4
   await invite(ada, project.id, bea) // 5
-  expectError(await undo({ seqs: [4, 5] }), 409, /undo one, and then the other$/)
+  expectError(await undo({ seqs: [4, 5] }), 409, /undo the events one after another$/)
   for (const seq of [5, 4]) expectUndone(await undo({ seq }))
   expect((await ada.get(`/projects/${project.id}/members`)).body).toMatchObject([{ id, userId: bea.id }])
   expect(await faultsOf(scene.sql)).toEqual([])

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { openLongPoll } from '../../modules/events/hold.ts'
+import { openFeedLongPoll } from '../../modules/events/long-poll.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
 import {
   type Answer,
@@ -83,18 +83,18 @@ test('who waits for some types is answered at the first wake-up after such an ev
   const caller = await services.authenticate.caller(request)
   const { id } = await addTask(projectId)
   let wakeUps = 0
-  const moved = async () => {
+  const waitForNewer = async () => {
     if (++wakeUps > 2) throw new Error('The second event was of the type')
     if (wakeUps === 1) await ada.patch(`/tasks/${id}`, { title: 'Other' })
     else await make(ada, `/tasks/${id}/comments`, { text: 'Oil it' })
     return undefined
   }
-  const follow = () => ({ moved, forget() {}, end() {} }) as never
-  const hold = openLongPoll({ ...services, subscriptions: { ...services.subscriptions, follow } })
+  const subscribe = () => ({ waitForNewer, resetTo() {}, end() {} }) as never
+  const hold = openFeedLongPoll({ ...services, subscriptions: { ...services.subscriptions, subscribe } })
   const first = (await services.findRole(caller, projectId))!
   const asked = { after: 0, limit: 10, types: ['comment.created'], waitMs: 60_000 }
-  const turn = new Scheduler().acquire(caller.userId)
-  const reading = { request, caller, params: {}, query: {}, turn: await turn }
+  const permit = new Scheduler().acquire(caller.userId)
+  const reading = { request, caller, params: {}, query: {}, permit: await permit }
   expect(await hold(reading as never, first, asked)).toMatchObject({ version: 4 })
 })
 

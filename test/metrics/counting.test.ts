@@ -47,19 +47,19 @@ test('requests of made-up methods are all of one kind', () => {
 test('the lag of streams is that of the last of them', () => {
   const lags = new Lags()
   const over = new AbortController()
-  const notified = { beyond: 9 }
-  const one = lags.begin(over.signal, notified, 0)
-  const other = lags.begin(new AbortController().signal, { beyond: 9 }, 9)
+  const subscription = { notified: 9 }
+  const one = lags.track(over.signal, subscription, 0)
+  const other = lags.track(new AbortController().signal, { notified: 9 }, 9)
   expect(lags.worst()).toEqual({ streams: 2, events: 9, seconds: expect.any(Number) })
-  one.at(5, 9)
-  other.at(9, 9)
+  one.update(5, 9)
+  other.update(9, 9)
   expect(lags.worst()).toEqual({ streams: 2, events: 4, seconds: expect.any(Number) })
   expect(one.seconds).toBeGreaterThanOrEqual(0)
-  one.at(9, 9)
+  one.update(9, 9)
   expect(lags.worst()).toEqual({ streams: 2, events: 0, seconds: 0 })
-  notified.beyond = 12
+  subscription.notified = 12
   expect([one.events, other.events]).toEqual([3, 0])
   over.abort()
-  lags.begin(over.signal, notified, 0)
+  lags.track(over.signal, subscription, 0)
   expect(lags.worst().streams).toBe(1)
 })

@@ -5,7 +5,7 @@ const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
 const priorities = ['LOW', 'MEDIUM', 'HIGH']
 export const days = ['2030-01-01', '2030-01-02', '2030-01-03', '2030-01-04T12:00:00.5+02:00', null]
 
-/** What is written to by many at once: two projects of the first person's. */
+/** Two projects of the first user, to which all users write at the same time. */
 export interface Life {
   random: Random
   people: Person[]
@@ -37,7 +37,7 @@ function someTask({ random, people }: Life): object {
   }
 }
 
-/** Mostly the same few, for what comes of changes that follow each other. */
+/** Mostly one of the first tasks, so that changes of one task follow each other. */
 const someOf = (random: Random, tasks: Body[]) => random.pick(random.chance(0.7) ? tasks.slice(0, 8) : tasks)
 
 type Verb = (life: Life, who: Person) => Promise<Answer> | undefined
@@ -105,7 +105,7 @@ const weights: Record<keyof typeof verbs, number> = {
   ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
 }
 
-/** Some writes of everybody, all at once. A refusal is part of life, a failure is not. */
+/** Runs random writes of all users at the same time. A 4xx is expected, any other error fails the test. */
 export async function liveOn(life: Life, writes: number): Promise<void> {
   const asked = Array.from({ length: writes }, async () => {
     const verb: Verb = verbs[life.random.weighted(weights)]

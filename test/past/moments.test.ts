@@ -15,7 +15,7 @@ const timeOf = async (projectId: string, seq: number): Promise<string> => {
 }
 const open = () => make(ada, '/projects', { name: 'Engine' })
 const taskIn = (projectId: string, title = 'Wheels') => make(ada, '/tasks', { title, projectId })
-/** Everything that takes asOf, and what it is about. */
+/** All reads that accept asOf, with the resource of their 404. */
 const reads = (project: Body, task: Body): [path: string, what: string][] => [
   [`/projects/${project.id}?`, 'Project'],
   [`/projects/${project.id}/members?`, 'Project'],
@@ -25,7 +25,7 @@ const reads = (project: Body, task: Body): [path: string, what: string][] => [
   [`/tasks/${task.id}/comments?`, 'Task'],
 ]
 
-test('what is ahead, malformed or too far back is refused', async () => {
+test('rejects an asOf that is in the future, malformed or too many events back with 400', async () => {
   const project = await open()
   await Bun.sleep(2)
   const task = await taskIn(project.id)
@@ -44,7 +44,7 @@ test('what is ahead, malformed or too far back is refused', async () => {
   }
 })
 
-test('what was not there then is not found, and an instant that is still to come is now', async () => {
+test('returns 404 before a resource existed, and the current state for a future instant', async () => {
   const project = await open()
   await Bun.sleep(2)
   const task = await taskIn(project.id)
@@ -64,7 +64,7 @@ test('what was not there then is not found, and an instant that is still to come
   }
 })
 
-test('only one project has a past: lists over several know no asOf', async () => {
+test('lists across projects reject asOf with 400', async () => {
   expectError(await ada.get('/tasks?asOf=1'), 400, /^asOf needs a projectId/)
   expectError(await ada.get('/projects?asOf=1'), 400, 'asOf is not known here')
   const { id } = await open()
@@ -72,7 +72,7 @@ test('only one project has a past: lists over several know no asOf', async () =>
   expectError(await ada.get(`/projects/${id}?asof=1`), 400, 'asof is not known here; did you mean asOf?')
 })
 
-test('who may see it is decided by the rights of today', async () => {
+test('the current rights of the caller decide who may read a snapshot', async () => {
   const project = await open()
   const task = await taskIn(project.id)
   const member = await invite(ada, project.id, bea)
@@ -92,7 +92,7 @@ test('who may see it is decided by the rights of today', async () => {
       expectError(await ada.get(`${path}asOf=${when}`), 404, `${what} not found`)
 })
 
-test('a task that was deleted is there before, with all that hung on it', async () => {
+test('a snapshot before the deletion shows the task with its subtasks and comments', async () => {
   service.startWorkers()
   const project = await open()
   const task = await taskIn(project.id)
@@ -110,7 +110,7 @@ test('a task that was deleted is there before, with all that hung on it', async 
   expectError(await bea.get(`/tasks/${task.id}?asOf=4`), 404, 'Task not found')
 })
 
-test('what the log no longer tells is refused', async () => {
+test('returns 410 if the events after the snapshot have expired', async () => {
   const project = await open()
   const lost = await taskIn(project.id)
   await make(ada, `/tasks/${lost.id}/subtasks`, { title: 'Oil' })
@@ -129,7 +129,7 @@ test('what the log no longer tells is refused', async () => {
   expectError(await ada.get(`/tasks/${lost.id}/subtasks?asOf=4`), 410, 'Events before 4 are no longer kept')
 })
 
-test('the past has ETags, of a resource the one that it had', async () => {
+test('a snapshot has an ETag, and a single resource has the ETag that it had at that time', async () => {
   const project = await open()
   const task = await taskIn(project.id)
   const was = await Promise.all(reads(project, task).map(([path]) => ada.get(path)))
@@ -146,7 +146,7 @@ test('the past has ETags, of a resource the one that it had', async () => {
   }
 })
 
-test('people are called what they are called now', async () => {
+test('a snapshot shows the current names of people', async () => {
   const { id } = await open()
   await make(ada, `/tasks/${(await taskIn(id)).id}/comments`, { text: 'Slow' })
   const before = await ada.get(`/projects/${id}?asOf=1`)

@@ -11,7 +11,7 @@ service.startWorkers()
 const versionOf = ({ headers }: Answer) => Number(headers.get('docket-version'))
 const open = () => make(ada, '/projects', { name: 'Engine' })
 
-/** A task with one of each kind on it, in a project of its own. */
+/** A project with a task that has one subtask and one comment. */
 async function furnish() {
   const project = await open()
   const task = await make(ada, '/tasks', { title: 'Wheels', projectId: project.id })
@@ -20,7 +20,7 @@ async function furnish() {
   return { project, task, subtask, comment }
 }
 
-/** Moves a task, and gives what hangs on it then, and the instant. */
+/** Moves a task. Returns a function that checks its state at the time of the move. */
 async function move(task: Body, to: Body) {
   await Bun.sleep(2)
   const { status, body } = await ada.patch(`/tasks/${task.id}`, { projectId: to.id })
@@ -35,7 +35,7 @@ async function move(task: Body, to: Body) {
   }
 }
 
-test('a version is one of the project that a task is in, an instant finds where it was', async () => {
+test('a version belongs to the current project of a task, and an instant finds its project at that time', async () => {
   const { project: one, task, subtask, comment } = await furnish()
   const other = await open()
   await Bun.sleep(2)
@@ -55,13 +55,13 @@ test('a version is one of the project that a task is in, an instant finds where 
   for (const wrong of ['x', task.id])
     expectError(await ada.get(`/tasks/${task.id}?asOf=4&projectId=${wrong}`), 404)
   const current = await ada.get(`/tasks/${task.id}/comments?projectId=${one.id}`)
-  expectError(current, 400, /^projectId goes with asOf/)
-  // Who is only in the project where it is now sees nothing of the one that it came from.
+  expectError(current, 400, /^projectId needs asOf/)
+  // A member of only the current project sees no snapshot of the previous project.
   expect((await bea.get(`/tasks/${task.id}?asOf=3`)).status).toBe(200)
   expectError(await bea.get(`/tasks/${task.id}?asOf=${before}`), 404, 'Task not found')
 })
 
-test('the pages of what hung on a task lead on in the project of the first, also when it moves meanwhile', async () => {
+test('later pages of subtasks and comments use the project of the first page if the task moves meanwhile', async () => {
   const { project, task, comment } = await furnish()
   const more = await make(ada, `/tasks/${task.id}/comments`, { text: 'Fast' })
   const first = await ada.get(`/tasks/${task.id}/comments?limit=1&asOf=5`)
@@ -75,7 +75,7 @@ test('the pages of what hung on a task lead on in the project of the first, also
   expect(nextPath(first.headers)).toContain(`asOf=5&projectId=${project.id}`)
 })
 
-test('naming a project of the own opens no task of another', async () => {
+test('a projectId of the caller gives no access to a task of another project', async () => {
   const { task } = await furnish()
   const theirs = await make(bea, '/projects', { name: 'Theirs' })
   await make(bea, '/tasks', { title: 'Theirs', projectId: theirs.id })
@@ -86,21 +86,21 @@ test('naming a project of the own opens no task of another', async () => {
     }
 })
 
-test('what came along with a task is told also when it was deleted, and the log of where it came from', async () => {
+test('a snapshot shows moved subtasks and comments after the task and its first project are deleted', async () => {
   const { project, task } = await furnish()
   const other = await open()
-  const thereThen = await move(task, other)
-  await thereThen()
+  const checkSnapshot = await move(task, other)
+  await checkSnapshot()
   await ada.delete(`/projects/${project.id}`)
   await ada.delete(`/tasks/${task.id}`)
   const left = () => sql`
     select project_id from streams where project_id = ${project.id}
     union all select task_id from subtasks where task_id = ${task.id}`
   await eventually('its rows to go', async () => (await left()).length === 0)
-  await thereThen()
+  await checkSnapshot()
 })
 
-test('a task that came back has been there before it went, not between', async () => {
+test('a restored task is missing only in snapshots between its deletion and its restoration', async () => {
   const { project, task, subtask, comment } = await furnish()
   await ada.delete(`/tasks/${task.id}`)
   expect((await ada.post(`/projects/${project.id}/undo`, { seq: 5 })).status).toBe(200)
@@ -114,7 +114,7 @@ test('a task that came back has been there before it went, not between', async (
   expectResponse(await ada.get(`/tasks?projectId=${project.id}&asOf=5`), 200, [])
 })
 
-test('an id that was taken again by somebody else shows nothing of theirs', async () => {
+test('a snapshot shows nothing of another project that uses the id of a deleted task', async () => {
   const { project, task } = await furnish()
   const at = encodeURIComponent(task.createdAt)
   await ada.delete(`/tasks/${task.id}`)
@@ -124,7 +124,7 @@ test('an id that was taken again by somebody else shows nothing of theirs', asyn
   const theirs = await make(bea, '/projects', { name: 'Theirs' })
   const { id } = await make(bea, '/tasks', { title: 'Theirs', projectId: theirs.id })
   await make(bea, `/tasks/${id}/comments`, { text: 'Theirs' })
-  // As releases before let somebody take it.
+  // Earlier releases allowed a client to use the id of a deleted row.
   await sql`update tasks set id = ${task.id} where id = ${id}`
   await sql`update comments set task_id = ${task.id} where task_id = ${id}`
   await sql`update events set task_id = ${task.id}, after = replace(after::text, ${id}, ${task.id})::jsonb,

@@ -11,7 +11,7 @@ const life = await beginLife(new Random(7), [ada, bea, cy])
 for (let n = 0; n < 20; n++) await liveOn(life, 25)
 const [{ id: projectId } = { id: '' }] = life.projects
 
-/** Does something while everybody writes. */
+/** Runs `work` while all users write. */
 async function amongWrites<T>(work: () => Promise<T>): Promise<T> {
   let isOver = false
   const writing = (async () => {
@@ -25,7 +25,7 @@ async function amongWrites<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test('the pages of one moment make up the list of that moment, whatever is written meanwhile', async () => {
+test('the pages of a snapshot form its whole list while other clients write', async () => {
   const { body: tasks } = await ada.get(`/tasks?projectId=${projectId}&limit=200`)
   const busy = tasks.slice(0, 5).flatMap(({ id }) => [`/tasks/${id}/subtasks?`, `/tasks/${id}/comments?`])
   const lists = [
@@ -52,7 +52,7 @@ test('the pages of one moment make up the list of that moment, whatever is writt
   expect(Number(now)).toBeGreaterThan(Number(version))
 })
 
-test('a list of an instant leads on in the version that it had, also when more is written in that instant', async () => {
+test('the next page of an instant uses the version of the first page', async () => {
   const path = `/tasks?projectId=${projectId}&limit=3&asOf=${encodeURIComponent('2200-01-01T00:00:00+01:00')}`
   const first = await ada.get(path)
   const version = first.headers.get('docket-version')
@@ -65,9 +65,9 @@ test('a list of an instant leads on in the version that it had, also when more i
   expect([...first.body, ...second.body]).toEqual([...whole.body])
 })
 
-test('by creation and due, a page ends where it ended when so many were looked at', async () => {
+test('a page that is sorted by creation and filtered by due date ends at the same task in a snapshot', async () => {
   const { id } = await make(ada, '/projects', { name: 'Many' })
-  // Of 2,000 that are looked at, the last one is due as well.
+  // The last of the 2,000 scanned tasks has a matching due date.
   const due = (n: number) => ((n + 1) % 500 < 3 ? { dueDate: '2030-01-01' } : {})
   for (let n = 0; n < 2_500; n += 500) {
     const operations = upTo(500).map((i) => ({ op: 'task.create', title: `T${i}`, ...due(n + i - 1) }))

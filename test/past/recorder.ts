@@ -3,7 +3,7 @@ import type { Person } from '../support/client.ts'
 import { nextPath } from '../http/list-pages.ts'
 import type { Life } from './life.ts'
 
-/** What was answered at a version of a project. */
+/** A response, with the project's version at that time. */
 export interface Recorded {
   path: string
   projectId: string
@@ -13,7 +13,7 @@ export interface Recorded {
 
 const versionOf = (headers: Headers) => Number(headers.get('docket-version'))
 
-/** A list of one project's tasks, narrowed and ordered anyhow. */
+/** A task list of one project with random filters and order. */
 function someList(random: Random, projectId: string, people: Person[]): string {
   const some = (name: string, values: readonly string[], chance = 0.3) =>
     random.chance(chance) ? [[name, random.pick(values)!]] : []
@@ -31,7 +31,7 @@ function someList(random: Random, projectId: string, people: Person[]): string {
 
 const limited = (random: Random, path: string) => `${path}?limit=${random.pick([1, 2, 3, 50])}`
 
-/** Asks for something of each kind, and keeps every answer; of lists up to three pages. Nobody writes meanwhile. */
+/** Reads resources of each kind, and up to three pages of lists, and records each response. No client writes meanwhile. */
 export async function record(who: Person, { random, projects, tasks, people }: Life): Promise<Recorded[]> {
   const found: Recorded[] = []
   const ask = async (path: string, projectId?: string): Promise<void> => {

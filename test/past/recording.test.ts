@@ -10,7 +10,7 @@ const writesInWave = 25
 const { service, sql, ada, bea, cy, di } = await openScene(['Ada', 'Bea', 'Cy', 'Di'])
 service.startWorkers()
 
-/** When each version of a project was made. */
+/** The time of each version of a project. */
 async function timesOf(projectId: string): Promise<Map<number, string>> {
   const rows = await sql<{ seq: number; at: string }[]>`
     select seq::float8 as seq, at from events where project_id = ${projectId}`
@@ -19,7 +19,7 @@ async function timesOf(projectId: string): Promise<Map<number, string>> {
 
 const asOf = (path: string, when: number | string) => `${path}${path.includes('?') ? '&' : '?'}asOf=${when}`
 
-/** The project that each task is in, or was in last. */
+/** The current or last project of each task. */
 async function placesOf({ tasks }: Life): Promise<Map<string, string>> {
   const rows = await sql<{ taskId: string; projectId: string }[]>`
     select distinct on (task_id) task_id, project_id from events
@@ -27,7 +27,7 @@ async function placesOf({ tasks }: Life): Promise<Map<string, string>> {
   return new Map(rows.map(({ taskId, projectId }) => [taskId, projectId]))
 }
 
-test('whatever was answered is answered again for its version and its time, byte for byte', async () => {
+test('asOf returns each earlier response byte for byte, by its version and by its time', async () => {
   const seed = Number(process.env.PAST_SEED ?? Math.floor(Math.random() * 1_000_000))
   console.log(`the past with the seed ${seed}`)
   const life = await beginLife(new Random(seed), [ada, bea, cy, di])
@@ -42,19 +42,19 @@ test('whatever was answered is answered again for its version and its time, byte
     await Promise.all(life.projects.map(async ({ id }) => [id, await timesOf(id)] as const)),
   )
   const places = await placesOf(life)
-  let asked = 0
+  let reads = 0
   for (const { path, projectId, version, text } of recorded) {
     const [, taskId] = /^\/tasks\/([\w-]+)/.exec(path) ?? []
     const instant = times.get(projectId)!.get(version)!
-    // A version is one of the project that the task is in, or was in last, unless told.
-    const isElsewhere = taskId && places.get(taskId) !== projectId
-    const whose = isElsewhere || life.random.chance(0.2) ? `${version}&projectId=${projectId}` : version
+    // Without projectId, a version belongs to the task's current or last project.
+    const hasMoved = taskId && places.get(taskId) !== projectId
+    const whose = hasMoved || life.random.chance(0.2) ? `${version}&projectId=${projectId}` : version
     for (const when of [taskId ? whose : version, encodeURIComponent(instant)]) {
       const again = await ada.get(asOf(path, when))
-      const told = [again.status, again.headers.get('docket-version'), again.text]
-      expect([seed, path, when, ...told]).toEqual([seed, path, when, 200, String(version), text])
-      asked += 1
+      const actual = [again.status, again.headers.get('docket-version'), again.text]
+      expect([seed, path, when, ...actual]).toEqual([seed, path, when, 200, String(version), text])
+      reads += 1
     }
   }
-  expect(asked).toBe(recorded.length * 2)
+  expect(reads).toBe(recorded.length * 2)
 }, 180_000)

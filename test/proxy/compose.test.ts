@@ -34,7 +34,7 @@ test('Redis requires the password that the service sends, and no command line co
   for (const { command } of Object.values(services)) expect(command ?? '').not.toContain('PASSWORD')
 })
 
-test('images are pinned at least to a minor version', () => {
+test('images are pinToVersion at least to a minor version', () => {
   const dockerfile = [...read('Dockerfile').text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image!)
   const images = Object.values(services).flatMap(({ image, build }) => (build ? [] : image))
   for (const image of [...images, ...dockerfile])

@@ -39,7 +39,7 @@ beforeEach(() => {
         pending.push({ projectIds: heads.map(({ projectId }) => projectId), finish })
       }),
     findRecord: async () => undefined,
-    readPast: () => Promise.reject(notFound('Event')),
+    readUndoInput: () => Promise.reject(notFound('Event')),
     react: () => [],
     onCommitted: () => {},
   }

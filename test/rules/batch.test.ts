@@ -10,22 +10,22 @@ const batch = (operations: object[], others: object = {}) =>
 const create = { op: 'task.create', projectId: project.id, title: 'Plate' }
 const finish = { op: 'task.update', id: task.id, status: 'DONE' }
 
-test('decides each on what those before it leave, as if they came one after another', () => {
+test('decides each operation on the state after the previous ones, like separate commands', () => {
   const state = folded(busy)
-  const [known, alike] = [contextOf(editor), contextOf(editor)]
-  const together = batch([{ ...create, as: 'new' }, { ...finish, id: '#new' }, finish])(state, known)
+  const [context, sameContext] = [contextOf(editor), contextOf(editor)]
+  const together = batch([{ ...create, as: 'new' }, { ...finish, id: '#new' }, finish])(state, context)
   const alone = folded(busy)
-  const first = asking(createTask, { projectId: project.id, title: 'Plate' })(alone, alike)
+  const first = asking(createTask, { projectId: project.id, title: 'Plate' })(alone, sameContext)
   evolve(alone, first.changes[0]!)
-  const second = asking(updateTask, { id: first.changes[0]!.entityId, status: 'DONE' })(alone, alike)
+  const second = asking(updateTask, { id: first.changes[0]!.entityId, status: 'DONE' })(alone, sameContext)
   evolve(alone, second.changes[0]!)
-  const third = asking(updateTask, { id: task.id, status: 'DONE' })(alone, alike)
+  const third = asking(updateTask, { id: task.id, status: 'DONE' })(alone, sameContext)
   expect(together.changes).toEqual([...first.changes, ...second.changes, ...third.changes])
   expect(together.isBatch).toBeTrue()
   expect(state.version).toBe(busy.length)
 })
 
-test('answers the version and what each operation was about', () => {
+test('returns the version and the id, ETag and number of each changed row', () => {
   const { answer } = batch([create, finish, { op: 'comment.delete', id: comment.id }])(
     folded(busy),
     contextOf(editor),
@@ -40,13 +40,13 @@ test('answers the version and what each operation was about', () => {
   })
 })
 
-test('is nothing when it is dry, whatever it decides', () => {
+test('a dry run returns no events', () => {
   const decision = batch([create], { dryRun: 'true' })(folded(busy), contextOf(editor))
   expect(decision.changes).toEqual([])
   expect(decision.answer).toMatchObject({ version: busy.length })
 })
 
-test('holds rights operation by operation', () => {
+test('checks rights for each operation and prefixes the error with its index', () => {
   when(stranger, batch([create])).thenRefused(404, 'Project not found')
   when(viewer, batch([create])).thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
   const other = fact('task.created', 'task', null, taskOf({ id: 'far', projectId: 'other' }))
@@ -56,7 +56,7 @@ test('holds rights operation by operation', () => {
   )
 })
 
-test('who may not change a row learns nothing of it from what it was', () => {
+test('a caller without the right to change a row gets 403 before the comparison with `was`', () => {
   const guess = { ...finish, was: { title: 'Guess' } }
   when(viewer, batch([guess])).thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
   expect(refusalOf(() => batch([guess])(folded(busy), contextOf(editor)))).toEqual({

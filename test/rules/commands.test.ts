@@ -3,7 +3,7 @@ import { commands } from '../../modules/commands.ts'
 
 const fieldsOf = ({ input }: (typeof commands)[number]) => Object.keys(input.properties)
 
-test('every command has a name of its own, noun.verb', () => {
+test('every command has a unique name of the form noun.verb', () => {
   const names = commands.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   expect(
@@ -14,12 +14,12 @@ test('every command has a name of its own, noun.verb', () => {
   ).toEqual([])
 })
 
-test('every command runs where its own input says', () => {
+test('the input of every command contains the id of its target', () => {
   const lost = commands.filter((one) => one.target.kind !== 'new' && !fieldsOf(one).includes(one.target.key))
   expect(lost.map(({ name }) => name)).toEqual([])
 })
 
-test('every input is plain data that refuses what it does not know', () => {
+test('every input schema is plain JSON and rejects unknown fields', () => {
   for (const { name, input } of commands) {
     expect([name, input.additionalProperties]).toEqual([name, false])
     expect([name, JSON.parse(JSON.stringify(input))]).toEqual([
@@ -29,7 +29,7 @@ test('every input is plain data that refuses what it does not know', () => {
   }
 })
 
-test('what callers may run answers a view or a message, and what is made says where it is', () => {
+test('every public command has a view or a message, and a location if it creates a row', () => {
   for (const { name, view: shows, message: says, status, location } of commands) {
     if (name === 'task.unassign') continue
     expect([name, Boolean(shows) !== Boolean(says)]).toEqual([name, true])

@@ -22,7 +22,6 @@ const edit = (text: string) => asking(updateComment, { id, text })
 const remove = asking(deleteComment, { id })
 const gone = fact('comment.deleted', 'comment', comment, null)
 const each: Record<string, Rule> = { edit: edit('X'), remove }
-/** The author may only read now. */
 const demoted = fact('member.role_set', 'member', memberOf(editor, 'EDITOR'), memberOf(editor, 'VIEWER'))
 const left = fact('member.removed', 'member', memberOf(editor, 'EDITOR'), null)
 
@@ -35,48 +34,48 @@ describe('commenting', () => {
       .answering(after)
   })
 
-  test('is refused on a task that is not here', () => refusedWithoutTask(add))
+  test('is rejected with 404 for a missing or deleted task', () => refusedWithoutTask(add))
 })
 
 describe('editing a comment', () => {
   const after = { ...comment, text: 'Grease it', updatedAt: now, eventId: 'new-1' }
   const edited = fact('comment.updated', 'comment', comment, after)
 
-  test('puts in other words, and says when', () => {
+  test('sets the text and updatedAt', () => {
     when(editor, edit('Grease it')).then(edited).answering(after)
   })
 
-  test('is open to its author with whatever role', () => {
+  test('is allowed for the author with any role', () => {
     when(editor, edit('Grease it'), [...busy, demoted]).then(edited)
   })
 
-  test('is nothing with the same words', () => {
+  test('commits no event if the text is the same', () => {
     when(editor, edit(comment.text)).thenNothing(comment)
   })
 
-  test('is refused to everybody else, the owner too', () => {
+  test('is rejected with 403 for other members and the owner', () => {
     for (const other of [viewer, admin, owner]) {
       when(other, edit('X')).thenRefused(403, 'Only its author may edit a comment')
     }
   })
 
-  test('is refused to an author who has left, and open again to one who is back', () => {
+  test('is rejected with 404 for an author who left, and allowed again after a new invitation', () => {
     when(editor, edit('X'), [...busy, left]).thenRefused(404, 'Comment not found')
     when(editor, edit('Grease it'), [...busy, left, invited(editor, 'VIEWER')]).then(edited)
   })
 })
 
 describe('deleting a comment', () => {
-  test('is open to its author with whatever role', () => {
+  test('is allowed for the author with any role', () => {
     when(editor, remove).then(gone).answering(undefined)
     when(editor, remove, [...busy, demoted]).then(gone)
   })
 
-  test('is open to who administers the project', () => {
+  test('is allowed for an ADMIN and the owner', () => {
     for (const other of [admin, owner]) when(other, remove).then(gone)
   })
 
-  test('is refused to other members', () => {
+  test('is rejected with 403 for other members', () => {
     const second = invited('emil', 'EDITOR')
     for (const other of [viewer, 'emil']) {
       when(other, remove, [...busy, second]).thenRefused(
@@ -87,17 +86,21 @@ describe('deleting a comment', () => {
   })
 
   testRefusals(busy, {
-    'to an author who has left': [editor, remove, '404 Comment not found', [...busy, left]],
+    'with 404 for an author who left': [editor, remove, '404 Comment not found', [...busy, left]],
   })
 })
 
 describe('every change of a comment', () => {
   for (const [name, rule] of Object.entries(each)) {
-    test(`is refused when the comment, its task or its project is gone: ${name}`, () =>
+    test(`${name} is rejected with 404 if the comment, its task or its project is deleted`, () =>
       refusedOnceGone(rule, gone, 'Comment not found'))
 
     testRefusals(busy, {
-      [`to a stranger, who is told of the comment alone: ${name}`]: [stranger, rule, '404 Comment not found'],
+      [`with 404 for the comment if the caller is not a member: ${name}`]: [
+        stranger,
+        rule,
+        '404 Comment not found',
+      ],
     })
   }
 })

@@ -10,9 +10,9 @@ import { asking, folded, type Rule } from './given.ts'
 interface Command {
   name: string
   rule: Rule
-  /** What it answers to each of the callers. */
+  /** The status for each of the callers. */
   answers: number[]
-  /** The row that it changes, if it changes one. */
+  /** The row that it changes; null if it creates a row. */
   row: { eventId: string } | null
 }
 
@@ -24,7 +24,7 @@ const guest = { id: 'nina', name: 'Nina', email: 'nina@example.com', nameTag: ''
 const member = memberOf(viewer, 'VIEWER')
 
 export const facts = [...busy.filter(({ entity }) => entity !== 'comment'), commentAdded(theirs)]
-/** Everybody may write in the other project, so that only the role here decides. */
+/** Every caller may write in the target project, so only the role in the source project decides. */
 const target = folded(
   [elsewhereCreated, ...[admin, editor, viewer, stranger].map((user) => invitedElsewhere(user, 'EDITOR'))],
   elsewhereId,

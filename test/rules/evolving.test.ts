@@ -4,7 +4,7 @@ import { busy, elsewhereId, fact, memberOf } from './facts.ts'
 import { staffed, subtask, task, taskOf, viewer } from './facts.ts'
 import { folded } from './given.ts'
 
-test('a role counts from the fact that sets it, and a member is gone with the fact that removes them', () => {
+test('role_set and removed change the state of a member at once', () => {
   const [was, is] = [memberOf(viewer, 'VIEWER'), memberOf(viewer, 'ADMIN')]
   const promoted = [...staffed, fact('member.role_set', 'member', was, is)]
   expect(folded(promoted).roleOf(viewer)).toBe('ADMIN')
@@ -17,7 +17,7 @@ test('a role counts from the fact that sets it, and a member is gone with the fa
   ])
 })
 
-test('a task that comes back is not believed to have the subtasks it left with', () => {
+test('a task that moves back has no cached subtasks', () => {
   const there = taskOf({ projectId: elsewhereId })
   const facts = [...busy, fact('task.moved_out', 'task', task, null)]
   const back = fact('task.moved_in', 'task', null, { ...there, projectId: task.projectId, number: 2 })
@@ -27,7 +27,7 @@ test('a task that comes back is not believed to have the subtasks it left with',
   expect(state.lastNumber).toBe(2)
 })
 
-test('only wanted values that differ are a difference', () => {
+test('differing returns only the fields that change', () => {
   expect(diff({ a: 1, b: null }, { a: 1, b: null })).toBeNull()
   expect(diff<{ a: number; b: string | null }>({ a: 1, b: 'x' }, { a: undefined, b: null })).toEqual({
     b: null,

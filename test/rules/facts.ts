@@ -7,7 +7,7 @@ import type { MemberRole } from '../../src/identity/rights.ts'
 export const projectId = 'project'
 export const elsewhereId = 'elsewhere'
 
-/** People, by what they are in the project. */
+/** Users, by their role in the project. */
 export const owner = 'olga'
 export const admin = 'adam'
 export const editor = 'eda'
@@ -15,7 +15,7 @@ export const viewer = 'vito'
 export const stranger = 'stan'
 
 const createdAt = '2030-01-01T00:00:00.000Z'
-// Rows of facts are frozen: a rule that writes into one fails its test.
+// Rows are frozen, so a rule that mutates a row fails its test.
 const row = <R extends object>(fields: R): Readonly<R> => Object.freeze(fields)
 
 export const project = row<ProjectRow>({
@@ -26,7 +26,6 @@ export const project = row<ProjectRow>({
   createdAt,
   eventId: 'project-event',
 })
-/** A second project, of the same owner. */
 export const elsewhere = row<ProjectRow>({ ...project, id: elsewhereId, eventId: 'elsewhere-event' })
 
 export const memberOf = (userId: string, role: MemberRole, of = projectId) =>
@@ -67,7 +66,7 @@ export const comment = row<CommentRow>({
   eventId: 'comment-event',
 })
 
-/** The fact that leaves `after` of what was `before`. Its id is the one that the row's next state carries. */
+/** Returns an event that changes a row from `before` to `after`. Its id is the `eventId` of `after`. */
 export function fact<E extends Entity>(
   type: EventType<E>,
   entity: E,
@@ -87,7 +86,7 @@ export function fact<E extends Entity>(
   }
 }
 
-/** Of a row that stays, the fields that are others then, and the event, which always is. */
+/** For an update, returns the previous values of the changed fields and of `eventId`. */
 function changedOf<R extends { eventId: string }>(before: R | null, after: R | null): Partial<R> | null {
   if (!before || !after) return before
   const fields = Object.entries(before).filter(

@@ -22,11 +22,11 @@ import { cases } from '../support/depth.ts'
 import { readRows } from '../support/stored-rows.ts'
 import { forgetAll } from './states.ts'
 
-/** Lives that are tried beyond the property's own, until every event type was seen. */
-const mostMoreLives = 200
-/** All that callers can bring about, but for integrations: the compiler holds the list to the modules' own. */
+/** The most additional sequences of requests until every event type has occurred. */
+const maxMoreRuns = 200
+/** All event types that callers can cause, except those of integrations. The compiler checks that the list is complete. */
 type Integration = 'webhook' | 'service_account' | 'token'
-const everyFact: Record<Exclude<EventType, 'task.unassigned' | `${Integration}.${string}`>, true> = {
+const everyEventType: Record<Exclude<EventType, 'task.unassigned' | `${Integration}.${string}`>, true> = {
   ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },
   ...{ 'member.invited': true, 'member.role_set': true, 'member.removed': true },
   ...{ 'task.created': true, 'task.updated': true, 'task.deleted': true },
@@ -39,11 +39,11 @@ const movedWithAll = readFileSync(
   new URL('../../drizzle/migrations/0009_moved_with_all.sql', import.meta.url),
   'utf8',
 )
-const seen = new Set<string>()
+const seenTypes = new Set<string>()
 
 const service = await forFile(openTestService({ LEASE_SLICE_MS: '0' }))
 const { config, log } = service.services
-// This one has only the statement that fits every commit.
+// The second service uses only the generic commit statement.
 const second = await forFile(openServices({ ...config, commitShapes: 0 }, log, { commands, react }))
 const app = createApp(second)
 const there = openClient('http://localhost', undefined, (request) => app.fetch(request))
@@ -52,62 +52,62 @@ const people: Person[][] = [here, here.map(({ id, email, token }) => ({ ...there
 
 const sql = () => service.services.database.reads
 
-async function lived(waves: Step[][]): Promise<StoredEvent[]> {
+async function runRequests(waves: Step[][]): Promise<StoredEvent[]> {
   await forgetAll(sql())
   await live(waves, people)
   const events = await readEvents(sql())
-  for (const { type } of events) seen.add(type)
+  for (const { type } of events) seenTypes.add(type)
   return events
 }
 
-async function holds(waves: Step[][]): Promise<void> {
-  const [events, rows] = [await lived(waves), await readRows(sql())]
+async function checkFold(waves: Step[][]): Promise<void> {
+  const [events, rows] = [await runRequests(waves), await readRows(sql())]
   expect(faultsIn({ events, rows, streams: await readStreams(sql()) }, true)).toEqual([])
 }
 
-test('whatever happens, folding the history gives the stored rows, and so does that of each project alone', async () => {
+test('folding the log gives the stored rows, for all projects together and for each project alone', async () => {
   // A failure prints its seed and path: pass them to fc.assert to repeat it.
-  await assertInTime(fc.asyncProperty(lives(30), holds), { numRuns: cases(12), withinMs: 40_000 })
-  const all = Object.keys(everyFact).sort()
-  for (let more = 0; seen.size < all.length && more < mostMoreLives; more++)
-    for (const waves of fc.sample(lives(30), 1)) await holds(waves)
-  expect([...seen].sort()).toEqual(all)
+  await assertInTime(fc.asyncProperty(lives(30), checkFold), { numRuns: cases(12), withinMs: 40_000 })
+  const all = Object.keys(everyEventType).sort()
+  for (let more = 0; seenTypes.size < all.length && more < maxMoreRuns; more++)
+    for (const waves of fc.sample(lives(30), 1)) await checkFold(waves)
+  expect([...seenTypes].sort()).toEqual(all)
 })
 
-/** Where moves did not say it all there was no undo either. */
+/** Releases that logged moves without children had no undo. */
 const withoutUndo = (wave: Step[]) => wave.filter(({ verb }) => verb !== 'undo')
 
-/** Takes from the history what moves did not say once. Answers how many those are. */
-const movedAsBefore = async () => {
+/** Deletes the children from task.moved_in events, as older releases logged them. Returns the number of events. */
+const deleteMovedChildren = async () => {
   const { count } = await sql()`
     update events set after = after - 'subtasks' - 'comments' where type = 'task.moved_in'`
   return count
 }
 
-test('moves of tasks from before they said what came along are told it', async () => {
+test('the migration adds the moved children to old task.moved_in events', async () => {
   const property = fc.asyncProperty(lives(30), async (waves) => {
-    const events = await lived(waves.map(withoutUndo))
-    await movedAsBefore()
+    const events = await runRequests(waves.map(withoutUndo))
+    await deleteMovedChildren()
     await sql().unsafe(movedWithAll)
     expect([...(await readEvents(sql()))]).toEqual([...events])
   })
   await fc.assert(property, { numRuns: cases(4) })
 })
 
-test('the outbox holds the jobs that the history asks for, and no others', async () => {
+test('the outbox has exactly the jobs of the committed events', async () => {
   const property = fc.asyncProperty(lives(20), async (waves) => {
-    const asked = (await lived(waves)).flatMap((event) =>
+    const expected = (await runRequests(waves)).flatMap((event) =>
       react(event).map(({ name, data }) => ({ projectId: event.projectId, name, data })),
     )
-    const owed = await sql()<typeof asked>`select project_id, name, data from outbox order by id`
-    expect(owed.map((row) => ({ ...row }))).toEqual(asked)
+    const owed = await sql()<typeof expected>`select project_id, name, data from outbox order by id`
+    expect(owed.map((row) => ({ ...row }))).toEqual(expected)
   })
   await fc.assert(property, { numRuns: cases(4) })
 })
 
-/** Leaves work after `waves`, and lets the workers do it. Returns the events from before they began. */
-async function workAfter(waves: Step[][]): Promise<StoredEvent[]> {
-  await lived(waves)
+/** Runs requests and then the workers until the outbox is empty. Returns the events before the workers started. */
+async function runWorkersAfter(waves: Step[][]): Promise<StoredEvent[]> {
+  await runRequests(waves)
   const [ada, bea] = people[0] as [Person, Person]
   await leaveWork(ada, bea)
   const before = await readEvents(sql())
@@ -117,12 +117,12 @@ async function workAfter(waves: Step[][]): Promise<StoredEvent[]> {
   return before
 }
 
-test('when the workers are done, the history still gives the rows of what stands', async () => {
-  const before = await workAfter(fc.sample(lives(60), { numRuns: 3 }).flat().map(withoutUndo))
+test('after the workers have purged rows, folding the log still gives the remaining rows', async () => {
+  const before = await runWorkersAfter(fc.sample(lives(60), { numRuns: 3 }).flat().map(withoutUndo))
 
-  // With a deleted project goes its history, so what its tasks did before they moved away is taken from before.
-  const known = new Set(before.map(({ id }) => id))
-  const since = (await readEvents(sql())).filter(({ id }) => !known.has(id))
+  // The workers delete the log of a deleted project, so earlier events of its moved tasks come from `before`.
+  const earlierIds = new Set(before.map(({ id }) => id))
+  const since = (await readEvents(sql())).filter(({ id }) => !earlierIds.has(id))
   const all = [...before, ...since] as unknown as LogEvent[]
   const [events, rows, streams] = [
     await readEvents(sql()),
@@ -136,9 +136,9 @@ test('when the workers are done, the history still gives the rows of what stands
   expect(since.every(({ type }) => type === 'task.unassigned')).toBe(true)
 })
 
-test('a migrated move out of a project whose log is deleted shows its subtasks and comments', async () => {
-  await workAfter([])
-  expect(await movedAsBefore()).toBeGreaterThan(0)
+test('the migration adds the moved children also if the log of the source project is deleted', async () => {
+  await runWorkersAfter([])
+  expect(await deleteMovedChildren()).toBeGreaterThan(0)
   await sql().unsafe(movedWithAll)
   const [events, rows] = [await readEvents(sql()), await readRows(sql())]
   expect(faultsByProject({ events, rows })).toEqual([])

@@ -22,7 +22,7 @@ const leavings = users.map((user) => fact('member.removed', 'member', memberOf(u
 const renamed = { ...project, name: 'Wheels', eventId: 'later' }
 const tasks = upTo(4).map((n) => taskOf({ id: `task ${n}`, number: n + 1 }))
 
-/** Whatever a state may be given, in an order that need not make sense. */
+/** Events of all kinds. A property applies them in any order. */
 const facts: EventDraft[] = [
   ...[...invitations, ...roles, ...leavings, subtaskAdded(), commentAdded(), ...tasks.map(taskCreated)],
   ...tasks.map((row) => fact('task.updated', 'task', row, { ...row, title: 'Redraw', eventId: 'later' })),
@@ -35,7 +35,7 @@ const facts: EventDraft[] = [
 ]
 const histories = fc.array(fc.constantFrom(...facts), { maxLength: 30 })
 
-function seen(state: State) {
+function contentOf(state: State) {
   const ids = [...tasks, task, subtask, comment].map(({ id }) => id)
   const { version, lastNumber, lastEventId, memberCount, bytes } = state
   return {
@@ -47,22 +47,22 @@ function seen(state: State) {
   }
 }
 
-test('facts that are tried on a fork leave the state as it was, and the fork as if it had been the state', () => {
+test('events applied to a fork change the fork and not the original state', () => {
   const property = fc.property(histories, histories, histories, (first, second, third) => {
     const state = folded([...busy, ...first])
-    const before = seen(state)
+    const before = contentOf(state)
     const fork = second.reduce(evolve, state.fork())
-    const tried = seen(fork)
+    const forked = contentOf(fork)
     const further = third.reduce(evolve, fork.fork())
-    expect(seen(state)).toEqual(before)
-    expect(seen(fork)).toEqual(tried)
-    expect(tried).toEqual(seen(folded([...busy, ...first, ...second])))
-    expect(seen(further)).toEqual(seen(folded([...busy, ...first, ...second, ...third])))
+    expect(contentOf(state)).toEqual(before)
+    expect(contentOf(fork)).toEqual(forked)
+    expect(forked).toEqual(contentOf(folded([...busy, ...first, ...second])))
+    expect(contentOf(further)).toEqual(contentOf(folded([...busy, ...first, ...second, ...third])))
   })
   fc.assert(property, { numRuns: cases(100) })
 })
 
-test('a rule that is asked on a fork sees what was tried there', () => {
+test('a rule decides on the events that were applied to its fork', () => {
   const state = folded(busy)
   const fork = state.fork()
   const change = (title: string) => asking(updateTask, { id: task.id, title })
@@ -71,8 +71,8 @@ test('a rule that is asked on a fork sees what was tried there', () => {
   expect(change('Redraw')(state, contextOf(owner)).changes).toHaveLength(1)
 })
 
-test('a fork of a project with very much in memory is as cheap as any other', () => {
+test('the cost of a fork does not depend on the number of rows in memory', () => {
   const state = folded([...busy, ...upTo(50_000).map((n) => taskCreated(taskOf({ id: `t${n}`, number: n })))])
-  // Copying would be billions of rows, and end at the time limit of every test.
+  // To copy the rows for each fork would take longer than the time limit of a test.
   for (const n of upTo(100_000)) expect(state.fork().row('task', `t${n % 50_000}`)).toBeDefined()
 })

@@ -9,7 +9,7 @@ import { decide } from '../../src/commands/decide.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { busy, projectId } from './facts.ts'
 
-/** When every rule under test is asked; later than anything in the facts. */
+/** The time of every rule under test: later than all given events. */
 export const now = '2030-06-07T08:09:10.111Z'
 
 export type Rule<T = unknown> = (state: ProjectState, known: RuleContext, other?: ProjectState) => Decision<T>
@@ -23,7 +23,7 @@ export const asking =
   (state, known, other) =>
     decide(command, state, { ...known, ...others }, input, other)
 
-/** The context of one command: a clock that stands, and ids that count up. */
+/** The context of one command, with a fixed clock and ids that count up. */
 export function contextOf(userId: string): RuleContext {
   let ids = 0
   const newId = () => `new-${++ids}`
@@ -38,7 +38,7 @@ export function contextOf(userId: string): RuleContext {
 
 export const folded = (facts: EventDraft[], id = projectId): State => facts.reduce(evolve, new State(id))
 
-/** The same, loaded for a task to leave it with all that these facts hang on one. */
+/** The same, with the children loaded for a move. */
 export function readyToLeave(facts: EventDraft[]): State {
   const state = folded(facts)
   const { subtask, comment } = facts.reduce(fold, emptyContents())
@@ -46,10 +46,7 @@ export function readyToLeave(facts: EventDraft[]): State {
   return state
 }
 
-/**
- * When somebody asks for something, given what happened in a project (and in a second one, for a move), then these
- * facts are what comes of it.
- */
+/** Runs a rule for a caller on given events of a project, and of a second project for a move. `then` checks the new events. */
 export function when<T>(
   caller: string,
   rule: Rule<T>,
@@ -65,7 +62,6 @@ export function when<T>(
       expect(decision.changes).toStrictEqual(changes)
       return { answering: (answer: T) => expect(decision.answer).toStrictEqual(answer) }
     },
-    /** Nothing changes, and the caller is told how things stand. */
     thenNothing(answer?: T) {
       expect(decide()).toStrictEqual({ changes: [], answer: answer as T })
     },
@@ -75,17 +71,18 @@ export function when<T>(
   }
 }
 
-type Refused = [caller: string, rule: Rule, refusal: string, facts?: EventDraft[], others?: EventDraft[]]
+type RejectedCase = [caller: string, rule: Rule, error: string, facts?: EventDraft[], others?: EventDraft[]]
 
-/** Tests that rules refuse what somebody asks for, each with a status and a message. */
-export function testRefusals(usual: EventDraft[], all: Record<string, Refused>): void {
-  for (const [title, [caller, rule, refusal, facts = usual, others]] of Object.entries(all)) {
-    const [, status, message] = /^(\d+) (.*)$/.exec(refusal)!
-    test(`is refused ${title}`, () => when(caller, rule, facts, others).thenRefused(Number(status), message!))
+/** Tests that rules reject commands with a status and a message. */
+export function testRefusals(usual: EventDraft[], all: Record<string, RejectedCase>): void {
+  for (const [title, [caller, rule, error, facts = usual, others]] of Object.entries(all)) {
+    const [, status, message] = /^(\d+) (.*)$/.exec(error)!
+    test(`is rejected ${title}`, () =>
+      when(caller, rule, facts, others).thenRefused(Number(status), message!))
   }
 }
 
-/** What a rule refuses; undefined when it lets the caller pass. Any other error is not caught. */
+/** Returns the HttpError of a rule, or undefined. Other errors are thrown. */
 export function refusalOf(decide: () => unknown): { status: number; message: string } | undefined {
   try {
     decide()

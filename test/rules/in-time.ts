@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 
 /**
- * Holds a property to as many cases as there is time for. A case that is under way when the time is up ends, and counts:
- * what it still did would be the next test's.
+ * Checks a property with as many cases as the time allows. It waits for a case that is running at the end of the time, so that
+ * its requests do not reach the next test.
  */
 export async function assertInTime<T>(
   property: fc.IAsyncProperty<T>,

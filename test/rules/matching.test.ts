@@ -11,12 +11,12 @@ for (const { name, rule, answers, row } of everyCommand) {
       (caller) => refusalOf(() => rule(folded(facts), { ...contextOf(caller), ifMatch }))?.status ?? 200,
     )
 
-  test(`to ${name}, the caller may name the ETag of what is changed`, () => {
+  test(`an If-Match with the current ETag does not change who may ${name}`, () => {
     expect(asking(`"${row?.eventId}"`)).toEqual(answers)
   })
 
-  // Who may not do it at all learns nothing of the row from its ETag. What makes a new row has none to match.
-  test(`to ${name} is ${row ? 'refused' : 'allowed'} under another ETag`, () => {
+  // A caller without the right gets 403 or 404, not 412. A command that creates a row ignores If-Match.
+  test(`an If-Match with another ETag ${row ? 'rejects the request' : 'has no effect on the request'} to ${name}`, () => {
     expect(asking('"another"')).toEqual(answers.map((status) => (row && status === 200 ? 412 : status)))
   })
 }
@@ -24,13 +24,13 @@ for (const { name, rule, answers, row } of everyCommand) {
 const passes = (ifMatch: string | undefined) =>
   refusalOf(() => requireMatch({ ...contextOf('anyone'), ifMatch }, { eventId: 'e1' }))
 
-test('without a condition, with any, or with one of several that fits, a write goes on', () => {
+test('If-Match passes if it is absent, *, or a list that contains the ETag', () => {
   for (const header of [undefined, '*', ' * ', '"e1"', '"e0", "e1"', '"e0","e1" ,"e2"']) {
     expect(passes(header)).toBeUndefined()
   }
 })
 
-test('a weak ETag never matches, nor does part of one or one without quotes', () => {
+test('If-Match rejects weak, partial and unquoted ETags with 412', () => {
   for (const header of ['W/"e1"', 'e1', '"e"', '"e11"', '"E1"', '', '""']) {
     expect(passes(header)).toEqual({ status: 412, message: changed })
   }

@@ -28,7 +28,7 @@ const remove = (memberId: string) => asking(removeMember, { projectId, memberId 
 
 describe('inviting', () => {
   for (const role of ['VIEWER', 'EDITOR', 'ADMIN'] as const) {
-    test(`makes a stranger ${role} at once`, () => {
+    test(`makes the user a ${role} at once`, () => {
       const after = { id: 'new-1', projectId, userId: stranger, role, createdAt: now, eventId: 'new-2' }
       when(admin, invite(stranger, role), staffed)
         .then(fact('member.invited', 'member', null, after))
@@ -47,19 +47,19 @@ describe('inviting', () => {
     'when the project is full': [owner, invite(stranger, 'VIEWER', 3), '409 A project has at most 3 members'],
   })
 
-  test('does not tell somebody who may not invite whether an address is known', () => {
+  test('checks the role of the caller before it looks up the address', () => {
     when(editor, invite(undefined), staffed).thenRefused(403, 'This needs the role ADMIN in the project')
     when(stranger, invite(undefined), staffed).thenRefused(404, 'Project not found')
   })
 
-  test('fills the last place', () => {
+  test('accepts a member up to the limit', () => {
     const after = { id: 'new-1', projectId, userId: stranger, role: 'VIEWER', createdAt: now } as const
     when(owner, invite(stranger, 'VIEWER', 4), staffed).then(
       fact('member.invited', 'member', null, { ...after, eventId: 'new-2' }),
     )
   })
 
-  test('brings somebody back who was removed', () => {
+  test('accepts a user who was removed before', () => {
     const gone = fact('member.removed', 'member', memberOf(viewer, 'VIEWER'), null)
     const after = { id: 'new-1', projectId, userId: viewer, role: 'EDITOR', createdAt: now } as const
     when(owner, invite(viewer, 'EDITOR'), [...staffed, gone]).then(
@@ -71,28 +71,28 @@ describe('inviting', () => {
 describe('setting a role', () => {
   const before = memberOf(viewer, 'VIEWER')
 
-  test('gives it', () => {
+  test('sets the role', () => {
     const after = { ...before, role: 'EDITOR', eventId: 'new-1' } as const
     when(admin, give(before.id, 'EDITOR'), staffed)
       .then(fact('member.role_set', 'member', before, after))
       .answering(after)
   })
 
-  test('lets an admin step down', () => {
+  test('lets an ADMIN lower the own role', () => {
     const own = memberOf(admin, 'ADMIN')
     const after = { ...own, role: 'VIEWER', eventId: 'new-1' } as const
     when(admin, give(own.id, 'VIEWER'), staffed).then(fact('member.role_set', 'member', own, after))
   })
 
-  test('is nothing when the member has it', () => {
+  test('commits no event if the member has the role', () => {
     when(admin, give(before.id, 'VIEWER'), staffed).thenNothing(before)
   })
 
   testRefusals(staffed, {
-    'for a member who is not there': [admin, give('nobody', 'VIEWER'), '404 Member not found'],
+    'for a missing member': [admin, give('nobody', 'VIEWER'), '404 Member not found'],
   })
 
-  test('is refused at once to whose own role was taken', () => {
+  test('is rejected with 403 directly after the caller has lost the role', () => {
     const [had, has] = [memberOf(admin, 'ADMIN'), memberOf(admin, 'EDITOR')]
     when(admin, give(before.id, 'EDITOR'), [
       ...staffed,
@@ -107,30 +107,30 @@ describe('removing a member', () => {
   const none = { webhooks: [], serviceAccounts: [], tokens: [] }
   const nothingCreated = { message: 'Member removed successfully', stillWorking: none, revoked: none }
 
-  test('takes an admin', () => {
+  test('an ADMIN removes any member', () => {
     when(admin, remove(member.id), staffed).then(left).answering(nothingCreated)
   })
 
-  test('is open to the member itself: everyone may leave', () => {
+  test('every member may leave', () => {
     const own = memberOf(viewer, 'VIEWER')
     when(editor, remove(member.id), staffed).then(left)
     when(viewer, remove(own.id), staffed).then(fact('member.removed', 'member', own, null))
   })
 
-  test('is refused to other members, whoever is meant', () => {
+  test('is rejected with 403 for members below ADMIN, also for a missing member', () => {
     for (const id of [member.id, 'nobody']) {
       when(viewer, remove(id), staffed).thenRefused(403, 'This needs the role ADMIN in the project')
     }
   })
 
   testRefusals(staffed, {
-    'for a member who is not there': [owner, remove('nobody'), '404 Member not found'],
-    'to who has left already': [editor, remove(member.id), '404 Project not found', [...staffed, left]],
-    'in a project that is gone': [
-      owner,
-      remove('nobody'),
+    'for a missing member': [owner, remove('nobody'), '404 Member not found'],
+    'with 404 for a caller who has already left': [
+      editor,
+      remove(member.id),
       '404 Project not found',
-      [projectCreated, projectGone],
+      [...staffed, left],
     ],
+    'in a deleted project': [owner, remove('nobody'), '404 Project not found', [projectCreated, projectGone]],
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
-import { mostMoved } from '../../src/log/children.ts'
+import { maxMoved } from '../../src/log/children.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import { admin, busy, comment, commentAdded, editor, elsewhere, elsewhereCreated } from './facts.ts'
 import { elsewhereId, fact, invitedElsewhere, owner, staffed, stranger, subtask } from './facts.ts'
@@ -19,11 +19,11 @@ const arriving = (after: TaskRow, along: object = { subtasks: [subtask], comment
 const alone = { subtasks: [], comments: [] }
 
 describe('moving a task', () => {
-  test('is one fact in each project, and keeps the task', () => {
+  test('commits one event in each project and keeps the task id', () => {
     when(editor, move(), busy, there).then(leaving(), arriving(arrived())).answering(arrived())
   })
 
-  test('carries what hangs on it, in as many facts as it takes', () => {
+  test('moves subtasks and comments, split over several events where one is too small', () => {
     const note = (n: number, text = 'Oil it') => ({ ...comment, id: `c${n}`, text })
     const notes = Array.from({ length: 150 }, (_, n) => note(n))
     const more = (eventId: string, was: string, along: object) => {
@@ -58,7 +58,7 @@ describe('moving a task', () => {
     )
   })
 
-  test('is known in the log by the fact that has the row it answers', () => {
+  test('gives the command id to the event that contains the row of the response', () => {
     const ids = (facts: EventDraft[]) => {
       const known = { ...contextOf(editor), newEventId: () => 'the order' }
       return move()(readyToLeave(facts), known, folded(there, elsewhereId)).changes.map(({ id }) => id)
@@ -68,8 +68,8 @@ describe('moving a task', () => {
     expect(ids([...busy, ...notes])).toEqual(['new-1', 'new-2', 'new-3', 'the order'])
   })
 
-  test('is refused when more hangs on it than can go along', () => {
-    const { rows, characters } = mostMoved
+  test('is rejected with 409 if the task has too many children or too many characters', () => {
+    const { rows, characters } = maxMoved
     const notes = (count: number, text: string) =>
       Array.from({ length: count }, (_, n) => commentAdded({ ...comment, id: `c${n}`, text }))
     const whole = `${rows} subtasks and comments, or ${characters} characters in them,`
@@ -80,7 +80,7 @@ describe('moving a task', () => {
     moving(notes(2, 'x'.repeat(characters / 2 + 1))).thenRefused(409, refusal)
   })
 
-  test('gives it the next number of the project it comes to', () => {
+  test('gives the task the next number of the target project', () => {
     const last = taskOf({ id: 'last', projectId: elsewhereId, number: 41 })
     when(editor, move(), busy, [...there, taskCreated(last)]).then(
       leaving(),
@@ -88,7 +88,7 @@ describe('moving a task', () => {
     )
   })
 
-  test('makes the wanted changes on the way', () => {
+  test('also applies the other fields of the request', () => {
     const wanted = { title: 'Redraw', description: null, status: undefined }
     when(owner, move(wanted), busy, there).then(
       leaving(),
@@ -96,7 +96,7 @@ describe('moving a task', () => {
     )
   })
 
-  test('keeps an assignee who is in both projects', () => {
+  test('keeps an assignee who is a member of both projects', () => {
     const mine = taskOf({ assigneeId: viewer })
     when(editor, move(), [...staffed, taskCreated(mine)], there).then(
       leaving(mine),
@@ -104,7 +104,7 @@ describe('moving a task', () => {
     )
   })
 
-  test('loses an assignee who is not in the other project', () => {
+  test('unassigns an assignee who is not a member of the target project', () => {
     const mine = taskOf({ assigneeId: admin })
     when(editor, move(), [...staffed, taskCreated(mine)], there).then(
       leaving(mine),
@@ -112,7 +112,7 @@ describe('moving a task', () => {
     )
   })
 
-  test('takes a wanted assignee from the other project, and only from there', () => {
+  test('accepts a new assignee only if the user is a member of the target project', () => {
     const others = [...there, invitedElsewhere(stranger, 'VIEWER')]
     when(editor, move({ assigneeId: stranger }), busy, others).then(
       leaving(),
@@ -125,7 +125,7 @@ describe('moving a task', () => {
   })
 
   testRefusals(busy, {
-    'to who is not in the other project, as if it did not exist': [
+    'with 404 if the caller is not a member of the target project': [
       admin,
       move(),
       '404 Project not found',
@@ -134,27 +134,27 @@ describe('moving a task', () => {
     ],
   })
 
-  test('is refused to who only reads in the other project', () => {
+  test('is rejected with 403 if the caller is a VIEWER of the target project', () => {
     const others = [elsewhereCreated, invitedElsewhere(editor, 'VIEWER')]
     when(editor, move(), busy, others).thenRefused(403, 'This needs the role EDITOR in the project')
   })
 
-  test('is refused to who only reads here', () => {
+  test('is rejected with 403 if the caller is a VIEWER of the source project', () => {
     const others = [elsewhereCreated, invitedElsewhere(viewer, 'EDITOR')]
     when(viewer, move(), busy, others).thenRefused(403, 'This needs the role EDITOR in the project')
   })
 
-  test('is refused to a stranger here, who is told of the task and not of the project', () => {
+  test('is rejected with 404 for the task if the caller is not a member of the source project', () => {
     const others = [elsewhereCreated, invitedElsewhere(stranger, 'EDITOR')]
     when(stranger, move(), busy, others).thenRefused(404, 'Task not found')
   })
 
-  test('is refused for a task that is not here', () => {
+  test('is rejected with 404 for a missing or moved task', () => {
     when(editor, move({}, 'nothing'), busy, there).thenRefused(404, 'Task not found')
     when(editor, move(), [...busy, leaving()], there).thenRefused(404, 'Task not found')
   })
 
-  test('is refused when the other project is gone', () => {
+  test('is rejected with 404 if the target project is deleted', () => {
     const gone = fact('project.deleted', 'project', elsewhere, null, { at: elsewhereId })
     when(owner, move(), busy, [...there, gone]).thenRefused(404, 'Project not found')
   })

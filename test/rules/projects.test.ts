@@ -16,7 +16,7 @@ describe('creating a project', () => {
 })
 
 describe('changing a project', () => {
-  test('sets what is wanted and keeps the rest', () => {
+  test('sets the given fields and keeps the other fields', () => {
     const after = { ...project, name: 'Mill', eventId: 'new-1' }
     when(admin, asking(updateProject, { id, name: 'Mill', description: undefined }), staffed)
       .then(fact('project.updated', 'project', project, after))
@@ -30,13 +30,13 @@ describe('changing a project', () => {
     )
   })
 
-  test('is nothing when nothing differs', () => {
+  test('commits no event if no field changes', () => {
     const { name, description } = project
     when(admin, asking(updateProject, { id, name, description }), staffed).thenNothing(project)
   })
 
   testRefusals(staffed, {
-    'when the project is gone, to its owner too': [
+    'in a deleted project, also for its owner': [
       owner,
       asking(updateProject, { id, name: 'Mill' }),
       '404 Project not found',
@@ -46,7 +46,7 @@ describe('changing a project', () => {
 })
 
 describe('deleting a project', () => {
-  test('is one fact, whatever is inside', () => {
+  test('commits one event, whatever the project contains', () => {
     when(owner, remove, staffed)
       .then(fact('project.deleted', 'project', project, null))
       .answering(undefined)

@@ -13,7 +13,7 @@ const often = [
   'undo',
 ] as const
 const seldom = Object.keys(verbs).filter((verb) => verb !== 'deleteProject') as Verb[]
-// Mostly the same few, for what comes of changes that follow each other.
+// Mostly the same few rows, so that changes of one row follow each other.
 const index = fc.oneof(
   { weight: 2, arbitrary: fc.nat({ max: 1 }) },
   { weight: 1, arbitrary: fc.nat({ max: 99 }) },
@@ -25,7 +25,7 @@ export const step: fc.Arbitrary<Step> = fc.record({
     { weight: 30, arbitrary: fc.constantFrom(...seldom) },
     { weight: 1, arbitrary: fc.constant('deleteProject' as const) },
   ),
-  // The first person opens what a life begins with, so most of their requests succeed.
+  // The first user creates the first projects, so most requests of this user succeed.
   who: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1, 2, 3),
   process: fc.constantFrom(0, 0, 0, 0, 1),
   pick: index,
@@ -33,16 +33,16 @@ export const step: fc.Arbitrary<Step> = fc.record({
   value: fc.nat({ max: 99 }),
 })
 
-/** Lives: waves of requests, those of one wave all at once. */
+/** Waves of requests. The requests of one wave run at the same time. */
 export const lives = (waves: number) =>
   fc.array(fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }), { maxLength: waves, size: 'max' })
 
-/** The first task is somebody's who has left. */
-export const hadBySomebodyWhoLeft = (['assignTask', 'removeMember'] as const).map((verb): Step[] => [
+/** Steps after which the assignee of the first task has left. */
+export const assigneeHasLeft = (['assignTask', 'removeMember'] as const).map((verb): Step[] => [
   { verb, who: 0, process: 0, pick: 0, other: 2, value: 0 },
 ])
 
-/** Begins a life: what there is in it, and how to go on. A refusal is part of it, a failure is not. */
+/** Creates the first rows and returns a function that runs steps. A 4xx is expected, any other error fails the test. */
 export async function beginLife(people: Person[][]) {
   const [first = []] = people
   const world: World = { people: first, projects: [], members: [], tasks: [], subtasks: [], comments: [] }

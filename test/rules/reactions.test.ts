@@ -5,22 +5,22 @@ import { busy, fact, memberOf, project, projectId, task, viewer } from './facts.
 
 const jobsOf = (change: EventDraft) => react({ ...change, seq: 1, actorId: 'someone', at: task.createdAt })
 
-test('a deleted project asks for the removal of what is inside', () => {
+test('project.deleted creates a job that purges the project', () => {
   const jobs = jobsOf(fact('project.deleted', 'project', project, null))
   expect(jobs).toEqual([{ name: 'purge-project', data: { projectId } }])
 })
 
-test('a deleted task asks for the removal of what hangs on it', () => {
+test('task.deleted creates a job that purges the task and its children', () => {
   const jobs = jobsOf(fact('task.deleted', 'task', task, null))
   expect(jobs).toEqual([{ name: 'purge-task', data: { taskId: task.id, eventId: 'new-1' } }])
 })
 
-test('a removed member asks that their tasks be taken from them', () => {
+test('member.removed creates a job that unassigns the tasks of the member', () => {
   const jobs = jobsOf(fact('member.removed', 'member', memberOf(viewer, 'VIEWER'), null))
   expect(jobs).toEqual([{ name: 'unassign-member', data: { projectId, userId: viewer } }])
 })
 
-test('nothing else asks for anything, a task that moved away least of all', () => {
+test('other events, such as task.moved_out, create no jobs', () => {
   expect(busy.flatMap(jobsOf)).toEqual([])
   expect(jobsOf(fact('task.moved_out', 'task', task, null))).toEqual([])
 })

@@ -10,23 +10,23 @@ const statusOf = (rule: Rule, state: State, caller: string) =>
   refusalOf(() => rule(state, contextOf(caller)))?.status ?? 200
 
 for (const { name, rule, answers } of everyCommand) {
-  test(`who may ${name}`, () => {
+  test(`only callers with the right role may ${name}`, () => {
     expect(callers.map((caller) => statusOf(rule, folded(facts), caller))).toEqual(answers)
   })
 
-  test(`nobody may ${name} once the project is gone`, () => {
+  test(`no caller may ${name} in a deleted project`, () => {
     const state = folded([...facts, projectGone])
     expect(callers.map((caller) => statusOf(rule, state, caller))).toEqual([404, 404, 404, 404, 404])
   })
 }
 
-test('every role suffices for itself and for all below it', () => {
+test('each role includes the rights of all lower roles', () => {
   const ascending: Role[] = ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER']
   const matrix = ascending.map((has) => ascending.map((role) => suffices(has, role)))
   expect(matrix).toEqual(ascending.map((_, has) => ascending.map((_, role) => has >= role)))
 })
 
-test('who stands outside is told that nothing is there, who stands too low what it takes', () => {
+test('a caller without a role gets 404, and a caller with a lower role gets 403 that names the required role', () => {
   for (const outside of [null, undefined]) {
     const refusal = refusalOf(() => requireRole(outside, 'VIEWER', 'Plan'))
     expect(refusal).toEqual({ status: 404, message: 'Plan not found' })

@@ -4,14 +4,14 @@ import { sharesOf } from '../../modules/feeds/read-many.ts'
 
 const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0)
 
-test('each gets what it has, and what is over goes to those that have more', () => {
+test('a share that a project does not use goes to projects with more events', () => {
   expect(sharesOf([200, 2, 0, 10], 50)).toEqual([38, 2, 0, 10])
   expect(sharesOf([100, 100, 100], 50)).toEqual([17, 17, 16])
   expect(sharesOf([5, 5, 5], 2)).toEqual([1, 1, 1])
   expect(sharesOf([], 10)).toEqual([])
 })
 
-test('nobody gets more than is there, nobody who waits gets nothing, and no room is left while some wait', () => {
+test('each project with events gets at least one and at most its own number, and the limit is used up', () => {
   const property = fc.property(
     fc.array(fc.nat(300), { maxLength: 50 }),
     fc.integer({ min: 1, max: 500 }),
@@ -22,7 +22,7 @@ test('nobody gets more than is there, nobody who waits gets nothing, and no room
       shares.forEach((share, n) => {
         expect(share).toBeLessThanOrEqual(waiting[n]!)
         if (waiting[n]! > 0) expect(share).toBeGreaterThan(0)
-        // Whoever does not get all of theirs gets no less than another, but for the last row.
+        // A project with events left over gets no less than any other project, except by one event.
         if (share < waiting[n]!) expect(share).toBeGreaterThanOrEqual(Math.max(...shares) - 1)
       })
     },

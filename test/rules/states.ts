@@ -32,23 +32,24 @@ export const isIn = (state: State, projectId: string, userId: string): boolean =
     return isOfUser && state.get(`member ${id} projectId`) === projectId
   })
 
-/** Whose task it was, of those that come back to nobody: who had them is not in the project. */
-export const nobodysAgain = (events: StoredEvent[], before: State, now = before): string[] =>
+/** The keys of tasks that an undo restores without an assignee, because the assignee is not a member. */
+export const unassignedOnRestore = (events: StoredEvent[], before: State, now = before): string[] =>
   events.flatMap(({ projectId, type, entityId }) => {
     const key = `task ${entityId} assigneeId`
     const userId = before.get(key)
-    const isLost = type === 'task.deleted' && typeof userId === 'string' && !isIn(now, projectId, userId)
-    return isLost ? key : []
+    const isUnassigned =
+      type === 'task.deleted' && typeof userId === 'string' && !isIn(now, projectId, userId)
+    return isUnassigned ? key : []
   })
 
-/** Whether a task would go back to somebody who had left before the change. */
-export const hadLeft = (events: StoredEvent[], before: State): boolean =>
+/** Returns true if an undo would assign a task to a user who had left before the change. */
+export const assigneeHadLeft = (events: StoredEvent[], before: State): boolean =>
   events.some(({ projectId, entity, before: row }) => {
     const { assigneeId } = (row ?? {}) as { assigneeId?: string | null }
     return entity === 'task' && assigneeId != null && !isIn(before, projectId, assigneeId)
   })
 
-/** What an event changed, also where one after it set it back. */
+/** The keys of the fields that an event changed. */
 export const fieldsOf = ({ entity, entityId, before, after }: StoredEvent): string[] =>
   before && after ? Object.keys(before).map((name) => `${entity} ${entityId} ${name}`) : []
 

@@ -18,7 +18,7 @@ const each: Record<string, Rule> = { toggle, change: change({ title: 'X' }), rem
 const gone = fact('subtask.deleted', 'subtask', subtask, null)
 
 describe('adding a subtask', () => {
-  test('hangs it on its task, not completed', () => {
+  test('creates an open subtask of the task', () => {
     const fields = { id: 'new-1', taskId: task.id, title: 'Saw', completed: false }
     const after = { ...fields, createdAt: now, eventId: 'new-2' }
     when(editor, add(task.id))
@@ -26,11 +26,11 @@ describe('adding a subtask', () => {
       .answering(after)
   })
 
-  test('is refused on a task that is not here', () => refusedWithoutTask(add))
+  test('is rejected with 404 for a missing or deleted task', () => refusedWithoutTask(add))
 })
 
 describe('toggling a subtask', () => {
-  test('completes it, and opens it again', () => {
+  test('completes an open subtask and opens a completed one', () => {
     const done = { ...subtask, completed: true, eventId: 'new-1' }
     const toggled = fact('subtask.toggled', 'subtask', subtask, done)
     when(editor, toggle).then(toggled).answering(done)
@@ -41,37 +41,41 @@ describe('toggling a subtask', () => {
 })
 
 describe('changing a subtask', () => {
-  test('sets what is wanted and keeps the rest', () => {
+  test('sets the given fields and keeps the other fields', () => {
     const after = { ...subtask, completed: true, eventId: 'new-1' }
     when(editor, change({ completed: true, title: undefined }))
       .then(fact('subtask.updated', 'subtask', subtask, after))
       .answering(after)
   })
 
-  test('is nothing when nothing differs', () => {
+  test('commits no event if no field changes', () => {
     when(editor, change({ title: subtask.title, completed: false })).thenNothing(subtask)
   })
 })
 
 describe('deleting a subtask', () => {
-  test('removes it', () => {
+  test('commits subtask.deleted', () => {
     when(editor, remove).then(gone).answering(undefined)
   })
 })
 
 describe('every change of a subtask', () => {
   for (const [name, rule] of Object.entries(each)) {
-    test(`is refused when the subtask, its task or its project is gone: ${name}`, () =>
+    test(`${name} is rejected with 404 if the subtask, its task or its project is deleted`, () =>
       refusedOnceGone(rule, gone, 'Subtask not found'))
 
     testRefusals(busy, {
-      [`to a viewer, who is told that it is gone: ${name}`]: [
+      [`with 404 for a VIEWER after the subtask is deleted: ${name}`]: [
         viewer,
         rule,
         '404 Subtask not found',
         [...busy, gone],
       ],
-      [`to a stranger, who is told of the subtask alone: ${name}`]: [stranger, rule, '404 Subtask not found'],
+      [`with 404 for the subtask if the caller is not a member: ${name}`]: [
+        stranger,
+        rule,
+        '404 Subtask not found',
+      ],
     })
   }
 })

@@ -33,30 +33,30 @@ describe('creating a task', () => {
   }
 
   testRefusals(staffed, {
-    'gives no id that another had which is gone': [
+    'with the id of a deleted task': [
       editor,
       create({ id: task.id }),
       '409 This id is already used; send a new UUIDv7',
       [...staffed, taskCreated(), fact('task.deleted', 'task', task, null)],
     ],
-    'with an assignee from outside': [editor, create({ assigneeId: stranger }), `400 ${unassignable}`],
-    'in a project that is gone': [owner, create(), '404 Project not found', [projectCreated, projectGone]],
+    'with an assignee who is not a member': [editor, create({ assigneeId: stranger }), `400 ${unassignable}`],
+    'in a deleted project': [owner, create(), '404 Project not found', [projectCreated, projectGone]],
   })
 
-  test('gives the first one the number 1', () => {
+  test('gives the first task the number 1', () => {
     when(editor, create(), staffed)
       .then(fact('task.created', 'task', null, first))
       .answering(first)
   })
 
-  test('counts on from the highest number ever given, also when that task is gone', () => {
+  test('never reuses the number of a deleted task', () => {
     const last = taskOf({ id: 'last', number: 7 })
     when(owner, create(), [...busy, taskCreated(last), fact('task.deleted', 'task', last, null)]).then(
       fact('task.created', 'task', null, { ...first, number: 8 }),
     )
   })
 
-  test('assigns it to the owner or to a member, whatever their role', () => {
+  test('accepts the owner or a member with any role as assignee', () => {
     for (const assigneeId of [owner, viewer]) {
       when(editor, create({ assigneeId }), staffed).then(
         fact('task.created', 'task', null, { ...first, assigneeId }),
@@ -66,14 +66,14 @@ describe('creating a task', () => {
 })
 
 describe('changing a task', () => {
-  test('sets what is wanted, keeps the rest, and says when', () => {
+  test('sets the given fields and updatedAt, and keeps the other fields', () => {
     const after = { ...task, status: 'DONE', dueDate: null, updatedAt: now, eventId: 'new-1' } as const
     when(editor, change({ status: 'DONE', dueDate: null, title: task.title, priority: undefined }))
       .then(fact('task.updated', 'task', task, after))
       .answering(after)
   })
 
-  test('assigns it to a member and takes it away again', () => {
+  test('assigns a task to a member and unassigns it with null', () => {
     const assigned = taskOf({ assigneeId: viewer, eventId: 'new-1', updatedAt: now })
     when(editor, change({ assigneeId: viewer })).then(fact('task.updated', 'task', task, assigned))
     when(editor, change({ assigneeId: null }), [...staffed, taskCreated(assigned)]).then(
@@ -81,19 +81,19 @@ describe('changing a task', () => {
     )
   })
 
-  test('is nothing when nothing differs', () => {
+  test('commits no event if no field changes', () => {
     const { title, description, status } = task
     when(editor, change({ title, description, status })).thenNothing(task)
     when(editor, change({})).thenNothing(task)
   })
 
   testRefusals(busy, {
-    'with an assignee from outside': [
+    'with an assignee who is not a member': [
       editor,
       change({ assigneeId: stranger, title: 'X' }),
       `400 ${unassignable}`,
     ],
-    'for a task that is not here': [editor, change({ title: 'X' }, 'nothing'), '404 Task not found'],
+    'for a missing task': [editor, change({ title: 'X' }, 'nothing'), '404 Task not found'],
     'for a task of another project': [
       editor,
       change({ title: 'X' }),
@@ -106,12 +106,12 @@ describe('changing a task', () => {
 describe('deleting a task', () => {
   const gone = fact('task.deleted', 'task', task, null)
 
-  test('is one fact, whatever hangs on it', () => {
+  test('commits one event, also for a task with children', () => {
     when(editor, remove).then(gone).answering(undefined)
   })
 
   testRefusals(busy, {
     'the second time': [editor, remove, '404 Task not found', [...busy, gone]],
-    'when the project is gone': [owner, remove, '404 Task not found', [...busy, projectGone]],
+    'in a deleted project': [owner, remove, '404 Task not found', [...busy, projectGone]],
   })
 })

@@ -4,6 +4,7 @@ import { editor, elsewhereId, fact, owner, projectGone, projectId, staffed, stra
 import { task, taskCreated, taskOf, viewer } from './facts.ts'
 import { asking, when, now, testRefusals } from './given.ts'
 
+const alreadyMember = 'The user is a member again, or the project is deleted'
 const worker = 'worker'
 const mine = taskOf({ id: 'mine', number: 2, assigneeId: stranger })
 const also = taskOf({ id: 'also', number: 3, assigneeId: stranger })
@@ -13,8 +14,8 @@ const ids = [task.id, mine.id, also.id, theirs.id, 'nothing']
 const unassign = (userId: string, of = ids) => asking(unassignTasks, { projectId, userId, ids: of })
 const after = (eventId: string) => ({ assigneeId: null, updatedAt: now, eventId })
 
-describe('taking the tasks of somebody who went', () => {
-  test('takes theirs, and no others', () => {
+describe('task.unassign', () => {
+  test('unassigns all tasks of the removed member and no others', () => {
     when(worker, unassign(stranger), facts)
       .then(
         fact('task.unassigned', 'task', mine, { ...mine, ...after('new-1') }),
@@ -23,26 +24,26 @@ describe('taking the tasks of somebody who went', () => {
       .answering(undefined)
   })
 
-  test('takes only those it was asked for', () => {
+  test('unassigns only the tasks with the given ids', () => {
     when(worker, unassign(stranger, [also.id]), facts).then(
       fact('task.unassigned', 'task', also, { ...also, ...after('new-1') }),
     )
   })
 
-  test('leaves them to somebody who is back, or who owns the project', () => {
-    when(worker, unassign(viewer), facts).thenRefused(409, 'They are a member again, or all is gone')
+  test('is rejected with 409 for a user who is a member again or owns the project', () => {
+    when(worker, unassign(viewer), facts).thenRefused(409, alreadyMember)
     when(worker, unassign(owner), [...facts, taskCreated(taskOf({ assigneeId: owner }))]).thenRefused(
       409,
-      'They are a member again, or all is gone',
+      alreadyMember,
     )
   })
 
-  test('is nothing the second time', () => {
+  test('commits no event the second time', () => {
     const done = fact('task.unassigned', 'task', mine, { ...mine, ...after('event') })
     when(worker, unassign(stranger, [mine.id]), [...facts, done]).thenNothing(undefined)
   })
 
-  test('leaves a task alone that was given to somebody else, or has moved away', () => {
+  test('skips a task that was reassigned or moved to another project', () => {
     const reassigned = fact('task.updated', 'task', mine, { ...mine, assigneeId: editor })
     const moved = taskOf({ id: 'also', projectId: elsewhereId, assigneeId: stranger })
     when(worker, unassign(stranger), [
@@ -53,11 +54,6 @@ describe('taking the tasks of somebody who went', () => {
   })
 
   testRefusals(facts, {
-    'is nothing in a project that is gone': [
-      worker,
-      unassign(stranger),
-      '409 They are a member again, or all is gone',
-      [...facts, projectGone],
-    ],
+    'in a deleted project': [worker, unassign(stranger), `409 ${alreadyMember}`, [...facts, projectGone]],
   })
 })

@@ -7,7 +7,7 @@ import { type Caller, roles, scopes } from '../../src/identity/rights.ts'
 import { editor, viewer } from './facts.ts'
 import { refusalOf } from './given.ts'
 
-/** The members that may undo each change, with a token of which scope, where the change was made by somebody else. */
+/** The lowest role and token scope that may undo each change of another user. */
 const expected: Partial<Record<EventType, string>> = {
   ...{ 'project.updated': 'ADMIN admin', 'member.invited': 'ADMIN admin' },
   ...{ 'member.role_set': 'ADMIN admin', 'member.removed': 'ADMIN admin' },
@@ -25,23 +25,23 @@ const eventOf = (type: EventType) =>
     after: type.endsWith('deleted') || type === 'member.removed' ? null : fields,
   }) as unknown as StoredEvent
 
-test('an undo takes the role and the scope of the change that it takes back', () => {
+test('an undo takes the same role and scope as the inverse change', () => {
   const found: typeof expected = {}
   for (const type of model.eventTypes) {
     const inverse = undoRuleOf(type)
     if (typeof inverse === 'function') continue
-    const isLetIn = (role: (typeof roles)[number], caller: Caller) =>
+    const isAllowed = (role: (typeof roles)[number], caller: Caller) =>
       !refusalOf(() => inverse.admit({ caller, role }, eventOf(type)))
-    const role = roles.find((one) => isLetIn(one, { userId: editor }))
+    const role = roles.find((one) => isAllowed(one, { userId: editor }))
     const scope = scopes.find((one) =>
-      isLetIn('ADMIN', { userId: editor, token: { id: 't', scope: one, projects: null } }),
+      isAllowed('ADMIN', { userId: editor, token: { id: 't', scope: one, projects: null } }),
     )
     found[type] = role ? `${role} ${scope}` : 'nobody'
   }
   expect(found).toEqual(expected)
 })
 
-test('an author who is a VIEWER changes their own comment back and takes it away', () => {
+test('an author who is a VIEWER may undo changes of the own comment', () => {
   for (const type of ['comment.created', 'comment.updated'] as const) {
     const inverse = undoRuleOf(type)
     if (typeof inverse === 'function') throw inverse()

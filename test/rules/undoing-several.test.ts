@@ -10,7 +10,7 @@ import { forgetAll } from './states.ts'
 
 const scene = await openUndoScene()
 
-async function removeRows() {
+async function purgeRows() {
   const owed = await scene.sql<{ data: { taskId: string; eventId: string } }[]>`
     select data from outbox where name = 'purge-task' order by id`
   for (const { data } of owed) await purgeTask(scene.sql, data, { batchRows: 100, pauseMs: 0 })
@@ -26,7 +26,7 @@ const childrenNow = () => Promise.all(Object.keys(lists).map(rowsOf))
 const step = fc.record({
   verb: fc.constantFrom('add', 'remove', 'change', 'delete', 'undo', 'undo', 'undo'),
   list: fc.constantFrom('comments' as const, 'subtasks' as const),
-  /** How far back what is undone is. */
+  /** The events to undo, counted back from the latest. */
   back: fc.uniqueArray(fc.nat({ max: 5 }), { minLength: 1, maxLength: 5, size: 'max' }),
   isRemoved: fc.boolean(),
 })
@@ -42,25 +42,25 @@ async function change({ verb, list, back }: Step) {
   return one && ada.patch(`/tasks/${list}/${one.id}`, fields)
 }
 
-const told = ({ status, body }: Answer) =>
+const summaryOf = ({ status, body }: Answer) =>
   status === 200
     ? (body as unknown as UndoResponse).changes.map(({ type, undoes }) => `${type} ${undoes}`)
     : body.message
-const seen = { 200: 0, 409: 0 }
+const statusCounts = { 200: 0, 409: 0 }
 
 async function undo({ back, isRemoved }: Step) {
   const version = await scene.version()
   const seqs = back.map((n) => version - n).filter((seq) => seq > 1)
   if (seqs.length === 0) return
-  const dryRun = async () => told(await scene.undo({ seqs }, scene.ada, '?dryRun=true'))
+  const dryRun = async () => summaryOf(await scene.undo({ seqs }, scene.ada, '?dryRun=true'))
   const [before, expected] = [await childrenNow(), await dryRun()]
-  await removeRows()
+  await purgeRows()
   expect(await dryRun()).toEqual(expected)
   const answer = await scene.undo({ seqs })
-  expect(told(answer)).toEqual(expected)
-  seen[answer.status as 200 | 409]++
+  expect(summaryOf(answer)).toEqual(expected)
+  statusCounts[answer.status as 200 | 409]++
   const after = await childrenNow()
-  await removeRows()
+  await purgeRows()
   expect(await childrenNow()).toEqual(after)
   if (answer.status !== 200 || isRemoved) return
   const [{ seq, batch }] = (answer.body as unknown as UndoResponse).changes as [
@@ -71,19 +71,19 @@ async function undo({ back, isRemoved }: Step) {
 }
 const withoutTimes = (all: Body[][]) => all.map((list) => list.map(({ updatedAt: _, ...row }) => row))
 
-test('an undo of several events is the same before and after workers remove rows, loses nothing, and can be undone', async () => {
+test('an undo of several events has the same result before and after workers purge rows, and can be undone', async () => {
   const lives = fc.array(step, { minLength: 8, maxLength: 20, size: 'max' })
   const property = fc.asyncProperty(lives, async (steps) => {
     await forgetAll(scene.sql)
     await scene.furnish()
     await scene.bothIn(scene.task.id)
     for (const step of steps) {
-      if (step.isRemoved) await removeRows()
+      if (step.isRemoved) await purgeRows()
       await (step.verb === 'undo' ? undo(step) : change(step))
     }
-    await removeRows()
+    await purgeRows()
     expect(await faultsOf(scene.sql)).toEqual([])
   })
   await assertInTime(property, { numRuns: cases(30), withinMs: 30_000 })
-  expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
+  expect(Math.min(...Object.values(statusCounts))).toBeGreaterThan(0)
 })

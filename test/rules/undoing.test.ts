@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { notAssignable } from '../../modules/undo/strangers.ts'
+import { assigneeNotMember } from '../../modules/undo/assignees.ts'
 import { type Body, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectUndone as doneOf } from '../http/undo-scene.ts'
@@ -8,8 +8,16 @@ import { forFile, openTestService } from '../support/service.ts'
 import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './in-time.ts'
 import { batchOf } from './random-batch.ts'
-import { beginLife, hadBySomebodyWhoLeft, lives, step } from './random-life.ts'
-import { difference, fieldsOf, hadLeft, nobodysAgain, reversed, stateOf, forgetAll } from './states.ts'
+import { beginLife, assigneeHasLeft, lives, step } from './random-life.ts'
+import {
+  difference,
+  fieldsOf,
+  assigneeHadLeft,
+  unassignedOnRestore,
+  reversed,
+  stateOf,
+  forgetAll,
+} from './states.ts'
 import { cases } from '../support/depth.ts'
 
 const service = await forFile(openTestService())
@@ -26,7 +34,7 @@ async function begin() {
 
 const stateNow = () => stateOf(sql())
 
-/** What one step did in one project, unless that cannot be undone, and what is different for it. */
+/** Runs a step and returns its events with the state before and after, or undefined if the events cannot be undone. */
 async function doneBy(run: () => Promise<unknown>) {
   const before = await stateNow()
   const were = new Map((await readStreams(sql())).map(({ projectId, version }) => [projectId, version]))
@@ -42,32 +50,32 @@ type Done = NonNullable<Awaited<ReturnType<typeof doneBy>>>
 
 const undo = async ({ projectId, seq, batch, events }: Omit<Done, 'before' | 'after'>, n = 0) => {
   const seqs = events.map((event) => event.seq)
-  const asked = batch !== null && n % 2 ? { batch } : seqs.length > 1 ? { seqs } : { seq }
-  return ada().post(`/projects/${projectId}/undo`, asked)
+  const selection = batch !== null && n % 2 ? { batch } : seqs.length > 1 ? { seqs } : { seq }
+  return ada().post(`/projects/${projectId}/undo`, selection)
 }
 
-/** What undoing did; nothing where a task would go back to somebody who had left before the change. */
+/** Undoes a change. Returns undefined if the undo would assign a task to a user who had already left. */
 async function undoneBy(done: Done, n = 0) {
-  let wasRefused = false
+  let isRejected = false
   const undone = await doneBy(async () => {
     const answer = await undo(done, n)
-    wasRefused = answer.status === 409 && hadLeft(done.events, done.before)
-    if (wasRefused) expect((answer.body as Body).message).toBe(notAssignable().message)
+    isRejected = answer.status === 409 && assigneeHadLeft(done.events, done.before)
+    if (isRejected) expect((answer.body as Body).message).toBe(assigneeNotMember().message)
     else doneOf(answer)
   })
-  if (wasRefused) return undefined
+  if (isRejected) return undefined
   expect(undone).toBeDefined()
   return undone
 }
 
-const lost = ({ events, before }: Done) =>
-  new Map(nobodysAgain(events, before).map((key) => [key, { was: before.get(key), is: null }]))
+const unassigned = ({ events, before }: Done) =>
+  new Map(unassignedOnRestore(events, before).map((key) => [key, { was: before.get(key), is: null }]))
 
 const runs = { numRuns: cases(15), withinMs: 30_000 }
-const seen = new Map<string, number>()
-const note = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1)
+const undoneTypes = new Map<string, number>()
+const count = (type: string) => undoneTypes.set(type, (undoneTypes.get(type) ?? 0) + 1)
 
-test('any change and its undo give the state before, and to undo that the state after', async () => {
+test('an undo restores the state before any change, and a second undo restores the state after it', async () => {
   const property = fc.asyncProperty(
     lives(4),
     fc.array(step, { minLength: 5, maxLength: 12 }),
@@ -79,8 +87,8 @@ test('any change and its undo give the state before, and to undo that the state 
         if (!done) continue
         const undone = await undoneBy(done, one.value)
         if (!undone) continue
-        note(done.type)
-        expect(difference(done.before, undone.after)).toEqual(lost(done))
+        count(done.type)
+        expect(difference(done.before, undone.after)).toEqual(unassigned(done))
         if (one.other % 2) continue
         const redone = await undoneBy(undone, one.value)
         expect(difference(done.after, redone!.after)).toEqual(new Map())
@@ -88,11 +96,11 @@ test('any change and its undo give the state before, and to undo that the state 
     },
   )
   await assertInTime(property, runs)
-  expect(seen.size).toBeGreaterThan(5)
+  expect(undoneTypes.size).toBeGreaterThan(5)
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('any batch and its undo give the state before, and to undo that the state after', async () => {
+test('an undo restores the state before any batch, and a second undo restores the state after it', async () => {
   let batches = 0
   const choices = fc.array(fc.nat({ max: 99 }), { minLength: 1, maxLength: 8 })
   const property = fc.asyncProperty(
@@ -109,23 +117,23 @@ test('any batch and its undo give the state before, and to undo that the state a
         batches++
         const undone = await undoneBy(done, some[0])
         if (!undone) continue
-        expect(difference(done.before, undone.after)).toEqual(lost(done))
+        expect(difference(done.before, undone.after)).toEqual(unassigned(done))
         const redone = await undoneBy(undone, some[0])
         expect(difference(done.after, redone!.after)).toEqual(new Map())
       }
     },
   )
-  await assertInTime(property, { ...runs, examples: [[hadBySomebodyWhoLeft, [[6]]]] })
+  await assertInTime(property, { ...runs, examples: [[assigneeHasLeft, [[6]]]] })
   expect(batches).toBeGreaterThan(5)
   expect(await faultsOf(sql())).toEqual([])
 })
 
-/** Why an undo may be refused, beside what changed since. */
+/** Other reasons to reject an undo, beside later changes. */
 const reasons =
-  /not in the project any more|cannot be undone: (task|comment|subtask|member) changed since|Project not found/
+  /not a member of the project any more|cannot be undone: (task|comment|subtask|member) changed since|Project not found/
 
-test('an undo after other changes takes back its own and keeps those, or is refused where they overlap', async () => {
-  let [kept, refused] = [0, 0]
+test('an undo keeps later changes of other fields and is rejected if later changes overlap', async () => {
+  let [accepted, rejected] = [0, 0]
   const some = fc.array(step, { minLength: 1, maxLength: 5 })
   const property = fc.asyncProperty(
     lives(4),
@@ -142,17 +150,17 @@ test('an undo after other changes takes back its own and keeps those, or is refu
         const did = difference(done.before, done.after)
         if (answer.status === 200) {
           const back = reversed(did)
-          for (const key of nobodysAgain(done.events, done.before, between)) back.get(key)!.is = null
+          for (const key of unassignedOnRestore(done.events, done.before, between)) back.get(key)!.is = null
           expect(difference(between, await stateNow())).toEqual(back)
-          kept++
+          accepted++
           continue
         }
-        refused++
+        rejected++
         expect(difference(between, await stateNow())).toEqual(new Map())
         const touched = [...did.keys(), ...done.events.flatMap(fieldsOf)]
-        const isOvertaken = touched.some((key) => between.get(key) !== done.after.get(key))
+        const isChangedLater = touched.some((key) => between.get(key) !== done.after.get(key))
         const { message } = answer.body as Body
-        expect([answer.status, message, isOvertaken || reasons.test(message)]).toEqual([
+        expect([answer.status, message, isChangedLater || reasons.test(message)]).toEqual([
           answer.status,
           message,
           true,
@@ -161,5 +169,5 @@ test('an undo after other changes takes back its own and keeps those, or is refu
     },
   )
   await assertInTime(property, runs)
-  expect(Math.min(kept, refused)).toBeGreaterThan(0)
+  expect(Math.min(accepted, rejected)).toBeGreaterThan(0)
 })

@@ -7,7 +7,7 @@ async function taskWithAll(owner: Client, projectId: string, assigneeId: string 
   return { task, subtask, comment }
 }
 
-/** Tasks that leave a project, of which some are changed where they come to. */
+/** Moves two tasks to another project and changes the children of one there. */
 async function moveAll(owner: Client, from: string, to: string): Promise<void> {
   const [untouched, touched] = [await taskWithAll(owner, from), await taskWithAll(owner, from)]
   for (const { task } of [untouched, touched]) await owner.patch(`/tasks/${task.id}`, { projectId: to })
@@ -15,10 +15,7 @@ async function moveAll(owner: Client, from: string, to: string): Promise<void> {
   await owner.delete(`/tasks/comments/${touched.comment.id}`)
 }
 
-/**
- * A deleted project, from which tasks went before, a deleted task and a removed member, each of which leaves something
- * for the workers.
- */
+/** Leaves jobs for the workers: a deleted project from which tasks have moved, a deleted task, and a removed member. */
 export async function leaveWork(owner: Client, somebody: Person): Promise<void> {
   const goes = await make(owner, '/projects', { name: 'Goes' })
   await taskWithAll(owner, goes.id)

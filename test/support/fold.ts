@@ -2,7 +2,7 @@ import { parentKeys } from '../../src/model/definition.ts'
 import type { Entity, Rows } from '../../src/model/entities.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { model } from '../../src/model/model.ts'
-import { arrivedWith, rowAfter } from '../../src/log/rows.ts'
+import { childrenMovedIn, rowAfter } from '../../src/log/rows.ts'
 
 export type Contents = { [E in Entity]: Map<string, Rows[E]> }
 
@@ -22,7 +22,7 @@ export function fold(contents: Contents, event: Folded): Contents {
   if (row) rows.set(entityId, row)
   else rows.delete(entityId)
   if (!row) dropChildren(contents, entity, entityId)
-  for (const [child, along] of Object.entries(arrivedWith(event) ?? {}))
+  for (const [child, along] of Object.entries(childrenMovedIn(event) ?? {}))
     for (const one of along) contents[child as 'comment'].set(one.id, one as Rows['comment'])
   return contents
 }

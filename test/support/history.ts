@@ -2,7 +2,7 @@ import { model } from '../../modules/modules.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { fold, emptyContents } from './fold.ts'
-import { arrivedWith, rowAfter, rowBefore } from '../../src/log/rows.ts'
+import { childrenMovedIn, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { readRows } from './stored-rows.ts'
@@ -84,7 +84,7 @@ function behind({ projectId, version, lastNumber }: StoredLog['streams'][number]
 
 /** What came with a task: the project that it came from, and its events, may be gone. */
 function broughtBy(event: StoredEvent): Left[] {
-  const rows = Object.values(arrivedWith(event) ?? {}).flat()
+  const rows = Object.values(childrenMovedIn(event) ?? {}).flat()
   return rows.map((row) => ({ id: row.eventId, after: row as unknown as Row }))
 }
 

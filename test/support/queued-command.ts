@@ -29,10 +29,10 @@ export function queuedCommand<T>(userId: string, { decide, ...given }: Given<T>)
   }
 }
 
-function contextOf({ id, caller, past }: QueuedCommand, clock: Clock): Context {
+function contextOf({ id, caller, undo: past }: QueuedCommand, clock: Clock): Context {
   let hasEvents = false
   return {
-    ...{ caller, past, now: clock.now, newId: () => clock.newId() },
+    ...{ caller, undo: past, now: clock.now, newId: () => clock.newId() },
     newEventId() {
       if (hasEvents) return clock.newId()
       hasEvents = true

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { Known } from '../../workers/webhooks/follow.ts'
 import { Work } from '../../workers/webhooks/work.ts'
-import { eventsAt, openStretches, type Place, type Stretch } from '../../modules/events/pages.ts'
+import { readEventPage, openEventPages, type EventSlice, type EventPage } from '../../modules/events/pages.ts'
 import { shownEvent } from '../../modules/events/views.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
@@ -52,15 +52,15 @@ test('a webhook that is made while its project is deleted is not there', async (
   expect(await sql`select from webhooks where project_id = ${projectId}`).toHaveLength(0)
 })
 
-const shown = ({ events, upTo }: Stretch) => {
+const shown = ({ events, upTo }: EventPage) => {
   return { upTo, seqs: events.map(({ seq }) => seq), texts: events.map((event) => shownEvent(event)) }
 }
-const told = async (reads: Promise<Stretch>[]) =>
+const told = async (reads: Promise<EventPage>[]) =>
   (await Promise.allSettled(reads)).map((one) =>
     one.status === 'fulfilled' ? shown(one.value) : (one.reason as Error).message,
   )
 /** A project of so many tasks, and what is asked of its events. */
-async function place(tasks: number, over: Partial<Place> = {}, description = ''): Promise<Place> {
+async function place(tasks: number, over: Partial<EventSlice> = {}, description = ''): Promise<EventSlice> {
   const { id } = await make(ada, '/projects', { name: 'Engine' })
   for (const n of upTo(tasks)) await make(ada, '/tasks', { title: `T${n}`, description, projectId: id })
   return { projectId: id, after: 0, version: tasks + 1, limit: 100, types: null, ...over }
@@ -80,10 +80,10 @@ test('who asks beside others is read what it would be alone', async () => {
     await place(70, {}, 'x'.repeat(20_000)), // more than a page holds
     ...gone,
   ]
-  const { database, oldestKept } = service.services
-  const alone = await told(places.map((one) => eventsAt(database.reads, oldestKept, one)))
-  const stretchAt = openStretches(service.services)
-  const values = await told([...places, some, middle].map((one) => stretchAt(one)))
+  const { database, oldestSeq } = service.services
+  const alone = await told(places.map((one) => readEventPage(database.reads, oldestSeq, one)))
+  const pageAt = openEventPages(service.services)
+  const values = await told([...places, some, middle].map((one) => pageAt(one)))
   expect(values).toEqual([...alone, alone[1]!, alone[2]!])
   expect(values.slice(0, 3)).toMatchObject([
     { upTo: 10, seqs: upTo(10) },

@@ -103,7 +103,10 @@ test('a service account does not come back', async () => {
   const { id } = await make(ada, path, { name: 'Robot' }) // 12 and 13
   await ada.delete(`${path}/${id}`) // 14 and 15
   const { status, body } = await ada.post(`/projects/${project.id}/undo`, { seq: 15 })
-  expect([status, body.message]).toEqual([409, 'A service account does not come back: create another one'])
+  expect([status, body.message]).toEqual([
+    409,
+    'A deleted service account cannot be restored: create a new one',
+  ])
 })
 
 test('a task that had a member who is gone comes back with nobody', async () => {

@@ -1,4 +1,4 @@
-import { openStretches } from '../../modules/events/pages.ts'
+import { openEventPages } from '../../modules/events/pages.ts'
 import { send } from '../../modules/webhooks/send.ts'
 import type { Services } from '../../src/services.ts'
 import { HttpError } from '../../src/responses/errors.ts'
@@ -7,12 +7,12 @@ import type { Turn } from './begin-turns.ts'
 import type { Ending } from './turns.ts'
 
 /** Delivers the next events to one webhook, and returns how that ended. @throws the reason of `signal` */
-export function openDeliver(services: Pick<Services, 'database' | 'oldestKept' | 'outbound' | 'sealing'>) {
-  const stretchAt = openStretches(services)
+export function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 'outbound' | 'sealing'>) {
+  const pageAt = openEventPages(services)
 
   async function attempt(turn: Turn, signal: AbortSignal): Promise<Ending> {
     const { projectId, head: version, cursor: after, maxEvents: limit, types } = turn
-    const { events, upTo } = await stretchAt({ projectId, version, after, limit, types })
+    const { events, upTo } = await pageAt({ projectId, version, after, limit, types })
     if (events.length === 0) return { turn, upTo }
     const { deliveryId } = turn
     const failures = turn.failures + 1

@@ -10,9 +10,9 @@ const lookEveryMs = 1_000
 /** Well within a lease of 5 s. */
 const renewEveryMs = 750
 
-/** Delivers to all webhooks: woken by hints, which may be lost, and by a search each second. Returns how to stop. */
+/** Delivers to all webhooks: woken by notifications, which may be lost, and by a search each second. Returns how to stop. */
 export function followForWebhooks(services: Services): () => Promise<void> {
-  const { config, database, hints, log, webhookHints } = services
+  const { config, database, notifications, log, webhookNotifications } = services
   const known = new Known(database.background)
   const work = new Work(services)
   const lookSoon = batched({ keys: 500, slots: 1 }, async (ids: string[]) => {
@@ -22,8 +22,8 @@ export function followForWebhooks(services: Services): () => Promise<void> {
   const stops = [
     repeatedly(async () => work.wake(await known.look()), lookEveryMs, log),
     repeatedly(() => work.renew(), renewEveryMs, log),
-    hints.listen(({ projectId }) => work.hint(known.of(projectId))),
-    webhookHints.listen(({ projectId }) => void lookSoon(projectId).catch(() => {})),
+    notifications.listen(({ projectId }) => work.hint(known.of(projectId))),
+    webhookNotifications.listen(({ projectId }) => void lookSoon(projectId).catch(() => {})),
   ]
   return async () => {
     work.stop()

@@ -3,10 +3,10 @@ import type { Sql } from '../postgres/database.ts'
 import { readRows } from '../postgres/row-order.ts'
 import { HttpError } from '../responses/errors.ts'
 
-/** The seq of a project's oldest event. Old events expire without a gap, and the newest event never. */
-export type OldestKept = (projectId: string) => Promise<number | undefined>
+/** Returns the seq of a project's oldest event. Events expire in order without a gap; the newest event never expires. */
+export type OldestSeq = (projectId: string) => Promise<number | undefined>
 
-export const openOldestKept = (sql: Sql): OldestKept =>
+export const openOldestSeq = (sql: Sql): OldestSeq =>
   batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const [row] = await sql<{ oldest: string | null }[]>`
       select string_agg(concat_ws(' ', q.n, e.seq), ',') as oldest
@@ -16,19 +16,19 @@ export const openOldestKept = (sql: Sql): OldestKept =>
     return readRows(ids.length, row?.oldest ?? null, ([seq]) => Number(seq))
   })
 
-export const gone = (oldest: number, whose = '') =>
+export const eventsExpired = (oldest: number, whose = '') =>
   new HttpError(410, `Events${whose && ` of ${whose}`} before ${oldest} are no longer kept`)
 
 /**
- * Checks that all events after the seq `after` are kept. Call this after reading them: expired events never come back.
+ * Checks that no event after the seq `after` has expired. Call this after reading the events, not before.
  * @throws HttpError 410
  */
-export async function requireKept(
-  oldestKept: OldestKept,
+export async function requireRetained(
+  oldestSeq: OldestSeq,
   projectId: string,
   after: number,
   whose = '',
 ): Promise<void> {
-  const oldest = await oldestKept(projectId)
-  if (oldest !== undefined && oldest > after + 1) throw gone(oldest, whose)
+  const oldest = await oldestSeq(projectId)
+  if (oldest !== undefined && oldest > after + 1) throw eventsExpired(oldest, whose)
 }

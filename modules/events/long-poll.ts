@@ -1,0 +1,80 @@
+import type { ReadRequest } from '../../src/commands/query.ts'
+import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
+import type { Services } from '../../src/services.ts'
+import { scanCost, readEventPage, maxScannedEvents } from './pages.ts'
+import { aheadOfProject, type FeedQuery } from './parameters.ts'
+
+/** How a waiting request reads its state. `slots` is the number of places that it takes among the account's subscribers. */
+export interface LongPoll<S> {
+  waitMs: number
+  slots?: number
+  /** The projects to subscribe to, each with its version in the state. */
+  projectsOf(state: S): ProjectVersion[]
+  hasEvents(state: S): boolean | Promise<boolean>
+  reload(caller: Caller): Promise<S>
+}
+
+/**
+ * Waits until there are events for the request, or its time is over. The caller is authenticated again after each notification.
+ * @throws HttpError 401, 429 or 503
+ */
+export const openLongPoll =
+  ({ authenticate, subscriptions }: Pick<Services, 'authenticate' | 'subscriptions'>) =>
+  async <S>({ request, caller, permit }: ReadRequest, first: S, poll: LongPoll<S>): Promise<S> => {
+    const until = performance.now() + poll.waitMs
+    if (await poll.hasEvents(first)) return first
+    const release = subscriptions.acquire(caller.userId, poll.slots)
+    const subscription = subscriptions.subscribe(poll.projectsOf(first), request.signal)
+    permit.release()
+    try {
+      for (let state = first; ;) {
+        const leftMs = until - performance.now()
+        if (leftMs <= 0 || subscriptions.hasEnded() || request.signal.aborted) return state
+        const version = poll.projectsOf(state)[0]?.version ?? 0
+        await subscription.waitForNewer(version, leftMs)
+        subscription.resetTo(version) // after a failover another event may get the same seq
+        state = await poll.reload(await authenticate.caller(request))
+        if (await poll.hasEvents(state)) return state
+      }
+    } finally {
+      subscription.end()
+      release()
+    }
+  }
+
+/**
+ * Waits until one feed has events for the request. Returns the project's state after the poll.
+ * @throws HttpError 400, 401, 404, 410, 429 or 503
+ */
+export function openFeedLongPoll(
+  services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'oldestSeq' | 'spend'>,
+) {
+  const { findRole, oldestSeq, spend } = services
+  const longPoll = openLongPoll(services)
+  return (
+    reading: ReadRequest,
+    first: VisibleProject,
+    { after, types, waitMs }: FeedQuery,
+  ): Promise<VisibleProject> => {
+    let scannedUpTo = after
+    return longPoll(reading, first, {
+      waitMs,
+      projectsOf: (seen) => [seen],
+      async hasEvents({ projectId, version }) {
+        if (!types || version - after > maxScannedEvents) return version > after
+        const slice = { projectId, version, after: scannedUpTo, types, limit: 1 }
+        const cost = scanCost(version - scannedUpTo)
+        const { events } = await spend(reading.caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
+        scannedUpTo = version
+        return events.length > 0
+      },
+      async reload(caller) {
+        const seen = await requireVisible(findRole, caller, first.projectId)
+        if (after > seen.version) throw aheadOfProject() // a failover may have lost events
+        return seen
+      },
+    })
+  }
+}

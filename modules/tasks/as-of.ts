@@ -1,0 +1,101 @@
+import { Type } from '@sinclair/typebox'
+import type { TaskRow } from '../../drizzle/rows.ts'
+import type { ReadRequest } from '../../src/commands/query.ts'
+import { canonicalId, isId } from '../../src/ids.ts'
+import { AsOfParameter, type Snapshot, parseAsOf } from '../../src/log/as-of.ts'
+import { firstRows, visibleColumns, firstLaterEventId, rowSources } from '../../src/log/rows-at.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { unprepared } from '../../src/postgres/query-timeouts.ts'
+import { visibleProject } from '../../src/reads/visible.ts'
+import { IdOf } from '../../src/schema/input.ts'
+import type { Services } from '../../src/services.ts'
+import { etagOf, respond } from '../../src/responses/reply.ts'
+import { badRequest, notFound } from '../../src/responses/errors.ts'
+import { taskView } from './schema.ts'
+
+/** The cost of a look-up by an instant, in plain reads: it may read many events of the task. */
+const instantCost = 10
+
+/** The parameters that read a task or its children at a snapshot. */
+export const asOfTask = () => ({
+  asOf: AsOfParameter(),
+  projectId: Type.Optional(
+    Type.Unsafe<string>({
+      ...IdOf('project'),
+      description:
+        'With asOf: the id of the project that the version belongs to. The task may have moved to another project later',
+    }),
+  ),
+})
+export const withoutAsOf = () => badRequest('projectId needs asOf: it names the project of the version')
+
+export async function getTaskAsOf(services: Services, reading: ReadRequest): Promise<Response> {
+  const { request, caller, params } = reading
+  const snapshot = await snapshotOf(services, reading)
+  const task =
+    snapshot && (await services.snapshots.read(caller, snapshot, (sql) => taskAt(sql, snapshot, params.id!)))
+  if (!task) throw notFound('Task')
+  const body = JSON.stringify(taskView.of(task))
+  return respond(request, { etag: etagOf(task), body, link: null }, snapshot.version)
+}
+
+/**
+ * Returns the snapshot that `asOf` names; undefined if there is none, or the caller may not see the project now. Without a
+ * project id it is the task's current or last project, or for an instant its project at that time.
+ * @throws HttpError 400
+ */
+export async function snapshotOf(
+  { findRole, snapshots, spend }: Services,
+  { caller, params, query }: ReadRequest,
+  given = query.projectId && canonicalId(query.projectId),
+): Promise<Snapshot | undefined> {
+  const { id = '' } = params
+  const { asOf } = query
+  if (asOf === undefined) throw withoutAsOf()
+  if (!isId(id)) return undefined
+  const at = parseAsOf(asOf)
+  const cost = typeof at === 'string' ? instantCost : 1
+  const find = (sql: Sql) =>
+    projectOfTask(sql, { taskId: id, userId: caller.userId, at, limit: snapshots.maxEvents })
+  const projectId = given ?? (await spend(caller, cost, find))
+  const seen = projectId && isId(projectId) ? await findRole(caller, projectId) : undefined
+  return seen && snapshots.find(seen, asOf)
+}
+
+/**
+ * Returns the task's current or last project, or for an instant its project at that time; null if the user may see no project
+ * of the task.
+ * @param at a version or an instant. For an instant the query reads at limit `limit` events of the task.
+ */
+async function projectOfTask(
+  sql: Sql,
+  { taskId, userId, at, limit }: { taskId: string; userId: string; at: number | string; limit: number },
+): Promise<string | null> {
+  const now = sql`(select project_id from tasks where id = ${taskId})`
+  const last = sql`(select project_id from events where task_id = ${taskId} order by id desc limit 1)`
+  const then = sql`(select project_id from
+      (select project_id, id, at from events where task_id = ${taskId} order by id desc limit ${limit}) e
+    order by at <= ${at}::timestamptz desc, case when at <= ${at}::timestamptz then id end desc, id limit 1)`
+  const first = sql`(select project_id from events where task_id = ${taskId} order by id limit 1)`
+  const left = sql`array(select project_id from events
+    where task_id = ${taskId} and type = 'task.moved_out' limit ${limit})`
+  const isVisible = sql`exists (select from unnest(${left} || ${first} || coalesce(${now}, ${last})) all_of(id)
+    cross join lateral ${visibleProject(sql, sql`all_of.id`, sql`${userId}`)} p)`
+  const project =
+    typeof at === 'number'
+      ? sql`coalesce(${now}, ${last})`
+      : sql`case when ${isVisible} then coalesce(${then}, ${now}) end`
+  const [found] = await unprepared(sql<{ projectId: string | null }[]>`select ${project} as project_id`)
+  return found!.projectId
+}
+
+/** Returns a task at a snapshot. `hasLeft`: it was deleted or moved later, so only the log has its children. */
+export async function taskAt(sql: Sql, snapshot: Snapshot, taskId: string) {
+  const { projectId } = snapshot
+  const one = { where: sql`t.id = ${taskId} and t.project_id = ${projectId}`, by: sql`t.id`, limit: 1 }
+  const [row] = await unprepared(sql<(TaskRow & { hasLeft: boolean })[]>`
+    select ${visibleColumns(sql, 'task', 't', snapshot)}, exists(select from events where task_id = ${taskId} and id >= ${firstLaterEventId(sql, snapshot)}
+      and project_id = ${projectId} and entity = 'task' and after is null) as has_left
+    from ${firstRows(sql, rowSources(sql, 'task', snapshot, taskId), one)} t`)
+  return row
+}

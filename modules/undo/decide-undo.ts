@@ -1,0 +1,63 @@
+import { evolve } from '../../src/actor/state.ts'
+import { mapInOrder, rejectReinvited } from '../../src/batch/map-in-order.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import type { RuleContext } from '../../src/commands/command.ts'
+import type { EventDraft } from '../../src/model/events.ts'
+import type { EventType } from '../../src/model/entities.ts'
+import type { LoggedEvent, UndoContext } from '../../src/log/undo-input.ts'
+import type { ProjectCaller } from '../../src/identity/rights.ts'
+import { undoRuleOf } from '../../src/model/model.ts'
+import { UndoConflict } from '../../src/log/undo-limits.ts'
+import { conflict } from '../../src/responses/errors.ts'
+import { restore } from './restore.ts'
+import { invert, type UndoState } from './invert.ts'
+import { unassignNonMembers } from './assignees.ts'
+
+export const twoMembersAtOnce = () =>
+  conflict(
+    'An undo cannot remove a member and add the same user as another member: undo the events one after another',
+  )
+
+/** Decides the inverse events, the latest event first. Each applies to the state that the previous one leaves. Pure. @throws HttpError */
+export function decideUndo(state: ProjectState, context: RuleContext, undo: UndoContext): EventDraft[] {
+  const { events } = undo
+  const fork = state.fork()
+  const run: UndoState = { state: fork, context, undo }
+  const { caller } = context
+  const types = authorizeUndo({ caller, role: state.roleOf(caller.userId) }, events)
+  const changes: EventDraft[] = []
+  const apply = (seq: number, change: EventDraft) => {
+    evolve(fork, change)
+    changes.push({ ...change, undoes: seq })
+  }
+  forEachEvent(events, (event) => {
+    const { seq } = event
+    if (event.after) apply(seq, invert(types.get(seq)!, event, run))
+    else for (const [of, change] of restore(types.get(seq)!, event, run)) apply(of, change)
+  })
+  rejectReinvited(new Map(), changes, twoMembersAtOnce)
+  for (const [of, change] of unassignNonMembers(changes, run)) apply(of, change)
+  return changes
+}
+
+/**
+ * Checks that the caller may undo each event, and returns the types of the inverse events by seq. It needs only the events, so
+ * it runs before other data is loaded.
+ * @throws HttpError 403, 409
+ */
+export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map<number, EventType> {
+  return new Map(
+    forEachEvent(events, (event) => {
+      const inverse = undoRuleOf(event.type)
+      if (typeof inverse === 'function') throw inverse()
+      inverse.admit(asking, event)
+      return [event.seq, `${event.entity}.${inverse.by}` as EventType] as const
+    }),
+  )
+}
+
+/** Handles one event after another. With several events, it prefixes an error with the event's seq. */
+const forEachEvent = <R>(events: LoggedEvent[], handle: (event: LoggedEvent) => R): R[] =>
+  mapInOrder(events, handle, (n, error) =>
+    events.length === 1 || error instanceof UndoConflict ? undefined : `Seq ${events[n]!.seq}`,
+  )

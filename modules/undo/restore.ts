@@ -1,0 +1,65 @@
+import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
+import { childEntries } from '../../src/log/children.ts'
+import { withDefaults } from '../../src/log/rows.ts'
+import { created, type EventDraft, updated } from '../../src/model/events.ts'
+import type { EventType } from '../../src/model/entities.ts'
+import type { LoggedEvent } from '../../src/log/undo-input.ts'
+import { conflict, idTaken } from '../../src/responses/errors.ts'
+import { undoConflict, type UndoState } from './invert.ts'
+
+export const noAccount = () => conflict('The account of this member was deleted')
+export const noService = () => conflict('A deleted service account cannot be restored: create a new one')
+export const noRoom = (max: number) => conflict(`A project has at most ${max} members`)
+
+/** Restores the row that an event deleted, with a task's children, or a member's assigned tasks. @throws HttpError 409 */
+export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Generator<[number, EventDraft]> {
+  const { state, context, undo } = run
+  const { entity, entityId, taskId, seq } = event
+  const task = taskId === null ? undefined : state.row('task', taskId)
+  const isInProject = task?.projectId === state.projectId
+  if (isDeletedAgain(event, run)) throw undoConflict(event, [], run)
+  if (entity === 'member') requireCanReturn(event, run)
+  else if (entity === 'task') {
+    if (isInProject) throw undoConflict(event, [], run)
+    if (task || undo.movedAway.has(seq)) throw idTaken()
+  } else if ((taskId && !isInProject) || state.row(entity, entityId)) throw undoConflict(event, [], run)
+  const create = (type: EventType, row: object) => created(state, context, type, row as never) as EventDraft
+  yield [seq, create(by, withDefaults(entity, event.before!))]
+  const children = undo.children.get(seq)
+  for (const [child, row] of children ? childEntries(children) : [])
+    yield [seq, create(`${child}.created`, withDefaults(child, row))]
+  if (entity === 'member') yield* reassignTasks(event, run)
+}
+
+/** Returns true if the row was restored and deleted again, in the log or in this commit. */
+const isDeletedAgain = ({ seq, entity, entityId }: LoggedEvent, { undo }: UndoState): boolean =>
+  undo.deletedAgain.has(seq) ||
+  undo.pendingEvents.some((one) => one.entity === entity && one.entityId === entityId && !one.after)
+
+/** @throws HttpError 409 if the account cannot be a member now */
+function requireCanReturn(event: LoggedEvent, run: UndoState): void {
+  const { state, context, undo } = run
+  const { userId } = event.before as MemberRow
+  const { projectMembers } = context.limits
+  if (state.roleOf(userId)) throw undoConflict(event, [], run)
+  const person = undo.people.get(userId)
+  if (!person) throw noAccount()
+  if (person.serves) throw noService()
+  if (state.memberCount >= projectMembers) throw noRoom(projectMembers)
+}
+
+/** Assigns the tasks that the removal unassigned to the member again, unless they are assigned now. */
+function* reassignTasks(
+  { seq, before }: LoggedEvent,
+  { state, context, undo }: UndoState,
+): Generator<[number, EventDraft]> {
+  const { userId } = before as MemberRow
+  const wasAssigned = ({ type, before }: EventDraft) =>
+    type === 'task.unassigned' && (before as TaskRow).assigneeId === userId
+  for (const event of [...undo.pendingEvents.filter(wasAssigned), ...(undo.unassignments.get(seq) ?? [])]) {
+    const task = state.row('task', event.entityId)
+    if (task?.projectId !== state.projectId || task.assigneeId !== null) continue
+    const fields = { assigneeId: userId, updatedAt: context.now }
+    yield [event.seq, updated(state, context, 'task.updated', task, fields)]
+  }
+}

@@ -1,0 +1,135 @@
+import { getTableName } from 'drizzle-orm'
+import type { MemberRow } from '../../drizzle/rows.ts'
+import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
+import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
+import { model } from '../model/model.ts'
+import type { Sql } from '../postgres/database.ts'
+import { childEntries } from './children.ts'
+import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
+import type { LoggedEvent, UndoInput, Unassignment } from './undo-input.ts'
+
+/**
+ * Returns the children that tasks have when their creation is undone, except children that the same undo restored.
+ * Children of a deleted task are read from the log, because a worker may have removed their rows.
+ * @throws HttpError 409 if there are too many children for one undo
+ */
+export async function readRemainingChildren(
+  sql: Sql,
+  tasks: LoggedEvent[],
+  { events, children }: Pick<UndoInput, 'events' | 'children'>,
+): Promise<UndoInput['remainingChildren']> {
+  if (tasks.length === 0) return []
+  const currentRows = model().ofTask.map(
+    ({ name, table }) =>
+      `select '${name}' as entity, id, event_id from ${getTableName(table)} where task_id = t.id union all`,
+  )
+  const restored = tasks.flatMap((task) => childrenRestoredTo(task, events, children))
+  const children_ = await sql<UndoInput['remainingChildren'][number][]>`
+    with restored as (select * from unnest(${restored.map(({ seq }) => seq)}::bigint[], ${restored.map(({ entity }) => entity)}::text[],
+      ${restored.map(({ id }) => id)}::uuid[], ${restored.map(({ eventId }) => eventId)}::uuid[]) b(seq, entity, id, event_id))
+    select q.task_id, c.entity, c.id
+    from unnest(${tasks.map(({ entityId }) => entityId)}::uuid[], ${tasks.map(({ seq }) => seq)}::bigint[],
+      ${tasks.map((task) => (isRestoredByOtherUndo(task, events) ? 0 : (task.undoes ?? 0)))}::bigint[]) q(task_id, seq, undoes)
+    left join tasks t on t.id = q.task_id
+    cross join lateral (
+      ${sql.unsafe(currentRows.join(' '))} select entity, id, event_id from restored where restored.seq = q.seq) c
+    where not exists (
+      select from events e where e.task_id = q.task_id and e.id = c.event_id and e.undoes = q.undoes)
+    limit ${maxUndoneRows + 1}`
+  if (children_.length > maxUndoneRows) throw undoTooLarge()
+  return children_
+}
+
+/** Returns true if the events also contain an earlier deletion of the task, other than the deletion that this event undid. */
+export function isRestoredByOtherUndo(
+  { entityId, seq, undoes }: LoggedEvent,
+  events: LoggedEvent[],
+): boolean {
+  const isEarlier = (one: LoggedEvent) =>
+    one.type === 'task.deleted' && one.entityId === entityId && one.seq < seq
+  const deletions = events.filter(isEarlier).map((one) => one.seq)
+  return deletions.length > 0 && Math.max(...deletions) !== undoes
+}
+
+/** Returns the children that the undo restores before it undoes a task's creation, each with its last event. */
+function childrenRestoredTo(
+  { entityId, seq }: LoggedEvent,
+  events: LoggedEvent[],
+  children: UndoInput['children'],
+) {
+  const rows = new Map<string, { seq: number; entity: Entity; id: string; eventId: string }>()
+  const put = (entity: Entity, { id, eventId }: { id: string; eventId: string }) =>
+    rows.set(entity + id, { seq, entity, id, eventId })
+  for (const event of events) {
+    if (event.after || event.taskId !== entityId || event.seq < seq) continue
+    if (event.entity !== 'task') put(event.entity, event.before as Rows[ChildOfTask])
+    const along = children.get(event.seq)
+    for (const [child, row] of along ? childEntries(along) : []) put(child, row)
+  }
+  return [...rows.values()]
+}
+
+/**
+ * Reads which deleted rows were restored and deleted again later, and which tasks are now in another project. One query
+ * reads both for a task, so that its answers fit together.
+ */
+export async function readLaterChanges(
+  sql: Sql,
+  deletions: LoggedEvent[],
+  undone: LoggedEvent[],
+): Promise<Pick<UndoInput, 'deletedAgain' | 'movedAway'>> {
+  const [ofProject, ofTasks] = [
+    deletions.filter(({ taskId }) => !taskId),
+    deletions.filter(({ taskId }) => taskId),
+  ]
+  const named = sql`e.entity_id = q.entity_id and not e.id = any(${undone.map(({ id }) => id)}::uuid[])`
+  const unnested = (some: LoggedEvent[]) => sql`
+    unnest(${some.map(({ taskId, projectId }) => taskId ?? projectId)}::uuid[],
+      ${some.map(({ entityId }) => entityId)}::uuid[], ${some.map(({ id }) => id)}::uuid[],
+      ${some.map(({ seq }) => seq)}::bigint[]) q(parent_id, entity_id, id, seq)`
+  type LaterChange = { seq: number; isDeletedAgain: boolean; isMovedAway: boolean }[]
+  const all: LaterChange[] = await Promise.all([
+    ofProject.length === 0
+      ? []
+      : sql<LaterChange>`
+      select q.seq::float8 as seq, true as is_deleted_again, false as is_moved_away from ${unnested(ofProject)} where exists (
+        select from events e where e.project_id = q.parent_id and e.type = 'member.removed' and e.seq > q.seq and ${named})
+      or exists (select from events e where e.project_id = q.parent_id and ${sql.unsafe(isOfLaterEntity('e'))}
+        and e.after is null and e.seq > q.seq and ${named})`,
+    ofTasks.length === 0
+      ? []
+      : sql<LaterChange>`
+      select q.seq::float8 as seq, exists (
+          select from events e where e.task_id = q.parent_id and e.id > q.id and e.after is null
+            and e.type <> 'task.moved_out' and ${named}) as is_deleted_again,
+        exists (select from tasks t
+          where t.id = q.entity_id and t.project_id <> ${ofTasks[0]!.projectId}) as is_moved_away
+      from ${unnested(ofTasks)}`,
+  ])
+  const seqsOf = (is: 'isDeletedAgain' | 'isMovedAway') =>
+    all.flat().flatMap((one) => (one[is] ? one.seq : []))
+  return { deletedAgain: new Set(seqsOf('isDeletedAgain')), movedAway: new Set(seqsOf('isMovedAway')) }
+}
+
+/**
+ * Reads the events that unassigned tasks from removed members, the latest first.
+ * @throws HttpError 409 if there are too many for one undo
+ */
+export async function readUnassignments(
+  sql: Sql,
+  removals: LoggedEvent[],
+): Promise<UndoInput['unassignments']> {
+  if (removals.length === 0) return new Map()
+  const found = sql`
+    select r.seq::float8 as removal, e.seq::float8 as seq, e.entity_id,
+      coalesce(char_length(t.title) + coalesce(char_length(t.description), 0), 0) as characters
+    from unnest(${removals.map(({ seq }) => seq)}::bigint[],
+      ${removals.map(({ before }) => (before as MemberRow).userId)}::text[]) r(seq, user_id)
+    cross join lateral (
+      select seq, entity_id from events where project_id = ${removals[0]!.projectId} and type = 'task.unassigned'
+        and before ->> 'assigneeId' = r.user_id and seq > r.seq order by seq desc limit ${maxUndoneRows + 1}) e
+    left join tasks t on t.id = e.entity_id`
+  const { rows, isTooMuch } = await readBounded<Unassignment & { removal: number }>(sql, found)
+  if (isTooMuch) throw undoTooLarge()
+  return Map.groupBy(rows, ({ removal }) => removal)
+}

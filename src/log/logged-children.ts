@@ -1,0 +1,98 @@
+import type { ChildOfTask, Rows } from '../model/entities.ts'
+import { model } from '../model/model.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import type { Snapshot } from './as-of.ts'
+import { type Children, noChildren } from './children.ts'
+import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
+import type { LoggedEvent } from './undo-input.ts'
+import { firstLaterEventId, recordColumns } from './rows-at.ts'
+
+// Only the log has the children of a deleted or moved task: their rows may have been deleted or changed.
+
+/** The most events that are read for one deleted task. */
+const maxEventsRead = 100_000
+
+interface EventsBefore {
+  projectId: SqlPart
+  taskId: SqlPart
+  eventId: SqlPart
+}
+
+const isBefore = (sql: Sql, { projectId, taskId, eventId }: EventsBefore) =>
+  sql`e.task_id = ${taskId} and e.project_id = ${projectId} and e.id < ${eventId}`
+
+/** SQL for the last event that created, restored or moved in the task; null if it expired or is over `limit` events ago. */
+const arrivalEvent = (sql: Sql, at: EventsBefore, limit: number | null = null) => sql`(
+  select id from (select id, entity, before from events e where ${isBefore(sql, at)} order by id desc limit ${limit}) e
+  where entity = 'task' and before is null limit 1)`
+
+/** SQL for the children since an arrival: the state after the last event of each, or the state that moved in with the task. */
+const childrenSince = (sql: Sql, at: EventsBefore, arrivalId: SqlPart, children = model().ofTask) => sql`
+  select * from (
+    select distinct on (c.id) c.* from events e cross join lateral (
+      select e.entity, e.entity_id as id, e.after where e.entity = any(${children.map(({ name }) => name)}::text[])
+      union all
+      select k.entity, (a.after ->> 'id')::uuid, a.after
+      from unnest(${children.map(({ name }) => name)}::text[], ${children.map(({ plural }) => plural)}::text[]) k(entity, plural)
+      cross join lateral jsonb_array_elements(e.after -> k.plural) a(after) where e.type = 'task.moved_in') c
+    where ${isBefore(sql, at)} and e.id >= ${arrivalId} order by c.id, e.id desc) c
+  where after is not null`
+
+const atSnapshot = (sql: Sql, moment: Snapshot, taskId: string): EventsBefore => {
+  return {
+    projectId: sql`${moment.projectId}`,
+    taskId: sql`${taskId}`,
+    eventId: firstLaterEventId(sql, moment),
+  }
+}
+
+export function loggedRows(sql: Sql, entity: ChildOfTask, moment: Snapshot, taskId: string): SqlPart {
+  const { fields, record } = recordColumns(sql, entity)
+  const at = atSnapshot(sql, moment, taskId)
+  const children = model().ofTask.filter(({ name }) => name === entity)
+  return sql`(select ${fields} from (${childrenSince(sql, at, arrivalEvent(sql, at), children)}) c
+    cross join lateral jsonb_to_record(c.after) as r(${record}))`
+}
+
+/** Returns true if the log still has the event that created, restored or moved in the task, and so all later events. */
+export async function isArrivalLogged(sql: Sql, moment: Snapshot, taskId: string): Promise<boolean> {
+  const at = atSnapshot(sql, moment, taskId)
+  const [found] = await sql<{ isLogged: boolean }[]>`select ${arrivalEvent(sql, at)} is not null as is_logged`
+  return found!.isLogged
+}
+
+type LoggedChild = { seq: number; isLogged: boolean } & (
+  { entity: ChildOfTask; after: Rows[ChildOfTask] } | { entity: null }
+)
+
+/**
+ * Returns the children that deleted tasks had, by the seq of each deletion, or `expired` if the log no longer has them.
+ * @throws HttpError 409 if there are too many children for one undo
+ */
+export async function readDeletedChildren(
+  sql: Sql,
+  deletions: Pick<LoggedEvent, 'projectId' | 'entityId' | 'id' | 'seq'>[],
+): Promise<Map<number, Children> | 'expired'> {
+  const children = new Map(deletions.map(({ seq }) => [seq, noChildren()]))
+  if (deletions.length === 0) return children
+  const projectId = sql`${deletions[0]!.projectId}`
+  const at = { projectId, taskId: sql`q.task_id`, eventId: sql`q.event_id` }
+  const texts = [...new Set(model().ofTask.flatMap(({ name }) => model().texts[name]))]
+  const length = texts.map((key) => `coalesce(char_length(c.after ->> '${key}'), 0)`).join(' + ') || '0'
+  const { rows, isTooMuch } = await readBounded<LoggedChild>(
+    sql,
+    sql`select q.seq::float8 as seq, a.id is not null as is_logged, c.entity, c.after, ${sql.unsafe(length)} as characters
+      from unnest(${deletions.map(({ seq }) => seq)}::bigint[], ${deletions.map(({ entityId }) => entityId)}::uuid[],
+        ${deletions.map(({ id }) => id)}::uuid[]) q(seq, task_id, event_id)
+      left join lateral ${arrivalEvent(sql, at, maxEventsRead)} a on true
+      left join lateral (${childrenSince(sql, at, sql`a.id`)}) c on true`,
+    maxUndoneRows + deletions.length,
+  )
+  if (rows.some(({ isLogged }) => !isLogged)) return 'expired'
+  for (const row of rows)
+    if (row.entity) (children.get(row.seq)![row.entity] as Rows[ChildOfTask][]).push(row.after)
+  const all = [...children.values()].flatMap((one) => Object.values(one))
+  if (isTooMuch || all.reduce((sum, { length }) => sum + length, 0) > maxUndoneRows) throw undoTooLarge()
+  for (const list of all) list.sort((a, b) => (a.id < b.id ? -1 : 1))
+  return children
+}

@@ -1,0 +1,122 @@
+import type { Entity } from '../model/entities.ts'
+import { personIdOf } from '../model/model.ts'
+import type { Sql } from '../postgres/database.ts'
+import { eventFields } from '../postgres/columns.ts'
+import { eventsExpired, type OldestSeq } from '../reads/retention.ts'
+import type { FindPerson } from '../reads/people.ts'
+import { notFound } from '../responses/errors.ts'
+import {
+  readLaterChanges,
+  readRemainingChildren,
+  isRestoredByOtherUndo,
+  readUnassignments,
+} from './later-changes.ts'
+import { childEntries } from './children.ts'
+import { maxUndoneRows, maxUndoneEvents, readBounded, tooManyUndone, undoTooLarge } from './undo-limits.ts'
+import type { UndoSelection, LoggedEvent, UndoInput, UndoCaller, ReadUndoInput } from './undo-input.ts'
+import { readDeletedChildren } from './logged-children.ts'
+
+/** The keys and ids of a row as JSON take about so many characters. The limit of an undo counts texts only. */
+const uncountedCharacters = 1_000
+
+/**
+ * Reads the events that an undo takes back, checks the caller's rights on them, and then reads later changes of their rows.
+ * For an update of a row it reads only the event and its accounts.
+ */
+export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: FindPerson): ReadUndoInput {
+  const person = (key: string) => findPerson({ by: 'id', key })
+
+  /** @throws HttpError 409, 410 */
+  async function readAround(events: LoggedEvent[]): Promise<Omit<UndoInput, 'people'>> {
+    if (events.every(({ before, after }) => before && after)) return { events, ...nothingAround }
+    const of = (type: string) => events.filter((event) => event.type === type)
+    const removals = events.filter(({ after }) => !after)
+    const [children, since, taken] = await Promise.all([
+      readDeletedChildren(sql, of('task.deleted')),
+      readLaterChanges(sql, removals, events),
+      readUnassignments(sql, of('member.removed')),
+    ])
+    if (children === 'expired') {
+      const oldest = (await oldestSeq(events[0]!.projectId)) ?? events[0]!.seq
+      throw oldest > 1 ? eventsExpired(oldest) : undoTooLarge()
+    }
+    const hanging = await readRemainingChildren(sql, of('task.created'), { events, children })
+    return { events, children, ...since, remainingChildren: hanging, unassignments: taken }
+  }
+
+  return async (at, selection) => {
+    const events = await readSelectedEvents(sql, oldestSeq, at, selection)
+    selection.authorize(at, events)
+    const past = await readAround(events)
+    const people = await Promise.all([...accountsIn(past)].map(person))
+    return { ...past, people: new Map(people.flatMap((one) => (one ? [[one.id, one]] : []))) }
+  }
+}
+
+const nothingAround: Omit<UndoInput, 'events' | 'people'> = {
+  ...{ children: new Map(), deletedAgain: new Set<number>(), movedAway: new Set<number>() },
+  ...{ remainingChildren: [], unassignments: new Map() },
+}
+
+/**
+ * Returns the selected events, the latest first. It does not read the children of a moved task, because a move cannot be undone.
+ * @throws HttpError 404, 409, 410
+ */
+async function readSelectedEvents(
+  sql: Sql,
+  oldestSeq: OldestSeq,
+  { projectId, version }: UndoCaller,
+  { seqs = [], batch }: UndoSelection,
+): Promise<LoggedEvent[]> {
+  // Seqs have no gaps, so a batch ends at maxEvents so many seqs after its first event.
+  const maxEvents = maxUndoneEvents + maxUndoneRows
+  const upTo = batch === undefined ? version : Math.min(version, batch + maxEvents)
+  const which =
+    batch === undefined ? sql`e.seq = any(${seqs}::bigint[])` : sql`e.seq >= ${batch} and e.batch = ${batch}`
+  const found = sql`
+    select r.*, ${characters(sql, 'before')} + ${characters(sql, 'after')} as characters from (
+      select ${eventFields(sql)}, e.before, case when e.type <> 'task.moved_in' then e.after end as after from events e
+      where e.project_id = ${projectId} and e.seq <= ${upTo} and ${which} order by e.seq limit ${maxEvents + 1}) r`
+  const { rows, isTooMuch } = await readBounded<LoggedEvent>(sql, found, maxEvents)
+  const events = withoutRestoredChildren(rows)
+  if (events.length > maxUndoneEvents) throw tooManyUndone()
+  if (isTooMuch) throw undoTooLarge()
+  const foundSeqs = new Set(rows.map(({ seq }) => seq))
+  const missing = (batch === undefined ? seqs : [batch]).find((seq) => !foundSeqs.has(seq))
+  if (missing === undefined) return events.sort((a, b) => b.seq - a.seq)
+  const oldest = await oldestSeq(projectId)
+  if (oldest !== undefined && missing < oldest && missing <= version) throw eventsExpired(oldest)
+  throw notFound(batch === undefined ? `Event ${missing}` : `Batch ${missing}`)
+}
+
+const characters = (sql: Sql, row: 'before' | 'after') =>
+  sql`greatest(coalesce(char_length(${sql(row)}::text), 0) - ${uncountedCharacters}, 0)`
+
+/**
+ * Removes the events that restored a child together with its task: to undo the task's event deletes the child too.
+ * These events stay if an earlier deletion of the task is also undone, because the task then returns with other children.
+ */
+function withoutRestoredChildren(events: LoggedEvent[]): LoggedEvent[] {
+  const keyOf = ({ taskId, undoes }: LoggedEvent) => `${taskId} ${undoes}`
+  const isRestored = (event: LoggedEvent) => event.undoes != null && !event.before
+  const tasks = events.filter((event) => event.entity === 'task' && isRestored(event))
+  if (tasks.length === 0) return events
+  const restoredTasks = new Set(tasks.filter((task) => !isRestoredByOtherUndo(task, events)).map(keyOf))
+  const byEntity = Map.groupBy(events, (event) => event.entityId)
+  const isChildOfRestored = (event: LoggedEvent) =>
+    event.entity !== 'task' &&
+    isRestored(event) &&
+    restoredTasks.has(keyOf(event)) &&
+    byEntity.get(event.entityId)!.length === 1
+  return events.filter((event) => !isChildOfRestored(event))
+}
+
+/** Returns the accounts whose names the rows show. */
+function accountsIn({ events, children }: Omit<UndoInput, 'people'>): Set<string> {
+  const rows = events.flatMap(({ entity, before, after }) =>
+    [before, after].map((row): [Entity, object | null] => [entity, row]),
+  )
+  const children_ = [...children.values()].flatMap(childEntries)
+  const ids = [...rows, ...children_].flatMap(([entity, row]) => (row && personIdOf(entity, row)) || [])
+  return new Set(ids)
+}

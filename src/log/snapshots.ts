@@ -1,0 +1,50 @@
+import type { Charge } from '../admission/charge.ts'
+import type { Caller } from '../identity/rights.ts'
+import type { Sql } from '../postgres/database.ts'
+import { eventsExpired, type OldestSeq, requireRetained } from '../reads/retention.ts'
+import { seqAt } from '../reads/seq-at.ts'
+import type { Versioned } from '../reads/versions.ts'
+import { asOfAhead, type Snapshot, parseAsOf, tooFarBack } from './as-of.ts'
+
+/** A snapshot costs one plain read more for each of so many reversed events. */
+const eventsPerRead = 25
+
+/** Finds and reads snapshots of projects. The caller must have checked before that the account may see the project. */
+export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge, maxEvents: number) {
+  /** Returns 0 if the instant is before the project's creation. @throws HttpError 410 if events of that time expired */
+  async function versionAt(project: Versioned, instant: string): Promise<number> {
+    const version = await seqAt(sql, project, instant)
+    const oldest = (await oldestSeq(project.projectId)) ?? 1
+    if (version >= oldest || oldest === 1) return version
+    const [row] = await sql<{ isBefore: boolean }[]>`
+      select created_at > ${instant}::text::timestamptz as is_before from projects where id = ${project.projectId}`
+    if (row?.isBefore ?? true) return 0
+    throw eventsExpired(oldest)
+  }
+  return {
+    /** The most events that a snapshot reverses. */
+    maxEvents,
+    /** The errors that the OpenAPI document lists. */
+    errors: [asOfAhead(), tooFarBack(maxEvents), eventsExpired(17)],
+    /** Returns undefined if the project did not exist at that time. @throws HttpError 400, 410 */
+    async find(project: Versioned, text: string): Promise<Snapshot | undefined> {
+      const { projectId, version: currentVersion } = project
+      const asOf = parseAsOf(text)
+      const version = typeof asOf === 'number' ? asOf : await versionAt(project, asOf)
+      if (version === 0) return undefined
+      if (version > currentVersion) throw asOfAhead()
+      if (version < currentVersion - maxEvents) throw tooFarBack(maxEvents)
+      return { projectId, version, currentVersion }
+    },
+    /** @throws HttpError 410 if later events expired, 429 if the account has too many expensive requests */
+    async read<T>(
+      caller: Caller,
+      { projectId, version, currentVersion }: Snapshot,
+      query: (sql: Sql) => PromiseLike<T>,
+    ) {
+      const result = await charge(caller, 1 + (currentVersion - version) / eventsPerRead, query)
+      await requireRetained(oldestSeq, projectId, version)
+      return result
+    },
+  }
+}

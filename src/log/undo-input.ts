@@ -1,0 +1,48 @@
+import type { ChildOfTask } from '../model/entities.ts'
+import type { ProjectCaller } from '../identity/rights.ts'
+import type { Children } from './children.ts'
+import type { StoredEvent } from '../model/events.ts'
+import type { Person } from '../reads/people.ts'
+
+/** The events of the project that an undo takes back: by their seqs, or by the number of a batch. */
+export interface UndoSelection {
+  seqs?: number[]
+  batch?: number
+  /** Checks the caller's rights on the events before other data is loaded. @throws HttpError 403, 409 */
+  authorize(asking: ProjectCaller, events: LoggedEvent[]): void
+}
+
+export type LoggedEvent = StoredEvent & { taskId: string | null }
+
+export interface Unassignment {
+  seq: number
+  entityId: string
+}
+
+/** The events that an undo takes back, and later changes of their rows. */
+export interface UndoInput {
+  /** The latest first. */
+  events: LoggedEvent[]
+  /** The children of deleted tasks, by the seq of the deletion. */
+  children: ReadonlyMap<number, Children>
+  /** Children that tasks have when their creation is undone, except children that the same undo restored. */
+  remainingChildren: { taskId: string; entity: ChildOfTask; id: string }[]
+  /** The seqs of deletions whose rows were restored and deleted again later. */
+  deletedAgain: ReadonlySet<number>
+  /** The seqs of deletions whose tasks are now in another project. */
+  movedAway: ReadonlySet<number>
+  /** The events that unassigned tasks from removed members, the latest first, by the seq of the removal. */
+  unassignments: ReadonlyMap<number, Unassignment[]>
+  people: ReadonlyMap<string, Person>
+}
+
+export interface UndoCaller extends ProjectCaller {
+  projectId: string
+  version: number
+}
+
+/** @throws HttpError 403, 404, 409, 410, 503 */
+export type ReadUndoInput = (at: UndoCaller, selection: UndoSelection) => Promise<UndoInput>
+
+/** `pendingEvents` are decided in the same batch of commands and not yet committed. */
+export type UndoContext = UndoInput & { pendingEvents: readonly StoredEvent[] }

@@ -1,0 +1,39 @@
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { untilPageFull } from '../reads/pages.ts'
+import { conflict, HttpError } from '../responses/errors.ts'
+import { maxMoved } from './children.ts'
+import type { LoggedEvent } from './undo-input.ts'
+
+/** An undo is rejected because later events changed the same fields or row. The message names their seqs. */
+export class UndoConflict extends HttpError {
+  constructor(
+    readonly event: LoggedEvent,
+    /** The changed fields. Empty if the whole row changed. */
+    readonly fields: string[],
+    /** Seqs of all events of this undo. */
+    readonly undone: number[],
+    by: number[] = [],
+  ) {
+    const what = fields.length > 0 ? fields.join(', ') : event.entity
+    const named = by.length > 0 ? ` by seq ${by.join(', ')}` : ''
+    super(409, `Seq ${event.seq} cannot be undone: ${what} changed since${named}`)
+  }
+}
+
+export const maxUndoneEvents = 500
+export const maxUndoneRows = maxMoved.rows
+
+/** Reads rows with a column `characters` in the query's order. Postgres stops the query at the limits of an undo. */
+export async function readBounded<R extends object>(sql: Sql, rows: SqlPart, limit = maxUndoneRows) {
+  const some = sql`select * from (${rows}) r limit ${limit + 1}`
+  const read = await sql<(R & { characters: number })[]>`
+    ${untilPageFull(sql, some, sql`characters`, maxMoved.characters + 1)}`
+  const sum = read.reduce((all, { characters }) => all + characters, 0)
+  return { rows: read as R[], isTooMuch: read.length > limit || sum > maxMoved.characters }
+}
+
+export const tooManyUndone = () => conflict(`An undo can take back at limit ${maxUndoneEvents} events`)
+export const undoTooLarge = () =>
+  conflict(
+    `The undo is too large: it would restore or delete more than ${maxUndoneRows} rows, or ${maxMoved.characters} characters`,
+  )

@@ -1,0 +1,84 @@
+import type { Redis } from 'ioredis'
+import { newId } from '../ids.ts'
+import type { RedisClient } from '../redis/connections.ts'
+
+/** A project's current version; in a notification also the users to whom the commit made the project visible. */
+export interface ProjectVersion {
+  projectId: string
+  version: number
+  newMembers?: string[]
+}
+
+/** Redis messages between processes about new versions of projects. A message may be lost, so subscribers also poll versions. */
+export class Notifications {
+  private pending = new Map<string, ProjectVersion>()
+  /** Begins each message, so that a process ignores its own messages: it has delivered them before sending. */
+  private readonly processId = newId()
+  private readonly listeners = new Set<(changed: ProjectVersion) => void>()
+  isSubscribed = false
+
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly subscriber: Redis,
+    private readonly channel: string,
+  ) {
+    subscriber.on('message', (from, message) => void (from === channel && this.read(message)))
+    subscriber.on('ready', () => void this.subscribe())
+    subscriber.on('close', () => (this.isSubscribed = false))
+  }
+
+  /** The first listener subscribes to the channel. Returns a function that removes the listener. */
+  listen(listener: (changed: ProjectVersion) => void): () => void {
+    const isFirst = this.listeners.size === 0
+    this.listeners.add(listener)
+    if (isFirst) void this.subscribe()
+    return () => void this.listeners.delete(listener)
+  }
+
+  /** Sends all commits of one turn of the event loop in one message. */
+  publish(heads: ProjectVersion[]): void {
+    if (this.pending.size === 0) setImmediate(() => this.send())
+    for (const { projectId, version, newMembers } of heads) {
+      const earlier = this.pending.get(projectId)
+      const all = earlier?.newMembers ? [...earlier.newMembers, ...(newMembers ?? [])] : newMembers
+      this.pending.set(projectId, {
+        projectId,
+        version: Math.max(version, earlier?.version ?? 0),
+        newMembers: all,
+      })
+    }
+  }
+
+  private send(): void {
+    const all = [...this.pending.values()]
+    this.pending.clear()
+    for (const one of all) this.deliver(one)
+    if (this.redis.status !== 'ready') return
+    const message = [this.processId, ...all.map(formatted)].join()
+    this.redis.publish(this.channel, message).catch(() => {})
+  }
+
+  private read(message: string): void {
+    if (message.startsWith(this.processId)) return
+    for (const one of message.split(',')) {
+      const [projectId = '', version, ...newMembers] = one.split(' ')
+      if (version) this.deliver({ projectId, version: Number(version), newMembers })
+    }
+  }
+
+  private deliver(changed: ProjectVersion): void {
+    for (const listener of this.listeners) listener(changed)
+  }
+
+  private async subscribe(): Promise<void> {
+    if (this.listeners.size === 0 || this.subscriber.status !== 'ready') return
+    const subscribed = this.subscriber.subscribe(this.channel)
+    this.isSubscribed = await subscribed.then(
+      () => true,
+      () => false,
+    )
+  }
+}
+
+const formatted = ({ projectId, version, newMembers }: ProjectVersion): string =>
+  newMembers ? `${projectId} ${version} ${newMembers.join(' ')}` : `${projectId} ${version}`

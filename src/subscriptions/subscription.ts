@@ -1,0 +1,90 @@
+import type { ProjectVersion } from './notifications.ts'
+
+export class MultiMap<T> {
+  protected readonly sets = new Map<string, Set<T>>()
+
+  keys = (): string[] => [...this.sets.keys()]
+  of = (key: string): Iterable<T> => this.sets.get(key) ?? []
+  countOf = (key: string): number => this.sets.get(key)?.size ?? 0
+
+  /** Returns a function that deletes the value. */
+  add(key: string, value: T): () => void {
+    const set = this.sets.get(key)
+    if (set) set.add(value)
+    else this.sets.set(key, new Set([value]))
+    return () => this.delete(key, value)
+  }
+
+  delete(key: string, value: T): void {
+    const set = this.sets.get(key)
+    if (set?.delete(value) && set.size === 0) this.sets.delete(key)
+  }
+}
+
+interface Subscriber {
+  readonly notified: number
+  wake: (version?: number) => void
+}
+
+export class Subscribers extends MultiMap<Subscriber> {
+  /** For a version from a notification: a late one may be older, and is ignored. */
+  notifyNewer({ projectId, version }: ProjectVersion): void {
+    for (const { notified, wake } of this.of(projectId)) if (version > notified) wake(version)
+  }
+
+  /** For a version from the database. It can be lower than before after a failover to a standby that was behind. */
+  notifyChanged({ projectId, version }: ProjectVersion): void {
+    for (const { notified, wake } of this.of(projectId)) if (version !== notified) wake(version)
+  }
+
+  wakeAll(): void {
+    for (const set of this.sets.values()) for (const { wake } of set) wake()
+  }
+}
+
+/** Notifies one reader of new versions. A version that arrives while the reader is busy resolves its next wait. */
+export class Subscription implements Subscriber {
+  private isUncertain = false
+  private resolve: ((version?: number) => void) | undefined
+  private timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(
+    public notified: number,
+    private readonly onEnd = () => {},
+  ) {}
+
+  /** Resolves with a version after `known`, or with undefined if the version is uncertain or the time is over. */
+  waitForNewer(known: number, withinMs: number): Promise<number | undefined> {
+    const { isUncertain, notified } = this
+    this.isUncertain = false
+    if (isUncertain || notified > known) return Promise.resolve(isUncertain ? undefined : notified)
+    this.notified = known
+    clearTimeout(this.timer)
+    this.timer = setTimeout(this.resolveWait, withinMs)
+    return new Promise((resolve) => (this.resolve = resolve))
+  }
+
+  readonly wake = (version?: number): void => {
+    const isNewer = version !== undefined && version > this.notified
+    this.notified = version ?? this.notified
+    if (this.resolve) this.resolveWait(isNewer ? version : undefined)
+    else this.isUncertain ||= !isNewer
+  }
+
+  /** Forgets notified versions after `known`, which a failover may have lost. Call this before reading the version again. */
+  resetTo(known: number): void {
+    this.notified = known
+  }
+
+  readonly end = (): void => {
+    this.onEnd()
+    clearTimeout(this.timer)
+    this.wake()
+  }
+
+  private readonly resolveWait = (version?: number): void => {
+    const { resolve } = this
+    this.resolve = undefined
+    resolve?.(version)
+  }
+}
