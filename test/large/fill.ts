@@ -35,19 +35,19 @@ export async function fill(sql: Sql, projectId: string, count: number, ownerId: 
 }
 
 export async function changeOften(
-  who: Person,
+  user: Person,
   projectId: string,
 ): Promise<{ version: number; taskId: string }> {
-  const task = await make(who, '/tasks', { title: 'Often', projectId })
-  const { id: subtaskId } = await make(who, `/tasks/${task.id}/subtasks`, { title: 'Done, not done' })
-  const before = await who.get(`/tasks/${task.id}`)
+  const task = await make(user, '/tasks', { title: 'Often', projectId })
+  const { id: subtaskId } = await make(user, `/tasks/${task.id}/subtasks`, { title: 'Done, not done' })
+  const before = await user.get(`/tasks/${task.id}`)
   for (let batch = 0; batch < 4; batch++) {
     const operations = Array.from({ length: 250 }, (_, n) =>
       n % 2
         ? { op: 'task.update', id: task.id, title: `${batch} ${n}` }
         : { op: 'subtask.toggle', id: subtaskId },
     )
-    const { status } = await who.post(`/projects/${projectId}/batch`, { operations })
+    const { status } = await user.post(`/projects/${projectId}/batch`, { operations })
     if (status !== 200) throw new Error(`a batch was answered ${status}`)
   }
   return { version: Number(before.headers.get('docket-version')), taskId: task.id }

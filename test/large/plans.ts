@@ -54,8 +54,8 @@ export async function openExplained() {
   return { service, sql: service.services.database.background, owner: await register(service.client) }
 }
 
-export const costOfGet = (who: Person, path: string): Promise<Cost> =>
-  costOf(async () => expect(await who.get(path)).toMatchObject({ status: 200 }))
+export const costOfGet = (user: Person, path: string): Promise<Cost> =>
+  costOf(async () => expect(await user.get(path)).toMatchObject({ status: 200 }))
 
 /** Returns the cost of the statements of `work`. Nothing else may use the database meanwhile. */
 export async function costOf(work: () => Promise<unknown>): Promise<Cost> {

@@ -19,8 +19,8 @@ const tokenInput = (over: object = {}) => ({
 const withToken = (person: Person, { token }: Token): Person => ({ ...person, ...person.as(token) })
 async function openAccount(over: object = {}) {
   const person = await register(pair.atA)
-  const made = (await make(person, '/tokens', tokenInput(over))) as Token
-  return { person, made, inA: withToken(person, made), inB: at(withToken(person, made), pair.b) }
+  const created = (await make(person, '/tokens', tokenInput(over))) as Token
+  return { person, created, inA: withToken(person, created), inB: at(withToken(person, created), pair.b) }
 }
 
 test('a personal token that ends in one process is rejected in all within a second', async () => {
@@ -31,8 +31,8 @@ test('a personal token that ends in one process is rejected in all within a seco
     (person) => person.delete('/auth/me'),
   ]
   const tokens = ends.map(async (end) => {
-    const { person, made, inA, inB } = await openAccount()
-    return { clients: [inA, inB], end: () => end(person, made.id) }
+    const { person, created, inA, inB } = await openAccount()
+    return { clients: [inA, inB], end: () => end(person, created.id) }
   })
   await expectTokensToEnd(await Promise.all(tokens))
 })
@@ -57,24 +57,24 @@ test("a service account's token ends in all processes with its membership or pro
 })
 
 test('a token that is created while all tokens of its account are revoked is rejected', async () => {
-  const { person, made, inA, inB } = await openAccount()
+  const { person, created, inA, inB } = await openAccount()
   expect((await inB.get('/auth/me')).status).toBe(200)
   await pair.sql`update users set token_version = token_version + 1 where id = ${person.id}`
   await Bun.sleep(1_000) // the documented limit
   for (const one of [inA, inB]) expectError(await one.get('/auth/me'), 401)
-  expect(await pair.sql`select from api_tokens where id = ${made.id}`).toHaveLength(1)
+  expect(await pair.sql`select from api_tokens where id = ${created.id}`).toHaveLength(1)
 })
 
 test('streams and long polls in another process end with their token', async () => {
-  const { person, made, inB } = await openAccount()
+  const { person, created, inB } = await openAccount()
   const { id } = await make(person, '/projects', { name: 'P' })
   const path = `/projects/${id}/events?after=1`
   const held = inB.get(`${path}&wait=25`)
   const stream = await fetch(`${pair.b.url}/api/v1${path}`, {
-    headers: { authorization: `Bearer ${made.token}`, accept: 'text/event-stream' },
+    headers: { authorization: `Bearer ${created.token}`, accept: 'text/event-stream' },
   })
   expect(stream.status).toBe(200)
-  expect((await person.delete(`/tokens/${made.id}`)).status).toBe(204)
+  expect((await person.delete(`/tokens/${created.id}`)).status).toBe(204)
   await Bun.sleep(1_000) // the documented limit
   await make(person, '/tasks', { title: 'Not for them', projectId: id })
   expectError(await held, 401, 'The bearer token is not valid')
@@ -105,9 +105,9 @@ test('a token is valid in all processes, and a retry with the same idempotency k
 })
 
 test('a retried deletion of a token is replayed, and rejected once its owner has signed out', async () => {
-  const { person, made } = await openAccount()
+  const { person, created } = await openAccount()
   const key = { 'idempotency-key': 'the end' }
-  const end = (who: Person) => who.delete(`/tokens/${made.id}`, key)
+  const end = (user: Person) => user.delete(`/tokens/${created.id}`, key)
   const answers = [await end(person), await end(at(person, pair.b))]
   expect(answers.map(({ status, text }) => [status, text])).toEqual([
     [204, ''],
@@ -129,13 +129,13 @@ test('each token has its own rate limit, shared by all processes', async () => {
 })
 
 test('expired tokens are deleted', async () => {
-  const { inB, made, person } = await openAccount({ expiresAt: expiresIn(1_200) })
+  const { inB, created, person } = await openAccount({ expiresAt: expiresIn(1_200) })
   await Bun.sleep(1_300)
   expectError(await inB.get('/auth/me'), 401)
   await expireApiTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
-  expect(await pair.sql`select from api_tokens where id = ${made.id}`).toHaveLength(0)
+  expect(await pair.sql`select from api_tokens where id = ${created.id}`).toHaveLength(0)
   expect((await person.get('/tokens')).text).toBe('[]')
   const living = await openAccount()
   await expireApiTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
-  expect(await pair.sql`select from api_tokens where id = ${living.made.id}`).toHaveLength(1)
+  expect(await pair.sql`select from api_tokens where id = ${living.created.id}`).toHaveLength(1)
 })

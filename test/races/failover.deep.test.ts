@@ -40,9 +40,9 @@ test('after a failover to a lagging standby no process returns or uses lost writ
   const paths = [`/tasks?projectId=${projectId}`, `/tasks/${task.id}`, `/projects/${projectId}/events`]
   await servers.standbyCaughtUp()
   await servers.cutStandbyOff()
-  for (const who of [atA, atB]) {
-    await make(who, '/tasks', { projectId, title: 'Lost' })
-    await who.patch(`/tasks/${task.id}`, { title: 'Lost' })
+  for (const user of [atA, atB]) {
+    await make(user, '/tasks', { projectId, title: 'Lost' })
+    await user.patch(`/tasks/${task.id}`, { title: 'Lost' })
   }
   const seen = await Promise.all(paths.map((path) => atB.get(path)))
   const headers = { accept: 'text/event-stream', authorization: `Bearer ${atA.token}` }
@@ -50,10 +50,10 @@ test('after a failover to a lagging standby no process returns or uses lost writ
   expect(seen[2]!.body).toHaveLength(5)
   await servers.killPrimary()
   await servers.promote()
-  const titles = async (who = atB) =>
-    (await who.get(`/tasks?projectId=${projectId}&limit=9`)).body.map(({ title }) => title)
+  const titles = async (user = atB) =>
+    (await user.get(`/tasks?projectId=${projectId}&limit=9`)).body.map(({ title }) => title)
   await eventually('reading again', async () => (await atA.get(paths[0]!)).status === 200)
-  for (const who of [atA, atB]) expect(await titles(who)).toEqual(['First'])
+  for (const user of [atA, atB]) expect(await titles(user)).toEqual(['First'])
   expect((await atA.get(`/projects/${projectId}/events?after=5&wait=5`)).status).toBe(400)
   expect(await stream.text().catch(String)).toContain('event: end')
   for (const n of [2, 3, 4, 5]) {

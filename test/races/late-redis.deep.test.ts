@@ -27,7 +27,7 @@ test('processes that started before Redis hand leases over', async () => {
   const { atA, atB } = pair
   const project = await make(atA, '/projects', { name: 'Shared' })
   for (const n of upTo(10))
-    for (const who of [atA, atB]) await make(who, '/tasks', { title: `Task ${n}`, projectId: project.id })
+    for (const user of [atA, atB]) await make(user, '/tasks', { title: `Task ${n}`, projectId: project.id })
   const { body } = await atB.get(`/tasks?projectId=${project.id}`)
   expect(body.map(({ number }) => number)).toEqual(upTo(20))
 })

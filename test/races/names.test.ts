@@ -46,14 +46,15 @@ test('after a name change is acknowledged, no process returns the old name or 30
     )
   for (const n of upTo(40)) {
     const before = await read()
-    const names = people.map((_, who) => `Name ${who}-${n}`)
+    const names = people.map((_, person) => `Name ${person}-${n}`)
     // In alternating order, so that each process handles its own change and that of the other process first.
-    for (const who of n % 2 ? [0, 1] : [1, 0]) await people[who]!.patch('/auth/me', { name: names[who] })
+    for (const person of n % 2 ? [0, 1] : [1, 0])
+      await people[person]!.patch('/auth/me', { name: names[person] })
     const after = await read(before.map((answers) => answers.map(({ headers }) => headers.get('etag'))))
     for (const answers of after)
       for (const [p, { status, text }] of answers.entries()) {
         expect([n, paths[p], status]).toEqual([n, paths[p], 200])
-        for (const who of namesIn[p]!) expect(text).toContain(`"${names[who]}"`)
+        for (const person of namesIn[p]!) expect(text).toContain(`"${names[person]}"`)
       }
     const [atA, atB] = await read()
     const contentOf = (answers: typeof atA) =>

@@ -31,12 +31,12 @@ export async function openPair(overrides: Env = {}, onlyB: Env = {}) {
 
 export const at = (person: Person, { url }: { url: string }): Person => ({ ...person, ...person.at(url) })
 
-export const makeProjects = (who: Client, count: number): Promise<string[]> =>
-  Promise.all(upTo(count).map(async (n) => (await make(who, '/projects', { name: `P${n}` })).id))
+export const makeProjects = (user: Client, count: number): Promise<string[]> =>
+  Promise.all(upTo(count).map(async (n) => (await make(user, '/projects', { name: `P${n}` })).id))
 
 /** Deletes a project, and waits until a worker has purged it. */
-export async function deleteAndPurge(who: Client, sql: Sql, id: string): Promise<void> {
-  await who.delete(`/projects/${id}`)
+export async function deleteAndPurge(user: Client, sql: Sql, id: string): Promise<void> {
+  await user.delete(`/projects/${id}`)
   const streams = () => sql`select from streams where project_id = ${id}`
   await eventually('the end of the project', async () => (await streams()).length === 0)
 }

@@ -79,8 +79,8 @@ for (const { kind, openGroup, isSecured } of groups) {
 
       const { id } = await make(other.atA, '/projects', { name: 'Shared' })
       for (const n of upTo(5))
-        for (const who of [other.atA, other.atB]) {
-          await make(who, '/tasks', { title: `Task ${n}`, projectId: id })
+        for (const user of [other.atA, other.atB]) {
+          await make(user, '/tasks', { title: `Task ${n}`, projectId: id })
           expect(await hasKey(`${other.env.REDIS_PREFIX}:lease:*${id}*`)).toBe(true)
         }
       const { body } = await other.atB.get(`/tasks?projectId=${id}`)

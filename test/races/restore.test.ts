@@ -37,24 +37,24 @@ async function copyProject(): Promise<() => Promise<void>> {
     })
 }
 
-const create = (who: Person, title: string) => make(who, '/tasks', { title, projectId })
-const titles = async (who: Person) =>
-  (await who.get(`/tasks?projectId=${projectId}`)).body.map(({ title }) => title)
+const create = (user: Person, title: string) => make(user, '/tasks', { title, projectId })
+const titles = async (user: Person) =>
+  (await user.get(`/tasks?projectId=${projectId}`)).body.map(({ title }) => title)
 const expectConsistent = async () => expect(await faultsOf(pair.sql)).toEqual([])
 
 test('writes to a purged project return 404 at every process that had it cached', async () => {
   const { atA, atB, sql } = pair
-  for (const who of [atA, atB]) await who.get(`/tasks/${task.id}`)
+  for (const user of [atA, atB]) await user.get(`/tasks/${task.id}`)
   await create(atB, 'Second')
   await atA.delete(`/projects/${projectId}`)
   await purgeProject(sql, projectId, { batchRows: 100, pauseMs: 0 })
-  for (const who of [atA, atB]) {
+  for (const user of [atA, atB]) {
     for (const _ of upTo(2)) {
-      expect((await who.post('/tasks', { title: 'Late', projectId })).status).toBe(404)
-      expect((await who.patch(`/projects/${projectId}`, { name: 'Late' })).status).toBe(404)
-      expect((await who.patch(`/tasks/${task.id}`, { title: 'Late' })).status).toBe(404)
-      expect((await who.delete(`/projects/${projectId}`)).status).toBe(404)
-      expect((await who.get(`/projects/${projectId}`)).status).toBe(404)
+      expect((await user.post('/tasks', { title: 'Late', projectId })).status).toBe(404)
+      expect((await user.patch(`/projects/${projectId}`, { name: 'Late' })).status).toBe(404)
+      expect((await user.patch(`/tasks/${task.id}`, { title: 'Late' })).status).toBe(404)
+      expect((await user.delete(`/projects/${projectId}`)).status).toBe(404)
+      expect((await user.get(`/projects/${projectId}`)).status).toBe(404)
     }
   }
 })
@@ -62,20 +62,20 @@ test('writes to a purged project return 404 at every process that had it cached'
 test('after a restore to an earlier point in time, every process reads and writes the restored rows', async () => {
   const { atA, atB } = pair
   const restore = await copyProject()
-  for (const who of [atA, atB, atA]) {
-    await create(who, 'Undone')
-    await who.patch(`/tasks/${task.id}`, { title: 'Undone' })
-    expect(await titles(who)).toContain('Undone')
+  for (const user of [atA, atB, atA]) {
+    await create(user, 'Undone')
+    await user.patch(`/tasks/${task.id}`, { title: 'Undone' })
+    expect(await titles(user)).toContain('Undone')
   }
   await restore()
-  for (const who of [atA, atB]) {
-    expect(await titles(who)).toEqual(['First'])
-    expect((await who.get(`/tasks/${task.id}`)).body).toEqual(task)
-    expect((await who.patch(`/tasks/${task.id}`, { title: 'First' })).status).toBe(200) // nothing to change
+  for (const user of [atA, atB]) {
+    expect(await titles(user)).toEqual(['First'])
+    expect((await user.get(`/tasks/${task.id}`)).body).toEqual(task)
+    expect((await user.patch(`/tasks/${task.id}`, { title: 'First' })).status).toBe(200) // nothing to change
   }
   expect((await create(atB, 'Second')).number).toBe(2)
   expect((await create(atA, 'Third')).number).toBe(3)
-  for (const who of [atA, atB]) expect(await titles(who)).toEqual(['First', 'Second', 'Third'])
+  for (const user of [atA, atB]) expect(await titles(user)).toEqual(['First', 'Second', 'Third'])
   await expectConsistent()
 })
 

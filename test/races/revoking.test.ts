@@ -39,11 +39,11 @@ test('removing a member with revoke=true also removes what the member creates at
 test('webhooks created at once in two processes have distinct slots and stay within the limit', async () => {
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'Full' })
   const path = `/projects/${projectId}/webhooks`
-  const made = await Promise.all(
+  const created = await Promise.all(
     upTo(120).map((n) => [pair.atA, pair.atB][n % 2]!.post(path, { url: unreachableUrl })),
   )
-  expect(made.filter(({ status }) => status === 201)).toHaveLength(100)
-  expect(made.filter(({ status }) => status === 409)).toHaveLength(20)
+  expect(created.filter(({ status }) => status === 201)).toHaveLength(100)
+  expect(created.filter(({ status }) => status === 409)).toHaveLength(20)
   const [row] = await pair.sql<{ n: number }[]>`
     select count(distinct slot)::int4 as n from webhooks where project_id = ${projectId}`
   expect(row!.n).toBe(100)

@@ -16,7 +16,7 @@ const others: ServiceProcess[] = [pair.b, ...(await Promise.all(shifted))]
 
 const answers = (person: Person) =>
   Promise.all([pair.a, ...others].map(async (process) => (await at(person, process).get('/auth/me')).status))
-const everywhere = (status: number) => [pair.a, ...others].map(() => status)
+const atAll = (status: number) => [pair.a, ...others].map(() => status)
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 function tokenUntil(exp: number, { id }: Person): string {
@@ -43,14 +43,14 @@ test('an access token that ends in one process is rejected in all within a secon
 
 test('a token is valid in all processes, whichever process issued it', async () => {
   for (const process of [pair.a, ...others])
-    expect(await answers(await register(at(pair.atA, process)))).toEqual(everywhere(200))
+    expect(await answers(await register(at(pair.atA, process)))).toEqual(atAll(200))
 })
 
 test('a token expires in all processes at once, and a revoked one stays rejected after its row is deleted', async () => {
   const ada = await register(pair.atA)
   const ended = withToken(ada, tokenUntil(now() + 3, ada))
   const short = withToken(ada, tokenUntil(now() + 3, ada))
-  expect(await answers(short)).toEqual(everywhere(200))
+  expect(await answers(short)).toEqual(atAll(200))
   const key = { 'idempotency-key': newId() }
   const logout = (process: ServiceProcess) => at(ended, process).post('/auth/logout', undefined, key)
   for (const process of others) expect((await logout(process)).status).toBe(200)
@@ -58,6 +58,6 @@ test('a token expires in all processes at once, and a revoked one stays rejected
   await Bun.sleep(4_000)
   await expireRevokedTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
   expect(await pair.sql`select from revoked_tokens where expires_at < now()`).toHaveLength(0)
-  for (const person of [short, ended]) expect(await answers(person)).toEqual(everywhere(401))
+  for (const person of [short, ended]) expect(await answers(person)).toEqual(atAll(401))
   for (const process of others) expect((await logout(process)).status).toBe(401)
 })

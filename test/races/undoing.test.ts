@@ -19,14 +19,14 @@ for (const at of [0, 1]) {
   let one: Person
   let other: Person
   let project: Body
-  let undo: (who: Person, body: object) => Promise<Answer>
+  let undo: (user: Person, body: object) => Promise<Answer>
   const where = ['in two processes', 'in one process'][at]
   const version = async () => Number((await one.get(`/projects/${project.id}`)).headers.get('docket-version'))
   const newTask = () => make(one, '/tasks', { title: 'T0', projectId: project.id })
   beforeEach(async () => {
     ;[, one, other] = setups[at]!
     project = await make(one, '/projects', { name: 'P' })
-    undo = (who, body) => who.post(`/projects/${project.id}/undo`, body)
+    undo = (user, body) => user.post(`/projects/${project.id}/undo`, body)
   })
 
   test(`a write of a field is kept, and a concurrent undo of the field comes before it or returns 409 (${where})`, async () => {

@@ -9,25 +9,25 @@ const hour = 3_600_000
 let project: Body
 // One process has the right clock, the other corrects a wrong one. Their times differ by the duration of a query.
 const pair = await forFile(openPair({ WRITE_SHARDS: '0' }, clockShiftedBy(-2 * hour)))
-const turns: Person[] = upTo(3).flatMap(() => [pair.atA, pair.atB])
+const writers: Person[] = upTo(3).flatMap(() => [pair.atA, pair.atB])
 beforeEach(async () => void (project = await make(pair.atA, '/projects', { name: 'Timely' })))
 
-async function alternately(work: (who: Person, n: number) => Promise<Body>): Promise<Body[]> {
-  const made: Body[] = []
-  for (const [n, who] of turns.entries()) made.push(await work(who, n))
-  return made
+async function alternately(work: (user: Person, n: number) => Promise<Body>): Promise<Body[]> {
+  const created: Body[] = []
+  for (const [n, user] of writers.entries()) created.push(await work(user, n))
+  return created
 }
 
 const isSorted = (values: string[]) => expect(values).toEqual(values.toSorted())
 
-async function expectOrder(made: Body[], path: string): Promise<void> {
-  expect((await pair.atA.get(path)).body.map(({ id }) => id)).toEqual(made.map(({ id }) => id))
-  isSorted(made.map(({ id }) => id))
-  isSorted([project, ...made].flatMap(({ createdAt }) => createdAt ?? []))
+async function expectOrder(created: Body[], path: string): Promise<void> {
+  expect((await pair.atA.get(path)).body.map(({ id }) => id)).toEqual(created.map(({ id }) => id))
+  isSorted(created.map(({ id }) => id))
+  isSorted([project, ...created].flatMap(({ createdAt }) => createdAt ?? []))
 }
 
 test('tasks are listed in the order of their creation, whichever process created them', async () => {
-  const create = (who: Person, n: number) => make(who, '/tasks', { title: `${n}`, projectId: project.id })
+  const create = (user: Person, n: number) => make(user, '/tasks', { title: `${n}`, projectId: project.id })
   await expectOrder(await alternately(create), `/tasks?projectId=${project.id}`)
 })
 
@@ -37,32 +37,32 @@ test('subtasks, comments and members are listed in the order of their creation',
     ['subtasks', { title: 'Part' }],
     ['comments', { text: 'Words' }],
   ] as const) {
-    const made = await alternately((who) => make(who, `/tasks/${task.id}/${path}`, body))
-    await expectOrder(made, `/tasks/${task.id}/${path}`)
+    const created = await alternately((user) => make(user, `/tasks/${task.id}/${path}`, body))
+    await expectOrder(created, `/tasks/${task.id}/${path}`)
   }
-  const members = await alternately(async (who) => invite(who, project.id, await register(pair.atA)))
+  const members = await alternately(async (user) => invite(user, project.id, await register(pair.atA)))
   await expectOrder(members, `/projects/${project.id}/members`)
 })
 
 test('a client that continues at its last cursor misses no task', async () => {
   const read: string[] = []
   let from = ''
-  await alternately(async (who, n) => {
-    const task = await make(who, '/tasks', { title: `${n}`, projectId: project.id })
+  await alternately(async (user, n) => {
+    const task = await make(user, '/tasks', { title: `${n}`, projectId: project.id })
     const { body } = await pair.atA.get(`/tasks?projectId=${project.id}${from}`)
     read.push(...body.map(({ id }) => id))
     for (const { id } of body) from = `&cursor=${writeCursor([id])}`
     return task
   })
-  expect(read).toHaveLength(turns.length)
+  expect(read).toHaveLength(writers.length)
 })
 
 test('updatedAt never goes back, also when a task moves to another project', async () => {
   const other = await make(pair.atA, '/projects', { name: 'Elsewhere' })
-  const task = await make(pair.atA, '/tasks', { title: 'Wanderer', projectId: project.id })
-  const states = await alternately(async (who, n) => {
+  const task = await make(pair.atA, '/tasks', { title: 'Moving', projectId: project.id })
+  const states = await alternately(async (user, n) => {
     const projectId = n % 4 < 2 ? other.id : project.id
-    return (await who.patch(`/tasks/${task.id}`, { title: `${n}`, projectId })).body
+    return (await user.patch(`/tasks/${task.id}`, { title: `${n}`, projectId })).body
   })
   isSorted([task.createdAt, ...states.map(({ updatedAt }) => updatedAt)])
   const part = await make(pair.atB, `/tasks/${task.id}/subtasks`, { title: 'Part' })
@@ -70,7 +70,7 @@ test('updatedAt never goes back, also when a task moves to another project', asy
 })
 
 test('ids and times of events never go back within a project', async () => {
-  await alternately((who, n) => make(who, '/tasks', { title: `${n}`, projectId: project.id }))
+  await alternately((user, n) => make(user, '/tasks', { title: `${n}`, projectId: project.id }))
   const wentBack = await pair.sql`
     select * from (select seq, type, id, lag(id) over by_seq as id_before, at, lag(at) over by_seq as at_before
       from events window by_seq as (partition by project_id order by seq)) e
@@ -95,7 +95,7 @@ test('a process whose clock is a year ahead writes database time and logs a warn
 
 test('jobs and idempotency records have database time', async () => {
   const key = (name: string) => ({ 'idempotency-key': name })
-  const [task] = await alternately((who) => make(who, '/tasks', { title: 'Short', projectId: project.id }))
+  const [task] = await alternately((user) => make(user, '/tasks', { title: 'Short', projectId: project.id }))
   expect((await pair.atB.delete(`/tasks/${task!.id}`, key('one'))).status).toBe(200)
   expect((await pair.atB.post('/auth/logout-all', undefined, key('two'))).status).toBe(200)
   const ages = await pair.sql<{ age: number }[]>`
