@@ -121,8 +121,8 @@ export class Actors {
   }
 
   private actorOf(projectId: string, opens = false): ProjectActor {
-    const known = this.actors.get(projectId)
-    if (known) return known
+    const existing = this.actors.get(projectId)
+    if (existing) return existing
     const actor = new ProjectActor(projectId, this.dependencies, this.leases, this, this.config)
     if (opens) actor.state = new State(projectId)
     this.actors.set(projectId, actor)

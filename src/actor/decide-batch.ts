@@ -9,7 +9,7 @@ import { firstEventState, type Prepared, stateOf } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { evolve, type State } from './state.ts'
 
-interface Deciding extends Prepared {
+interface BatchDecision extends Prepared {
   clock: Clock
   unit: CommitUnit
 }
@@ -21,8 +21,8 @@ interface Deciding extends Prepared {
 export function decideBatch({ states, records, batch }: Prepared, react: Reactions): CommitUnit {
   const unit: CommitUnit = { heads: states.map(headOf), events: [], jobs: [], records: [] }
   const last = unit.heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), '')
-  const deciding: Deciding = { states, records, batch, clock: new Clock(last), unit }
-  for (const command of batch) decideOne(deciding, command)
+  const decision: BatchDecision = { states, records, batch, clock: new Clock(last), unit }
+  for (const command of batch) decideOne(decision, command)
   for (const event of unit.events)
     for (const { name, data } of react(event))
       unit.jobs.push({ id: newId(), projectId: event.projectId, name, data })
@@ -42,12 +42,12 @@ export function sendOutcomes(batch: QueuedCommand[]): void {
     else command.resolve(command.outcome)
 }
 
-function decideOne(deciding: Deciding, command: QueuedCommand): void {
+function decideOne(decision: BatchDecision, command: QueuedCommand): void {
   command.isRejected = false
   try {
     const { guard } = command
-    const answered = guard && deciding.records?.get(recordName(guard))
-    command.outcome = answered ? replay(answered, guard) : decideNew(deciding, command)
+    const record = guard && decision.records?.get(recordName(guard))
+    command.outcome = record ? replay(record, guard) : decideNew(decision, command)
   } catch (error) {
     command.isRejected = true
     // A retried command may still be committed by its first copy.
@@ -56,12 +56,12 @@ function decideOne(deciding: Deciding, command: QueuedCommand): void {
 }
 
 /** Decides a command that has no idempotency record, and applies its changes to the states. */
-function decideNew(deciding: Deciding, command: QueuedCommand): unknown {
-  const { states, clock, unit } = deciding
+function decideNew(decision: BatchDecision, command: QueuedCommand): unknown {
+  const { states, clock, unit } = decision
   const { rejection, guard, clientIds, undo: past } = command
   if (rejection) throw rejection
   if (past) past.pendingEvents = unit.events
-  if (clientIds) command.claimedIds = clientIds.filter((id) => deciding.records?.has(recordName(idClaim(id))))
+  if (clientIds) command.claimedIds = clientIds.filter((id) => decision.records?.has(recordName(idClaim(id))))
   const source = stateOf(states, command.projectId)
   const target = firstEventState(states, command)
   const { changes, answer, isBatch } = command.decide(clock, source, target)
@@ -73,15 +73,15 @@ function decideNew(deciding: Deciding, command: QueuedCommand): unknown {
   const isOwnKey = guard !== undefined && isCommandKey(guard)
   const isNothing = changes.length === 0
   if (isNothing && command.again && (!guard || isOwnKey)) throw outcomeUnknown()
-  if (clientIds && !isNothing) for (const id of clientIds) addRecord(deciding, idClaim(id))
-  if (guard && !(isOwnKey && isNothing)) addRecord(deciding, { ...guard, ...(answer as Reply) })
+  if (clientIds && !isNothing) for (const id of clientIds) addRecord(decision, idClaim(id))
+  if (guard && !(isOwnKey && isNothing)) addRecord(decision, { ...guard, ...(answer as Reply) })
   return answer
 }
 
-function addRecord(deciding: Deciding, kept: IdempotencyRecord): void {
-  deciding.records ??= new Map()
-  deciding.records.set(recordName(kept), kept)
-  deciding.unit.records.push(kept)
+function addRecord(decision: BatchDecision, record: IdempotencyRecord): void {
+  decision.records ??= new Map()
+  decision.records.set(recordName(record), record)
+  decision.unit.records.push(record)
 }
 
 /** Lists the fields, because object spread costs several times as much. */

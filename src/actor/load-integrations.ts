@@ -11,8 +11,8 @@ const maxTokens = 5_001
 /** Tokens loaded for a reply that lists them, or for an account that is deleted. */
 const maxListed = 100
 
-export async function loadIntegrations(sql: Sql, state: State, needs: Preload[]): Promise<void> {
-  const wanted = needs.flatMap((named) => named.integrations ?? [])
+export async function loadIntegrations(sql: Sql, state: State, preloads: Preload[]): Promise<void> {
+  const wanted = preloads.flatMap((named) => named.integrations ?? [])
   if (wanted.length === 0) return
   const { projectId } = state
   const links = await linksOf(sql, projectId, idsOf(wanted, 'creator'))
@@ -21,9 +21,9 @@ export async function loadIntegrations(sql: Sql, state: State, needs: Preload[])
     webhooksOf(sql, projectId, creators, wanted),
     ...accountsOf(sql, projectId, creators, wanted),
   ])
-  const isLent = ({ userId, createdBy }: StoredRows['token']) =>
+  const isByCreator = ({ userId, createdBy }: StoredRows['token']) =>
     creators.includes(createdBy ?? '') && !creators.includes(userId)
-  const isTruncated = tokens.length >= maxTokens && tokens.filter(isLent).length >= maxTokens
+  const isTruncated = tokens.length >= maxTokens && tokens.filter(isByCreator).length >= maxTokens
   state.onDemand = { links, isTruncated }
   for (const row of webhooks) state.put('webhook', row.id, row)
   for (const row of accounts) state.put('service_account', row.id, row)
@@ -47,11 +47,11 @@ async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<Crea
 
 /** Webhooks, with `has_creator`: the account that created the webhook exists. */
 function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: IntegrationsQuery[]) {
-  const needsAll = wanted.some(({ webhooks }) => webhooks)
+  const wantsAll = wanted.some(({ webhooks }) => webhooks)
   return sql<StoredRows['webhook'][]>`
     select ${columnList(sql, definitionOf('webhook').table, 'w')}, w.cursor::float8 as cursor,
       exists (select from users where id = w.created_by) as has_creator from webhooks w
-    where w.project_id = ${projectId} and (${needsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
+    where w.project_id = ${projectId} and (${wantsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
 }
 
 /** Queries for service accounts that are members, and for tokens of these accounts. */

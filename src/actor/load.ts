@@ -39,8 +39,8 @@ export function openLoader(sql: Sql) {
     return inOrder(ids, rows, (row) => row.projectId)
   })
   const find = Object.fromEntries(
-    model().byRow.map((entity) => [entity, finder(sql, definitionOf(entity).table)]),
-  ) as Record<Entity, ReturnType<typeof finder>>
+    model().byRow.map((entity) => [entity, openFindRows(sql, definitionOf(entity).table)]),
+  ) as Record<Entity, ReturnType<typeof openFindRows>>
 
   return {
     async state(projectId: string): Promise<State> {
@@ -55,18 +55,18 @@ export function openLoader(sql: Sql) {
     },
 
     /** Loads the rows of `preloads` that the state lacks; null stands for a row that does not exist. */
-    async rows(state: State, needs: Preload[]): Promise<void> {
-      const missing = missingFrom(state, needs)
+    async rows(state: State, preloads: Preload[]): Promise<void> {
+      const missing = missingFrom(state, preloads)
       const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
       missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
-      const leaving = leavingFrom(state, needs)
-      if (leaving) state.movingChildren = await loadChildren(sql, leaving)
-      await loadIntegrations(sql, state, needs)
+      const movingTask = movingTaskIn(state, preloads)
+      if (movingTask) state.movingChildren = await loadChildren(sql, movingTask)
+      await loadIntegrations(sql, state, preloads)
     },
   }
 }
 
-const finder = (sql: Sql, table: PgTable) =>
+const openFindRows = (sql: Sql, table: PgTable) =>
   batched(limits, async (ids: string[]) => {
     const rows = await sql<Rows[Entity][]>`
       select ${columnList(sql, table, 't')} from ${sql(getTableName(table))} t where id = any(${ids}::uuid[])`
@@ -88,14 +88,14 @@ function contents(): string {
   return `jsonb_build_object(${lists.flat().join(', ')})`
 }
 
-const leavingFrom = (state: State, needs: Preload[]): string | undefined =>
-  needs.find(({ movingTaskId = '' }) => state.row('task', movingTaskId)?.projectId === state.projectId)
+const movingTaskIn = (state: State, preloads: Preload[]): string | undefined =>
+  preloads.find(({ movingTaskId = '' }) => state.row('task', movingTaskId)?.projectId === state.projectId)
     ?.movingTaskId
 
 /** Each row once. Rows of two entities may have the same id. */
-function missingFrom(state: State, needs: Preload[]) {
+function missingFrom(state: State, preloads: Preload[]) {
   return model().byRow.flatMap((entity) => {
-    const ids = needs.flatMap((named) => named[entity] ?? [])
+    const ids = preloads.flatMap((named) => named[entity] ?? [])
     return [...new Set(ids)].flatMap((id) => (state.isLoaded(entity, id) ? [] : { entity, id }))
   })
 }

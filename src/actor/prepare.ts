@@ -54,20 +54,21 @@ export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean 
  * checked first: nothing more is loaded for a rejected command.
  */
 export async function prepare(
-  asks: PrepareDependencies,
+  dependencies: PrepareDependencies,
   holders: StateHolder[],
   batch: QueuedCommand[],
 ): Promise<Prepared> {
   const states: State[] = []
-  for (const holder of holders) states.push((holder.state ??= await asks.loader.state(holder.projectId)))
+  for (const holder of holders)
+    states.push((holder.state ??= await dependencies.loader.state(holder.projectId)))
   const admitted = batch.filter((command) => isAuthorized(states, command))
-  await loadRows(asks.loader, states, admitted)
-  const rest = await withoutCommitted(asks.findCommitted, states, batch)
+  await loadRows(dependencies.loader, states, admitted)
+  const remaining = await withoutCommitted(dependencies.findCommitted, states, batch)
   const [records] = await Promise.all([
-    findRecords(asks.findRecord, states, rest),
-    ...rest.map((command) => readUndoInput(asks, states, command)),
+    findRecords(dependencies.findRecord, states, remaining),
+    ...remaining.map((command) => readUndoInput(dependencies, states, command)),
   ])
-  return { states, records, batch: rest }
+  return { states, records, batch: remaining }
 }
 
 function isAuthorized(states: State[], command: QueuedCommand): boolean {
@@ -116,17 +117,19 @@ async function beforeDeadline<T extends object>(deadline: number, work: Promise<
 function preloadOf({ events, unassignments }: UndoInput): Preload {
   const task = events.flatMap(({ taskId }) => taskId ?? [])
   const assigned = [...unassignments.values()].flat().map(({ entityId }) => entityId)
-  const needs: Preload = { task: [...task, ...assigned] }
-  for (const { entity, entityId } of events) if (entity !== 'task') (needs[entity] ??= []).push(entityId)
-  return needs
+  const preload: Preload = { task: [...task, ...assigned] }
+  for (const { entity, entityId } of events) if (entity !== 'task') (preload[entity] ??= []).push(entityId)
+  return preload
 }
 
 async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[]): Promise<void> {
-  const needs = batch.flatMap(({ preload }) => preload ?? [])
-  if (needs.length === 0) return
-  const loaded = Promise.all(states.map((state) => loader.rows(state, needs)))
+  const preload = batch.flatMap(({ preload }) => preload ?? [])
+  if (preload.length === 0) return
+  const loaded = Promise.all(states.map((state) => loader.rows(state, preload)))
   // The children of a task may be many: a move is alone in its batch, and stops at its deadline.
-  await (needs.some(({ movingTaskId }) => movingTaskId) ? beforeDeadline(batch[0]!.deadline, loaded) : loaded)
+  await (preload.some(({ movingTaskId }) => movingTaskId)
+    ? beforeDeadline(batch[0]!.deadline, loaded)
+    : loaded)
 }
 
 async function findRecords(
@@ -134,12 +137,12 @@ async function findRecords(
   states: State[],
   batch: QueuedCommand[],
 ): Promise<Map<string, IdempotencyRecord>> {
-  const guards = batch.flatMap((command): IdempotencyKey[] => {
+  const keys = batch.flatMap((command): IdempotencyKey[] => {
     const claims = command.clientIds?.map(idClaim) ?? []
     return [...claims, keyToFind(states, command) ?? []].flat()
   })
-  const kept = await Promise.all(guards.map(find))
-  return new Map(kept.flatMap((answer) => (answer ? [[recordName(answer), answer]] : [])))
+  const records = await Promise.all(keys.map(find))
+  return new Map(records.flatMap((answer) => (answer ? [[recordName(answer), answer]] : [])))
 }
 
 /** Replies to commands that are already committed, and returns the others. Reads nothing unless a command may be committed. */
@@ -148,13 +151,13 @@ async function withoutCommitted(
   states: State[],
   batch: QueuedCommand[],
 ): Promise<QueuedCommand[]> {
-  const suspects = batch.filter((command) => command.isRecallable && mayBeCommitted(states, command))
-  if (suspects.length === 0) return batch
-  const { projectId, version } = firstEventState(states, suspects[0]!)
-  const ids = suspects.map(({ id }) => id)
-  const landed = await find(projectId, version, ids)
+  const candidates = batch.filter((command) => command.isRecallable && mayBeCommitted(states, command))
+  if (candidates.length === 0) return batch
+  const { projectId, version } = firstEventState(states, candidates[0]!)
+  const ids = candidates.map(({ id }) => id)
+  const committed = await find(projectId, version, ids)
   return batch.filter((command) => {
-    const event = landed.get(command.id)
+    const event = committed.get(command.id)
     const answer = event ? command.recall(event, firstEventState(states, command)) : undefined
     if (answer !== undefined) command.resolve(answer)
     const isUnknown = event === null && command.again === true

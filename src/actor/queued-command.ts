@@ -30,9 +30,9 @@ export interface QueuedCommand<T = unknown> {
   /** False if `recall` cannot make the reply again: an idempotency record stores it. */
   readonly isRecallable: boolean
   /** Checks role and scope before the rows of `preload` are loaded. @throws HttpError 404 for a caller without a role, 403 */
-  authorize(state: ProjectState, other: ProjectState): void
+  authorize(state: ProjectState, destination: ProjectState): void
   /** Pure. `destination` is the state of the second project, or equal to `state`. @throws HttpError to change nothing */
-  decide(clock: Clock, state: ProjectState, other: ProjectState): Decision<T>
+  decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<T>
   /** Makes the reply again from the command's first event in the log. */
   recall(event: StoredEvent, state: ProjectState): T
   // The actor sets these for each attempt:

@@ -64,10 +64,10 @@ export class State {
   }
 
   get bytes(): number {
-    const known = this.rowBytes + this.projectBytes
+    const loaded = this.rowBytes + this.projectBytes
     return this.movingChildren
-      ? childEntries(this.movingChildren).reduce((sum, [entity, row]) => sum + bytesOf(entity, row), known)
-      : known
+      ? childEntries(this.movingChildren).reduce((sum, [entity, row]) => sum + bytesOf(entity, row), loaded)
+      : loaded
   }
 
   memberOf(userId: string): MemberRow | undefined {
@@ -95,10 +95,10 @@ export class State {
     return (this.rows[entity] ??= new CopyOnWriteMap(this.below?.rowsOf(entity)))
   }
 
-  hasLoaded(needs: Preload | undefined): boolean {
-    if (!needs) return true
-    if (needs.movingTaskId || needs.undo || needs.integrations) return false // loaded each time
-    return model().byRow.every((entity) => needs[entity]?.every((id) => this.isLoaded(entity, id)) ?? true)
+  hasLoaded(preload: Preload | undefined): boolean {
+    if (!preload) return true
+    if (preload.movingTaskId || preload.undo || preload.integrations) return false // never kept
+    return model().byRow.every((entity) => preload[entity]?.every((id) => this.isLoaded(entity, id)) ?? true)
   }
 
   /** True if the row is loaded, or is known not to exist. */

@@ -3,8 +3,8 @@ export class RoundRobin<T> {
   private readonly queues = new Map<string, T[]>()
 
   add(accountId: string, item: T): void {
-    const line = this.queues.get(accountId)
-    if (line) line.push(item)
+    const queue = this.queues.get(accountId)
+    if (queue) queue.push(item)
     else this.queues.set(accountId, [item])
   }
 
@@ -13,10 +13,10 @@ export class RoundRobin<T> {
   }
 
   next(): T | undefined {
-    for (const [accountId, line] of this.queues) {
+    for (const [accountId, queue] of this.queues) {
       this.queues.delete(accountId)
-      const item = line.shift()
-      if (line.length > 0) this.queues.set(accountId, line)
+      const item = queue.shift()
+      if (queue.length > 0) this.queues.set(accountId, queue)
       return item
     }
     return undefined

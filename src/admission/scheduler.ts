@@ -32,7 +32,7 @@ interface AccountQueue {
   accountId: string
   /** The slots of the requests in progress. */
   slots: number
-  waiting: { since: number; turn: Permit; places: number; admit: (turn: Permit) => void }[]
+  waiting: { since: number; permit: Permit; slots: number; admit: (permit: Permit) => void }[]
   waitingSlots: number
   /** Increases when the slots of stuck requests are given to others. Slots of an earlier generation no longer count. */
   generation: number
@@ -50,9 +50,9 @@ export class Permit {
     readonly queue: AccountQueue,
   ) {}
 
-  takeSlots(places: number): void {
-    this.queue.slots += places
-    this.slots = places
+  takeSlots(slots: number): void {
+    this.queue.slots += slots
+    this.slots = slots
     this.generation = this.queue.generation
   }
 
@@ -63,10 +63,10 @@ export class Permit {
 
   /** Takes the slots for a request with this many writes. Rejects with 429 if too many requests wait. */
   grow(writes: number): Permit | Promise<Permit> {
-    const places = slotsOf(writes)
-    if (places <= this.slots) return this
+    const slots = slotsOf(writes)
+    if (slots <= this.slots) return this
     this.freeSlots()
-    return this.scheduler.admit(this, places)
+    return this.scheduler.admit(this, slots)
   }
 
   /** Call this when the response is sent, or when the request begins to wait for events. */
@@ -112,7 +112,7 @@ export class Scheduler {
         if (slots === 0 && waiting.length === 0) this.queues.delete(id)
       this.sweepAt = Math.max(minQueues, 2 * this.queues.size)
     }
-    const line: AccountQueue = {
+    const queue: AccountQueue = {
       accountId,
       slots: 0,
       waiting: [],
@@ -120,8 +120,8 @@ export class Scheduler {
       generation: 0,
       endedAt: 0,
     }
-    this.queues.set(accountId, line)
-    return line
+    this.queues.set(accountId, queue)
+    return queue
   }
 
   /** True if several accounts sent requests within `sharedMs`. */
@@ -129,39 +129,39 @@ export class Scheduler {
     return performance.now() <= this.sharedUntil
   }
 
-  release(turn: Permit): void {
-    if (turn.slots === 0) return // it has ended
-    const { queue } = turn
-    turn.freeSlots()
+  release(permit: Permit): void {
+    if (permit.slots === 0) return // it has ended
+    const { queue } = permit
+    permit.freeSlots()
     if (queue.waiting.length === 0 && queue.slots > 0) return
     queue.endedAt = performance.now()
     if (queue.waiting.length > 0) this.admitWaitingSoon()
   }
 
-  admit(turn: Permit, places: number): Permit | Promise<Permit> {
-    const { queue } = turn
-    if (queue.waiting.length > 0 || !this.hasRoom(queue, places)) return this.wait(turn, places)
-    turn.takeSlots(places)
-    return turn
+  admit(permit: Permit, slots: number): Permit | Promise<Permit> {
+    const { queue } = permit
+    if (queue.waiting.length > 0 || !this.hasRoom(queue, slots)) return this.wait(permit, slots)
+    permit.takeSlots(slots)
+    return permit
   }
 
   /** A request that needs more slots than its account may have runs alone. */
-  private hasRoom(line: AccountQueue, places: number): boolean {
-    if (line.slots === 0 || line.slots + places <= minRequests) return true
-    const most = Math.max(minRequests, sharedRequests / Math.max(1, this.waitingQueues.size))
-    return line.slots + places <= most || !this.isShared()
+  private hasRoom(queue: AccountQueue, slots: number): boolean {
+    if (queue.slots === 0 || queue.slots + slots <= minRequests) return true
+    const max = Math.max(minRequests, sharedRequests / Math.max(1, this.waitingQueues.size))
+    return queue.slots + slots <= max || !this.isShared()
   }
 
-  private wait(turn: Permit, places: number): Promise<Permit> {
-    const { queue } = turn
+  private wait(permit: Permit, slots: number): Promise<Permit> {
+    const { queue } = permit
     if (queue.slots === 0) this.admitWaitingSoon()
-    if (queue.waitingSlots + places > maxWaitingSlots) return Promise.reject(tooManyOfAccount())
+    if (queue.waitingSlots + slots > maxWaitingSlots) return Promise.reject(tooManyOfAccount())
     if (isOverloaded(queue.waiting)) return Promise.reject(unavailable('Too many requests wait'))
     this.waitingQueues.add(queue)
-    queue.waitingSlots += places
+    queue.waitingSlots += slots
     this.stuckTimer ??= setInterval(this.freeStuck, stuckMs).unref()
     const since = performance.now()
-    return new Promise((admit) => void queue.waiting.push({ since, turn, places, admit }))
+    return new Promise((admit) => void queue.waiting.push({ since, permit, slots, admit }))
   }
 
   /** In the next event-loop iteration: requests that never wait must not all run in the current one. */
@@ -173,10 +173,10 @@ export class Scheduler {
 
   private readonly freeStuck = (): void => {
     const since = performance.now() - stuckMs
-    for (const line of this.waitingQueues) {
-      if (line.endedAt > since || line.waiting[0]!.since > since) continue
-      line.generation++
-      line.slots = 0
+    for (const queue of this.waitingQueues) {
+      if (queue.endedAt > since || queue.waiting[0]!.since > since) continue
+      queue.generation++
+      queue.slots = 0
     }
     if (this.waitingQueues.size > 0) return this.admitWaitingSoon()
     clearInterval(this.stuckTimer)
@@ -185,14 +185,14 @@ export class Scheduler {
 
   private readonly admitWaiting = (): void => {
     this.isScheduled = false
-    for (const line of this.waitingQueues) {
-      while (line.waiting.length > 0 && this.hasRoom(line, line.waiting[0]!.places)) {
-        const { turn, places, admit } = line.waiting.shift()!
-        line.waitingSlots -= places
-        turn.takeSlots(places)
-        admit(turn)
+    for (const queue of this.waitingQueues) {
+      while (queue.waiting.length > 0 && this.hasRoom(queue, queue.waiting[0]!.slots)) {
+        const { permit, slots, admit } = queue.waiting.shift()!
+        queue.waitingSlots -= slots
+        permit.takeSlots(slots)
+        admit(permit)
       }
-      if (line.waiting.length === 0) this.waitingQueues.delete(line)
+      if (queue.waiting.length === 0) this.waitingQueues.delete(queue)
     }
   }
 }

@@ -56,24 +56,24 @@ export function batchOf(commands: Command<never>[]) {
     target: inProject('id'),
     role: 'VIEWER',
     complete: (given) => ({ ...given, operations: readOperations(given.id, given.operations) }),
-    authorize: (asking, { operations }) => authorizeEach(kinds, asking, operations),
+    authorize: (projectCaller, { operations }) => authorizeEach(kinds, projectCaller, operations),
     lookups: ({ operations }, caller) => ({
       people: operations.map(({ op, ...own }) => commandOf(kinds, { op }).person?.(own, caller)),
       children: childrenOf(kinds, operations),
       clientIds: operations.flatMap(({ op, ...own }) => clientIdIn(commandOf(kinds, { op }), own) ?? []),
     }),
-    preload: ({ operations }, found) => preloadOf(kinds, operations, found),
+    preload: ({ operations }, lookupResults) => preloadOf(kinds, operations, lookupResults),
     weight: ({ operations }) => operations.length,
     cost: ({ operations }) => totalOf(operations, (one) => commandOf(kinds, one).cost?.(one) ?? 1),
     isExpensive: ({ operations }) => operations.some((one) => commandOf(kinds, one).isExpensive?.(one)),
     invites: ({ operations }) => operations.filter((one) => commandOf(kinds, one).invites).length,
     storesReply: true,
-    decide(state, known, { ifVersion, operations, dryRun, return: wanted }: Static<typeof input>) {
-      if (state.project) requireMatch(known, state.project)
+    decide(state, context, { ifVersion, operations, dryRun, return: wanted }: Static<typeof input>) {
+      if (state.project) requireMatch(context, state.project)
       if (ifVersion !== undefined && ifVersion !== state.version) throw versionChanged()
-      const whole = wanted === 'full'
-      const { changes, results, version } = decideOperations(kinds, state, known, { operations, whole })
-      if (whole) requireSmallReply(results)
+      const isFull = wanted === 'full'
+      const { changes, results, version } = decideOperations(kinds, state, context, { operations, isFull })
+      if (isFull) requireSmallReply(results)
       if (dryRun === 'true') return { changes: [], answer: { version: state.version, results } }
       return { changes, isBatch: true, answer: { version, results } }
     },
@@ -93,12 +93,12 @@ const totalOf = <T>(all: T[], of: (one: T) => number) => all.reduce((sum, one) =
 const commandOf = (kinds: OperationTypes, { op }: { op: string }): Command => kinds.get(op)!.command
 
 /** The caller needs all rights before the batch: an operation cannot raise the rights for later operations. */
-const authorizeEach = (kinds: OperationTypes, asking: ProjectCaller, operations: Operation[]): void =>
+const authorizeEach = (kinds: OperationTypes, projectCaller: ProjectCaller, operations: Operation[]): void =>
   void mapInOrder(operations, ({ op, ...input }) => {
     const { role, scope, authorize } = commandOf(kinds, { op })
-    requireRole(asking.role, role as Role, 'Project')
-    requireScope(asking.caller, scope)
-    authorize?.(asking, input)
+    requireRole(projectCaller.role, role as Role, 'Project')
+    requireScope(projectCaller.caller, scope)
+    authorize?.(projectCaller, input)
   })
 
 /** The targets that are children of tasks and named by id. */
@@ -109,17 +109,18 @@ const childrenOf = (kinds: OperationTypes, operations: Operation[]) =>
     return isPart ? [{ kind, id: String(id) }] : []
   })
 
-function preloadOf(kinds: OperationTypes, operations: Operation[], found?: LookupResults): Preload {
+function preloadOf(kinds: OperationTypes, operations: Operation[], lookupResults?: LookupResults): Preload {
   const needs: Preload = { task: [] }
   const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
   for (const { op, ...input } of operations) {
     const { target: at, preload: own } = commandOf(kinds, { op })
     const isRow = at.kind !== 'new' && at.kind !== 'project' && definitionOf(at.kind).parent === 'project'
     if (isRow && isId(String(input[at.key]))) need(at.kind, String(input[at.key]))
-    for (const wanted of own?.(input, found)?.integrations ?? []) (needs.integrations ??= []).push(wanted)
+    for (const wanted of own?.(input, lookupResults)?.integrations ?? [])
+      (needs.integrations ??= []).push(wanted)
   }
   for (const [n, { kind, id }] of childrenOf(kinds, operations).entries()) {
-    const taskId = found?.taskIds[n]
+    const taskId = lookupResults?.taskIds[n]
     if (!taskId) continue
     need('task', taskId)
     need(kind, id)

@@ -26,46 +26,46 @@ export const reinvited = () =>
 export function decideOperations(
   kinds: OperationTypes,
   state: ProjectState,
-  known: RuleContext,
-  { operations, whole }: { operations: Operation[]; whole: boolean },
+  context: RuleContext,
+  { operations, isFull }: { operations: Operation[]; isFull: boolean },
 ) {
   const trial = state.fork()
   const names = new Map<string, NamedRow>()
-  const gone = new Map<string, string>()
+  const removedMembers = new Map<string, string>()
   const changes: EventDraft[] = []
-  const results = mapInOrder(operations, ({ op, as, was, ifMatch, ...given }, n) => {
+  const results = mapInOrder(operations, ({ op, as, was, ifMatch, ...rawInput }, n) => {
     const kind = kinds.get(op)!
-    const input = { ...given }
+    const input = { ...rawInput }
     const idOf = (id: string) => (isReference(id) ? rowNamed(names, id)?.id : id)
     for (const key of kind.idFields) if (input[key]) input[key] = mapIds(input[key], idOf)
     const subject = subjectOf(kind, input)
-    const person = known.lookupResults?.people[n] ?? rowNamed(names, subjectOf(kind, given))?.person
+    const person = context.lookupResults?.people[n] ?? rowNamed(names, subjectOf(kind, rawInput))?.person
     const before =
       subject === undefined
         ? undefined
         : hideDeletedReferences(trial, kind.noun, trial.row(kind.noun, subject))
-    const decision = decide(kind.command, trial, contextOf(known, person, ifMatch), input)
+    const decision = decide(kind.command, trial, contextOf(context, person, ifMatch), input)
     requireWas(before, was)
-    rejectReinvited(gone, decision.changes, reinvited)
+    rejectReinvited(removedMembers, decision.changes, reinvited)
     for (const change of decision.changes) evolve(trial, change)
     changes.push(...decision.changes)
     const id = (decision.answer as { id: string } | undefined)?.id ?? subject!
     if (as !== undefined) names.set(as, { id, person })
-    return resultOf(kind.command, id, decision.answer, person, whole)
+    return resultOf(kind.command, id, decision.answer, person, isFull)
   })
   return { changes, results, version: trial.version }
 }
 
 /** Lists the fields, because a spread would lose the methods of the class. */
-const contextOf = (known: RuleContext, person?: Person, ifMatch?: string): RuleContext => ({
-  caller: known.caller,
-  now: known.now,
-  newId: () => known.newId(),
-  newEventId: () => known.newEventId(),
-  undo: known.undo,
-  claimedIds: known.claimedIds,
-  lookupResults: known.lookupResults,
-  limits: known.limits,
+const contextOf = (context: RuleContext, person?: Person, ifMatch?: string): RuleContext => ({
+  caller: context.caller,
+  now: context.now,
+  newId: () => context.newId(),
+  newEventId: () => context.newEventId(),
+  undo: context.undo,
+  claimedIds: context.claimedIds,
+  lookupResults: context.lookupResults,
+  limits: context.limits,
   person,
   ifMatch,
 })
@@ -76,6 +76,6 @@ const rowNamed = (names: ReadonlyMap<string, NamedRow>, reference: unknown): Nam
 /** Compares only the fields in `was`, so changes of other fields cause no conflict. @throws HttpError 409 */
 function requireWas(row: object | undefined, was: Record<string, unknown> = {}): void {
   const now = (row ?? {}) as Record<string, unknown>
-  const others = Object.keys(was).filter((name) => !isEqual(now[name], was[name]))
-  if (others.length > 0) throw wasConflict(others)
+  const differing = Object.keys(was).filter((name) => !isEqual(now[name], was[name]))
+  if (differing.length > 0) throw wasConflict(differing)
 }

@@ -10,12 +10,12 @@ const prefixed = (name: string, { status, message, headers }: HttpError) =>
 /** Maps items one after another and stops at the first error, which is prefixed with the item's name. */
 export const mapInOrder = <T, R>(
   all: T[],
-  work: (one: T, n: number) => R,
+  map: (one: T, n: number) => R,
   nameOf: (n: number, error: HttpError) => string | undefined = (n) => `operations[${n}]`,
 ): R[] =>
   all.map((one, n) => {
     try {
-      return work(one, n)
+      return map(one, n)
     } catch (error) {
       const name = error instanceof HttpError ? nameOf(n, error) : undefined
       throw name === undefined ? error : prefixed(name, error as HttpError)
@@ -28,14 +28,14 @@ export const mapInOrder = <T, R>(
  * @throws HttpError
  */
 export function rejectReinvited(
-  gone: Map<string, string>,
+  removed: Map<string, string>,
   changes: EventDraft[],
   error: () => HttpError,
 ): void {
   for (const change of changes) {
     if (change.entity !== 'member') continue
     const { before, after, entityId } = change as EventDraft<'member'>
-    if (!after) gone.set(before!.userId!, entityId)
-    else if (!before && (gone.get(after.userId) ?? entityId) !== entityId) throw error()
+    if (!after) removed.set(before!.userId!, entityId)
+    else if (!before && (removed.get(after.userId) ?? entityId) !== entityId) throw error()
   }
 }

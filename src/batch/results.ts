@@ -57,10 +57,10 @@ export function resultOf(
   id: string,
   answer: unknown,
   person?: Person,
-  whole = false,
+  isFull = false,
 ) {
   if (!shows) return { id, etag: null }
-  if (whole) return shows.of(answer, person)
+  if (isFull) return shows.of(answer, person)
   if (shows.hasNoEtag) return { id, etag: null }
   const { number, ...row } = answer as Row
   return {

@@ -57,7 +57,7 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   /** Checks what the schema cannot express, and adds derived fields. @throws HttpError 400 */
   complete?(input: Input): object
   /** Checks further rights that depend on the input. Runs after the checks of role and scope. @throws HttpError 403 */
-  authorize?(asking: ProjectCaller, input: Input): void
+  authorize?(projectCaller: ProjectCaller, input: Input): void
   /** The reply is the view of a row or a message. */
   view?: View<Row>
   message?: string
@@ -76,7 +76,7 @@ export interface Command<Input extends object = object, Row = unknown> extends W
   /** Look-ups whose results `preload` needs. */
   lookups?(input: Input, caller: Caller): Lookups
   /** Rows to load besides the target row. */
-  preload?(input: Input, found?: LookupResults): Preload
+  preload?(input: Input, lookupResults?: LookupResults): Preload
   /** The client may choose the id of the new row: the input field `id`. */
   acceptsClientId?: boolean
   /** The number of writes, for the limit of writes in one commit. Default: 1. */
@@ -97,7 +97,7 @@ export interface Command<Input extends object = object, Row = unknown> extends W
    * The rule. Pure. `destination` is the state of the project that the row moves to; equal to `state` when nothing moves.
    * @throws HttpError to change nothing
    */
-  decide(state: ProjectState, known: RuleContext, input: Input, other: ProjectState): Decision<Row>
+  decide(state: ProjectState, context: RuleContext, input: Input, destination: ProjectState): Decision<Row>
 }
 
 type CommandDefinition<S extends TObject, Row> = Omit<
@@ -142,20 +142,20 @@ export interface AccountWrite<Row> {
   /** Checks that run only for a request that is not a retry. @throws HttpError */
   admit?(): Promise<void>
   /** Writes the row and the idempotency record in one statement. */
-  execute(keep: ToRecord<Row>): Promise<Row>
+  execute(toRecord: ToRecord<Row>): Promise<Row>
 }
 
 /** A write that belongs to no project: one SQL statement executes it, without an actor. */
 export interface AccountCommand<
-  Asked = SignedInRequest,
+  Request = SignedInRequest,
   Input extends object = object,
   Row = unknown,
 > extends WriteDefinition<Input, Row> {
-  begin(asked: Asked, input: Input): AccountWrite<Row>
+  begin(request: Request, input: Input): AccountWrite<Row>
 }
 
-type AccountDefinition<Asked, S extends TObject, Row> = Omit<
-  AccountCommand<Asked, Static<S>, Row>,
+type AccountDefinition<Request, S extends TObject, Row> = Omit<
+  AccountCommand<Request, Static<S>, Row>,
   'name' | 'input' | keyof typeof defaults
 > & { input: S } & Partial<Pick<WriteDefinition, keyof typeof defaults>>
 
@@ -168,7 +168,7 @@ const defaults = {
   isSecret: true,
 } as const
 
-export const accountCommand = <Asked, S extends TObject, Row>(
+export const accountCommand = <Request, S extends TObject, Row>(
   name: string,
-  definition: AccountDefinition<Asked, S, Row>,
-): AccountCommand<Asked, Static<S>, Row> => ({ name, ...defaults, ...definition })
+  definition: AccountDefinition<Request, S, Row>,
+): AccountCommand<Request, Static<S>, Row> => ({ name, ...defaults, ...definition })

@@ -25,16 +25,16 @@ export const targetNoun = (at: Exclude<Command['target'], { kind: 'new' }>): str
 export function decide<Input extends object, Row>(
   command: Command<Input, Row>,
   state: ProjectState,
-  known: RuleContext,
+  context: RuleContext,
   input: Input,
-  other: ProjectState = state,
+  destination: ProjectState = state,
 ): Decision<Row> {
   requireInProject(command, state, input)
-  authorize(command, state, known.caller, input, other)
+  authorize(command, state, context.caller, input, destination)
   const entity = command.noun as Entity
-  if (!model().references[entity]) return command.decide(state, known, input, other)
-  const decision = command.decide(state, known, checkReferences(other, entity, input), other)
-  decision.answer = hideDeletedReferences(other, entity, decision.answer)
+  if (!model().references[entity]) return command.decide(state, context, input, destination)
+  const decision = command.decide(state, context, checkReferences(destination, entity, input), destination)
+  decision.answer = hideDeletedReferences(destination, entity, decision.answer)
   return decision
 }
 
@@ -61,7 +61,7 @@ export function authorize(
   roles: ProjectRoles,
   caller: Caller,
   input: object,
-  other = roles,
+  destination = roles,
 ): void {
   const { target, role: minimum, scope } = command
   if (target.kind === 'new') requireUnbound(caller)
@@ -71,7 +71,7 @@ export function authorize(
   requireRole(role, minimum, targetNoun(target))
   requireScope(caller, scope)
   command.authorize?.({ caller, role, memberId: roles.memberOf?.(caller.userId)?.id }, input)
-  if (other !== roles) requireRole(roleIn(other, caller), minimum, 'Project')
+  if (destination !== roles) requireRole(roleIn(destination, caller), minimum, 'Project')
 }
 
 /** @throws HttpError 404 if the target row is not in this project */
@@ -91,10 +91,10 @@ export const clientIdIn = ({ acceptsClientId }: Command<never>, input: object): 
   acceptsClientId ? (input as { id?: string }).id : undefined
 
 /** The id of a new row: the client's id, or else a generated one. @throws HttpError 409 if the client's id is taken */
-export function newRowId(state: ProjectState, known: RuleContext, own?: string): string {
-  if (own === undefined) return known.newId()
-  if (state.hasId(own) || isIdTaken(known, own)) throw idTaken()
-  return own
+export function newRowId(state: ProjectState, context: RuleContext, clientId?: string): string {
+  if (clientId === undefined) return context.newId()
+  if (state.hasId(clientId) || isIdTaken(context, clientId)) throw idTaken()
+  return clientId
 }
 
 /** True if a row of any project has the id, or had it. */

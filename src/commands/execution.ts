@@ -83,14 +83,14 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
     return this.clock!.firstIdOf(this.id)
   }
 
-  authorize(state: ProjectState, other: ProjectState): void {
-    authorize(this.command, state, this.caller, this.routed.input, other)
+  authorize(state: ProjectState, destination: ProjectState): void {
+    authorize(this.command, state, this.caller, this.routed.input, destination)
   }
 
-  decide(clock: Clock, state: ProjectState, other: ProjectState): Decision<Reply> {
+  decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<Reply> {
     this.clock = clock
     this.hasEvents = false
-    const decision: Decision<unknown> = decide(this.command, state, this, this.routed.input, other)
+    const decision: Decision<unknown> = decide(this.command, state, this, this.routed.input, destination)
     decision.answer = replyOf(this.command, decision.answer, this.person)
     return decision as Decision<Reply>
   }
@@ -103,10 +103,14 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
 
 const notQueued = (): void => {}
 
-function preloadOf(command: Command, { projectId, taskId, input }: RoutedCommand, found?: LookupResults) {
+function preloadOf(
+  command: Command,
+  { projectId, taskId, input }: RoutedCommand,
+  lookupResults?: LookupResults,
+) {
   const { target: at, preload } = command
   if (at.kind === 'new') return undefined
-  if (at.kind === 'project') return preload?.(input, found)
+  if (at.kind === 'project') return preload?.(input, lookupResults)
   const leaves = destinationOf(command, projectId, input) !== undefined
   const own: Preload = { task: taskId ? [taskId] : [], movingTaskId: leaves ? taskId : undefined }
   if (at.kind !== 'task') own[at.kind] = [idIn(input, at.key)]
@@ -115,12 +119,12 @@ function preloadOf(command: Command, { projectId, taskId, input }: RoutedCommand
 
 /** The reply of a command: the row's view with its ETag, the message, or the rule's bare answer. */
 export function replyOf<Row>(
-  { status, view: shows, message: says }: WriteDefinition<never, Row>,
+  { status, view, message }: WriteDefinition<never, Row>,
   answer: unknown,
   person?: Person,
 ): Reply {
-  const body = shows ? shows.of(answer as Row, person) : says ? { message: says } : answer
-  const tag = shows?.etagSuffix?.(person, answer as Row)
-  const etag = shows && !shows.hasNoEtag ? etagOf(answer as { eventId: string }, tag) : null
+  const body = view ? view.of(answer as Row, person) : message ? { message } : answer
+  const tag = view?.etagSuffix?.(person, answer as Row)
+  const etag = view && !view.hasNoEtag ? etagOf(answer as { eventId: string }, tag) : null
   return { status, body: JSON.stringify(body), etag }
 }

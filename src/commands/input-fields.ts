@@ -11,6 +11,6 @@ export function bodyFields(
   { input, queryFields = [], preparedFields = [] }: WriteDefinition<never>,
   given: [string, string][],
 ): string[] {
-  const others = [...queryFields, ...preparedFields, ...given.map(([, key]) => key)]
-  return Object.keys(input.properties).filter((key) => !others.includes(key))
+  const otherSources = [...queryFields, ...preparedFields, ...given.map(([, key]) => key)]
+  return Object.keys(input.properties).filter((key) => !otherSources.includes(key))
 }

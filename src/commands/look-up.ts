@@ -14,21 +14,21 @@ export type LookUp = (command: Command, routed: RoutedCommand) => Promise<Looked
 
 export function openLookUp(findPerson: FindPerson, places: Pick<RowLocations, 'taskOf' | 'isTaken'>): LookUp {
   async function find({ people, children, clientIds: clientIds }: Lookups): Promise<LookupResults> {
-    const [found, taskIds, taken] = await Promise.all([
-      Promise.all(people.map(async (whom) => (whom && (await findPerson(whom))) ?? null)),
+    const [persons, taskIds, taken] = await Promise.all([
+      Promise.all(people.map(async (key) => (key && (await findPerson(key))) ?? null)),
       Promise.all(children.map((part) => places.taskOf(part))),
       Promise.all(clientIds.map((id) => places.isTaken(id))),
     ])
-    return { people: found, taskIds, clientIds, takenIds: clientIds.filter((_, n) => taken[n]) }
+    return { people: persons, taskIds, clientIds, takenIds: clientIds.filter((_, n) => taken[n]) }
   }
 
   return async (command, { input, caller }) => {
-    const { person: whom } = command
-    const person = whom && (await findPerson(whom(input, caller)))
-    const ownId = clientIdIn(command, input)
-    const sought = ownId === undefined ? command.lookups?.(input, caller) : ofOwnId(ownId)
-    return { person, lookupResults: sought && (await find(sought)) }
+    const { person: personOf } = command
+    const person = personOf && (await findPerson(personOf(input, caller)))
+    const clientId = clientIdIn(command, input)
+    const lookups = clientId === undefined ? command.lookups?.(input, caller) : clientIdLookup(clientId)
+    return { person, lookupResults: lookups && (await find(lookups)) }
   }
 }
 
-const ofOwnId = (id: string): Lookups => ({ people: [], children: [], clientIds: [id] })
+const clientIdLookup = (id: string): Lookups => ({ people: [], children: [], clientIds: [id] })

@@ -45,11 +45,11 @@ export interface Query {
   isStreamOnly?: boolean
   /** Errors of this read, for the OpenAPI document. */
   errors?: HttpError[]
-  read(asked: ReadRequest): Promise<Response>
+  read(request: ReadRequest): Promise<Response>
 }
 
 interface AdminQuery extends Omit<Query, 'read'> {
-  read(asked: ReadRequest, seen: VisibleProject): Response | Promise<Response>
+  read(request: ReadRequest, project: VisibleProject): Response | Promise<Response>
 }
 
 /** A query that takes the role ADMIN in the project with the path's `id`. Other callers get 404 or 403. */
@@ -57,9 +57,9 @@ export const adminQuery = (findRole: FindRole, { read, ...query }: AdminQuery): 
   ...query,
   about: `${query.about} Requires the role ADMIN.`,
   errors: [roleNeeded('ADMIN'), ...(query.errors ?? []), notFound('Project')],
-  async read(asked) {
-    const seen = await requireVisible(findRole, asked.caller, asked.params.id ?? '')
-    requireRole(seen.role, 'ADMIN', 'Project')
-    return read(asked, seen)
+  async read(request) {
+    const project = await requireVisible(findRole, request.caller, request.params.id ?? '')
+    requireRole(project.role, 'ADMIN', 'Project')
+    return read(request, project)
   },
 })

@@ -34,12 +34,12 @@ interface RunDependencies {
 
 export function openRun({ registry, places, route, timeoutMs }: RunDependencies): Run {
   return ({ name, input, caller, ifMatch, guard, traceparent }) => {
-    const known = registry.get(name)
-    if (!known) return Promise.reject(new Error(`There is no command ${name}`))
-    const { command, form } = known
+    const registered = registry.get(name)
+    if (!registered) return Promise.reject(new Error(`There is no command ${name}`))
+    const { command, form } = registered
     const { target: at } = command
-    const into = command.destination?.(input)
-    if (into !== undefined && !isId(into)) return Promise.reject(notFound('Project'))
+    const destinationId = command.destination?.(input)
+    if (destinationId !== undefined && !isId(destinationId)) return Promise.reject(notFound('Project'))
     const deadline = performance.now() + timeoutMs
     const send = (projectId: string, taskId?: string) => {
       const routed = {

@@ -24,7 +24,7 @@ interface Creation<E extends Entity, S extends TObject> extends RowCommand<Stati
   input: S
   target: Target
   path: string
-  fields(input: Static<S>, known: RuleContext, state: ProjectState): Fields<E>
+  fields(input: Static<S>, context: RuleContext, state: ProjectState): Fields<E>
 }
 
 /** The command that creates a row. The input field `id` is the client's id for the row, if the client gives one. */
@@ -35,12 +35,12 @@ export const creation = <E extends Entity, S extends TObject>(
   command<S, Rows[E]>(`${name}.create`, {
     ...definition,
     acceptsClientId: true,
-    decide(state, known, input) {
+    decide(state, context, input) {
       const isProject = definition.target.kind === 'new'
       if (isProject && state.version > 0) throw idTaken()
-      const id = newRowId(state, known, isProject ? state.projectId : (input as { id?: string }).id)
-      const row = { id, ...fields(input, known, state) }
-      return decisionOf<E>(created(state, known, typeOf(name, 'created'), row as never))
+      const id = newRowId(state, context, isProject ? state.projectId : (input as { id?: string }).id)
+      const row = { id, ...fields(input, context, state) }
+      return decisionOf<E>(created(state, context, typeOf(name, 'created'), row as never))
     },
     view,
     status: 201,
@@ -53,7 +53,7 @@ interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<
   /** The verbs of the command and its event. Default: `update` and `updated`. */
   verbs?: [command: string, event: string]
   /** The new values; undefined keeps a field. @throws HttpError */
-  fields(input: Static<S>, known: RuleContext, row: Rows[E]): Partial<Fields<E>>
+  fields(input: Static<S>, context: RuleContext, row: Rows[E]): Partial<Fields<E>>
 }
 
 /** The command that updates a row. Equal values cause no event. */
@@ -64,21 +64,23 @@ export const update = <E extends Entity, S extends TObject>(
   command<S, Rows[E]>(`${name}.${verb}`, {
     ...definition,
     target: atRow(name),
-    decide(state, known, input) {
+    decide(state, context, input) {
       const row = state.requireRow(name, (input as { id: string }).id) as Rows[E]
-      const wanted = fields(input, known, row)
-      requireMatch(known, row)
-      const others = diff<Partial<Fields<E>>>(row, wanted)
-      if (!others) return { changes: [], answer: row }
-      const stamp = 'updatedAt' in row ? { updatedAt: known.now } : {}
-      return decisionOf<E>(updated(state, known, typeOf(name, event), row as never, { ...others, ...stamp }))
+      const wanted = fields(input, context, row)
+      requireMatch(context, row)
+      const changes = diff<Partial<Fields<E>>>(row, wanted)
+      if (!changes) return { changes: [], answer: row }
+      const stamp = 'updatedAt' in row ? { updatedAt: context.now } : {}
+      return decisionOf<E>(
+        updated(state, context, typeOf(name, event), row as never, { ...changes, ...stamp }),
+      )
     },
     view,
   })
 
 interface Deletion<E extends Entity> extends RowCommand<{ id: string }> {
   /** @throws HttpError when the caller may not delete this row */
-  check?(row: Rows[E], known: RuleContext, state: ProjectState): void
+  check?(row: Rows[E], context: RuleContext, state: ProjectState): void
 }
 
 export const deletion = <E extends Entity>(
@@ -89,11 +91,11 @@ export const deletion = <E extends Entity>(
     ...definition,
     input: Input({ id: IdOf(name) }),
     target: atRow(name),
-    decide(state, known, { id }) {
+    decide(state, context, { id }) {
       const row = state.requireRow(name, id) as Rows[E]
-      check?.(row, known, state)
-      requireMatch(known, row)
-      const change = deleted(state, known, typeOf(name, 'deleted'), row as never)
+      check?.(row, context, state)
+      requireMatch(context, row)
+      const change = deleted(state, context, typeOf(name, 'deleted'), row as never)
       return { changes: [change as EventDraft], answer: undefined }
     },
     message: `${noun} deleted successfully`,

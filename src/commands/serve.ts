@@ -30,32 +30,32 @@ interface ServeDependencies {
  */
 export function openServe(means: ServeDependencies) {
   const { registry, execute, scheduler, isClosing, ttlMs, log, counts = noOrders() } = means
-  const underway = new Map<string, { routed: RoutedCommand; done: Promise<Reply> }>()
+  const inProgressById = new Map<string, { routed: RoutedCommand; done: Promise<Reply> }>()
   const retried = new LRUCache<string, true>({ max: maxRetried, ttl: ttlMs })
 
-  function once({ command }: Registered, routed: RoutedCommand, deadline: number): Promise<Reply> {
-    const begun = underway.get(routed.id)
-    if (begun) {
-      begun.routed.again ||= routed.again
-      return begun.done
+  function executeOnce({ command }: Registered, routed: RoutedCommand, deadline: number): Promise<Reply> {
+    const inProgress = inProgressById.get(routed.id)
+    if (inProgress) {
+      inProgress.routed.again ||= routed.again
+      return inProgress.done
     }
     if (routed.again) retried.set(routed.id, true)
     else if (retried.size > 0 && retried.has(routed.id)) routed.again = true
-    const work = (turn: Permit) => execute(command, routed, deadline).finally(() => turn.release())
-    const turn = scheduler.acquire(routed.caller.userId, command.weight?.(routed.input as never))
-    const answer = turn instanceof Promise ? turn.then(work) : work(turn)
-    const done = answer.finally(() => underway.delete(routed.id))
-    underway.set(routed.id, { routed, done })
+    const work = (permit: Permit) => execute(command, routed, deadline).finally(() => permit.release())
+    const permit = scheduler.acquire(routed.caller.userId, command.weight?.(routed.input as never))
+    const answer = permit instanceof Promise ? permit.then(work) : work(permit)
+    const done = answer.finally(() => inProgressById.delete(routed.id))
+    inProgressById.set(routed.id, { routed, done })
     return done
   }
 
   function serve({ payload, deadline, respond }: RpcRequest): void {
     const routed = payload as RoutedCommand | null
-    const known = registry.get(routed?.name ?? '')
-    const isKnown = known !== undefined && known.form === routed?.form
+    const registered = registry.get(routed?.name ?? '')
+    const isKnown = registered !== undefined && registered.form === routed?.form
     if (!routed || !isKnown || isClosing()) return respond({ kind: 'unknown' })
     counts.served++
-    once(known, routed, deadline).then(
+    executeOnce(registered, routed, deadline).then(
       (reply) => respond({ kind: 'reply', ...reply }),
       (error) => respond(errorResponse(log, error, routed.traceparent)),
     )

@@ -15,22 +15,23 @@ export interface IdempotencyKey {
   fingerprint: string
 }
 
-const orders = 'orders'
+/** The stored name of the scope of command keys. */
+const commandScope = 'orders'
 
 /** The key under which a command's reply is stored, for the process that retries the command. */
 export const commandKey = (commandId: string): IdempotencyKey => ({
-  scope: orders,
+  scope: commandScope,
   key: commandId,
   fingerprint: '',
 })
-export const isCommandKey = ({ scope }: IdempotencyKey): boolean => scope === orders
+export const isCommandKey = ({ scope }: IdempotencyKey): boolean => scope === commandScope
 
 /**
  * A record that claims a client's id, in the commit that creates the row. Of concurrent commits in several projects only one
  * can claim the id. The record outlives every command in progress; later commands find the id in the log.
  */
-export const idClaim = (key: string): IdempotencyRecord => ({ ...claim, key })
-const claim = { scope: 'ids', fingerprint: '', status: 0, body: '', etag: null }
+export const idClaim = (key: string): IdempotencyRecord => ({ ...emptyClaim, key })
+const emptyClaim = { scope: 'ids', fingerprint: '', status: 0, body: '', etag: null }
 
 /** A key with the stored reply, written in the same commit as the changes. */
 export type IdempotencyRecord = IdempotencyKey & Reply
@@ -39,12 +40,12 @@ export type FindRecord = (guard: IdempotencyKey) => Promise<IdempotencyRecord | 
 
 /** Finds the records of keys, many in one query. The lateral join forces an index scan, also in a plan made for an empty table. */
 export function openFindRecord(sql: Sql): FindRecord {
-  return batched({ keys: 500, slots: 2 }, async (guards: IdempotencyKey[]) => {
+  return batched({ keys: 500, slots: 2 }, async (keys: IdempotencyKey[]) => {
     const rows = await sql<(IdempotencyRecord & { n: number })[]>`
-      select q.n::int4 as n, ${columnList(sql, idempotencyKeys, 'k')} from unnest(${guards.map((g) => g.scope)}::text[], ${guards.map((g) => g.key)}::text[])
+      select q.n::int4 as n, ${columnList(sql, idempotencyKeys, 'k')} from unnest(${keys.map((g) => g.scope)}::text[], ${keys.map((g) => g.key)}::text[])
         with ordinality q(scope, key, n)
       cross join lateral (select * from idempotency_keys where scope = q.scope and key = q.key limit 1) k`
-    return byOrdinal(guards.length, rows)
+    return byOrdinal(keys.length, rows)
   })
 }
 
@@ -56,8 +57,8 @@ export const keyReused = () => new HttpError(422, 'This Idempotency-Key was used
  * The stored reply, marked as replayed.
  * @throws HttpError 422 if the key was used for another request
  */
-export function replay(kept: IdempotencyRecord, guard: IdempotencyKey): Reply & { replayed?: true } {
-  if (kept.fingerprint !== guard.fingerprint) throw keyReused()
-  const { status, body, etag } = kept
+export function replay(record: IdempotencyRecord, guard: IdempotencyKey): Reply & { replayed?: true } {
+  if (record.fingerprint !== guard.fingerprint) throw keyReused()
+  const { status, body, etag } = record
   return { status, body, etag, ...(!isCommandKey(guard) && ({ replayed: true } as const)) }
 }

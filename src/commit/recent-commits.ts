@@ -39,14 +39,14 @@ const maxBytesReturned = 262_144
  * events that change no rights: the readers of the project stay the same.
  */
 export class RecentCommits {
-  private readonly tails: LRUCache<string, RecentEvents>
+  private readonly recent: LRUCache<string, RecentEvents>
 
   constructor(
     private readonly isFollowed: (projectId: string) => boolean,
     now = () => performance.now(),
   ) {
     const fresh = { ttl: maxAgeMs, ttlResolution: 0, noDeleteOnStaleGet: true, perf: { now } }
-    this.tails = new LRUCache({ maxSize: maxBytes, ...fresh })
+    this.recent = new LRUCache({ maxSize: maxBytes, ...fresh })
   }
 
   add({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): void {
@@ -54,34 +54,34 @@ export class RecentCommits {
       const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
       if (this.isFollowed(projectId) && own.every(keepsRights))
         this.append(projectId, { version: expected, lastEventId: expectedEventId }, own)
-      else this.tails.delete(projectId)
+      else this.recent.delete(projectId)
     }
   }
 
   /** The events of a range, or the first of them; undefined unless all are kept and follow the expected event. */
   after({ projectId, after, afterId, upTo }: EventRange): StoredEvent[] | undefined {
-    const tail = this.tails.get(projectId)
+    const tail = this.recent.get(projectId)
     if (!tail || after < tail.from || after >= endOf(tail).version) return undefined
     if (afterId !== undefined && eventAt(tail, after) !== afterId) return undefined
     const first = after - tail.from
-    const most = Math.min(upTo - tail.from, tail.events.length)
+    const max = Math.min(upTo - tail.from, tail.events.length)
     let end = first
-    for (let bytes = 0; end < most && bytes < maxBytesReturned; end++) bytes += weigh(tail.events[end]!)
+    for (let bytes = 0; end < max && bytes < maxBytesReturned; end++) bytes += bytesOf(tail.events[end]!)
     return tail.events.slice(first, end)
   }
 
   /** The latest version with the same rights as `since`; undefined if unknown. */
   sameRightsSince(projectId: string, since: VersionRef): VersionRef | undefined {
-    const tail = this.tails.get(projectId)
+    const tail = this.recent.get(projectId)
     return tail && eventAt(tail, since.version) === since.lastEventId ? endOf(tail) : undefined
   }
 
   private append(projectId: string, { version, lastEventId }: VersionRef, more: StoredEvent[]): void {
-    const known = this.tails.get(projectId, { allowStale: true })
-    const end = known && endOf(known)
+    const previous = this.recent.get(projectId, { allowStale: true })
+    const end = previous && endOf(previous)
     const isNext = end?.version === version && end.lastEventId === lastEventId
     // A new object, because the cache measures each object only once.
-    const tail = isNext ? { ...known! } : { from: version, fromEventId: lastEventId, events: [], bytes: 0 }
+    const tail = isNext ? { ...previous! } : { from: version, fromEventId: lastEventId, events: [], bytes: 0 }
     tail.events.push(...more)
     tail.bytes += sizeOf(more)
     const dropped = tail.events.splice(0, tail.events.length - maxEvents)
@@ -90,11 +90,11 @@ export class RecentCommits {
       tail.fromEventId = dropped.at(-1)!.id
       tail.bytes -= sizeOf(dropped)
     }
-    this.tails.set(projectId, tail, { size: tail.bytes })
+    this.recent.set(projectId, tail, { size: tail.bytes })
   }
 }
 
-const sizeOf = (events: StoredEvent[]): number => events.reduce((sum, event) => sum + weigh(event), 0)
+const sizeOf = (events: StoredEvent[]): number => events.reduce((sum, event) => sum + bytesOf(event), 0)
 
 const eventAt = ({ from, fromEventId, events }: RecentEvents, version: number): string | undefined =>
   version === from ? fromEventId : events[version - from - 1]?.id
@@ -109,15 +109,15 @@ const keepsRights = ({ entity, type }: StoredEvent): boolean =>
   entity !== 'project' && entity !== 'member' && type !== 'task.moved_in'
 
 /** The approximate memory of an event: 2 bytes a character of text. */
-const weigh = ({ entity, before, after }: StoredEvent): number =>
+const bytesOf = ({ entity, before, after }: StoredEvent): number =>
   2_000 + 2 * (textLength(entity, before ?? {}) + textLength(entity, after ?? {}))
 
 /** The projects that a commit changed, with the users who became owner or member: the project becomes visible to them. */
 export function changedProjects({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): ProjectVersion[] {
-  const coming = events.filter(addsUser)
-  if (coming.length === 0) return heads
+  const additions = events.filter(addsUser)
+  if (additions.length === 0) return heads
   return heads.map(({ projectId, version }) => {
-    const own = coming.filter((event) => event.projectId === projectId)
+    const own = additions.filter((event) => event.projectId === projectId)
     return { projectId, version, newMembers: own.map(addedUser) }
   })
 }

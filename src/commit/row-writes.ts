@@ -38,8 +38,9 @@ const upsert = (entity: Entity) => {
 const update = (entity: Entity) => {
   const { table, unlogged = [] } = definitionOf(entity)
   const others = columnsOf(table).filter(({ key }) => key !== 'id')
-  const kept = ({ key, name }: Column) => `case when u.fields ? '${key}' then r."${key}" else t.${name} end`
-  const value = (column: Column) => (unlogged.includes(column.key) ? kept(column) : valueOf(column))
+  const unloggedValue = ({ key, name }: Column) =>
+    `case when u.fields ? '${key}' then r."${key}" else t.${name} end`
+  const value = (column: Column) => (unlogged.includes(column.key) ? unloggedValue(column) : valueOf(column))
   const assignments = others.map((column) => `${column.name} = ${value(column)}`).join(', ')
   return `update ${getTableName(table)} t set ${assignments}
     from ${rowsOf(entity, 'update')} and t.id = e."entityId"`

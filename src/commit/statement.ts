@@ -54,11 +54,11 @@ export type ChooseStatement = (shape: Shape) => { shape: Shape; text: string }
  * Chooses the statement for a batch. A prepared statement takes about 0.4 MiB on each connection, and there are 100,000 possible
  * shapes: so the first `maxStatements` shapes get their own statement, and all others share the widest one.
  */
-export function openChooseStatement(most: number): ChooseStatement {
+export function openChooseStatement(maxStatements: number): ChooseStatement {
   const texts = new Map<string, string>()
-  return (asked) => {
-    const hasOwn = texts.has(JSON.stringify(asked)) || texts.size < most
-    const shape = hasOwn ? asked : widestShape(asked)
+  return (wanted) => {
+    const hasOwn = texts.has(JSON.stringify(wanted)) || texts.size < maxStatements
+    const shape = hasOwn ? wanted : widestShape(wanted)
     const key = JSON.stringify(shape)
     const text = texts.get(key) ?? commitStatement(shape)
     texts.set(key, text)

@@ -18,12 +18,15 @@ export type Passwords = ReturnType<typeof openPasswords>
 /** Hashes on the library's threads, never on the event loop, through a fair queue. */
 export function openPasswords({ hash, verify }: Pick<typeof argon2, 'hash' | 'verify'> = argon2) {
   const queue = new FairQueue(bounds)
-  const nobody = hash(crypto.randomUUID(), cost)
+  const dummyHash = hash(crypto.randomUUID(), cost)
   return {
     hash: (password: string, by: Source) => queue.run(by, () => hash(password, cost)),
     /** Takes the same time if the account does not exist, so that the time does not reveal it. */
-    matches: (password: string, known: string | undefined, by: Source) =>
-      queue.run(by, async () => (await verify(known ?? (await nobody), password)) && known !== undefined),
+    matches: (password: string, hashed: string | undefined, by: Source) =>
+      queue.run(
+        by,
+        async () => (await verify(hashed ?? (await dummyHash), password)) && hashed !== undefined,
+      ),
   }
 }
 

@@ -80,10 +80,10 @@ export class Authenticate {
     this.changedAt.set(userId, performance.now())
   }
 
-  private async readCaller(token: string, known?: AnySession): Promise<Caller> {
-    const session = known ?? (await this.verify(token))
+  private async readCaller(token: string, cached?: AnySession): Promise<Caller> {
+    const session = cached ?? (await this.verify(token))
     await this.require(session)
-    if (!known) this.sessions.set(token, session) // only now, so that invalid API tokens do not fill the cache
+    if (!cached) this.sessions.set(token, session) // only now, so that invalid API tokens do not fill the cache
     return session.caller
   }
 

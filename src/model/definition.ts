@@ -6,7 +6,7 @@ import type { StoredEvent } from './events.ts'
 import type { View } from './view.ts'
 
 /** Checks that the caller may undo an event. @throws HttpError 403 */
-export type AuthorizeUndo = (asking: ProjectCaller, event: StoredEvent) => void
+export type AuthorizeUndo = (projectCaller: ProjectCaller, event: StoredEvent) => void
 
 /** The verb of the inverse event, with the check of the caller's rights; or the error that rejects every undo. */
 export type UndoRule<Verb extends string = string> = { by: Verb; admit: AuthorizeUndo } | (() => HttpError)
@@ -72,8 +72,8 @@ export const byEditor = byRole('EDITOR')
 export const byAdmin = byRole('ADMIN')
 
 /** Only an ADMIN can restore what another user deleted: an undo must not bypass moderation. */
-export const byDeleterOrAdmin: AuthorizeUndo = (asking, event) =>
-  (event.actorId === asking.caller.userId ? byEditor : byAdmin)(asking, event)
+export const byDeleterOrAdmin: AuthorizeUndo = (projectCaller, event) =>
+  (event.actorId === projectCaller.caller.userId ? byEditor : byAdmin)(projectCaller, event)
 
 /** The events of most entities. An EDITOR can undo them. */
 export const standardEvents = {

@@ -31,8 +31,8 @@ const entitiesOf = new Map<EventType, Entity>()
 
 /** The entity of an event type. Always the same string object, because map look-ups hash a new string again. */
 function entityOf<T extends EventType>(type: T): EntityOf<T> {
-  const known = entitiesOf.get(type)
-  if (known) return known as EntityOf<T>
+  const cached = entitiesOf.get(type)
+  if (cached) return cached as EntityOf<T>
   const entity = type.slice(0, type.indexOf('.')) as EntityOf<T>
   entitiesOf.set(type, entity)
   return entity

@@ -34,7 +34,7 @@ function describe(all: EntityDefinition[]) {
 }
 
 export type Model = ReturnType<typeof describe>
-let known: Model | undefined
+let current: Model | undefined
 
 type Missing<All extends readonly { name: Entity }[]> = Exclude<Entity, All[number]['name']>
 
@@ -42,7 +42,7 @@ type Missing<All extends readonly { name: Entity }[]> = Exclude<Entity, All[numb
 export const defineModel = <const All extends readonly { name: Entity }[]>(
   list: All,
   ..._missing: Missing<All> extends never ? [] : [Missing<All>]
-): Model => (known = describe(list as readonly object[] as EntityDefinition[]))
+): Model => (current = describe(list as readonly object[] as EntityDefinition[]))
 
 function referencesIn({ references = {}, table }: EntityDefinition): ReferenceField[] {
   const columns = columnsOf(table)
@@ -56,8 +56,8 @@ const isLong = (type: string): boolean => type === 'text' || type === 'jsonb' ||
 
 /** @throws Error if no entity is defined yet: see modules/modules.ts */
 export function model(): Model {
-  if (!known) throw new Error('No entity is defined: modules/modules.ts is not loaded')
-  return known
+  if (!current) throw new Error('No entity is defined: modules/modules.ts is not loaded')
+  return current
 }
 
 export const definitionOf = <E extends Entity>(name: E): EntityDefinition<E> => model().entities[name]
