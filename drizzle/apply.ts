@@ -3,7 +3,7 @@ import type postgres from 'postgres'
 
 /** Postgres makes such an index only outside a transaction, beside other writes. */
 const concurrently = /^\s*create (?:unique )?index concurrently (?:if not exists )?"(\w+)"/i
-/** How long a change of a table may hold up other queries before it is put off. */
+/** How long a applyInTransaction of a table may hold up other queries before it is put off. */
 const lockTimeoutMs = 2_000
 /** Follows the hash of a migration whose indexes are missing. */
 const unfinished = ' unfinished'
@@ -24,7 +24,7 @@ export async function countApplied(sql: postgres.Sql): Promise<number> {
 
 /** Applies missing migrations: of each all but its indexes in one transaction, then these. Run again, it continues. */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
-  await makeRecord(sql)
+  await createMigrationsTable(sql)
   const rows = await sql<{ hash: string; at: string }[]>`
     select hash, created_at::text as at from drizzle.__drizzle_migrations order by created_at`
   const last = Number(rows.at(-1)?.at ?? -1)
@@ -32,9 +32,9 @@ export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[
     const indexes = statements.filter((statement) => concurrently.test(statement))
     const others = statements.filter((statement) => !concurrently.test(statement))
     if (folderMillis > last) {
-      await change(sql, others, indexes.length > 0 ? hash + unfinished : hash, folderMillis)
+      await applyInTransaction(sql, others, indexes.length > 0 ? hash + unfinished : hash, folderMillis)
     } else if (!rows.some((row) => Number(row.at) === folderMillis && row.hash.endsWith(unfinished))) continue
-    for (const statement of indexes) await makeIndex(sql, statement)
+    for (const statement of indexes) await createIndex(sql, statement)
     if (indexes.length > 0)
       await sql`update drizzle.__drizzle_migrations set hash = ${hash} where created_at = ${folderMillis}`
   }
@@ -42,31 +42,31 @@ export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[
 
 /** Applies migrations to a database without tables, in one transaction. */
 export async function applyToEmpty(tx: postgres.TransactionSql, migrations: MigrationMeta[]): Promise<void> {
-  await makeRecord(tx)
+  await createMigrationsTable(tx)
   for (const { sql: statements, hash, folderMillis } of migrations) {
     for (const statement of statements) await tx.unsafe(statement.replace(/\bconcurrently\b/i, ''))
-    await note(tx, hash, folderMillis)
+    await insertMigration(tx, hash, folderMillis)
   }
 }
 
-async function makeRecord(sql: postgres.ISql): Promise<void> {
+async function createMigrationsTable(sql: postgres.ISql): Promise<void> {
   await sql`create schema if not exists drizzle`
   await sql`create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`
 }
 
-const note = (tx: postgres.TransactionSql, hash: string, at: number) =>
+const insertMigration = (tx: postgres.TransactionSql, hash: string, at: number) =>
   tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${at})`
 
-async function change(sql: postgres.Sql, statements: string[], hash: string, at: number): Promise<void> {
+async function applyInTransaction(sql: postgres.Sql, statements: string[], hash: string, at: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx.unsafe(`set local lock_timeout = ${lockTimeoutMs}`)
     for (const statement of statements) await tx.unsafe(statement)
-    await note(tx, hash, at)
+    await insertMigration(tx, hash, at)
   })
 }
 
 /** An index that failed half-way is invalid, and dropped. */
-async function makeIndex(sql: postgres.Sql, statement: string): Promise<void> {
+async function createIndex(sql: postgres.Sql, statement: string): Promise<void> {
   const [, name = ''] = concurrently.exec(statement)!
   const [found] = await sql<{ isValid: boolean }[]>`
     select indisvalid as "isValid" from pg_index where indexrelid = to_regclass(${`"${name}"`})`

@@ -13,22 +13,22 @@ const lockKey = 0x646f636b // "dock"
  */
 export const migrate = (databaseUrl: string): Promise<void> =>
   withConnections(databaseUrl, async (sql) => {
-    while (!(await hasMigrated(sql))) await sleep(100)
+    while (!(await tryMigrate(sql))) await sleep(100)
   })
 
 export const knownMigrations = () => readMigrationFiles({ migrationsFolder })
 
 /** False when another process applies them. */
-const hasMigrated = (sql: postgres.Sql): Promise<boolean> =>
+const tryMigrate = (sql: postgres.Sql): Promise<boolean> =>
   sql.begin(async (lock) => {
     await lock.unsafe('set local idle_in_transaction_session_timeout = 0')
-    if (!(await isTaken(lock))) return false
+    if (!(await tryMigrationLock(lock))) return false
     await applyMissing(sql, knownMigrations())
     return true
   })
 
 /** Takes the lock of migrations. Without parameters: a query with parameters keeps a snapshot, which indexes wait for. */
-export async function isTaken(lock: postgres.TransactionSql): Promise<boolean> {
+export async function tryMigrationLock(lock: postgres.TransactionSql): Promise<boolean> {
   const [row] = await lock.unsafe<{ taken: boolean }[]>(
     `select pg_try_advisory_xact_lock(${lockKey}) as taken`,
   )

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { commands } from '../modules/commands.ts'
-import { readAdmin } from '../workers/admin/admin.ts'
+import { parseAdmin } from '../workers/admin/admin.ts'
 import { startWorkers } from '../workers/main.ts'
 import { webhookFamilies } from '../workers/webhooks/families.ts'
 import { react } from '../workers/reactions.ts'
@@ -21,7 +21,7 @@ import { requireFreePorts, urlsOf } from './process/port.ts'
 import { toOneLine, Shutdown } from './process/shutdown.ts'
 import { childEnvs, Supervisor } from './process/supervisor.ts'
 import { openProcessFamilies } from './metrics/process-families.ts'
-import { ofProcess } from './metrics/family.ts'
+import { withProcessLabel } from './metrics/family.ts'
 import { openServices } from './services.ts'
 import { openTracing } from './tracing/tracing.ts'
 import { ConfigError } from './setting-values.ts'
@@ -46,7 +46,7 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
   warnOfUnknownSettings(log, variableNames())
   const run = async () => {
     if (!isOneOff) await requireFreePorts(command, given)
-    const admin = isAdmin && readAdmin(command === 'jobs' ? [command, ...args] : args)
+    const admin = isAdmin && parseAdmin(command === 'jobs' ? [command, ...args] : args)
     if (admin && typeof admin !== 'function') return shutdown.stop(print(admin))
     const config = await withLocalServers(given, { command, isOneOff }, log, shutdown)
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
@@ -91,7 +91,7 @@ async function runParent(
   const supervisor = new Supervisor({ config, log, shutdown, env, hasWorker: command === 'start', onPort })
   const own = openProcessFamilies()
   await serveMetrics(config, shutdown, async () => [
-    ofProcess('parent', own()),
+    withProcessLabel('parent', own()),
     ...(await supervisor.measure()),
   ])
   return supervisor.start()

@@ -1,29 +1,29 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { tellRenaming } from '../modules/accounts/queries.ts'
+import { recordNameChange } from '../modules/accounts/queries.ts'
 import { model } from '../modules/modules.ts'
 import { unassignTasks } from '../modules/tasks/commands.ts'
 import type { Run } from '../src/commands/router.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { newId, nilId } from '../src/ids.ts'
-import { type Pace, perPage, untilFewer } from './pace.ts'
-import { unless } from './reason.ts'
-import { removeDeliveries } from './webhooks/upkeep.ts'
+import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
+import { ignoreStatus } from './reason.ts'
+import { removeDeliveries } from './webhooks/maintenance.ts'
 
 /** The actor of the events that workers cause. */
-export const worker = nilId
+export const workerActor = nilId
 
 /**
  * Deletes the rows of a deleted project, its stream last: run again, it continues where it stopped.
  * @throws when the project still exists: the job is then parked for the operator, and nothing is removed
  */
-export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Promise<void> {
+export async function purgeProject(sql: Sql, projectId: string, pace: Throttle): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
   if (project) throw new Error(`The project ${projectId} still exists: nothing of it is removed`)
   // A run that paused between two statements must spare the children of tasks that have moved since.
   const notOfAnother = sql`and not exists (
     select from tasks t where t.id = task_id and t.project_id <> ${projectId})`
-  await perPage(pace, nilId, async (after) => {
+  await forEachPage(pace, nilId, async (after) => {
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and id > ${after} order by id, number limit ${pace.batchRows}`
     const ids = tasks.map(({ id }) => id)
@@ -38,7 +38,7 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
     if (parent === 'project' && !isDeletedByWorker && name !== 'task')
       await purgeRows(sql, table, sql`project_id = ${projectId}`, pace)
   await removeServiceAccounts(sql, projectId, pace)
-  await perPage(pace, 0, async (after) => {
+  await forEachPage(pace, 0, async (after) => {
     const [row] = await sql<{ last: number | null }[]>`
       with gone as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + pace.batchRows}
         returning seq)
@@ -56,7 +56,7 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
 export async function purgeTask(
   sql: Sql,
   { taskId = '', eventId }: { taskId?: string; eventId?: string },
-  pace: Pace,
+  pace: Throttle,
 ): Promise<void> {
   const last = eventId ?? (await lastDeletionOf(sql, taskId))
   const isLeft = last
@@ -72,7 +72,7 @@ async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefi
   return row?.id
 }
 
-async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, left: SqlPart): Promise<void> {
+async function purgeChildren(sql: Sql, taskIds: string[], pace: Throttle, left: SqlPart): Promise<void> {
   if (taskIds.length === 0) return
   for (const { table } of model.ofTask)
     await purgeRows(sql, table, sql`task_id = any(${taskIds}::uuid[]) ${left}`, pace)
@@ -82,8 +82,8 @@ async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, left: SqlP
  * Deletes rows until none is found. It counts the rows that it finds: another run may delete some of them first. The
  * condition stands in the deletion again, because a row may have been restored while its lock was waited for.
  */
-const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, pace: Pace) =>
-  untilFewer(pace, async () => {
+const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, pace: Throttle) =>
+  whilePagesAreFull(pace, async () => {
     const name = sql(getTableName(table))
     const [row] = await sql<{ count: number }[]>`
       with found as materialized (select id from ${name} where ${where} limit ${pace.batchRows}),
@@ -96,8 +96,8 @@ const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, pace: Pace) =>
  * Removes the service accounts of a project that are no longer members of it, with their tokens. While something works that an
  * account created, also through other accounts, the account stays: it leads from there to the member who created the account.
  */
-const removeServiceAccounts = (sql: Sql, projectId: string, pace: Pace): Promise<void> =>
-  untilFewer(pace, async () => {
+const removeServiceAccounts = (sql: Sql, projectId: string, pace: Throttle): Promise<void> =>
+  whilePagesAreFull(pace, async () => {
     const [row] = await sql<{ count: number }[]>`
       with recursive own as materialized (select u.id, u.created_by, m.id is not null as is_member
         from users u left join members m on m.project_id = u.project_id and m.user_id = u.id
@@ -109,7 +109,7 @@ const removeServiceAccounts = (sql: Sql, projectId: string, pace: Pace): Promise
         and not exists (select from creators where creators.id = own.id) limit ${pace.batchRows}),
       done as (delete from users where id = any(array(select id from found)) returning id),
       ended as (delete from api_tokens where user_id = any(array(select id from found))),
-      told as (${tellRenaming(sql, newId())})
+      told as (${recordNameChange(sql, newId())})
       select count(*)::int4 as count from found`
     return row!.count
   })
@@ -119,9 +119,9 @@ export async function unassignMember(
   sql: Sql,
   run: Run,
   { projectId, userId }: { projectId: string; userId: string },
-  pace: Pace,
+  pace: Throttle,
 ): Promise<void> {
-  await perPage(pace, true, async () => {
+  await forEachPage(pace, true, async () => {
     // In the order of the assignee's index: unassigned tasks leave it, so each page begins at its start.
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and assignee_id = ${userId}
@@ -129,7 +129,7 @@ export async function unassignMember(
     const ids = tasks.map(({ id }) => id)
     if (ids.length === 0) return undefined
     const input = { projectId, userId, ids }
-    return run({ name: unassignTasks.name, input, caller: { userId: worker } }).then(() => true, unless(409))
+    return run({ name: unassignTasks.name, input, caller: { userId: workerActor } }).then(() => true, ignoreStatus(409))
   })
   await removeServiceAccounts(sql, projectId, pace)
 }

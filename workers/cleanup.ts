@@ -1,10 +1,10 @@
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
-import { type Pace, untilFewer } from './pace.ts'
+import { type Throttle, whilePagesAreFull } from './throttle.ts'
 
 /** Deletes the rows of a table that are older than so many hours: `at` has an index. */
 const expiring = (table: string, key: string, at: string) => {
-  return (sql: Sql, pace: Pace, hours = 0): Promise<void> =>
-    untilFewer(pace, async () => {
+  return (sql: Sql, pace: Throttle, hours = 0): Promise<void> =>
+    whilePagesAreFull(pace, async () => {
       const [from, keys, time] = [table, key, at].map((text) => sql.unsafe(text)) as [
         SqlPart,
         SqlPart,

@@ -1,8 +1,8 @@
 import type { Sql } from '../src/postgres/database.ts'
 import { nilId } from '../src/ids.ts'
-import { type Pace, perPage } from './pace.ts'
+import { type Throttle, forEachPage } from './throttle.ts'
 
-const lookRows = 5_000
+const searchRows = 5_000
 
 /**
  * Recurring: deletes the events older than `days` of the next projects, from the first on, but never the newest of a project:
@@ -12,27 +12,27 @@ const lookRows = 5_000
 export async function expireEvents(
   sql: Sql,
   days: number,
-  pace: Pace,
+  pace: Throttle,
   after = nilId,
 ): Promise<string | undefined> {
-  const { old, last } = await lookForOld(sql, days, after)
+  const { old, last } = await findExpired(sql, days, after)
   for (const projectId of old) {
-    await perPage(pace, 0, (removed) => removeOldest(sql, projectId, days, removed, pace.batchRows))
+    await forEachPage(pace, 0, (removed) => removeOldest(sql, projectId, days, removed, pace.batchRows))
   }
   return last
 }
 
 /** The next projects with old events. */
-async function lookForOld(sql: Sql, days: number, after: string) {
+async function findExpired(sql: Sql, days: number, after: string) {
   const [page] = await sql<{ rows: number; last: string | null; old: string | null }[]>`
     with page as materialized (
-      select project_id, version from streams where project_id > ${after} order by project_id limit ${lookRows})
+      select project_id, version from streams where project_id > ${after} order by project_id limit ${searchRows})
     select count(*)::int4 as rows, (select project_id from page order by project_id desc limit 1) as last,
       (select string_agg(project_id::text, ' ') from page p
         where (select ${isOld(sql, days)} and e.seq < p.version
           from events e where e.project_id = p.project_id and not ${isAhead(sql)} order by e.seq limit 1)) as old
     from page`
-  return { old: page?.old?.split(' ') ?? [], last: page!.rows === lookRows ? page!.last! : undefined }
+  return { old: page?.old?.split(' ') ?? [], last: page!.rows === searchRows ? page!.last! : undefined }
 }
 
 const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * interval '1 day'`

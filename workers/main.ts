@@ -7,20 +7,20 @@ import { purgeProject, purgeTask, unassignMember } from './cascade.ts'
 import { expireApiTokens, expireKeys, expireMailTokens, expireRevokedTokens } from './cleanup.ts'
 import { closeAccount } from './close-account.ts'
 import { expireEvents } from './expire-events.ts'
-import { leftMembers, leftOwners, leftStreams, lookAfter, type Search } from './left-behind.ts'
+import { orphanMembers, orphanProjects, orphanStreams, queueOrphanJobs, type OrphanSearch } from './orphans.ts'
 import { openWorkers } from './open-workers.ts'
-import { beginSlice } from './pace.ts'
+import { beginSlice } from './throttle.ts'
 import type { JobName } from './reactions.ts'
 import { within } from '../src/within.ts'
-import { openRecurring, type Place, recurringQueue, runStep, type Steps } from './recurring.ts'
-import { openSweep } from './relay.ts'
-import { runJob, type Work } from './run-job.ts'
+import { openRecurring, type StepData, recurringQueue, runStep, type Steps } from './recurring.ts'
+import { openSweep } from './sweep.ts'
+import { runJob, type JobHandlers } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
 import { openSendMail } from './mail/send-mail.ts'
-import { followForWebhooks } from './webhooks/follow.ts'
-import { expireDeliveries, resealSecrets } from './webhooks/upkeep.ts'
+import { startWebhookDelivery } from './webhooks/start.ts'
+import { expireDeliveries, reencryptSecrets } from './webhooks/maintenance.ts'
 
-const lookRows = 5_000
+const searchRows = 5_000
 
 /** Starts the worker side of a process. Returns how to stop it: jobs in progress are finished or given back. */
 export function startWorkers(services: Services): () => Promise<void> {
@@ -30,9 +30,9 @@ export function startWorkers(services: Services): () => Promise<void> {
   const begin = () => beginSlice(config, () => isStopping)
 
   const connection = openBlocking(config.redisUrl, log)
-  const bench = { sql, log, work: workOf(services), beginSlice: begin, attempts: config.jobAttempts }
-  const steps = stepsOf(services)
-  const options = { ...habits, prefix: queuePrefix(config) }
+  const bench = { sql, log, work: jobHandlers(services), beginSlice: begin, attempts: config.jobAttempts }
+  const steps = recurringSteps(services)
+  const options = { ...workerOptions, prefix: queuePrefix(config) }
   const workers = openWorkers(connection, log)
   const perform = async (job: Job, token?: string) => {
     const { id = '', name } = job
@@ -41,7 +41,7 @@ export function startWorkers(services: Services): () => Promise<void> {
   }
   for (const name of [queueName, mailQueueName])
     workers.open(name, perform, { ...options, concurrency: config.jobConcurrency })
-  workers.open<Place>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
+  workers.open<StepData>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
     ...options,
     concurrency: Object.keys(steps).length,
   })
@@ -50,7 +50,7 @@ export function startWorkers(services: Services): () => Promise<void> {
   const stops = [
     repeatedly(openSweep(sql, jobs), config.sweepEveryMs, log),
     repeatedly(recurring.keep, config.sweepEveryMs, log),
-    followForWebhooks(services),
+    startWebhookDelivery(services),
   ]
 
   return async () => {
@@ -61,7 +61,7 @@ export function startWorkers(services: Services): () => Promise<void> {
   }
 }
 
-const habits = {
+const workerOptions = {
   lockDuration: 10_000,
   stalledInterval: 5_000,
   maxStalledCount: 1_000, // the outbox counts every try, also those whose worker died
@@ -69,7 +69,7 @@ const habits = {
   skipVersionCheck: true,
 }
 
-const workOf = (services: Services): Record<JobName, Work[string]> => {
+const jobHandlers = (services: Services): Record<JobName, JobHandlers[string]> => {
   const { run } = services
   const sql = services.database.background
   return {
@@ -82,16 +82,16 @@ const workOf = (services: Services): Record<JobName, Work[string]> => {
   }
 }
 
-function stepsOf({ config, database: { background: sql }, sealing }: Services): Steps {
+function recurringSteps({ config, database: { background: sql }, sealing }: Services): Steps {
   const look =
-    (search: Search): Steps[string] =>
+    (search: OrphanSearch): Steps[string] =>
     async (_, after = nilId) =>
-      (await lookAfter(sql, search, after, lookRows)).last
+      (await queueOrphanJobs(sql, search, after, searchRows)).last
   return {
-    'look-for-left-streams': look(leftStreams),
-    'look-for-left-owners': look(leftOwners),
-    'look-for-left-members': look(leftMembers),
-    'reseal-secrets': (pace, after) => resealSecrets(sql, sealing, pace, after),
+    'look-for-left-streams': look(orphanStreams),
+    'look-for-left-owners': look(orphanProjects),
+    'look-for-left-members': look(orphanMembers),
+    'reseal-secrets': (pace, after) => reencryptSecrets(sql, sealing, pace, after),
     'expire-deliveries': (pace, after) => expireDeliveries(sql, pace, after),
     'expire-keys': (pace) => expireKeys(sql, pace, config.idempotencyHours),
     'expire-api-tokens': (pace) => expireApiTokens(sql, pace),

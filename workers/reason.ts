@@ -13,6 +13,6 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Ignores the rejection that says that nothing is left to do. */
-export const unless = (status: ErrorStatus) => (error: unknown) => {
+export const ignoreStatus = (status: ErrorStatus) => (error: unknown) => {
   if (!(error instanceof HttpError) || error.status !== status) throw error
 }

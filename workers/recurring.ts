@@ -1,24 +1,24 @@
 import { DelayedError, type Job } from 'bullmq'
 import { removedAtEnd, type Jobs } from '../src/jobs/queue.ts'
 import type { Log } from '../src/log.ts'
-import { type Pace, SliceOver } from './pace.ts'
+import { type Throttle, SliceEnded } from './throttle.ts'
 import { reasonOf } from './reason.ts'
 
 export const recurringQueue = 'recurring'
 const everyMs = 60_000
 
 /** Where a step stopped, if it did not finish in one slice. */
-export type Place = { after?: string }
+export type StepData = { after?: string }
 
 /** Recurring work by name: each step takes the place where it stopped last time, and returns where it stopped now. */
-export type Steps = Record<string, (pace: Pace, after?: string) => Promise<string | undefined | void>>
+export type Steps = Record<string, (pace: Throttle, after?: string) => Promise<string | undefined | void>>
 
 /**
  * Each step is a job that never ends: it goes back into the queue with its place, so no step waits for another. `keep` puts
  * back the jobs that Redis lost.
  */
 export function openRecurring(jobs: Jobs, steps: Steps) {
-  const queue = jobs.open<Place>(recurringQueue)
+  const queue = jobs.open<StepData>(recurringQueue)
   const names = Object.keys(steps)
   return {
     async keep() {
@@ -31,7 +31,7 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
 }
 
 /** Runs one slice of a step and puts it back: at once, if the slice ended before the step did. */
-export async function runStep(steps: Steps, slice: () => Pace, log: Log, job: Job<Place>, token?: string) {
+export async function runStep(steps: Steps, slice: () => Throttle, log: Log, job: Job<StepData>, token?: string) {
   const step = steps[job.name]
   if (!step) return // of another release
   let restMs = everyMs
@@ -39,7 +39,7 @@ export async function runStep(steps: Steps, slice: () => Pace, log: Log, job: Jo
     const after = await step(slice(), job.data.after)
     await job.updateData({ after: after ?? undefined })
   } catch (error) {
-    if (error instanceof SliceOver) restMs = 0
+    if (error instanceof SliceEnded) restMs = 0
     else log.error({ step: job.name, reason: reasonOf(error) }, 'recurring work failed')
   }
   await job.moveToDelayed(Date.now() + restMs, token)

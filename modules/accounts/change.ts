@@ -7,13 +7,13 @@ import { type Account, accountById } from './queries.ts'
 import { accountView } from './user.ts'
 import { digestEtag } from '../../src/responses/reply.ts'
 
-export const etagOfMe = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
+export const accountEtag = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
 
 /**
  * Reads the caller's account and returns the result of `write`; repeats both while that is null: the account has changed.
  * @throws HttpError 401 when the account is gone or the token revoked, and 412, so of writers with one If-Match one succeeds
  */
-export async function withMe<T>(
+export async function withOwnAccount<T>(
   { database }: Services,
   { claims, request }: { claims: Claims; request?: Request },
   write: (account: Account) => Promise<T | null>,
@@ -22,7 +22,7 @@ export async function withMe<T>(
   for (;;) {
     const account = await accountById(database.background, claims.userId)
     if (account?.tokenVersion !== claims.version) throw invalidToken()
-    requireEtag(ifMatch, etagOfMe(account))
+    requireEtag(ifMatch, accountEtag(account))
     const written = await write(account)
     if (written !== null) return written
   }
@@ -33,7 +33,7 @@ export const passwordMissing = () =>
 export const wrongPassword = () => forbidden('The current password is wrong')
 
 /** Another password ends every token. @throws HttpError 400, 403 and 429 for the passwords */
-export async function changedAccount(
+export async function applyChanges(
   services: Services,
   address: string,
   account: Account,

@@ -9,9 +9,9 @@ import { type Account, accountById } from './queries.ts'
 const recentMinutes = 5
 const old = `the sign-in is older than ${recentMinutes} minutes`
 
-const passwordNeeded = () => forbidden(`T${old.slice(1)}: send password in the body, or sign in again first`)
-const notThePassword = () => forbidden('The password is wrong')
-export const unconfirmed = [passwordNeeded(), notThePassword()]
+const passwordRequired = () => forbidden(`T${old.slice(1)}: send password in the body, or sign in again first`)
+const wrongConfirmation = () => forbidden('The password is wrong')
+export const confirmationErrors = [passwordRequired(), wrongConfirmation()]
 
 const about = `The password of the account, needed when ${old}`
 export const ConfirmingPassword = Secret(0, 1024, about, 'correct horse battery')
@@ -21,7 +21,7 @@ export const ConfirmingPassword = Secret(0, 1024, about, 'correct horse battery'
  * undone or that outlive the token. A password that is given must be right in any case.
  * @throws HttpError 403, or 429 as for a sign-in
  */
-export async function confirm(
+export async function requireConfirmation(
   services: Services,
   { claims, address }: { claims: Claims; address: string },
   password?: string,
@@ -29,12 +29,12 @@ export async function confirm(
   const { background } = services.database
   if (password === undefined) {
     const { issuedAt = -Infinity } = claims
-    if ((await databaseTime(background)) - issuedAt >= recentMinutes * 60) throw passwordNeeded()
+    if ((await databaseTime(background)) - issuedAt >= recentMinutes * 60) throw passwordRequired()
     return
   }
   const account = await accountById(background, claims.userId)
   if (!account) throw invalidToken()
-  await requirePassword(services, { account, address, password }, notThePassword())
+  await requirePassword(services, { account, address, password }, wrongConfirmation())
 }
 
 /** Checks a password under the limits of a sign-in. @throws HttpError 429, and `wrong` */

@@ -2,10 +2,10 @@ import { accountCommand, type SignedInRequest } from '../../src/commands/command
 import { Input } from '../../src/schema/input.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import type { Services } from '../../src/services.ts'
-import { changedAccount, etagOfMe, passwordMissing, withMe, wrongPassword } from './change.ts'
-import { confirm, unconfirmed } from './confirm.ts'
-import { closingOf, deleteAccount, replaceAccount, revokeToken } from './queries.ts'
-import { changedMeView, DeleteMeBody, UpdateMeBody } from './schema.ts'
+import { applyChanges, accountEtag, passwordMissing, withOwnAccount, wrongPassword } from './change.ts'
+import { requireConfirmation, confirmationErrors } from './confirm.ts'
+import { closeAccountJob, deleteAccount, replaceAccount, revokeToken } from './queries.ts'
+import { updatedAccountView, DeleteMeBody, UpdateMeBody } from './schema.ts'
 
 const called = (id: string) => ({ operation: { id, tag: 'Authentication' } })
 
@@ -18,15 +18,15 @@ export const updateMe = (services: Services) =>
     endsTokens: true,
     begin: (me: SignedInRequest, body) => ({
       execute: (keep) =>
-        withMe(services, me, async (before) => {
-          const after = await changedAccount(services, me.address, before, body)
+        withOwnAccount(services, me, async (before) => {
+          const after = await applyChanges(services, me.address, before, body)
           const isNew = after.tokenVersion !== before.tokenVersion
           const claims = isNew ? await services.tokens.issue(after.id, after.tokenVersion) : undefined
-          const row = { ...after, claims, eventId: etagOfMe(after).slice(1, -1) }
+          const row = { ...after, claims, eventId: accountEtag(after).slice(1, -1) }
           return (await replaceAccount(services.database.background, before, after, keep(row))) ? row : null
         }),
     }),
-    view: changedMeView,
+    view: updatedAccountView,
     replyDescription: 'The caller as they are now',
     errors: [passwordMissing(), tooCommon(), wrongPassword()],
   })
@@ -40,17 +40,17 @@ export const deleteMe = (services: Services) =>
     endsTokens: true,
     begin: (me: SignedInRequest, { password }) => ({
       fingerprinted: password === undefined ? null : { password },
-      admit: () => confirm(services, me, password),
+      admit: () => requireConfirmation(services, me, password),
       execute: (keep) =>
-        withMe(services, me, async (account) => {
-          const closing = closingOf(account.id)
+        withOwnAccount(services, me, async (account) => {
+          const closing = closeAccountJob(account.id)
           if (!(await deleteAccount(services.database.background, account, closing, keep()))) return null
           void services.jobs.enqueue([closing])
         }),
     }),
     message: 'Account deleted successfully',
     replyDescription: 'Deleted',
-    errors: unconfirmed,
+    errors: confirmationErrors,
   })
 
 export const signOut = ({ database }: Services) =>
@@ -76,7 +76,7 @@ export const signOutEverywhere = (services: Services) =>
     endsTokens: true,
     begin: ({ claims }: SignedInRequest) => ({
       execute: (keep) =>
-        withMe(services, { claims }, async (before) => {
+        withOwnAccount(services, { claims }, async (before) => {
           const after = { ...before, tokenVersion: before.tokenVersion + 1 }
           if (!(await replaceAccount(services.database.background, before, after, keep()))) return null
         }),

@@ -42,7 +42,7 @@ export async function insertAccount(
       values (${id}, ${name}, ${email}, ${passwordHash}, ${tokenVersion}, case when ${emailVerified} then now() end, now())
       on conflict (email) do nothing returning id),
     owed as (${insertJob(sql, owed)}),
-    noted as (${note(sql, kept)})
+    noted as (${insertRecord(sql, kept)})
     select id from done`
   return writeExactlyOnce(insert, () => sql`select from users where id = ${id}`)
 }
@@ -58,16 +58,16 @@ export async function replaceAccount(
   const replace = () => sql`
     with done as (update users
       set name = ${after.name}, renamed_by = coalesce(${renamedBy}::uuid, renamed_by), password_hash = ${after.passwordHash}, token_version = ${after.tokenVersion}
-      where ${isStill(sql, before)} returning id),
-    told as (${renamedBy ? tellRenaming(sql, renamedBy) : sql`select`}),
-    ended as (${endTokens(sql, sql`${after.tokenVersion}::int4`)}),
-    noted as (${note(sql, kept)})
+      where ${isUnchanged(sql, before)} returning id),
+    told as (${renamedBy ? recordNameChange(sql, renamedBy) : sql`select`}),
+    ended as (${deleteOldTokens(sql, sql`${after.tokenVersion}::int4`)}),
+    noted as (${insertRecord(sql, kept)})
     select id from done`
-  return writeExactlyOnce(replace, () => sql`select from users where ${isStill(sql, after)}`)
+  return writeExactlyOnce(replace, () => sql`select from users where ${isUnchanged(sql, after)}`)
 }
 
 /** The job that deletes an account's projects and memberships. */
-export const closingOf = (userId: string): OutboxJob => {
+export const closeAccountJob = (userId: string): OutboxJob => {
   return { id: newId(), projectId: null, name: 'close-account', data: { userId } }
 }
 
@@ -79,12 +79,12 @@ export async function deleteAccount(
   kept?: IdempotencyRecord,
 ) {
   const remove = () => sql`
-    with done as (delete from users where ${isStill(sql, account)} returning id),
-    told as (${tellRenaming(sql, newId())}),
-    ended as (${endTokens(sql, sql`${account.tokenVersion + 1}::int4`)}),
+    with done as (delete from users where ${isUnchanged(sql, account)} returning id),
+    told as (${recordNameChange(sql, newId())}),
+    ended as (${deleteOldTokens(sql, sql`${account.tokenVersion + 1}::int4`)}),
     mailed as (delete from mail_tokens t using done where t.user_id = done.id),
     owed as (${insertJob(sql, closing)}),
-    noted as (${note(sql, kept)})
+    noted as (${insertRecord(sql, kept)})
     select id from done`
   return writeExactlyOnce(
     remove,
@@ -92,8 +92,8 @@ export async function deleteAccount(
   )
 }
 
-export async function keepAnswer(sql: Sql, kept?: IdempotencyRecord): Promise<void> {
-  if (kept) await retryOnce(() => sql`with done as (select) ${note(sql, kept)}`)
+export async function storeRecord(sql: Sql, kept?: IdempotencyRecord): Promise<void> {
+  if (kept) await retryOnce(() => sql`with done as (select) ${insertRecord(sql, kept)}`)
 }
 
 export async function revokeToken(
@@ -105,26 +105,26 @@ export async function revokeToken(
     () => sql`
       with done as (select),
       revoked as (insert into revoked_tokens (jti, expires_at) values (${tokenId}, to_timestamp(${expiresAt}::float8)) on conflict do nothing)
-      ${note(sql, kept)}`,
+      ${insertRecord(sql, kept)}`,
   )
 }
 
-const isStill = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVerified }: Account) => sql`
+const isUnchanged = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVerified }: Account) => sql`
   id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}
     and (email_verified_at is not null) = ${emailVerified}`
 
 // Parts of statements, which write if the part named `done` returned a row.
 
 /** Notes that a name has changed. */
-export const tellRenaming = (sql: Sql, changeId: string) => sql`
+export const recordNameChange = (sql: Sql, changeId: string) => sql`
   insert into people (change_id) select ${changeId}::uuid from done limit 1 on conflict (one) do update set change_id = excluded.change_id`
 
 /** Deletes the API tokens of earlier versions of the account. */
-export const endTokens = (sql: Sql, version: SqlPart) => sql`
+export const deleteOldTokens = (sql: Sql, version: SqlPart) => sql`
   delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}`
 
 /** Stores the answer under its Idempotency-Key. */
-export function note(sql: Sql, kept?: IdempotencyRecord) {
+export function insertRecord(sql: Sql, kept?: IdempotencyRecord) {
   if (!kept) return sql`select`
   const { scope, key, fingerprint, status, body, etag } = kept
   return sql`insert into idempotency_keys (scope, key, fingerprint, status, body, etag, created_at)

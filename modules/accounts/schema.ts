@@ -21,7 +21,7 @@ export const signedInView = view<{ account: OwnUser; claims: Claims }>({
 })
 
 /** With a token after a change of the password, which ends all others. */
-export const changedMeView = view<OwnUser & { claims?: Claims }>({
+export const updatedAccountView = view<OwnUser & { claims?: Claims }>({
   name: 'ChangedUser',
   schema: Type.Object({ access_token: Type.Optional(Token), ...accountView.schema.properties }),
   of: ({ claims, ...account }) => ({ claims, ...accountView.of(account) }),
@@ -37,7 +37,7 @@ export const UpdateMeBody = named(
         Secret(0, 1024, 'The password until now, to set another', 'correct horse battery'),
       ),
     },
-    changedMeView.schema,
+    updatedAccountView.schema,
   ),
 )
 

@@ -9,7 +9,7 @@ import { Email, Name, normalEmail, AnyText } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import type { Registration } from '../../src/setting-values.ts'
 import { conflict, forbidden, unauthorized } from '../../src/responses/errors.ts'
-import { type Account, accountByEmail, insertAccount, keepAnswer } from './queries.ts'
+import { type Account, accountByEmail, insertAccount, storeRecord } from './queries.ts'
 import { signedInView } from './schema.ts'
 import { accountView, Password } from './user.ts'
 
@@ -30,11 +30,11 @@ const LoginBody = named(
   ),
 )
 
-const registered = () => conflict('This email address is registered already')
-const closed = () => forbidden('Registration is closed: ask the operator of this service for an account')
+const emailTaken = () => conflict('This email address is registered already')
+const registrationClosed = () => forbidden('Registration is closed: ask the operator of this service for an account')
 const otherDomain = (domains: string[]) => forbidden(`Registration takes addresses of ${domains.join(', ')}`)
 
-const ofStranger = (id: string) =>
+const openCommand = (id: string) =>
   ({
     operation: { id, tag: 'Authentication' },
     about: 'An Idempotency-Key holds for the email address.',
@@ -43,41 +43,41 @@ const ofStranger = (id: string) =>
   }) as const
 
 /** @throws HttpError 403 */
-function requireOpen(registration: Registration, email: string): void {
+function requireRegistration(registration: Registration, email: string): void {
   if (registration === 'open') return
-  if (registration === 'closed') throw closed()
+  if (registration === 'closed') throw registrationClosed()
   if (!registration.includes(email.slice(email.lastIndexOf('@') + 1))) throw otherDomain(registration)
 }
 
 /** No mail where the service sends none, or the address has had enough in this hour. */
-const verificationFor = async ({ config, limits }: Services, { id, email }: Account) => {
+const verificationJob = async ({ config, limits }: Services, { id, email }: Account) => {
   const send = () => mailJob('verify', { userId: id })
   return config.smtpUrl ? limits.takeMail(email).then(send, () => undefined) : undefined
 }
 
 export const register = (services: Services) =>
   accountCommand('account.register', {
-    ...ofStranger('register'),
+    ...openCommand('register'),
     input: RegisterBody,
     begin({ address }: AnonymousRequest, { name, email: given, password }) {
       const { config, database, jobs, newPasswords, passwords, tokens } = services
       const email = normalEmail(given)
-      requireOpen(config.registration, email)
+      requireRegistration(config.registration, email)
       return {
         scope: `email:${email}`,
         account: email,
         async admit() {
           newPasswords.require(password)
-          if (await accountByEmail(database.background, email)) throw registered()
+          if (await accountByEmail(database.background, email)) throw emailTaken()
         },
         async execute(keep) {
           const passwordHash = await passwords.hash(password, { address, account: email })
           const named = { id: newId(), name: name.trim(), email }
           const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: false }
           const row = { account, claims: await tokens.issue(account.id, 0) }
-          const owed = await verificationFor(services, account)
+          const owed = await verificationJob(services, account)
           if (!(await insertAccount(database.background, account, { kept: keep(row), owed })))
-            throw registered()
+            throw emailTaken()
           if (owed) void jobs.enqueue([owed])
           return row
         },
@@ -86,14 +86,14 @@ export const register = (services: Services) =>
     status: 201,
     replyDescription: 'Registered and signed in',
     location: () => '/auth/me',
-    errors: [tooCommon(), closed(), registered(), tooLarge(signInBodyBytes)],
+    errors: [tooCommon(), registrationClosed(), emailTaken(), tooLarge(signInBodyBytes)],
   })
 
-const wrong = () => unauthorized('Wrong email or password')
+const wrongCredentials = () => unauthorized('Wrong email or password')
 
 export const login = ({ database, limits, passwords, tokens }: Services) =>
   accountCommand('account.login', {
-    ...ofStranger('login'),
+    ...openCommand('login'),
     input: LoginBody,
     begin({ address }: AnonymousRequest, { email: given, password }) {
       const email = normalEmail(given).replaceAll('\0', '')
@@ -106,17 +106,17 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
           account = await accountByEmail(database.background, email)
           const isRight = () => passwords.matches(password, account?.passwordHash, by)
           const who = { address, email, accountId: account?.id }
-          if (!(await limits.checkPassword(who, isRight)) || !account) throw wrong()
+          if (!(await limits.checkPassword(who, isRight)) || !account) throw wrongCredentials()
         },
         async execute(keep) {
           const { id, tokenVersion } = account!
           const row = { account: account!, claims: await tokens.issue(id, tokenVersion) }
-          await keepAnswer(database.background, keep(row))
+          await storeRecord(database.background, keep(row))
           return row
         },
       }
     },
     replyDescription: 'Signed in',
     does: 'add',
-    errors: [wrong(), tooLarge(signInBodyBytes)],
+    errors: [wrongCredentials(), tooLarge(signInBodyBytes)],
   })

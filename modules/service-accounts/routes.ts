@@ -3,7 +3,7 @@ import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { Services } from '../../src/services.ts'
 import { createServiceAccount, deleteServiceAccount } from './commands.ts'
 import { serviceAccountReads } from './reads.ts'
-import { aroundTokens, createToken, deleteToken } from './tokens.ts'
+import { tokenHooks, createToken, deleteToken } from './tokens.ts'
 
 const all = '/:id/service-accounts'
 const one = `${all}/:accountId` as const
@@ -13,7 +13,7 @@ export function serviceAccountRoutes(
   services: Services,
 ) {
   const { list, tokens } = serviceAccountReads(services)
-  const { creating, deleting } = aroundTokens(services)
+  const { creating, deleting } = tokenHooks(services)
   const open = new Elysia()
     .use(callerGuard)
     .post(...commandRoute(all, createServiceAccount, 'Make a service account'))

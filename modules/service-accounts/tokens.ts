@@ -4,22 +4,22 @@ import { created, deleted } from '../../src/model/events.ts'
 import { withoutSecrets } from '../../src/log/rows.ts'
 import type { RouteContext } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
-import { confirm, unconfirmed } from '../accounts/confirm.ts'
+import { requireConfirmation, confirmationErrors } from '../accounts/confirm.ts'
 import { freeSlot } from '../creations/entity.ts'
-import { newToken } from '../tokens/own.ts'
+import { newToken } from '../tokens/own-tokens.ts'
 import {
   badExpiry,
   CreateTokenBody,
-  full,
+  tooManyTokens,
   maxTokens,
   newTokenView,
   noToken,
-  type WantedToken,
+  type TokenInput,
 } from '../tokens/schema.ts'
 import { noAccount } from './commands.ts'
 import { CreateToken, DeleteToken } from './schema.ts'
 
-const ofAdmins = {
+const adminCommand = {
   target: inProject(),
   role: 'ADMIN',
   callers: 'signedIn',
@@ -29,14 +29,14 @@ const ofAdmins = {
 const called = (id: string) => ({ operation: { id, tag: 'ServiceAccounts' } })
 
 /** @throws HttpError 404 */
-function accountIn(state: ProjectState, accountId: string) {
+function requireAccount(state: ProjectState, accountId: string) {
   const account = state.row('service_account', accountId)
   if (!account) throw noAccount()
   return account
 }
 
 export const createToken = command('token.create', {
-  ...ofAdmins,
+  ...adminCommand,
   ...called('createServiceAccountToken'),
   about:
     'As `POST /tokens`, for the service account; the password is that of the caller. It reaches its project alone.',
@@ -45,9 +45,9 @@ export const createToken = command('token.create', {
   storesReply: true,
   preparedFields: ['made'],
   decide(state, known, { accountId, made: { digest, sealed, ...token } }) {
-    const { tokenVersion: version } = accountIn(state, accountId)
+    const { tokenVersion: version } = requireAccount(state, accountId)
     const all = state.all('token').filter(({ userId }) => userId === accountId)
-    if (all.filter(({ expiresAt }) => expiresAt > known.now).length >= maxTokens) throw full()
+    if (all.filter(({ expiresAt }) => expiresAt > known.now).length >= maxTokens) throw tooManyTokens()
     const slot = freeSlot(all) // expired tokens keep their slots until a worker deletes them
     const { lastUsedAt: _, ...told } = { ...token, userId: accountId, createdBy: known.caller.userId }
     const texts = { scopes: token.scopes.join(' '), projects: token.projects?.join(' ') ?? null }
@@ -58,17 +58,17 @@ export const createToken = command('token.create', {
   status: 201,
   location: (id, { projectId, accountId }) =>
     `/projects/${projectId}/service-accounts/${accountId}/tokens/${id}`,
-  errors: [...unconfirmed, full(), badExpiry(), noAccount()],
+  errors: [...confirmationErrors, tooManyTokens(), badExpiry(), noAccount()],
 })
 
 export const deleteToken = command('token.delete', {
-  ...ofAdmins,
+  ...adminCommand,
   ...called('deleteServiceAccountToken'),
   about: 'It is refused from now on, everywhere within a second.',
   input: DeleteToken,
   status: 204,
   decide(state, known, { accountId, tokenId }) {
-    accountIn(state, accountId)
+    requireAccount(state, accountId)
     const token = state.row('token', tokenId)
     if (token?.userId !== accountId) throw noToken()
     return {
@@ -83,11 +83,11 @@ export const deleteToken = command('token.delete', {
 })
 
 /** Rules cannot make tokens, or check passwords. */
-export const aroundTokens = (services: Services) => ({
+export const tokenHooks = (services: Services) => ({
   creating: {
     async prepare(_: object, { body, claims, address }: RouteContext) {
-      const wanted = body as WantedToken
-      await confirm(services, { claims: claims!, address: address! }, wanted.password)
+      const wanted = body as TokenInput
+      await requireConfirmation(services, { claims: claims!, address: address! }, wanted.password)
       return { made: await newToken(services, claims!.userId, wanted) }
     },
   },

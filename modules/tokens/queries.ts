@@ -4,8 +4,8 @@ import type { Claims } from '../../src/identity/tokens.ts'
 import { writeExactlyOnce } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { invalidToken } from '../../src/responses/errors.ts'
-import { note } from '../accounts/queries.ts'
-import { type ApiToken, full, maxTokens, type NewToken } from './schema.ts'
+import { insertRecord } from '../accounts/queries.ts'
+import { type ApiToken, tooManyTokens, maxTokens, type NewToken } from './schema.ts'
 
 type Row = Omit<ApiToken, 'scopes' | 'projects'> & { scopes: string; projects: string | null }
 
@@ -45,12 +45,12 @@ export async function insertToken(
         on conflict (user_id, version, slot) do update set (id, digest, name, scopes, projects, expires_at, created_by, created_at, last_used_at)
           = (excluded.id, excluded.digest, excluded.name, excluded.scopes, excluded.projects, excluded.expires_at, excluded.created_by, excluded.created_at, null)
           where t.expires_at <= now() returning t.id),
-      noted as (${note(sql, kept)})
+      noted as (${insertRecord(sql, kept)})
       select exists (select from users where id = ${userId} and token_version = ${version}) as is_held,
         (select slot from free) as slot, (select id from done) as id`
     if (row!.id) return true
     if (!row!.isHeld) throw invalidToken()
-    if (row!.slot === null) throw full()
+    if (row!.slot === null) throw tooManyTokens()
     return false // another token has just got the slot
   }
   const stands = () => sql`select from api_tokens where id = ${id}`
@@ -66,7 +66,7 @@ export async function deleteToken(
 ): Promise<boolean> {
   const remove = () => sql`
     with done as (delete from api_tokens where id = ${id} and user_id = ${userId} returning id),
-    noted as (${note(sql, kept)})
+    noted as (${insertRecord(sql, kept)})
     select id from done`
   return writeExactlyOnce(
     remove,

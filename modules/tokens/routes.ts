@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { Services } from '../../src/services.ts'
-import { createOwnToken, deleteOwnToken, listOwnTokens } from './own.ts'
+import { createOwnToken, deleteOwnToken, listOwnTokens } from './own-tokens.ts'
 
 export const tokenRoutes = ({ queryRoute, sessionGuard, accountRoute }: RouteBuilders, services: Services) =>
   new Elysia({ prefix: '/tokens' })

@@ -12,12 +12,12 @@ import { CreatedBy } from '../creations/schema.ts'
 
 /** Of one account. */
 export const maxTokens = 100
-export const full = () => conflict(`An account has at most ${maxTokens} tokens`)
+export const tooManyTokens = () => conflict(`An account has at most ${maxTokens} tokens`)
 export const badExpiry = () => badRequest('expiresAt must be a time in the coming year')
 export const noToken = () => notFound('Token')
 
 /** Of one token. */
-const mostProjects = 100
+const maxProjects = 100
 const day = 86_400_000
 
 const Scopes = ListOf<Scope>(OneOf('Scope', scopes), (one) => scopes.includes(one), scopes.length, {
@@ -25,8 +25,8 @@ const Scopes = ListOf<Scope>(OneOf('Scope', scopes), (one) => scopes.includes(on
   examples: [['read', 'write']],
 })
 const isIdText = (one: unknown) => typeof one === 'string' && isId(canonicalId(one))
-const Projects = ListOf<string>(Type.String({ format: 'uuid' }), isIdText, mostProjects, {
-  description: `A list of 1 to ${mostProjects} ids: the only projects that there are for the token`,
+const Projects = ListOf<string>(Type.String({ format: 'uuid' }), isIdText, maxProjects, {
+  description: `A list of 1 to ${maxProjects} ids: the only projects that there are for the token`,
   examples: [[sampleId]],
 })
 const ExpiresAt = {
@@ -91,4 +91,4 @@ export const CreateTokenBody = named(
     newTokenView.schema,
   ),
 )
-export type WantedToken = Static<typeof CreateTokenBody>
+export type TokenInput = Static<typeof CreateTokenBody>

@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { Services } from '../../src/services.ts'
-import { aroundWebhooks } from './around.ts'
+import { webhookHooks } from './hooks.ts'
 import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook } from './commands.ts'
 import { webhookReads } from './reads.ts'
 import { replayWebhook } from './replay.ts'
-import { testWebhook } from './testing.ts'
+import { testWebhook } from './send-test.ts'
 
 const all = '/:id/webhooks'
 const one = `${all}/:webhookId` as const
@@ -15,7 +15,7 @@ export function webhookRoutes(
   services: Services,
 ) {
   const { list, get, deliveries } = webhookReads(services)
-  const { creating, updating, rotating, replaying, deleting } = aroundWebhooks(services)
+  const { creating, updating, rotating, replaying, deleting } = webhookHooks(services)
   return new Elysia({ prefix: '/projects' })
     .use(callerGuard)
     .post(...commandRoute(all, createWebhook, 'Make a webhook', creating))

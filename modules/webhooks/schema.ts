@@ -8,7 +8,7 @@ import { Nullable, OneOf } from '../../src/schema/text.ts'
 import { CreatedBy } from '../creations/schema.ts'
 import { model } from '../modules.ts'
 
-const mostEvents = 100
+const maxEventsLimit = 100
 const { eventTypes } = model
 
 const Url = checked<string>((value) => typeof value === 'string' && URL.canParse(value), {
@@ -29,9 +29,9 @@ const Types = ListOf<EventType>(
 )
 const MaxEvents = Type.Integer({
   minimum: 1,
-  maximum: mostEvents,
-  description: `A whole number from 1 to ${mostEvents}: so many events at most are sent at once`,
-  examples: [mostEvents],
+  maximum: maxEventsLimit,
+  description: `A whole number from 1 to ${maxEventsLimit}: so many events at most are sent at once`,
+  examples: [maxEventsLimit],
 })
 const Enabled = Type.Boolean({ description: 'A boolean: whether events are sent', examples: [true] })
 

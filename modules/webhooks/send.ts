@@ -4,18 +4,18 @@ import type { Services } from '../../src/services.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { eventView } from '../events/schema.ts'
 import type { ReadEvent } from '../events/views.ts'
-import { unreadable } from './commands.ts'
+import { unreadableSecret } from './commands.ts'
 import type { DeliveryRow } from './deliveries.ts'
 import type { Webhook } from './schema.ts'
 
-type Means = Pick<Services, 'outbound' | 'sealing'>
+type Dependencies = Pick<Services, 'outbound' | 'sealing'>
 export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'formerSecret' | 'formerUntil'>
 
 type Message = Pick<DeliveryRow, 'deliveryId' | 'attempt'> & { events: ReadEvent[]; signal?: AbortSignal }
 
 /** Signs events, or none as a test, and sends them. @throws HttpError 409 for a secret that cannot be read, or the reason of `signal` */
 export async function send(
-  means: Means,
+  means: Dependencies,
   receiver: Receiver,
   { deliveryId, attempt, events, signal }: Message,
 ) {
@@ -36,13 +36,13 @@ export async function send(
 
 /** The former secret signs too until its time. */
 function signed(
-  { sealing }: Means,
+  { sealing }: Dependencies,
   { secret, formerSecret, formerUntil }: Receiver,
   id: string,
   body: string,
 ) {
   const current = sealing.decrypt(secret)
-  if (current === null) throw unreadable()
+  if (current === null) throw unreadableSecret()
   const former = formerUntil && Date.parse(formerUntil) > nowMs() && sealing.decrypt(formerSecret!)
   const secrets = former ? [current, former] : [current]
   const headers = signedHeaders(secrets, id, body, Math.floor(Date.now() / 1000))

@@ -2,7 +2,7 @@ import type { Scheduler } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
 import { isId, newId } from '../ids.ts'
 import type { Log } from '../log.ts'
-import { type Counts, noOrders } from '../metrics/counts.ts'
+import { type Counts, newForwardCounts } from '../metrics/counts.ts'
 import type { RedisClient } from '../redis/connections.ts'
 import { type Home, Placement } from '../routing/placement.ts'
 import { RpcClient } from '../routing/rpc-client.ts'
@@ -76,7 +76,7 @@ export function openRoute(
   homeOf: (projectId: string) => Home | undefined,
   call: RpcClient['call'],
   execute: Execute,
-  counts = noOrders(),
+  counts = newForwardCounts(),
 ): Execute {
   const route = (command: Command, routed: RoutedCommand, deadline: number, retries = 0): Promise<Reply> => {
     const home = isId(routed.projectId) ? homeOf(routed.projectId) : 'here'
@@ -130,7 +130,7 @@ interface RouterDependencies {
   scheduler: Scheduler
   isClosing(): boolean
   log: Log
-  counts: Counts['orders']
+  counts: Counts['forwards']
 }
 
 export function openRouter(means: RouterDependencies): Router {

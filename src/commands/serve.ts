@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Scheduler, Permit } from '../admission/scheduler.ts'
 import type { RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import type { Log } from '../log.ts'
-import { noOrders } from '../metrics/counts.ts'
+import { newForwardCounts } from '../metrics/counts.ts'
 import { toHttpError } from '../postgres/errors.ts'
 import { readTraceparent } from '../tracing/traceparent.ts'
 import type { Reply } from '../responses/reply.ts'
@@ -21,7 +21,7 @@ interface ServeDependencies {
   isClosing(): boolean
   ttlMs: number
   log: Log
-  counts?: ReturnType<typeof noOrders>
+  counts?: ReturnType<typeof newForwardCounts>
 }
 
 /**
@@ -29,7 +29,7 @@ interface ServeDependencies {
  * retried. The log is searched before the second copy of a command is decided, whether that is the first one sent or the retry.
  */
 export function openServe(means: ServeDependencies) {
-  const { registry, execute, scheduler, isClosing, ttlMs, log, counts = noOrders() } = means
+  const { registry, execute, scheduler, isClosing, ttlMs, log, counts = newForwardCounts() } = means
   const inProgressById = new Map<string, { routed: RoutedCommand; done: Promise<Reply> }>()
   const retried = new LRUCache<string, true>({ max: maxRetried, ttl: ttlMs })
 

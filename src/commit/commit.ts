@@ -1,6 +1,6 @@
 import { getTableName } from 'drizzle-orm'
 import type { PostgresError } from 'postgres'
-import { noCommits } from '../metrics/counts.ts'
+import { newCommitCounts } from '../metrics/counts.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { errorCode, isTransient } from '../postgres/errors.ts'
@@ -30,7 +30,7 @@ const lingerMs = 25
 const heavyEvents = 100
 
 /** Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. */
-export function openCommit(sql: Sql, limits: CommitLimits, counts = noCommits()): Commit {
+export function openCommit(sql: Sql, limits: CommitLimits, counts = newCommitCounts()): Commit {
   const write = openWrite(sql, openChooseStatement(limits.statements))
   const weigh = { limit: limits.events, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
   // All units that the actors decide in one event-loop iteration go into one commit.

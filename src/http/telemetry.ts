@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Log } from '../log.ts'
-import type { Requests } from '../metrics/requests.ts'
+import type { RequestDurations } from '../metrics/requests.ts'
 import { readTraceparent } from '../tracing/traceparent.ts'
 import type { Span, Tracing } from '../tracing/tracing.ts'
 
@@ -21,7 +21,7 @@ export interface RequestInfo {
 
 interface Dependencies {
   config: Pick<Config, 'logRequests' | 'metricsPort'>
-  counts: { requests: Requests }
+  counts: { requests: RequestDurations }
   log: Log
   tracing?: Tracing
 }
@@ -33,7 +33,7 @@ interface Dependencies {
  */
 export class Telemetry {
   private readonly spans = new WeakMap<Request, Span>()
-  private readonly requests: Requests | undefined
+  private readonly requests: RequestDurations | undefined
   private readonly isTimed: boolean
   /** Returns the traceparent of a request's span, for commands and jobs that it starts; undefined without tracing. */
   readonly traceparentOf: ((request: Request) => string | undefined) | undefined

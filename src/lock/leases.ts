@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
-import { noLeases } from '../metrics/counts.ts'
+import { newLeaseCounts } from '../metrics/counts.ts'
 import { hashTag } from '../redis/addresses.ts'
 import type { RedisClient } from '../redis/connections.ts'
 import { within } from '../within.ts'
@@ -33,7 +33,7 @@ export class Leases {
     private readonly redis: RedisClient,
     private readonly subscriber: Redis,
     private readonly config: Config,
-    private readonly counts = noLeases(),
+    private readonly counts = newLeaseCounts(),
   ) {
     this.channels = `${config.redisPrefix}:lease-channel:`
     const own = this.channels + this.processId

@@ -1,15 +1,15 @@
 import { Distribution } from './distribution.ts'
-import { Requests } from './requests.ts'
+import { RequestDurations } from './requests.ts'
 
-export const noHits = () => ({ hits: 0, misses: 0 })
-export type Hits = ReturnType<typeof noHits>
+export const newCacheCounts = () => ({ hits: 0, misses: 0 })
+export type CacheCounts = ReturnType<typeof newCacheCounts>
 
-export function counted<T>(counts: Hits, found: T): T {
+export function countLookup<T>(counts: CacheCounts, found: T): T {
   counts[found === undefined ? 'misses' : 'hits']++
   return found
 }
 
-export const noCommits = () => ({
+export const newCommitCounts = () => ({
   seconds: new Distribution(),
   waitSeconds: new Distribution(),
   events: new Distribution([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]),
@@ -17,7 +17,7 @@ export const noCommits = () => ({
   units: { won: 0, lost: 0, unknown: 0, refused: 0 },
 })
 
-export const noLeases = () => ({
+export const newLeaseCounts = () => ({
   /** Time to a lease that was not held, with the wait for its holder. */
   seconds: new Distribution(),
   /** Another process had it. */
@@ -25,21 +25,21 @@ export const noLeases = () => ({
   handOvers: 0,
 })
 
-export const noOrders = () => ({ forwarded: 0, lost: 0, served: 0 })
+export const newForwardCounts = () => ({ forwarded: 0, lost: 0, served: 0 })
 
 /** Queries of one pool; their time begins before they have a connection. */
-export const noQueries = () => ({ open: 0, seconds: new Distribution() })
+export const newQueryCounts = () => ({ open: 0, seconds: new Distribution() })
 
 export type Counts = ReturnType<typeof openCounts>
 
 /** What a process counts: plain numbers, always on. */
 export const openCounts = () => ({
-  requests: new Requests(),
-  commits: noCommits(),
-  leases: noLeases(),
-  orders: noOrders(),
-  queries: { reads: noQueries(), commits: noQueries(), background: noQueries() },
+  requests: new RequestDurations(),
+  commits: newCommitCounts(),
+  leases: newLeaseCounts(),
+  forwards: newForwardCounts(),
+  queries: { reads: newQueryCounts(), commits: newQueryCounts(), background: newQueryCounts() },
   /** How long the oldest of a batch of reads waited for those before it. */
   readWaits: { roles: new Distribution(), versions: new Distribution(), sessions: new Distribution() },
-  caches: { bodies: noHits(), places: noHits(), roles: noHits(), sessions: noHits(), states: noHits() },
+  caches: { bodies: newCacheCounts(), places: newCacheCounts(), roles: newCacheCounts(), sessions: newCacheCounts(), states: newCacheCounts() },
 })

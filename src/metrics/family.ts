@@ -40,7 +40,7 @@ export const histogram = familyOf<Distribution>('histogram', (labels, { bounds, 
 })
 
 /** A value for each name, which `label` holds. */
-export const by = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
+export const labelledBy = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
   Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
 
 /** How far the last of a kind of followers is behind. */
@@ -55,7 +55,7 @@ export function lagFamilies(follower: string, events: number, seconds: number): 
 }
 
 /** The same families as those of one process among several. */
-export const ofProcess = (process: string, families: Family[]): Family[] =>
+export const withProcessLabel = (process: string, families: Family[]): Family[] =>
   families.map((family) => ({
     ...family,
     values: family.values.map((value) => ({ ...value, labels: { ...value.labels, process } })),

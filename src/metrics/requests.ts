@@ -4,7 +4,7 @@ import type { Labelled } from './family.ts'
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 /** Times of requests by route template, method and status, so clients cannot make up a kind. */
-export class Requests {
+export class RequestDurations {
   private readonly kinds = new Map<string, Labelled<Distribution>>()
 
   add(route: string, named: string, status: number, began = performance.now()): void {

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-export type Reach = { allowHttp: boolean; allowPrivate: boolean }
+export type AddressPolicy = { allowHttp: boolean; allowPrivate: boolean }
 
-const own = ['loopback', 'private', 'uniqueLocal']
+const privateRanges = ['loopback', 'private', 'uniqueLocal']
 /** Metadata services of clouds, outside of the link-local networks. */
-const metadata = ['168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254'].map((one) => ipaddr.parse(one))
+const metadataAddresses = ['168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254'].map((one) => ipaddr.parse(one))
 const globalIPv6 = ipaddr.parseCIDR('2000::/3')
 /** IPv6 networks whose last 32 bits are an IPv4 address: mapped, compatible, and NAT64. */
 const withIPv4 = ['::ffff:0:0/96', '::/96', '64:ff9b::/96'].map((one) => ipaddr.parseCIDR(one))
@@ -14,16 +14,16 @@ export const isPrivate = (text: string): boolean =>
   isReachable(text, { allowPrivate: true }) && !isReachable(text, { allowPrivate: false })
 
 /** True for a public address, and for a private one where those are allowed. */
-export function isReachable(text: string, { allowPrivate }: Pick<Reach, 'allowPrivate'>): boolean {
+export function isReachable(text: string, { allowPrivate }: Pick<AddressPolicy, 'allowPrivate'>): boolean {
   if (!isIP(text)) return false
-  const address = meant(ipaddr.parse(text))
-  if (metadata.some((one) => one.toString() === address.toString())) return false
+  const address = unwrapIPv4(ipaddr.parse(text))
+  if (metadataAddresses.some((one) => one.toString() === address.toString())) return false
   const range = address.range()
-  if (own.includes(range)) return allowPrivate
+  if (privateRanges.includes(range)) return allowPrivate
   return range === 'unicast' && (address.kind() === 'ipv4' || address.match(globalIPv6))
 }
 
-function meant(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
+function unwrapIPv4(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (address.kind() === 'ipv4' || ['::', '::1'].includes(address.toString())) return address
   const bytes = address.toByteArray()
   return withIPv4.some((one) => address.match(one)) ? ipaddr.fromByteArray(bytes.slice(12)) : address

@@ -2,13 +2,13 @@ import { Agent as HttpAgent, type ClientRequest, request as viaHttp } from 'node
 import { Agent as HttpsAgent, request as viaHttps } from 'node:https'
 import { isIP } from 'node:net'
 import { hostnameOf } from '../hosts.ts'
-import { answerBytes, type Told, toldBy } from './answer.ts'
+import { maxAnswerBytes, type ResponseSummary, summarize } from './response.ts'
 
 /** Upper limit of answers before the final one (1xx), which nothing else bounds. */
 const maxInterim = 10
-const keptConnections = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
+const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
 
-export interface Parcel {
+export interface OutboundRequest {
   url: string
   body: string
   headers: Record<string, string>
@@ -20,10 +20,10 @@ class StaleConnection extends Error {}
 
 /** Sends a parcel to one address, on a new or a kept connection. `ca` is an additional authority. */
 export function openExchange(ca?: string) {
-  const http = { request: viaHttp, agent: new HttpAgent(keptConnections), port: 80 }
-  const https = { request: viaHttps, agent: new HttpsAgent({ ...keptConnections, ca }), port: 443 }
+  const http = { request: viaHttp, agent: new HttpAgent(agentOptions), port: 80 }
+  const https = { request: viaHttps, agent: new HttpsAgent({ ...agentOptions, ca }), port: 443 }
 
-  async function send({ body, headers }: Parcel, url: URL, address: string, signal: AbortSignal) {
+  async function send({ body, headers }: OutboundRequest, url: URL, address: string, signal: AbortSignal) {
     signal.throwIfAborted()
     const { request, agent, port } = url.protocol === 'https:' ? https : http
     const asked = request({
@@ -41,19 +41,19 @@ export function openExchange(ca?: string) {
       },
     })
     signal.addEventListener('abort', () => void asked.destroy(signal.reason as Error))
-    return answered(asked, body)
+    return readResponse(asked, body)
   }
 
-  return (...given: Parameters<typeof send>): Promise<Told> =>
+  return (...given: Parameters<typeof send>): Promise<ResponseSummary> =>
     send(...given).catch((error: unknown) => {
       if (error instanceof StaleConnection) return send(...given)
       throw error
     })
 }
 
-function answered(asked: ClientRequest, body: string): Promise<Told> {
-  const { promise, resolve, reject } = Promise.withResolvers<Told>()
-  asked.on('error', (error) => reject(asked.reusedSocket && isCut(error) ? new StaleConnection() : error))
+function readResponse(asked: ClientRequest, body: string): Promise<ResponseSummary> {
+  const { promise, resolve, reject } = Promise.withResolvers<ResponseSummary>()
+  asked.on('error', (error) => reject(asked.reusedSocket && isConnectionReset(error) ? new StaleConnection() : error))
   let interim = 0
   asked.on('information', () => {
     if (++interim > maxInterim) asked.destroy(new Error('Too many interim answers'))
@@ -61,11 +61,11 @@ function answered(asked: ClientRequest, body: string): Promise<Told> {
   asked.on('response', (response) => {
     const chunks: Buffer[] = []
     let length = 0
-    const done = () => resolve(toldBy(response, Buffer.concat(chunks)))
+    const done = () => resolve(summarize(response, Buffer.concat(chunks)))
     response.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       length += chunk.length
-      if (length < answerBytes) return
+      if (length < maxAnswerBytes) return
       done()
       asked.destroy()
     })
@@ -75,4 +75,4 @@ function answered(asked: ClientRequest, body: string): Promise<Told> {
   return promise
 }
 
-const isCut = (error: NodeJS.ErrnoException): boolean => ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
+const isConnectionReset = (error: NodeJS.ErrnoException): boolean => ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')

@@ -4,9 +4,9 @@ import { isIP } from 'node:net'
 
 export type Lookup = (name: string) => Promise<{ address: string }[]>
 
-const patience = { timeout: 2_000, tries: 2 }
+const resolverOptions = { timeout: 2_000, tries: 2 }
 /** How long the system's hosts and name servers are kept. */
-const freshMs = 30_000
+const systemFilesMs = 30_000
 const loopback = ['127.0.0.1', '::1']
 
 /**
@@ -15,30 +15,30 @@ const loopback = ['127.0.0.1', '::1']
  */
 export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup {
   const open = async () => {
-    const resolver = new Resolver(patience)
+    const resolver = new Resolver(resolverOptions)
     if (servers) resolver.setServers(servers)
-    return { resolver, hosts: hostsIn(await readFile(hostsFile, 'utf8').catch(() => '')) }
+    return { resolver, hosts: parseHosts(await readFile(hostsFile, 'utf8').catch(() => '')) }
   }
   let system = open()
-  let freshUntil = performance.now() + freshMs
+  let freshUntil = performance.now() + systemFilesMs
 
   return async (name) => {
-    if (performance.now() > freshUntil) [system, freshUntil] = [open(), performance.now() + freshMs]
+    if (performance.now() > freshUntil) [system, freshUntil] = [open(), performance.now() + systemFilesMs]
     const { resolver, hosts } = await system
     const bare = name.toLowerCase().replace(/\.$/, '')
     const known = hosts.get(bare) ?? (/(^|\.)localhost$/.test(bare) ? loopback : undefined)
-    return (known ?? (await ask(resolver, bare))).map((address) => ({ address }))
+    return (known ?? (await resolve(resolver, bare))).map((address) => ({ address }))
   }
 }
 
-async function ask(resolver: Resolver, name: string): Promise<string[]> {
+async function resolve(resolver: Resolver, name: string): Promise<string[]> {
   const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
   const found = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
   if (found.length === 0 && asked[0].status === 'rejected') throw asked[0].reason
   return found
 }
 
-function hostsIn(text: string): Map<string, string[]> {
+function parseHosts(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>()
   for (const line of text.toLowerCase().split('\n')) {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)

@@ -1,11 +1,11 @@
 import type { Config } from '../config.ts'
-import { type Outcome, type Told, untold } from './answer.ts'
-import { type Destinations, Forbidden, openDestinations } from './destination.ts'
-import { openExchange, type Parcel } from './exchange.ts'
+import { type PostResult, type ResponseSummary, withoutResponse } from './response.ts'
+import { type Destinations, ForbiddenUrl, openDestinations } from './destination.ts'
+import { openExchange, type OutboundRequest } from './exchange.ts'
 
-const usualTimeoutMs = 15_000
+const defaultTimeoutMs = 15_000
 
-class Late extends Error {}
+class TimeoutError extends Error {}
 
 /** Requests that callers ask for: where they may go, and the way there. */
 export function openOutbound({
@@ -13,35 +13,35 @@ export function openOutbound({
   webhookAllowPrivate: allowPrivate,
 }: Pick<Config, 'webhookAllowHttp' | 'webhookAllowPrivate'>) {
   const destinations = openDestinations({ allowHttp, allowPrivate })
-  return { destinations, post: openPost(destinations, { timeoutMs: usualTimeoutMs }) }
+  return { destinations, post: openPost(destinations, { timeoutMs: defaultTimeoutMs }) }
 }
 
 /** Posts JSON to the very address that was checked, and follows no redirect. */
 export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeoutMs: number; ca?: string }) {
   const exchange = openExchange(ca)
 
-  async function attempt(parcel: Parcel, signal: AbortSignal): Promise<Told> {
+  async function attempt(parcel: OutboundRequest, signal: AbortSignal): Promise<ResponseSummary> {
     const url = destinations.read(parcel.url)
     const addresses = await unlessAborted(destinations.addressesOf(url), signal)
     for (const address of addresses.slice(0, -1)) {
-      const told = await exchange(parcel, url, address, signal).catch(unlessUnreached)
+      const told = await exchange(parcel, url, address, signal).catch(ignoreUnreachable)
       if (told) return told
     }
     return exchange(parcel, url, addresses.at(-1)!, signal)
   }
 
   /** @throws the reason of the parcel's own signal */
-  return async (parcel: Parcel): Promise<Outcome> => {
+  return async (parcel: OutboundRequest): Promise<PostResult> => {
     parcel.signal?.throwIfAborted()
     const began = performance.now()
     const over = new AbortController()
     const stop = () => over.abort(parcel.signal?.reason)
-    const timer = setTimeout(() => over.abort(new Late(`No answer within ${timeoutMs / 1000} s`)), timeoutMs)
+    const timer = setTimeout(() => over.abort(new TimeoutError(`No answer within ${timeoutMs / 1000} s`)), timeoutMs)
     parcel.signal?.addEventListener('abort', stop)
     try {
       const told = await attempt(parcel, over.signal).catch((error: unknown) => {
         parcel.signal?.throwIfAborted()
-        return untold(reasonOf(error))
+        return withoutResponse(reasonOf(error))
       })
       return { ...told, durationMs: Math.round(performance.now() - began) }
     } finally {
@@ -53,18 +53,18 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
 
 /** For the caller that set the URL: no internal address. */
 function reasonOf(error: unknown): string {
-  if (error instanceof Forbidden) return `The URL ${error.message}`
-  if (error instanceof Late) return error.message
+  if (error instanceof ForbiddenUrl) return `The URL ${error.message}`
+  if (error instanceof TimeoutError) return error.message
   const code = codeOf(error)
   return code ? `No connection: ${code}` : 'No connection'
 }
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
-const unreached = ['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']
+const unreachableCodes = ['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']
 /** Nothing was sent: another address of the name may answer. */
-function unlessUnreached(error: unknown): undefined {
-  if (!unreached.includes(codeOf(error))) throw error
+function ignoreUnreachable(error: unknown): undefined {
+  if (!unreachableCodes.includes(codeOf(error))) throw error
 }
 
 /** The signal must end with the work, because it keeps the listener. */

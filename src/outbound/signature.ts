@@ -3,13 +3,13 @@ import { createHmac, randomBytes } from 'node:crypto'
 // Standard Webhooks, https://www.standardwebhooks.com
 
 const secretBytes = 32
-const mark = 'whsec_'
+const prefix = 'whsec_'
 
-export const newSecret = (): string => mark + randomBytes(secretBytes).toString('base64')
+export const newSecret = (): string => prefix + randomBytes(secretBytes).toString('base64')
 
 export function signedHeaders(secrets: string[], id: string, body: string, seconds: number) {
   const sign = (secret: string) =>
-    createHmac('sha256', Buffer.from(secret.slice(mark.length), 'base64'))
+    createHmac('sha256', Buffer.from(secret.slice(prefix.length), 'base64'))
       .update(`${id}.${seconds}.${body}`)
       .digest('base64')
   return {

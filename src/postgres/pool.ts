@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { noQueries } from '../metrics/counts.ts'
+import { newQueryCounts } from '../metrics/counts.ts'
 import { createConnector, connectMs, tlsModeOf, type PrimaryFinder } from './connect.ts'
 import { withTimeouts } from './query-timeouts.ts'
 import type { IdleTimeouts } from './idle-timeouts.ts'
@@ -15,7 +15,7 @@ export interface PoolOptions {
   statementMs: number
   retries?: boolean
   settings?: Record<string, string>
-  counts?: ReturnType<typeof noQueries>
+  counts?: ReturnType<typeof newQueryCounts>
 }
 
 /** Time after the statement timeout of Postgres, for its reply and for connecting. */
@@ -24,7 +24,7 @@ const graceMs = 700
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {
-  const { url, primary, idleTimeouts, pooler, statementMs, retries = false, counts = noQueries() } = pool
+  const { url, primary, idleTimeouts, pooler, statementMs, retries = false, counts = newQueryCounts() } = pool
   const isPooled = pooler !== 'off'
   const sockets = createConnector(idleTimeouts, statementMs + idleMs, tlsModeOf(url), isPooled, primary)
   const sql = postgres(url, {

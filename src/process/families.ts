@@ -1,5 +1,5 @@
-import { countedFamilies } from '../metrics/families.ts'
-import { by, type Family, gauge, lagFamilies } from '../metrics/family.ts'
+import { countFamilies } from '../metrics/families.ts'
+import { labelledBy, type Family, gauge, lagFamilies } from '../metrics/family.ts'
 import type { Services } from '../services.ts'
 
 export function serviceFamilies({ actors, config, counts, subscriptions }: Services): Family[] {
@@ -7,9 +7,9 @@ export function serviceFamilies({ actors, config, counts, subscriptions }: Servi
   const open = subscriptions.inProgress()
   const { streams, events, seconds } = subscriptions.lags.worst()
   const { readConnections: reads, commitSlots: commits, backgroundConnections: background } = config
-  const pools = by('pool', { reads, commits, background })
+  const pools = labelledBy('pool', { reads, commits, background })
   return [
-    ...countedFamilies(counts),
+    ...countFamilies(counts),
     gauge('postgres_connections', 'Connection limit of each pool.', pools),
     gauge('waiting_commands', 'Commands that wait or run.', waiting),
     gauge('mailbox_depth_commands', 'Commands in the fullest mailbox.', deepest),

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { type Config, withNewNames } from '../config.ts'
 import type { Log } from '../log.ts'
-import { type Family, ofProcess } from '../metrics/family.ts'
+import { type Family, withProcessLabel } from '../metrics/family.ts'
 import { Child, type Exit, type Env, type Role } from './child.ts'
 import { requireFree, urlsOf } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
@@ -63,7 +63,7 @@ export class Supervisor {
   /** Returns the metric families of each slot, labelled with the slot's name, which survives restarts. */
   async measure(): Promise<Family[][]> {
     const named = ([role, slots]: [string, ChildSlot[]]) =>
-      slots.map(async ({ current }, n) => ofProcess(`${role}-${n + 1}`, (await current?.measure()) ?? []))
+      slots.map(async ({ current }, n) => withProcessLabel(`${role}-${n + 1}`, (await current?.measure()) ?? []))
     return Promise.all(Object.entries(this.slots).flatMap(named))
   }
 

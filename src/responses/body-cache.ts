@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { noHits } from '../metrics/counts.ts'
+import { newHits } from '../metrics/counts.ts'
 import { type CachedBody, gzipCharacters, notModified, respondWithBody } from './reply.ts'
 
 /**
@@ -15,7 +15,7 @@ export type ServeCached = (
 ) => Promise<Response>
 
 /** Opens a cache of at most `limitBytes` of bodies. A cached body is used only if its ETag is current. */
-export function openBodyCache(limitBytes: number, counts = noHits()): ServeCached {
+export function openBodyCache(limitBytes: number, counts = newHits()): ServeCached {
   const bodies = new LRUCache<string, CachedBody>({
     maxSize: Math.max(1, limitBytes),
     sizeCalculation: cachedBytes,

@@ -6,14 +6,14 @@ interface TraceContext {
 }
 
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
-const isNothing = /^0+$/
+const isAllZeros = /^0+$/
 
 /** Undefined for what is none. Of later versions what this one knows is read, as they promise. */
 export function readTraceparent(header: string | null): TraceContext | undefined {
   const [, version = 'ff', traceId = '0', spanId = '0', flags = '', rest] =
     form.exec(header?.trim() ?? '') ?? []
   if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined
-  if (isNothing.test(traceId) || isNothing.test(spanId)) return undefined
+  if (isAllZeros.test(traceId) || isAllZeros.test(spanId)) return undefined
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 }
 }
 

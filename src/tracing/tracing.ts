@@ -3,7 +3,7 @@ import { readTraceparent, writeTraceparent } from './traceparent.ts'
 
 const sendEveryMs = 1_000
 /** How long a process that ends waits for the collector. */
-const lastMs = 1_000
+const shutdownMs = 1_000
 
 type Attributes = Record<string, string | number | undefined>
 
@@ -52,20 +52,20 @@ export async function openTracing() {
     /** Sends the spans that are not sent yet. */
     async close(): Promise<void> {
       await within(
-        lastMs,
+        shutdownMs,
         provider.shutdown().catch(() => {}),
       )
     },
   }
 }
 
-type Work<What, How, Reply> = (what: What, how: How, deadline: number) => Promise<Reply>
+type Execute<What, How, Reply> = (what: What, how: How, deadline: number) => Promise<Reply>
 
 /** Makes a span of each piece of work that is part of a trace, also when it came from another process. */
 export function withSpans<What extends { name: string }, How extends { traceparent?: string }, Reply>(
-  work: Work<What, How, Reply>,
+  work: Execute<What, How, Reply>,
   tracing: Tracing | undefined,
-): Work<What, How, Reply> {
+): Execute<What, How, Reply> {
   if (!tracing) return work
   return (what, how, deadline) => {
     if (!how.traceparent) return work(what, how, deadline)

@@ -10,7 +10,7 @@ import '../../modules/modules.ts'
 import { openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
 import { newId, nilId } from '../../src/ids.ts'
-import { noCommits } from '../../src/metrics/counts.ts'
+import { newCommitCounts } from '../../src/metrics/counts.ts'
 
 const said = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error
@@ -74,7 +74,7 @@ const unit = (): CommitUnit => {
 
 test('a commit without an answer has the outcome unknown', async () => {
   const outcomes = async (answer: () => Promise<unknown>) => {
-    const counts = noCommits()
+    const counts = newCommitCounts()
     const limits = { slots: 1, events: 10, statements: 10, timeoutMs: 50 }
     const outcome = await openCommit({ unsafe: answer } as never, limits, counts)(unit())
     return [outcome, counts.units]

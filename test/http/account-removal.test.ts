@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { nilId } from '../../src/ids.ts'
 import { closeAccount } from '../../workers/close-account.ts'
-import { leftMembers, leftOwners, lookAfter } from '../../workers/left-behind.ts'
+import { orphanMembers, orphanProjects, queueOrphanJobs } from '../../workers/orphans.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
@@ -18,8 +18,8 @@ const batchOptions = { batchRows: 10, pauseMs: 0 }
 
 /** Runs the recurring scan for rows of deleted accounts, and returns how many accounts it found. */
 async function closeOrphanedAccounts(): Promise<number> {
-  const owners = await lookAfter(sql, leftOwners, nilId, 1_000)
-  return owners.asked + (await lookAfter(sql, leftMembers, nilId, 1_000)).asked
+  const owners = await queueOrphanJobs(sql, orphanProjects, nilId, 1_000)
+  return owners.queued + (await queueOrphanJobs(sql, orphanMembers, nilId, 1_000)).queued
 }
 
 /** Ada owns a project and is a member of Grace's project, where Ada created a task and a comment. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { withMe } from '../../modules/accounts/change.ts'
+import { withOwnAccount } from '../../modules/accounts/change.ts'
 import { openTokens } from '../../src/identity/tokens.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
 import { eventually, openPair, upTo } from '../races/pair.ts'
@@ -85,7 +85,7 @@ test('a token that was revoked after its check changes nothing', async () => {
   const { id: userId } = await register(service.client)
   const request = new Request('http://localhost')
   const write = (version: number) =>
-    withMe(service.services, { claims: { userId, tokenId: unknownId, version, expiresAt: 0 }, request }, () =>
+    withOwnAccount(service.services, { claims: { userId, tokenId: unknownId, version, expiresAt: 0 }, request }, () =>
       Promise.reject(new Error('written')),
     )
   await expect(write(1)).rejects.toMatchObject({ status: 401 })

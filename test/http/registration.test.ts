@@ -1,6 +1,6 @@
 import { expect, test, describe } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { readAdmin } from '../../workers/admin/admin.ts'
+import { parseAdmin } from '../../workers/admin/admin.ts'
 import { type TestService, withService, openTestService } from '../support/service.ts'
 import { expectError } from './responses.ts'
 import { type Client, register } from '../support/client.ts'
@@ -12,7 +12,7 @@ test('closed registration rejects with 403, and an operator still makes accounts
   withService({ REGISTRATION: 'closed' }, async (service) => {
     const closed = 'Registration is closed: ask the operator of this service for an account'
     expectError(await registering(service, 'ada@example.com'), 403, closed)
-    const create = readAdmin(['users', 'create', 'ada@example.com', 'Ada'])
+    const create = parseAdmin(['users', 'create', 'ada@example.com', 'Ada'])
     const { text } = await (create as Exclude<typeof create, { code: number }>)({
       config: service.services.config,
       sql: service.services.database.background,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { maxMoved } from '../../src/log/children.ts'
 import { newId } from '../../src/ids.ts'
-import { worker } from '../../workers/cascade.ts'
+import { workerActor } from '../../workers/cascade.ts'
 import { costOf, explained } from '../large/plans.ts'
 import { upTo } from '../races/pair.ts'
 import { type Answer, invite, make, type Person, register } from '../support/client.ts'
@@ -106,7 +106,7 @@ async function removeOften(
   const ids = (body as unknown as { results: { id: string }[] }).results.map((one) => one.id)
   await people.owner.delete(`/projects/${projectId}/members/${id}`)
   const input = { projectId, userId: guest.id, ids }
-  await service.services.run({ name: 'task.unassign', input, caller: { userId: worker } })
+  await service.services.run({ name: 'task.unassign', input, caller: { userId: workerActor } })
   return seqs
 }
 

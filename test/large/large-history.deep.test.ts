@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { maxScannedEvents } from '../../modules/events/pages.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { expireEvents } from '../../workers/expire-events.ts'
-import { SliceOver } from '../../workers/pace.ts'
+import { SliceEnded } from '../../workers/throttle.ts'
 import { type Body, make } from '../support/client.ts'
 import { costOf, openExplained } from './plans.ts'
 
@@ -94,7 +94,7 @@ test("a page of a task's history reads only the rows of the page, however long t
 test('expiring events reads the deleted events and one row of each project', async () => {
   const pace = { batchRows: 500, pauseMs: 0, isOver: () => true }
   const aSlice = () => expireEvents(sql, 1, pace).catch((error: unknown) => error)
-  expect(await aSlice()).toBeInstanceOf(SliceOver)
+  expect(await aSlice()).toBeInstanceOf(SliceEnded)
   const cost = await costOf(aSlice)
   expect(cost.rows).toBeLessThanOrEqual(3 * pace.batchRows)
   await costOfPage(historyOf(large, {}))

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, make, register } from '../support/client.ts'
 import { maxScannedTasks } from '../../modules/tasks/list.ts'
-import { worker } from '../../workers/cascade.ts'
+import { workerActor } from '../../workers/cascade.ts'
 import { nextPath } from '../http/list-pages.ts'
 import { changeOften, openLarge } from './fill.ts'
 import { type Cost, costOf, costOfGet } from './plans.ts'
@@ -111,7 +111,7 @@ test('a page of any other list reads only the rows of the page, however many oth
 
 async function insertOtherRows(taskId: string): Promise<void> {
   await sql`with p as (insert into projects (id, owner_id, name, created_at, event_id)
-      select uuidv7(), ${worker}, 'Theirs', now(), uuidv7() from generate_series(1, 20000) returning id)
+      select uuidv7(), ${workerActor}, 'Theirs', now(), uuidv7() from generate_series(1, 20000) returning id)
     insert into members (id, project_id, user_id, role, created_at, event_id)
       select uuidv7(), id, gen_random_uuid(), 'VIEWER', now(), uuidv7() from p`
   await sql`insert into subtasks (id, task_id, title, completed, created_at, event_id)

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
-import { worker } from '../../workers/cascade.ts'
+import { workerActor } from '../../workers/cascade.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { openLarge } from './fill.ts'
 import { type Cost, costOf } from './plans.ts'
@@ -44,7 +44,7 @@ async function costsIn(project: Body): Promise<Cost[]> {
   await ada.delete(`/projects/${projectId}/members/${member.id}`)
   const seq = await version(project)
   const input = { projectId, userId: bea.id, ids: [theirs.id] }
-  await service.services.run({ name: unassignTasks.name, input, caller: { userId: worker } })
+  await service.services.run({ name: unassignTasks.name, input, caller: { userId: workerActor } })
   const undo = (body: object) => ada.post(`/projects/${projectId}/undo`, body)
   all.push(await costOf(async () => expect((await undo({ seq })).status).toBe(200)))
   expect((await ada.get(`/tasks/${theirs.id}`)).body.assigneeId).toBe(bea.id)

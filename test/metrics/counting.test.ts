@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { AggregatorRegistry } from 'prom-client'
 import { Lags } from '../../src/subscriptions/lags.ts'
 import { Distribution } from '../../src/metrics/distribution.ts'
-import { counter, gauge, histogram, ofProcess } from '../../src/metrics/family.ts'
-import { Requests } from '../../src/metrics/requests.ts'
+import { counter, gauge, histogram, withProcessLabel } from '../../src/metrics/family.ts'
+import { RequestDurations } from '../../src/metrics/requests.ts'
 
 const written = (...all: object[]) => AggregatorRegistry.aggregate(all).metrics()
 
@@ -23,7 +23,7 @@ test('a distribution is written as a histogram: each bucket with those below, an
 })
 
 test('several processes are written as one, each under its name', async () => {
-  const of = (name: string, count: number) => ofProcess(name, [counter('done_total', 'Done.', count)])
+  const of = (name: string, count: number) => withProcessLabel(name, [counter('done_total', 'Done.', count)])
   expect((await written(of('web-1', 3), of('web-2', 4))).trim().split('\n')).toEqual([
     '# HELP docket_done_total Done.',
     '# TYPE docket_done_total counter',
@@ -34,7 +34,7 @@ test('several processes are written as one, each under its name', async () => {
 })
 
 test('requests of made-up methods are all of one kind', () => {
-  const requests = new Requests()
+  const requests = new RequestDurations()
   requests.add('/a/:id', 'GET', 200, performance.now())
   requests.add('none', 'BREW', 405, undefined)
   requests.add('none', 'STEEP', 405, undefined)

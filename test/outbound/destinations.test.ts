@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { isReachable } from '../../src/outbound/addresses.ts'
-import { Forbidden, openDestinations } from '../../src/outbound/destination.ts'
+import { ForbiddenUrl, openDestinations } from '../../src/outbound/destination.ts'
 import { words } from '../support/words.ts'
 
 const strict = { allowHttp: false, allowPrivate: false }
@@ -39,7 +39,7 @@ const refused = (text: string, reach = strict) => {
     openDestinations(reach).read(text)
     return false
   } catch (error) {
-    if (error instanceof Forbidden) return true
+    if (error instanceof ForbiddenUrl) return true
     throw error
   }
 }
@@ -96,7 +96,7 @@ test('every address of a name is looked at', async () => {
       [bad, '1.1.1.1'],
       ['1.1.1.1', '1.0.0.1', '1.1.1.2', '1.0.0.2', bad],
     ])
-      await expect(leadingTo(...all).addressesOf(url)).rejects.toBeInstanceOf(Forbidden)
+      await expect(leadingTo(...all).addressesOf(url)).rejects.toBeInstanceOf(ForbiddenUrl)
 })
 
 test('a name without any address leads nowhere, and not here', async () => {
@@ -105,11 +105,11 @@ test('a name without any address leads nowhere, and not here', async () => {
 })
 
 test('when it is set, a name is refused for where it leads, and not for leading nowhere yet', async () => {
-  await expect(leadingTo('127.0.0.1').check(url.href, 1_000)).rejects.toBeInstanceOf(Forbidden)
+  await expect(leadingTo('127.0.0.1').check(url.href, 1_000)).rejects.toBeInstanceOf(ForbiddenUrl)
   expect((await leadingTo('1.1.1.1').check(url.href, 1_000)).href).toBe(url.href)
   const unknown = openDestinations(strict, () => Promise.reject(new Error('ENOTFOUND')))
   expect((await unknown.check(url.href, 1_000)).href).toBe(url.href)
   const silent = openDestinations(strict, () => new Promise(() => {}))
   expect((await silent.check(url.href, 10)).href).toBe(url.href)
-  await expect(openDestinations(strict).check('https://localhost/', 5_000)).rejects.toBeInstanceOf(Forbidden)
+  await expect(openDestinations(strict).check('https://localhost/', 5_000)).rejects.toBeInstanceOf(ForbiddenUrl)
 })

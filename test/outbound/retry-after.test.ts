@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { retryAfter } from '../../src/outbound/answer.ts'
+import { retryAfter } from '../../src/outbound/response.ts'
 
 test('Retry-After is read in both its forms', () => {
   const now = Date.parse('2027-01-15T09:30:00Z')

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
-import { readAdmin, type Said } from '../../workers/admin/admin.ts'
+import { parseAdmin, type Output } from '../../workers/admin/admin.ts'
 import { eventually } from '../races/pair.ts'
 import { make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
@@ -8,7 +8,7 @@ import { openScene } from '../support/scene.ts'
 const { service, ada } = await openScene(['Ada'])
 
 async function admin(...words: string[]) {
-  const work = readAdmin(words)
+  const work = parseAdmin(words)
   const { config, database } = service.services
   // Such a command needs no secret.
   const errand = { config: { ...config, jwtSecret: '' }, sql: database.background }
@@ -72,7 +72,7 @@ const problems = [
 ] as const
 
 test.each(problems)('of a wrong command line %p it says: %s', (words, problem) => {
-  const { code, text } = readAdmin([...words]) as Said
+  const { code, text } = parseAdmin([...words]) as Output
   expect([code, text]).toEqual([1, expect.stringContaining(problem)])
   expect(text).toContain('npm run admin -- …')
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
-import { readAdmin } from '../../workers/admin/admin.ts'
+import { parseAdmin } from '../../workers/admin/admin.ts'
 import { eventually } from '../races/pair.ts'
 import { run } from '../processes/launch.ts'
 import { make, register } from '../support/client.ts'
@@ -11,7 +11,7 @@ const { service, ada } = await openScene(['Ada'])
 await service.services.database.background`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
 
 async function admin(...words: string[]) {
-  const work = readAdmin(words)
+  const work = parseAdmin(words)
   return typeof work === 'function'
     ? work({ config: service.services.config, sql: service.services.database.background })
     : work

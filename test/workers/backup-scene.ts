@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { withConnections } from '../../drizzle/migrate.ts'
 import { readConfig } from '../../src/config.ts'
-import { readAdmin } from '../../workers/admin/admin.ts'
+import { parseAdmin } from '../../workers/admin/admin.ts'
 import { emptyDatabase } from '../processes/launch.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, newFolder, openTestService } from '../support/service.ts'
@@ -49,7 +49,7 @@ export async function openBackupScene() {
     },
 
     async admin(databaseUrl: string, ...words: string[]) {
-      const work = readAdmin(words)
+      const work = parseAdmin(words)
       if (typeof work !== 'function') return work
       const config = readConfig({ ...service.env, DATABASE_URL: databaseUrl })
       return withConnections(databaseUrl, (sql) => work({ config, sql }))

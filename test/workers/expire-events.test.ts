@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { expireEvents } from '../../workers/expire-events.ts'
-import { SliceOver } from '../../workers/pace.ts'
+import { SliceEnded } from '../../workers/throttle.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { openTestService, spawnService, type TestService, openForEach } from '../support/service.ts'
 import { type FeedEvent, readFeed } from '../http/feed.ts'
@@ -101,7 +101,7 @@ test('no statement removes more rows than it may', async () => {
 test('a slice that is over leaves the rest, and the next one goes on', async () => {
   await open()
   const projectId = await openProject(50, 45)
-  await expect(expire({ isOver: () => true })).rejects.toBeInstanceOf(SliceOver)
+  await expect(expire({ isOver: () => true })).rejects.toBeInstanceOf(SliceEnded)
   expect(await keptOf(projectId)).toEqual(from(11, 50))
   await expire()
   expect(await keptOf(projectId)).toEqual(from(46, 50))

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import { newId, nilId } from '../../src/ids.ts'
-import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
-import { openSweep } from '../../workers/relay.ts'
+import { orphanStreams, queueOrphanJobs } from '../../workers/orphans.ts'
+import { openSweep } from '../../workers/sweep.ts'
 import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
@@ -178,7 +178,7 @@ test('two workers at once do each job', async () => {
   for (const { ids } of more) expect(await rowsWith(sql(), ids)).toEqual({})
 })
 
-const cleanup = async () => (await lookAfter(sql(), leftStreams, nilId, 1_000)).asked
+const cleanup = async () => (await queueOrphanJobs(sql(), orphanStreams, nilId, 1_000)).queued
 
 test('the recurring cleanup asks for the end of a project that is gone without a job, once', async () => {
   await ada.delete(`/projects/${doomed.id}`)

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import { newId, nilId } from '../../src/ids.ts'
-import { readAdmin } from '../../workers/admin/admin.ts'
-import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
-import { openSweep } from '../../workers/relay.ts'
+import { parseAdmin } from '../../workers/admin/admin.ts'
+import { orphanStreams, queueOrphanJobs } from '../../workers/orphans.ts'
+import { openSweep } from '../../workers/sweep.ts'
 import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
@@ -59,7 +59,7 @@ interface Row {
 const row = async () => (await sql()<Row[]>`select id, attempts, error, parked_at from outbox`)[0]
 const parked = () => eventually('a parked job', async () => Boolean((await row())?.parkedAt))
 const manage = async (...words: string[]) => {
-  const work = readAdmin(['jobs', ...words])
+  const work = parseAdmin(['jobs', ...words])
   return typeof work === 'function' ? work({ config: service.services.config, sql: sql() }) : work
 }
 
@@ -110,7 +110,7 @@ test('a parked job that is asked for again does its work', async () => {
 
 test('a parked job that is dropped is gone; the recurring look asks for no other while it is parked', async () => {
   const { id } = await park()
-  const look = async () => (await lookAfter(sql(), leftStreams, nilId, 1_000)).asked
+  const look = async () => (await queueOrphanJobs(sql(), orphanStreams, nilId, 1_000)).queued
   expect(await look()).toBe(0)
   expect(await manage('drop', id)).toEqual({ code: 0, text: '1 job dropped' })
   expect(await owed(sql())).toBe(0)

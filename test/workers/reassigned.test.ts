@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
-import { worker } from '../../workers/cascade.ts'
+import { workerActor } from '../../workers/cascade.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectUndone } from '../http/undo-scene.ts'
@@ -44,7 +44,7 @@ test('the job that has not run yet takes nothing from who is back, nor what is l
   expect(await assignees()).toEqual(mine.map(() => guest.id))
   await ada.delete(`/projects/${project.id}/members/${member.id}`)
   const some = { projectId: project.id, userId: guest.id, ids: mine.slice(0, 3).map(({ id }) => id) }
-  await scene.service.services.run({ name: unassignTasks.name, input: some, caller: { userId: worker } })
+  await scene.service.services.run({ name: unassignTasks.name, input: some, caller: { userId: workerActor } })
   expectUndone(await ada.post(`/projects/${project.id}/undo`, { seq: 13 }))
   await unassign()
   expect(await assignees()).toEqual(mine.map(() => guest.id))
@@ -55,7 +55,7 @@ test('an undo in the midst of the job leaves a member with all their tasks', asy
   for (let round = 0; round < 10; round++) {
     const ids = mine.map(({ id }) => id)
     const input = (some: string[]) => ({ projectId: project.id, userId: guest.id, ids: some })
-    const caller = { userId: worker }
+    const caller = { userId: workerActor }
     const take = (some: string[]) =>
       scene.service.services.run({ name: unassignTasks.name, input: input(some), caller }).catch(() => {})
     // All in one pass, so that the undo is read before, and decided after tasks were taken.

@@ -4,8 +4,8 @@ import { newId, nilId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { queuePrefix } from '../../src/jobs/queue.ts'
 import { openBlocking } from '../../src/redis/connections.ts'
-import { leftMembers, leftOwners, leftStreams, lookAfter } from '../../workers/left-behind.ts'
-import { openRecurring, type Place, recurringQueue, runStep, type Steps } from '../../workers/recurring.ts'
+import { orphanMembers, orphanProjects, orphanStreams, queueOrphanJobs } from '../../workers/orphans.ts'
+import { openRecurring, type StepData, recurringQueue, runStep, type Steps } from '../../workers/recurring.ts'
 import { type Person, register } from '../support/client.ts'
 import { openTestService, type TestService, openForEach } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
@@ -74,11 +74,11 @@ test('a look over a table goes by key, asks once for what is left behind, and en
   const keys = (await sql()<{ id: string }[]>`select project_id as id from streams order by 1`).map(
     ({ id }) => id,
   )
-  const look = (after: string) => lookAfter(sql(), leftStreams, after, 2)
+  const look = (after: string) => queueOrphanJobs(sql(), orphanStreams, after, 2)
   const pages = [await look(nilId), await look(keys[1]!), await look(keys[3]!)]
   expect(pages.map(({ last }) => last)).toEqual([keys[1], keys[3], undefined])
-  expect(pages.reduce((sum, { asked }) => sum + asked, 0)).toBe(4)
-  expect((await look(nilId)).asked).toBe(0)
+  expect(pages.reduce((sum, { queued }) => sum + queued, 0)).toBe(4)
+  expect((await look(nilId)).queued).toBe(0)
   const asked = await sql()<{ name: string; id: string; inData: string }[]>`
     select name, project_id as id, data->>'projectId' as in_data from outbox order by project_id`
   expect(asked as unknown[]).toEqual(
@@ -95,7 +95,7 @@ test('a step goes on where it stopped, and begins anew when Redis has lost its p
   const queue = jobs.open(recurringQueue)
   const beginSlice = () => ({ batchRows: 1, pauseMs: 0 })
   const options = { connection: openBlocking(config.redisUrl, log), prefix: queuePrefix(config) }
-  const worker = new Worker<Place>(
+  const worker = new Worker<StepData>(
     recurringQueue,
     (job, token) => runStep(steps, beginSlice, log, job, token),
     options,
@@ -127,9 +127,9 @@ test('a look over large tables reads by key what it looks at', async () => {
     insert into members (id, project_id, user_id, role, created_at, event_id)
       select gen_random_uuid(), id, owner_id, 'VIEWER', now(), gen_random_uuid() from p`
   await background`analyze users, projects, streams, members`
-  for (const search of [leftStreams, leftOwners, leftMembers]) {
+  for (const search of [orphanStreams, orphanProjects, orphanMembers]) {
     await background.begin(async (tx) => {
-      const { last } = await lookAfter(tx as unknown as Sql, search, nilId, 5_000)
+      const { last } = await queueOrphanJobs(tx as unknown as Sql, search, nilId, 5_000)
       expect(last).toBeDefined()
       const [scanned] = await tx`select sum(seq_tup_read)::int4 as rows from pg_stat_xact_user_tables`
       expect(scanned).toEqual({ rows: 0 })

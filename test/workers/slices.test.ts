@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import { DelayedError, type Job } from 'bullmq'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
-import { type Pace, SliceOver } from '../../workers/pace.ts'
-import { type Place, runStep } from '../../workers/recurring.ts'
-import { begin, fail, runJob } from '../../workers/run-job.ts'
+import { type Throttle, SliceEnded } from '../../workers/throttle.ts'
+import { type StepData, runStep } from '../../workers/recurring.ts'
+import { claimJob, recordFailure, runJob } from '../../workers/run-job.ts'
 import { register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
@@ -18,14 +18,14 @@ const service = await forFile(
 const ada = await register(service.client)
 
 const log = openLog('silent')
-const beginSlice = (): Pace => ({ batchRows: 1, pauseMs: 0 })
+const beginSlice = (): Throttle => ({ batchRows: 1, pauseMs: 0 })
 
 test('a job has as many slices as it needs, however few tries it has', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'long', '{}', now())`
   let slices = 0
   const long = async () => {
-    if (++slices < 5) throw new SliceOver()
+    if (++slices < 5) throw new SliceEnded()
   }
   const by = { sql: sql(), log, work: { long }, beginSlice, attempts: 2 }
   const job = { moveToDelayed: async () => {} } as unknown as Job
@@ -38,7 +38,7 @@ test('a job has as many slices as it needs, however few tries it has', async () 
 test('a job is parked as soon as its last try has failed', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'bad', '{}', now())`
-  const tried = async () => [(await begin(sql(), id, 2))?.isParked, await fail(sql(), id, 2, new Error('no'))]
+  const tried = async () => [(await claimJob(sql(), id, 2))?.isParked, await recordFailure(sql(), id, 2, new Error('no'))]
   expect(await tried()).toEqual([false, false])
   expect(await tried()).toEqual([false, true])
   await sql()`delete from outbox where id = ${id}`
@@ -48,11 +48,11 @@ test('a recurring step whose slice is over goes on at once, and rests for a minu
   const restOf = async (step: () => Promise<void>) => {
     let at = 0
     const moveToDelayed = async (time: number) => void (at = time)
-    const job = { name: 'step', data: {}, updateData: async () => {}, moveToDelayed } as unknown as Job<Place>
+    const job = { name: 'step', data: {}, updateData: async () => {}, moveToDelayed } as unknown as Job<StepData>
     expect(await runStep({ step }, beginSlice, log, job).catch((error) => error)).toBeInstanceOf(DelayedError)
     return at
   }
-  const isOver = () => Promise.reject(new SliceOver())
+  const isOver = () => Promise.reject(new SliceEnded())
   expect(await restOf(isOver)).toBeLessThanOrEqual(Date.now())
   const began = Date.now()
   expect(await restOf(async () => {})).toBeGreaterThanOrEqual(began + 60_000)

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { worker } from '../../workers/cascade.ts'
+import { workerActor } from '../../workers/cascade.ts'
 import { invite, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from './member-scene.ts'
@@ -54,7 +54,7 @@ test('a removed member loses every task, through the history like any other writ
   expect((await remove()).status).toBe(200)
   await settled(sql())
   expect(await assignees()).toEqual(mine.map(() => null))
-  expect(await unassigned()).toEqual(mine.map(() => ({ actorId: worker })) as never)
+  expect(await unassigned()).toEqual(mine.map(() => ({ actorId: workerActor })) as never)
   expect((await ada.get(`/tasks/${kept.id}`)).body.assigneeId).toBe(guest.id)
   expect(await faultsOf(sql())).toEqual([])
 })

@@ -3,58 +3,58 @@ import { errorCode } from '../../src/postgres/errors.ts'
 import { backup, restore } from './backups.ts'
 import { jobs } from './jobs.ts'
 import { projects } from './projects.ts'
-import { type Errand, plain, type Topic, table, Wrong } from './topic.ts'
+import { type AdminContext, plain, type CommandGroup, table, AdminError } from './command-group.ts'
 import { users } from './users.ts'
 import { webhooks } from './webhooks.ts'
 
-const topics: Record<string, Topic> = { users, projects, jobs, webhooks, backup, restore }
+const topics: Record<string, CommandGroup> = { users, projects, jobs, webhooks, backup, restore }
 const notMigrated = ['42P01', '42703']
 
-export interface Said {
+export interface Output {
   code: number
   text: string
 }
 
 /** Reads the words of an operator: a command that takes a database, or a help text. */
-export function readAdmin(words: string[]): Said | ((errand: Errand) => Promise<Said>) {
+export function parseAdmin(words: string[]): Output | ((context: AdminContext) => Promise<Output>) {
   const [name = 'help', ...rest] = words
   if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(topics) }
-  const topic = ownOf(topics, name)
-  if (!topic) return wrong(notOne('command', name, Object.keys(topics)), topics)
+  const topic = ownProperty(topics, name)
+  if (!topic) return wrong(unknownWord('command', name, Object.keys(topics)), topics)
   const isVerb = Object.hasOwn(topic, '')
   const [named = Object.keys(topic)[0]!, ...given] = isVerb ? ['', ...rest] : rest
-  const verb = ownOf(topic, named)
-  if (!verb) return wrong(notOne(`command of ${name}`, named, Object.keys(topic)), { [name]: topic })
+  const verb = ownProperty(topic, named)
+  if (!verb) return wrong(unknownWord(`command of ${name}`, named, Object.keys(topic)), { [name]: topic })
   const [takes, , run] = verb
-  const problem = misfit(takes, given)
+  const problem = argumentProblem(takes, given)
   if (problem) return wrong(`${[name, named].filter(Boolean).join(' ')}: ${problem}`, { [name]: topic })
-  return (errand) => done(run(errand, ...given))
+  return (context) => done(run(context, ...given))
 }
 
-const ownOf = <T>(some: Record<string, T>, name: string): T | undefined =>
+const ownProperty = <T>(some: Record<string, T>, name: string): T | undefined =>
   Object.hasOwn(some, name) ? some[name] : undefined
 
-const wrong = (problem: string, help: Record<string, Topic>): Said => ({
+const wrong = (problem: string, help: Record<string, CommandGroup>): Output => ({
   code: 1,
   text: `${problem}\n\n${helpOf(help)}`,
 })
 
-function notOne(what: string, word: string, known: string[]): string {
+function unknownWord(what: string, word: string, known: string[]): string {
   const meant = nearest(word, known)
   return `"${plain(word)}" is no ${what}${meant ? `; did you mean ${meant}?` : ''}`
 }
 
-async function done(work: Promise<string>): Promise<Said> {
+async function done(work: Promise<string>): Promise<Output> {
   try {
     return { code: 0, text: await work }
   } catch (error) {
-    if (error instanceof Wrong) return { code: 1, text: error.message }
+    if (error instanceof AdminError) return { code: 1, text: error.message }
     if (!notMigrated.includes(errorCode(error))) throw error
     return { code: 1, text: 'The database is not migrated: npm run migrate' }
   }
 }
 
-function misfit(takes: string, given: string[]): string | undefined {
+function argumentProblem(takes: string, given: string[]): string | undefined {
   const wanted = takes.split(' ').filter(Boolean)
   const missing = wanted.filter((word, at) => word.startsWith('<') && given[at] === undefined)
   if (missing.length > 0) return `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`
@@ -62,7 +62,7 @@ function misfit(takes: string, given: string[]): string | undefined {
   return extra === undefined ? undefined : `"${plain(extra)}" is one word too many; quote a name with blanks`
 }
 
-function helpOf(some: Record<string, Topic>): string {
+function helpOf(some: Record<string, CommandGroup>): string {
   const lines = Object.entries(some).flatMap(([name, topic]) =>
     Object.entries(topic).map(([verb, [takes, does]]) => [
       `  ${[name, verb, takes].filter(Boolean).join(' ')}`,

@@ -5,15 +5,15 @@ import { resolveForCaller } from '../../src/local/environment.ts'
 import { openFile, openNewFile } from '../backup/files.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import { writeBackup } from '../backup/write.ts'
-import { type Errand, type Topic, Wrong } from './topic.ts'
+import { type AdminContext, type CommandGroup, AdminError } from './command-group.ts'
 
 const standard = '-'
 
-export const backup: Topic = {
+export const backup: CommandGroup = {
   '': ['<file>', 'all data of one moment, while it serves; - is standard output', write],
 }
 
-async function write({ config }: Errand, file = ''): Promise<string> {
+async function write({ config }: AdminContext, file = ''): Promise<string> {
   if (file === standard) {
     await writeBackup(config.databaseUrl, process.stdout)
     return ''
@@ -27,7 +27,7 @@ async function write({ config }: Errand, file = ''): Promise<string> {
   return `The backup is in ${path}. Keep ${secret} too: tokens and the secrets of webhooks need it`
 }
 
-export const restore: Topic = {
+export const restore: CommandGroup = {
   '': [
     '<file> [replace]',
     'a backup into an empty database, or in place of what it holds; - is standard input',
@@ -35,8 +35,8 @@ export const restore: Topic = {
   ],
 }
 
-async function read({ config }: Errand, file = '', replace = ''): Promise<string> {
-  if (replace && replace !== 'replace') throw new Wrong(`"${replace}" must be the word replace, or nothing`)
+async function read({ config }: AdminContext, file = '', replace = ''): Promise<string> {
+  if (replace && replace !== 'replace') throw new AdminError(`"${replace}" must be the word replace, or nothing`)
   const from = file === standard ? process.stdin : await openFile(resolveForCaller(file))
   await restoreBackup(config.databaseUrl, from, { replaces: replace !== '' })
   return 'The backup is restored'

@@ -1,19 +1,19 @@
 import type { OutboxRow } from '../../drizzle/rows.ts'
-import { counted, type Errand, type Topic, Wrong } from './topic.ts'
+import { withUnit, type AdminContext, type CommandGroup, AdminError } from './command-group.ts'
 
 const maxListed = 1_000
 
-export const jobs: Topic = {
+export const jobs: CommandGroup = {
   list: ['', 'jobs that failed too often, and how many are owed', list],
   retry: [
     '<id|all>',
     'ask for parked jobs again',
-    (errand, which) => change(errand, which!, 'asked for again'),
+    (context, which) => change(context, which!, 'asked for again'),
   ],
-  drop: ['<id|all>', 'give parked jobs up', (errand, which) => change(errand, which!, 'dropped')],
+  drop: ['<id|all>', 'give parked jobs up', (context, which) => change(context, which!, 'dropped')],
 }
 
-async function list({ sql }: Errand): Promise<string> {
+async function list({ sql }: AdminContext): Promise<string> {
   const parked = await sql<OutboxRow[]>`
     select id, name, project_id, attempts, error, parked_at from outbox
     where parked_at is not null order by parked_at, id limit ${maxListed}`
@@ -23,18 +23,18 @@ async function list({ sql }: Errand): Promise<string> {
   return [
     ...parked.map(line),
     ...(more > 0 ? [`and ${more} more`] : []),
-    `${counted(count!.parked, 'job')} parked, ${count!.owed} waiting or under way`,
+    `${withUnit(count!.parked, 'job')} parked, ${count!.owed} waiting or under way`,
   ].join('\n')
 }
 
 /** The sweep of any worker hands over the jobs that are asked for again. */
-async function change({ sql }: Errand, which: string, what: 'asked for again' | 'dropped'): Promise<string> {
+async function change({ sql }: AdminContext, which: string, what: 'asked for again' | 'dropped'): Promise<string> {
   const isParked = sql`parked_at is not null and (${which === 'all'} or id::text = ${which.toLowerCase()})`
   const { count } = await (what === 'dropped'
     ? sql`delete from outbox where ${isParked}`
     : sql`update outbox set attempts = 0, error = null, parked_at = null where ${isParked}`)
-  if (count === 0 && which !== 'all') throw new Wrong(`No parked job has the id ${which}`)
-  return `${counted(count, 'job')} ${what}`
+  if (count === 0 && which !== 'all') throw new AdminError(`No parked job has the id ${which}`)
+  return `${withUnit(count, 'job')} ${what}`
 }
 
 const line = ({ id, name, projectId, attempts, parkedAt, error }: OutboxRow): string =>

@@ -2,23 +2,23 @@ import { getTableName } from 'drizzle-orm'
 import { model } from '../../modules/modules.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { type Errand, knownId, plain, runCommand, table, type Topic, Wrong } from './topic.ts'
+import { type AdminContext, idOrNil, plain, runCommand, table, type CommandGroup, AdminError } from './command-group.ts'
 
-const mostListed = 50
+const maxListed = 50
 
-export const projects: Topic = {
-  list: ['[email]', `those with the most events, of an owner or of all; at most ${mostListed}`, list],
+export const projects: CommandGroup = {
+  list: ['[email]', `those with the most events, of an owner or of all; at most ${maxListed}`, list],
   show: ['<id>', 'its owner, version and size', show],
   delete: ['<id>', 'a project for good, with everything inside, as its owner', remove],
 }
 
 type Row = { id: string; name: string; version: number; email: string | null }
 
-async function list({ sql }: Errand, email = ''): Promise<string> {
+async function list({ sql }: AdminContext, email = ''): Promise<string> {
   const rows = await sql<Row[]>`
     select p.id, p.name, s.version::float8 as version, u.email from streams s
     join projects p on p.id = s.project_id left join users u on u.id = p.owner_id
-    where ${email} = '' or u.email = ${normalEmail(email)} order by s.version desc, p.id limit ${mostListed}`
+    where ${email} = '' or u.email = ${normalEmail(email)} order by s.version desc, p.id limit ${maxListed}`
   const line = (row: Row) => [row.id, `version ${row.version}`, plain(row.email ?? '-'), plain(row.name)]
   return table(rows.map(line)) || 'No project'
 }
@@ -33,25 +33,25 @@ const counts = model.all.flatMap(({ table, plural, parent, isDeletedByWorker }) 
   return isCounted ? `(select count(*)::int4 from ${from} where t.project_id = p.id) as ${plural}` : []
 })
 
-async function show({ sql }: Errand, id = ''): Promise<string> {
+async function show({ sql }: AdminContext, id = ''): Promise<string> {
   const [project] = await sql<Project[]>`
     select p.id, p.name, p.owner_id, u.email, p.created_at, s.version::float8 as version,
       ${sql.unsafe(counts.join(', '))},
       (select count(*)::int4 from events where project_id = p.id) as events
     from projects p join streams s on s.project_id = p.id left join users u on u.id = p.owner_id
-    where p.id = ${knownId(id)}`
-  if (!project) throw new Wrong(`There is no project ${id}`)
+    where p.id = ${idOrNil(id)}`
+  if (!project) throw new AdminError(`There is no project ${id}`)
   const { id: known, name, email, ownerId, createdAt, version, ...rest } = project
   const owner = `${plain(email ?? 'an account that is gone')} (${ownerId})`
   const told = { id: known, name: plain(name), owner, created: createdAt, version, ...rest }
   return table(Object.entries(told).map(([what, value]) => [what, String(value)]))
 }
 
-async function remove(errand: Errand, id = ''): Promise<string> {
-  const [project] = await errand.sql<{ name: string; ownerId: string }[]>`
-    select name, owner_id from projects where id = ${knownId(id)}`
-  if (!project) throw new Wrong(`There is no project ${id}`)
+async function remove(context: AdminContext, id = ''): Promise<string> {
+  const [project] = await context.sql<{ name: string; ownerId: string }[]>`
+    select name, owner_id from projects where id = ${idOrNil(id)}`
+  if (!project) throw new AdminError(`There is no project ${id}`)
   const caller = { userId: project.ownerId }
-  await runCommand(errand, { name: deleteProject.name, input: { id }, caller })
+  await runCommand(context, { name: deleteProject.name, input: { id }, caller })
   return `${plain(project.name)} (${id}) is deleted; a worker removes its rows`
 }

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import {
   type Account,
   accountByEmail,
-  closingOf,
+  closeAccountJob,
   deleteAccount,
   insertAccount,
   replaceAccount,
@@ -14,12 +14,12 @@ import { openPasswords } from '../../src/identity/passwords.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { normalEmail } from '../../src/schema/text.ts'
 import { validationError } from '../../src/schema/validation.ts'
-import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
+import { type AdminContext, plain, table, type CommandGroup, AdminError } from './command-group.ts'
 
-const mostListed = 100
+const maxListed = 100
 
-export const users: Topic = {
-  list: ['[part]', `accounts, or those whose name or address has it; at most ${mostListed}`, list],
+export const users: CommandGroup = {
+  list: ['[part]', `accounts, or those whose name or address has it; at most ${maxListed}`, list],
   create: ['<email> <name>', 'a new account; prints its password', create],
   'reset-password': ['<email>', 'a new password, which it prints; ends all tokens', reset],
   verify: ['<email>', 'counts the address as verified', verify],
@@ -27,32 +27,32 @@ export const users: Topic = {
   delete: ['<email>', 'an account for good, with the projects that it owns', remove],
 }
 
-async function list({ sql }: Errand, part = ''): Promise<string> {
+async function list({ sql }: AdminContext, part = ''): Promise<string> {
   const rows = await sql<
     { id: string; email: string; name: string; projectId: string | null; projects: number }[]
   >`
     select id, email, name, project_id, (select count(*)::int4 from projects p where p.owner_id = u.id) as projects
     from users u where position(${part.toLowerCase()} in lower(email || ' ' || name)) > 0
-    order by id limit ${mostListed}`
+    order by id limit ${maxListed}`
   const lines = rows.map(({ id, email, name, projectId, projects }) => {
     return [id, plain(email), plain(name), projectId ? `service account of ${projectId}` : `owns ${projects}`]
   })
   return table(lines) || 'No account'
 }
 
-async function create({ sql }: Errand, email = '', name = ''): Promise<string> {
+async function create({ sql }: AdminContext, email = '', name = ''): Promise<string> {
   const password = newPassword()
   const body = { email, name, password }
   if (!Value.Check(RegisterBody, body))
-    throw new Wrong(validationError(Value.Errors(RegisterBody, body)).message)
+    throw new AdminError(validationError(Value.Errors(RegisterBody, body)).message)
   const passwordHash = await hashed(password)
   const named = { id: newId(), name: name.trim(), email: normalEmail(email) }
   const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: true }
-  if (!(await insertAccount(sql, account))) throw new Wrong(`${account.email} has an account already`)
+  if (!(await insertAccount(sql, account))) throw new AdminError(`${account.email} has an account already`)
   return `${account.email} has the account ${account.id} and the password ${password}`
 }
 
-async function reset({ sql }: Errand, email = ''): Promise<string> {
+async function reset({ sql }: AdminContext, email = ''): Promise<string> {
   const password = newPassword()
   const passwordHash = await hashed(password)
   const { email: known } = await change(sql, email, (before) =>
@@ -61,21 +61,21 @@ async function reset({ sql }: Errand, email = ''): Promise<string> {
   return `${plain(known)} has the password ${password}, and no token`
 }
 
-async function verify({ sql }: Errand, email = ''): Promise<string> {
+async function verify({ sql }: AdminContext, email = ''): Promise<string> {
   const { id, email: known } = await find(sql, email)
   await sql`update users set email_verified_at = coalesce(email_verified_at, now()) where id = ${id}`
   return `${plain(known)} is verified`
 }
 
-async function signOut({ sql }: Errand, email = ''): Promise<string> {
+async function signOut({ sql }: AdminContext, email = ''): Promise<string> {
   const { email: known } = await change(sql, email, (before) =>
     replaceAccount(sql, before, { ...before, tokenVersion: before.tokenVersion + 1 }),
   )
   return `${plain(known)} has no token any more`
 }
 
-async function remove({ sql }: Errand, email = ''): Promise<string> {
-  const account = await change(sql, email, (account) => deleteAccount(sql, account, closingOf(account.id)))
+async function remove({ sql }: AdminContext, email = ''): Promise<string> {
+  const account = await change(sql, email, (account) => deleteAccount(sql, account, closeAccountJob(account.id)))
   return `${plain(account.email)} is deleted; a worker ends its projects and memberships`
 }
 
@@ -89,7 +89,7 @@ async function change(sql: Sql, email: string, write: (account: Account) => Prom
 
 async function find(sql: Sql, email: string) {
   const account = await accountByEmail(sql, normalEmail(email))
-  if (!account) throw new Wrong(`Nobody has the address ${email}`)
+  if (!account) throw new AdminError(`Nobody has the address ${email}`)
   return account
 }
 

@@ -1,27 +1,27 @@
 import { isId } from '../../src/ids.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { disableWebhook } from '../../modules/webhooks/commands.ts'
-import { worker } from '../cascade.ts'
-import { type Errand, knownId, plain, runCommand, table, type Topic, Wrong } from './topic.ts'
+import { workerActor } from '../cascade.ts'
+import { type AdminContext, idOrNil, plain, runCommand, table, type CommandGroup, AdminError } from './command-group.ts'
 
-const mostListed = 100
+const maxListed = 100
 const reason = 'An operator of the service disabled it'
 
-export const webhooks: Topic = {
-  list: ['[project]', `of a project or of all, those in trouble first; at most ${mostListed}`, list],
+export const webhooks: CommandGroup = {
+  list: ['[project]', `of a project or of all, those in trouble first; at most ${maxListed}`, list],
   disable: ['<id>', 'send nothing more; enabled again it goes on where it stopped', disable],
 }
 
 type Row = StoredRows['webhook'] & { behind: number }
 
-async function list({ sql }: Errand, projectId = ''): Promise<string> {
-  if (projectId && !isId(projectId)) throw new Wrong(`${projectId} is not the id of a project`)
+async function list({ sql }: AdminContext, projectId = ''): Promise<string> {
+  if (projectId && !isId(projectId)) throw new AdminError(`${projectId} is not the id of a project`)
   const rows = await sql<Row[]>`
     select w.id, w.project_id, w.url, (s.version - w.cursor)::float8 as behind, w.failures, w.failing_since,
       w.disabled_at, w.disabled_reason
     from webhooks w join streams s on s.project_id = w.project_id
     where ${projectId} = '' or w.project_id::text = ${projectId}
-    order by w.disabled_at is null desc, w.failures desc, w.id limit ${mostListed}`
+    order by w.disabled_at is null desc, w.failures desc, w.id limit ${maxListed}`
   // Only the origin of the URL: its path may be a secret of the receiver.
   const lines = rows.map((row) => [row.id, `project ${row.projectId}`, new URL(row.url).origin, stateOf(row)])
   return table(lines) || 'No webhook'
@@ -36,11 +36,11 @@ function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }:
   return `${state}, ${behind} events behind`
 }
 
-async function disable(errand: Errand, id = ''): Promise<string> {
-  const [found] = await errand.sql<{ projectId: string }[]>`
-    select project_id from webhooks where id = ${knownId(id)} and disabled_at is null`
-  if (!found) throw new Wrong(`No webhook that is enabled has the id ${id}`)
+async function disable(context: AdminContext, id = ''): Promise<string> {
+  const [found] = await context.sql<{ projectId: string }[]>`
+    select project_id from webhooks where id = ${idOrNil(id)} and disabled_at is null`
+  if (!found) throw new AdminError(`No webhook that is enabled has the id ${id}`)
   const input = { projectId: found.projectId, webhookId: id, reason }
-  await runCommand(errand, { name: disableWebhook.name, input, caller: { userId: worker } })
+  await runCommand(context, { name: disableWebhook.name, input, caller: { userId: workerActor } })
   return `${id} is disabled`
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, type ReadStream, type WriteStream } from 'node:fs'
-import { Wrong } from '../admin/topic.ts'
+import { AdminError } from '../admin/command-group.ts'
 
-/** A file that only this user can read. @throws Wrong when it exists, or cannot be made */
+/** A file that only this user can read. @throws AdminError when it exists, or cannot be made */
 export const openNewFile = (path: string): Promise<WriteStream> =>
   opened(createWriteStream(path, { flags: 'wx', mode: 0o600 }), path)
 
@@ -10,8 +10,8 @@ export const openFile = (path: string): Promise<ReadStream> => opened(createRead
 
 async function opened<S extends ReadStream | WriteStream>(stream: S, path: string): Promise<S> {
   await once(stream, 'open').catch(({ code, message }: NodeJS.ErrnoException) => {
-    if (code === 'EEXIST') throw new Wrong(`${path} exists already: name another file`)
-    throw new Wrong(`${path} cannot be opened: ${message}`)
+    if (code === 'EEXIST') throw new AdminError(`${path} exists already: name another file`)
+    throw new AdminError(`${path} cannot be opened: ${message}`)
   })
   return stream
 }

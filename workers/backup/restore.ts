@@ -4,10 +4,10 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { TransactionSql } from 'postgres'
 import { applyToEmpty } from '../../drizzle/apply.ts'
-import { isTaken, knownMigrations, migrate, withConnections } from '../../drizzle/migrate.ts'
+import { tryMigrationLock, knownMigrations, migrate, withConnections } from '../../drizzle/migrate.ts'
 import { errorCode, isTransient } from '../../src/postgres/errors.ts'
 import { primaryUrl } from '../../src/postgres/primary.ts'
-import { Wrong } from '../admin/topic.ts'
+import { AdminError } from '../admin/command-group.ts'
 import { BackupReader } from './blocks.ts'
 import { hashesIn, last, migrationsOf, tablesOf } from './format.ts'
 
@@ -17,11 +17,11 @@ const lockNotAvailable = '55P03'
 /**
  * Restores the database in one transaction, and applies later migrations.
  * @param replaces overwrites a database that is not empty
- * @throws Wrong; the database is unchanged then
+ * @throws AdminError; the database is unchanged then
  */
 export async function restoreBackup(url: string, from: Readable, { replaces }: { replaces: boolean }) {
   const writer = await primaryUrl(url)
-  const unzipped = heard(createGunzip())
+  const unzipped = ignoreErrors(createGunzip())
   from.on('error', (error) => unzipped.destroy(error)).pipe(unzipped)
   try {
     await withConnections(writer, (sql) =>
@@ -29,7 +29,7 @@ export async function restoreBackup(url: string, from: Readable, { replaces }: {
     )
   } catch (error) {
     if (errorCode(error) === lockNotAvailable)
-      throw new Wrong('The database is in use: stop every process of Docket first')
+      throw new AdminError('The database is in use: stop every process of Docket first')
     throw error
   }
   await migrate(writer)
@@ -38,11 +38,11 @@ export async function restoreBackup(url: string, from: Readable, { replaces }: {
 async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boolean): Promise<void> {
   await tx.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
   const hashes = hashesIn(await backup.line().catch(() => undefined))
-  if (!hashes) throw new Wrong('This file is no backup of Docket')
+  if (!hashes) throw new AdminError('This file is no backup of Docket')
   const known = knownMigrations()
   const migrations = migrationsOf(hashes, known)
-  if (!migrations) throw new Wrong('The backup is of a later release: restore it with that release')
-  if (!(await isTaken(tx))) throw new Wrong('A migration is under way: try again when it is done')
+  if (!migrations) throw new AdminError('The backup is of a later release: restore it with that release')
+  if (!(await tryMigrationLock(tx))) throw new AdminError('A migration is under way: try again when it is done')
   for (const table of tablesOf(known)) await remove(tx, table, replaces)
   await tx.unsafe('drop table if exists drizzle.__drizzle_migrations')
   await applyToEmpty(tx, migrations)
@@ -56,7 +56,7 @@ async function remove(tx: TransactionSql, table: string, replaces: boolean): Pro
   if (!found?.exists) return
   const [row] = replaces ? [] : await tx.unsafe(`select from "${table}" limit 1`)
   if (row)
-    throw new Wrong(
+    throw new AdminError(
       'The database is not empty: name an empty one, or add the word replace to remove what it holds',
     )
   await tx.unsafe(`drop table "${table}"`)
@@ -66,7 +66,7 @@ async function fill(tx: TransactionSql, backup: BackupReader, tables: string[]):
   for (let line = await backup.line(); line !== last; line = await backup.line()) {
     const block = line === undefined ? undefined : backup.block(line)
     if (!block || !tables.includes(block.table)) throw damaged()
-    const to = heard(await tx.unsafe(block.statement).writable())
+    const to = ignoreErrors(await tx.unsafe(block.statement).writable())
     await pipeline(block.rows, to, { end: false }).catch((error) => {
       to.destroy() // has Postgres end the COPY, for the transaction cannot end before it
       throw error
@@ -78,8 +78,8 @@ async function fill(tx: TransactionSql, backup: BackupReader, tables: string[]):
 }
 
 /** Ignores errors that its reader or writer gets too. */
-function heard<S extends EventEmitter>(stream: S): S {
+function ignoreErrors<S extends EventEmitter>(stream: S): S {
   return stream.on('error', () => {})
 }
 
-const damaged = () => new Wrong('The backup is damaged or not complete: nothing was restored')
+const damaged = () => new AdminError('The backup is damaged or not complete: nothing was restored')

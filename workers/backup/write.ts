@@ -4,14 +4,14 @@ import { createGzip } from 'node:zlib'
 import type { TransactionSql } from 'postgres'
 import { knownMigrations, withConnections } from '../../drizzle/migrate.ts'
 import { primaryUrl } from '../../src/postgres/primary.ts'
-import { Wrong } from '../admin/topic.ts'
+import { AdminError } from '../admin/command-group.ts'
 import { firstLine, last, migrationsOf, tablesOf } from './format.ts'
 
 const blockBytes = 65_536
 
 /**
  * Writes a snapshot of all tables, while the service goes on.
- * @throws Wrong when the database has other migrations than this release knows
+ * @throws AdminError when the database has other migrations than this release knows
  */
 export async function writeBackup(databaseUrl: string, to: Writable): Promise<void> {
   await withConnections(await primaryUrl(databaseUrl), (sql) =>
@@ -22,7 +22,7 @@ export async function writeBackup(databaseUrl: string, to: Writable): Promise<vo
       const hashes = applied.map(({ hash }) => hash)
       const migrations = migrationsOf(hashes, knownMigrations())
       if (!migrations)
-        throw new Wrong('The database is of another release: back it up with the release that serves')
+        throw new AdminError('The database is of another release: back it up with the release that serves')
       await pipeline(Readable.from(contents(tx, hashes, tablesOf(migrations))), createGzip(), to)
     }),
   )

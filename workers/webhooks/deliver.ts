@@ -3,38 +3,38 @@ import { send } from '../../modules/webhooks/send.ts'
 import type { Services } from '../../src/services.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { afterFailure } from './retries.ts'
-import type { Turn } from './begin-turns.ts'
-import type { Ending } from './turns.ts'
+import type { Claim } from './claim.ts'
+import type { DeliveryResult } from './claims.ts'
 
-/** Delivers the next events to one webhook, and returns how that ended. @throws the reason of `signal` */
+/** Delivers the next events to one webhook, and returns the result. @throws the reason of `signal` */
 export function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 'outbound' | 'sealing'>) {
   const pageAt = openEventPages(services)
 
-  async function attempt(turn: Turn, signal: AbortSignal): Promise<Ending> {
-    const { projectId, head: version, cursor: after, maxEvents: limit, types } = turn
+  async function attempt(claim: Claim, signal: AbortSignal): Promise<DeliveryResult> {
+    const { projectId, head: version, cursor: after, maxEvents: limit, types } = claim
     const { events, upTo } = await pageAt({ projectId, version, after, limit, types })
-    if (events.length === 0) return { turn, upTo }
-    const { deliveryId } = turn
-    const failures = turn.failures + 1
+    if (events.length === 0) return { claim, upTo }
+    const { deliveryId } = claim
+    const failures = claim.failures + 1
     const message = { deliveryId, attempt: failures, events, signal }
-    const { row, retryAfterMs } = await send(services, turn, message)
+    const { row, retryAfterMs } = await send(services, claim, message)
     const { status } = row
-    if (status !== null && status >= 200 && status < 300) return { turn, upTo, attempt: row }
-    return { turn, attempt: row, ...afterFailure({ ...turn, failures, status, retryAfterMs }) }
+    if (status !== null && status >= 200 && status < 300) return { claim, upTo, attempt: row }
+    return { claim, attempt: row, ...afterFailure({ ...claim, failures, status, retryAfterMs }) }
   }
 
-  return (turn: Turn, signal: AbortSignal): Promise<Ending> =>
-    attempt(turn, signal).catch((error: unknown) => {
-      const disabled = hopeless(error)
+  return (claim: Claim, signal: AbortSignal): Promise<DeliveryResult> =>
+    attempt(claim, signal).catch((error: unknown) => {
+      const disabled = permanentFailure(error)
       if (disabled === undefined) throw error
-      return { turn, disabled }
+      return { claim, disabled }
     })
 }
 
-/** Why no further attempt can succeed: the secret cannot be read, or events are no longer kept. */
-function hopeless(error: unknown): string | undefined {
+/** Why no further attempt can succeed: the secret is unreadable, or the next events have expired. */
+function permanentFailure(error: unknown): string | undefined {
   if (!(error instanceof HttpError)) return undefined
   if (error.status === 409) return error.message
-  // To continue with the events that are left would hide that others are lost.
+  // Continuing with the remaining events would hide the loss from the receiver.
   return error.status === 410 ? `${error.message}: replay after one that is` : undefined
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, setSystemTime, test } from 'bun:test'
 import { purgeProject } from '../../workers/cascade.ts'
 import { openEncryption } from '../../src/identity/encryption.ts'
-import { expireDeliveries, resealSecrets } from '../../workers/webhooks/upkeep.ts'
+import { expireDeliveries, reencryptSecrets } from '../../workers/webhooks/maintenance.ts'
 import { unreachableUrl } from '../http/scene.ts'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
@@ -89,16 +89,16 @@ test('the secret of the service can be changed: what it sealed is sealed anew, a
   const { id, secret } = await hook(receiver.url)
   const path = `/projects/${projectId}/webhooks/${id}`
   const next = openEncryption(['the next secret, of thirty-two bytes', testSecret])
-  await resealSecrets(sql, next, pace)
+  await reencryptSecrets(sql, next, pace)
   const stored = async () =>
     (await sql<{ secret: string }[]>`select secret from webhooks where id = ${id}`)[0]!.secret
   const sealed = await stored()
   expect(next.decrypt(sealed)).toBe(secret)
   expect(openEncryption([testSecret]).decrypt(sealed)).toBeNull()
-  await resealSecrets(sql, next, pace)
+  await reencryptSecrets(sql, next, pace)
   expect(await stored()).toBe(sealed)
   expect((await ada.post(`${path}/test`)).body.message).toBe('The secret cannot be read any more: rotate it')
-  await resealSecrets(sql, openEncryption([testSecret, 'the next secret, of thirty-two bytes']), pace)
+  await reencryptSecrets(sql, openEncryption([testSecret, 'the next secret, of thirty-two bytes']), pace)
   expect((await ada.post(`${path}/test`)).status).toBe(200)
   expect(verified(secret, receiver.received[0]!)).toEqual(receiver.received[0]!.body)
   await receiver.close()
@@ -110,7 +110,7 @@ test('however many secrets there are, a slice goes on where the one before ended
   const short = { batchRows: 2, pauseMs: 0, isOver: () => true }
   const places: unknown[] = []
   for (let place: string | undefined | void = '00000000-0000-0000-0000-000000000000'; place !== undefined;) {
-    place = await resealSecrets(sql, next, short, place)
+    place = await reencryptSecrets(sql, next, short, place)
     places.push(place)
   }
   const ids = hooks.map(({ id }) => id).sort()

@@ -7,17 +7,17 @@ import { databaseTime } from '../../src/postgres/clock.ts'
 import { parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { respondWithJson } from '../../src/responses/reply.ts'
-import { confirm, unconfirmed } from '../accounts/confirm.ts'
+import { requireConfirmation, confirmationErrors } from '../accounts/confirm.ts'
 import { deleteToken, insertToken, tokensOf } from './queries.ts'
 import {
   badExpiry,
   CreateTokenBody,
-  full,
+  tooManyTokens,
   type NewToken,
   newTokenView,
   noToken,
   tokenList,
-  type WantedToken,
+  type TokenInput,
 } from './schema.ts'
 
 export const createOwnToken = (services: Services) =>
@@ -26,7 +26,7 @@ export const createOwnToken = (services: Services) =>
       'For a program, in the name of the account and with no more rights than it has. A scope is a ceiling on the role: `read` that of a VIEWER, `write` of an EDITOR, `admin` none; each operation names the one it takes. With `projects`, all others are as absent, and what is in no project is refused. The answer shows the token, and nothing ever again but a repeat under its Idempotency-Key. Takes the password, or a recent sign-in.',
     input: CreateTokenBody,
     begin: ({ claims, address }: SignedInRequest, wanted) => ({
-      admit: () => confirm(services, { claims, address }, wanted.password),
+      admit: () => requireConfirmation(services, { claims, address }, wanted.password),
       async execute(keep) {
         const token = await newToken(services, claims.userId, wanted)
         await insertToken(services.database.background, claims, token, keep(token))
@@ -36,7 +36,7 @@ export const createOwnToken = (services: Services) =>
     view: newTokenView,
     status: 201,
     location: (id) => `/tokens/${id}`,
-    errors: [...unconfirmed, full(), badExpiry()],
+    errors: [...confirmationErrors, tooManyTokens(), badExpiry()],
   })
 
 export const deleteOwnToken = ({ database }: Services) =>
@@ -66,7 +66,7 @@ export const listOwnTokens = ({ database }: Services): Query => ({
 export async function newToken(
   { database, sealing }: Services,
   createdBy: string,
-  { name, scopes, projects, ...wanted }: WantedToken,
+  { name, scopes, projects, ...wanted }: TokenInput,
 ): Promise<NewToken> {
   const now = new Date((await databaseTime(database.background)) * 1000)
   const inAYear = new Date(now)

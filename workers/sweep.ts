@@ -22,7 +22,7 @@ export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): (
         select ${columnList(sql, outbox, 'outbox')} from outbox
         where parked_at is null and (created_at, id) > (${last.createdAt}::text::timestamptz, ${last.id}::uuid)
         order by created_at, id limit ${pageRows}`
-      const left = await leftOf(jobs, rows)
+      const left = await missingFromQueue(jobs, rows)
       if (left.length > 0 && !(await jobs.enqueue(left))) break
       swept += left.length
       last = rows.length === pageRows ? rows.at(-1)! : start
@@ -32,7 +32,7 @@ export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): (
   }
 }
 
-async function leftOf(jobs: Jobs, rows: OutboxRow[]): Promise<OutboxRow[]> {
+async function missingFromQueue(jobs: Jobs, rows: OutboxRow[]): Promise<OutboxRow[]> {
   if (rows.length === 0) return rows
   const absent = await Promise.all(
     [...Map.groupBy(rows, jobs.queueOf)].map(([queue, queued]) =>

@@ -2,42 +2,42 @@ import type { Receiver } from '../../modules/webhooks/send.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { firstIdAt, nilId, nowMs } from '../../src/ids.ts'
 import type { Encryption } from '../../src/identity/encryption.ts'
-import { type Pace, perPage, SliceOver, untilFewer } from '../pace.ts'
+import { type Throttle, forEachPage, SliceEnded, whilePagesAreFull } from '../throttle.ts'
 
 const keptMs = 30 * 86_400_000
-/** Webhooks in one statement. */
+/** Webhooks read in one statement. */
 const lookRows = 500
 
 /**
- * Recurring: deletes the deliveries of the next webhooks that are older than 30 days, and all of deleted webhooks. Returns
- * the last id; undefined at the end.
+ * Recurring: deletes deliveries older than 30 days, and all deliveries of deleted webhooks, for the next page of webhooks.
+ * Returns the last webhook id; undefined after the last page.
  */
 export async function expireDeliveries(
   sql: Sql,
-  pace: Pace,
+  pace: Throttle,
   after = nilId,
   now = nowMs(),
 ): Promise<string | undefined> {
   const oldest = firstIdAt(now - keptMs)
-  const seen = await sql<{ webhookId: string; isGone: boolean; hasOld: boolean }[]>`
+  const page = await sql<{ webhookId: string; isDeleted: boolean; hasOld: boolean }[]>`
     with recursive next as (
       (select webhook_id from webhook_deliveries where webhook_id > ${after} order by webhook_id limit 1)
       union all
       select (select d.webhook_id from webhook_deliveries d where d.webhook_id > next.webhook_id order by d.webhook_id limit 1)
       from next where next.webhook_id is not null),
     page as (select webhook_id from next where webhook_id is not null limit ${lookRows})
-    select webhook_id, (select id from webhooks w where w.id = webhook_id) is null as is_gone,
+    select webhook_id, (select id from webhooks w where w.id = webhook_id) is null as is_deleted,
       (select id < ${oldest}::uuid from webhook_deliveries d where d.webhook_id = page.webhook_id order by id limit 1) as has_old
     from page`
-  for (const { webhookId, isGone, hasOld } of seen) {
-    const old = isGone ? sql`` : sql`and id < ${oldest}::uuid`
-    if (isGone || hasOld) await removeDeliveries(sql, sql`webhook_id = ${webhookId} ${old}`, pace)
+  for (const { webhookId, isDeleted, hasOld } of page) {
+    const old = isDeleted ? sql`` : sql`and id < ${oldest}::uuid`
+    if (isDeleted || hasOld) await removeDeliveries(sql, sql`webhook_id = ${webhookId} ${old}`, pace)
   }
-  return seen.length === lookRows ? seen.at(-1)!.webhookId : undefined
+  return page.length === lookRows ? page.at(-1)!.webhookId : undefined
 }
 
-export const removeDeliveries = (sql: Sql, where: SqlPart, pace: Pace) =>
-  untilFewer(pace, async () => {
+export const removeDeliveries = (sql: Sql, where: SqlPart, pace: Throttle) =>
+  whilePagesAreFull(pace, async () => {
     const { count } = await sql`
       delete from webhook_deliveries where (webhook_id, id) in (
         select webhook_id, id from webhook_deliveries where ${where}
@@ -46,12 +46,12 @@ export const removeDeliveries = (sql: Sql, where: SqlPart, pace: Pace) =>
   })
 
 /**
- * Recurring: encrypts with the service's first secret what was encrypted with another one, so that the other may go. Returns
- * the last id of its slice; undefined at the end.
+ * Recurring: re-encrypts webhook secrets with the first secret of JWT_SECRET, so that the operator can remove the others.
+ * Returns the last webhook id of the slice; undefined after the last page.
  */
-export async function resealSecrets(sql: Sql, { reencrypt }: Encryption, pace: Pace, after = nilId) {
+export async function reencryptSecrets(sql: Sql, { reencrypt }: Encryption, pace: Throttle, after = nilId) {
   let last: string | undefined = after
-  const resealPage = async (from: string) => {
+  const reencryptPage = async (from: string) => {
     const rows = await sql<Pick<Receiver, 'id' | 'secret' | 'formerSecret'>[]>`
       select id, secret, former_secret from webhooks where id > ${from} order by id limit ${pace.batchRows}`
     for (const { id, secret, formerSecret } of rows) {
@@ -62,8 +62,8 @@ export async function resealSecrets(sql: Sql, { reencrypt }: Encryption, pace: P
     }
     return (last = rows.length === pace.batchRows ? rows.at(-1)!.id : undefined)
   }
-  await perPage(pace, after, resealPage).catch((error: unknown) => {
-    if (!(error instanceof SliceOver)) throw error
+  await forEachPage(pace, after, reencryptPage).catch((error: unknown) => {
+    if (!(error instanceof SliceEnded)) throw error
   })
   return last
 }

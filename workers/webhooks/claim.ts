@@ -5,23 +5,23 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/row-order.ts'
 
 type Stored = typeof webhooks.$inferSelect
-type Sent = keyof Receiver | 'revision' | 'maxEvents' | 'cursor' | 'failures'
+type Columns = keyof Receiver | 'revision' | 'maxEvents' | 'cursor' | 'failures'
 
-/** A delivery that a worker has begun: no other worker begins it until the lease is over. */
-export interface Turn extends Pick<Stored, Sent> {
+/** A webhook and its next delivery, leased to one worker: no other worker claims the webhook before the lease ends. */
+export interface Claim extends Pick<Stored, Columns> {
   types: EventType[] | null
   deliveryId: string
   head: number
-  /** Since the first failure in a row. */
+  /** Time since the first of the consecutive failures. */
   failingMs: number
 }
 
-/** The time that a worker may deliver to a webhook without renewing its lease. */
+/** A worker must renew its lease on a webhook within this time. */
 export const leaseMs = 5_000
 
-/** A delivery that is sent again keeps its id and its last event: the receiver can recognize it. */
-export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Promise<(Turn | undefined)[]> {
-  const turns = await sql<Turn[]>`
+/** Claims the due webhooks. A retried delivery keeps its id and its last event, so that the receiver recognizes the repeat. */
+export async function claimWebhooks(sql: Sql, workerId: string, ids: string[]): Promise<(Claim | undefined)[]> {
+  const claims = await sql<Claim[]>`
     with due as (
       select w.id, s.version from webhooks w join streams s on s.project_id = w.project_id
       where w.id = any(${ids}::uuid[]) and ${isDue(sql)} and exists (select from projects p where p.id = w.project_id)
@@ -32,10 +32,10 @@ export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Pro
     returning w.id, w.project_id, w.revision, w.url, string_to_array(w.types, ' ') as types, w.max_events, w.secret,
       w.former_secret, w.former_until, w.cursor::float8 as cursor, w.failures, w.delivery_id, w.head::float8 as head,
       coalesce(extract(epoch from now() - w.failing_since) * 1000, 0)::float8 as failing_ms`
-  return inOrder(ids, turns, ({ id }) => id)
+  return inOrder(ids, claims, ({ id }) => id)
 }
 
-/** True when webhook `w` of stream `s` has something to deliver now, and no worker delivers to it. */
+/** SQL: webhook `w` of stream `s` has events to deliver now, and no worker has claimed the webhook. */
 export const isDue = (sql: Sql) => sql`
   w.disabled_at is null and s.version > w.cursor
   and (w.next_at is null or w.next_at <= now()) and (w.lease_until is null or w.lease_until < now())`

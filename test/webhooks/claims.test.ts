@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { beginTurns, type Turn } from '../../workers/webhooks/begin-turns.ts'
-import { type Ending, openTurns } from '../../workers/webhooks/turns.ts'
+import { claimWebhooks, type Claim } from '../../workers/webhooks/claim.ts'
+import { type DeliveryResult, openClaims } from '../../workers/webhooks/claims.ts'
 import { unreachableUrl } from '../http/scene.ts'
 import { eventually } from '../races/pair.ts'
 import { make } from '../support/client.ts'
@@ -19,26 +19,26 @@ beforeEach(async () => {
   await make(ada, '/tasks', { title: 'Event', projectId })
 })
 
-const openWorker = () => openTurns(sql, newId())
+const openWorker = () => openClaims(sql, newId())
 const state = async () => (await ada.get(path)).body
 const endLease = () => sql`update webhooks set lease_until = now() - interval '1 second' where id = ${id}`
 
 test('a turn whose worker is gone is begun by another one once its lease is over, as the same delivery', async () => {
   const [first, second] = [openWorker(), openWorker()]
-  const turn = await first.begin(id)
-  expect(turn).toMatchObject({ id })
-  expect(await second.begin(id)).toBeUndefined()
+  const claim = await first.claim(id)
+  expect(claim).toMatchObject({ id })
+  expect(await second.claim(id)).toBeUndefined()
   expect([await second.renew([id]), await first.renew([id])]).toEqual([[], [id]])
   await endLease()
-  expect(await second.begin(id)).toMatchObject({ id, deliveryId: turn!.deliveryId, head: turn!.head })
+  expect(await second.claim(id)).toMatchObject({ id, deliveryId: claim!.deliveryId, head: claim!.head })
   expect([await first.renew([id]), await second.renew([id])]).toEqual([[], [id]])
 })
 
 test('of two workers that begin the same turn at once one has it', async () => {
   let isDone = false
   const second = await sql.begin(async (held) => {
-    expect((await beginTurns(held as unknown as Sql, newId(), [id]))[0]).toMatchObject({ id })
-    const beginning = beginTurns(sql, newId(), [id]).finally(() => (isDone = true))
+    expect((await claimWebhooks(held as unknown as Sql, newId(), [id]))[0]).toMatchObject({ id })
+    const beginning = claimWebhooks(sql, newId(), [id]).finally(() => (isDone = true))
     const waiting = () => sql`select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%lease_by%'`
     await eventually('the other worker', async () => isDone || (await waiting()).length > 0)
@@ -48,37 +48,37 @@ test('of two workers that begin the same turn at once one has it', async () => {
 })
 
 test('nothing is noted of a delivery whose webhook was deleted meanwhile', async () => {
-  const { begin, end } = openWorker()
-  const turn = (await begin(id))!
+  const { claim: claimWebhook, release } = openWorker()
+  const claim = (await claimWebhook(id))!
   const outcome = { status: 200, error: null, answer: '', at: new Date().toISOString(), durationMs: 1 }
   const seqs = { firstSeq: 2, lastSeq: 2, events: 1, attempt: 1, type: 'events' as const }
-  const attempt = () => ({ webhookId: id, id: newId(), deliveryId: turn.deliveryId, ...seqs, ...outcome })
+  const attempt = () => ({ webhookId: id, id: newId(), deliveryId: claim!.deliveryId, ...seqs, ...outcome })
   const noted = async () => (await sql`select from webhook_deliveries where webhook_id = ${id}`).length
-  await end({ turn, attempt: attempt(), waitMs: 1 })
+  await release({ claim, attempt: attempt(), waitMs: 1 })
   expect(await noted()).toBe(1)
   await sql`delete from webhooks where id = ${id}`
-  expect(await end({ turn, upTo: 2, attempt: attempt() })).toBeFalse()
+  expect(await release({ claim, upTo: 2, attempt: attempt() })).toBeFalse()
   expect(await noted()).toBe(1)
 })
 
-const endings: Record<string, Partial<Ending>> = {
+const results: Record<string, Partial<DeliveryResult>> = {
   'with success': { upTo: 2 },
   'with a failure': { waitMs: 60_000 },
   'with a failure that disables': { disabled: 'Gone' },
   'with nothing sent': {},
 }
-for (const [how, ending] of Object.entries(endings))
+for (const [how, result] of Object.entries(results))
   test(`a worker whose lease is over ends ${how}: the delivery stays that of the worker that has it now`, async () => {
     const [late, current] = [openWorker(), openWorker()]
-    const lateTurn: Turn = (await late.begin(id))!
+    const lateClaim: Claim = (await late.claim(id))!
     await endLease()
-    const currentTurn: Turn = (await current.begin(id))!
-    expect(currentTurn.deliveryId).toBe(lateTurn.deliveryId)
+    const currentClaim: Claim = (await current.claim(id))!
+    expect(currentClaim.deliveryId).toBe(lateClaim.deliveryId)
     const before = await state()
-    expect(await late.end({ turn: lateTurn, ...ending })).toBe(false)
+    expect(await late.release({ claim: lateClaim, ...result })).toBe(false)
     expect(await state()).toEqual(before)
-    expect(await openWorker().begin(id)).toBeUndefined()
+    expect(await openWorker().claim(id)).toBeUndefined()
     expect(await current.renew([id])).toEqual([id])
-    await current.end({ turn: currentTurn, upTo: 2 })
+    await current.release({ claim: currentClaim, upTo: 2 })
     expect(await state()).toMatchObject({ enabled: true, failures: 0, cursor: 2 })
   })

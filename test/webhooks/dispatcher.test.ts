@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { Known } from '../../workers/webhooks/follow.ts'
-import { Work } from '../../workers/webhooks/work.ts'
+import { WebhookIndex } from '../../workers/webhooks/webhook-index.ts'
+import { Dispatcher } from '../../workers/webhooks/dispatcher.ts'
 import { readEventPage, openEventPages, type EventSlice, type EventPage } from '../../modules/events/pages.ts'
 import { shownEvent } from '../../modules/events/views.ts'
 import { eventually, upTo } from '../races/pair.ts'
@@ -20,22 +20,22 @@ const hook = (others = {}) =>
 test('a webhook that was woken once is sent all that there is, delivery by delivery', async () => {
   const { id } = await hook({ maxEvents: 1 })
   for (const title of ['One', 'Two', 'Three']) await make(ada, '/tasks', { title, projectId })
-  const work = new Work(service.services)
-  work.wake([id])
+  const dispatcher = new Dispatcher(service.services)
+  dispatcher.wake([id])
   await eventually('all of them', () => receiver.received.length === 3)
   expect(receiver.seqs()).toEqual([3, 4, 5])
-  work.stop()
-  await work.end(60_000)
+  dispatcher.stop()
+  await dispatcher.drain(60_000)
 })
 
-test('a webhook that is gone is no longer known after a look at all', async () => {
-  const known = new Known(service.services.database.background)
+test('a webhook that is gone is no longer index after a look at all', async () => {
+  const index = new WebhookIndex(service.services.database.background)
   const [kept, removed] = [await hook(), await hook()]
-  await known.lookAt([projectId])
-  expect([...known.of(projectId)].sort()).toEqual([kept.id, removed.id].sort())
+  await index.refresh([projectId])
+  expect([...index.of(projectId)].sort()).toEqual([kept.id, removed.id].sort())
   await ada.delete(`/projects/${projectId}/webhooks/${removed.id}`)
-  for (let round = 0; round < 2; round++) await known.look()
-  expect([...known.of(projectId)]).toEqual([kept.id])
+  for (let round = 0; round < 2; round++) await index.searchNext()
+  expect([...index.of(projectId)]).toEqual([kept.id])
 })
 
 test('a webhook that is made while its project is deleted is not there', async () => {

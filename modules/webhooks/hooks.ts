@@ -1,4 +1,4 @@
-import { Forbidden } from '../../src/outbound/destination.ts'
+import { ForbiddenUrl } from '../../src/outbound/destination.ts'
 import { newSecret } from '../../src/outbound/signature.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'
@@ -8,7 +8,7 @@ import { badUrl } from './commands.ts'
 const resolveMs = 2_000
 
 /** Work around the pure rules: makes secrets, checks URLs, and notifies workers of each change. */
-export function aroundWebhooks({ oldestSeq, outbound, sealing, webhookNotifications }: Services) {
+export function webhookHooks({ oldestSeq, outbound, sealing, webhookNotifications }: Services) {
   const after = ({ projectId }: { projectId: string }) =>
     webhookNotifications.publish([{ projectId, version: 0 }])
   const newSealed = () => ({ secret: sealing.encrypt(newSecret()) })
@@ -17,7 +17,7 @@ export function aroundWebhooks({ oldestSeq, outbound, sealing, webhookNotificati
   async function checked({ url }: { url?: string }) {
     if (url === undefined) return {}
     const destination = await outbound.destinations.check(url, resolveMs).catch((error: unknown) => {
-      throw error instanceof Forbidden ? badUrl(error.message) : error
+      throw error instanceof ForbiddenUrl ? badUrl(error.message) : error
     })
     return { url: destination.href }
   }

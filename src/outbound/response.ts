@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
-export const answerBytes = 1_024
+export const maxAnswerBytes = 1_024
 
-export interface Outcome {
+export interface PostResult {
   status: number | null
   /** Why there was no answer. */
   error: string | null
@@ -12,16 +12,16 @@ export interface Outcome {
   durationMs: number
 }
 
-export type Told = Omit<Outcome, 'durationMs'>
+export type ResponseSummary = Omit<PostResult, 'durationMs'>
 
-export const toldBy = ({ statusCode, headers }: IncomingMessage, body: Buffer): Told => ({
+export const summarize = ({ statusCode, headers }: IncomingMessage, body: Buffer): ResponseSummary => ({
   status: statusCode ?? null,
   error: null,
-  answer: new TextDecoder().decode(body.subarray(0, answerBytes)).replaceAll('\0', '\ufffd'),
+  answer: new TextDecoder().decode(body.subarray(0, maxAnswerBytes)).replaceAll('\0', '\ufffd'),
   retryAfterMs: retryAfter(headers['retry-after']),
 })
 
-export const untold = (error: string): Told => ({ status: null, error, answer: '', retryAfterMs: null })
+export const withoutResponse = (error: string): ResponseSummary => ({ status: null, error, answer: '', retryAfterMs: null })
 
 /** Seconds or a date (RFC 9110, 10.2.3). */
 export function retryAfter(said: string | undefined, now = Date.now()): number | null {

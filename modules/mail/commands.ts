@@ -12,9 +12,9 @@ import { writeExactlyOnce } from '../../src/postgres/errors.ts'
 import { Email, normalEmail, AnyText } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { badRequest, invalidToken, conflict } from '../../src/responses/errors.ts'
-import { accountById, note } from '../accounts/queries.ts'
+import { accountById, insertRecord } from '../accounts/queries.ts'
 import { Password } from '../accounts/user.ts'
-import { holderOfReset, resetPassword, verifyEmail } from './queries.ts'
+import { accountOfResetToken, resetPassword, verifyEmail } from './queries.ts'
 
 const noMail = () => conflict('This service sends no mail: its operator has not set SMTP_URL')
 const isVerified = () => conflict('This email address is verified already')
@@ -32,7 +32,7 @@ function requireMail({ config }: Services): void {
 }
 
 /** @throws HttpError 409 without mail, 400 for a forged token */
-function mailIdIn(services: Services, token: string): string {
+function requireMailId(services: Services, token: string): string {
   requireMail(services)
   const id = services.mailTokens.idIn(token)
   if (id === null) throw badMailToken()
@@ -47,7 +47,7 @@ export const verify = (services: Services) =>
       'The token is in the mail that registering or `resend` sent. It holds for 24 hours and is used once.',
     input: Input({ token: Token }),
     begin(_: AnonymousRequest, { token }) {
-      const id = mailIdIn(services, token)
+      const id = requireMailId(services, token)
       return {
         scope: `mail:${id}`,
         async execute(keep) {
@@ -70,7 +70,7 @@ export const resend = (services: Services) =>
         const account = await accountById(services.database.background, claims.userId)
         if (!account) throw invalidToken()
         if (account.emailVerified) throw isVerified()
-        await sendMail(services, account.email, mailJob('verify', { userId: account.id }), keep)
+        await queueMail(services, account.email, mailJob('verify', { userId: account.id }), keep)
       },
     }),
     message: 'A mail is on its way',
@@ -92,7 +92,7 @@ export const forgot = (services: Services) =>
       const email = normalEmail(given)
       return {
         scope: `forgot:${email}`,
-        execute: (keep) => sendMail(services, email, mailJob('reset', { email }), keep),
+        execute: (keep) => queueMail(services, email, mailJob('reset', { email }), keep),
       }
     },
     message: 'A mail is on its way if this address is verified',
@@ -100,7 +100,7 @@ export const forgot = (services: Services) =>
     errors: [noMail(), tooLarge(signInBodyBytes)],
   })
 
-async function sendMail(
+async function queueMail(
   { database, jobs, limits }: Services,
   email: string,
   job: OutboxJob,
@@ -109,7 +109,7 @@ async function sendMail(
   await limits.takeMail(email)
   const sql = database.background
   const insert = () => sql`
-    with done as (select), owed as (${insertJob(sql, job)}), noted as (${note(sql, keep())})
+    with done as (select), owed as (${insertJob(sql, job)}), noted as (${insertRecord(sql, keep())})
     select`
   await writeExactlyOnce(insert, () => sql`select from outbox where id = ${job.id}`)
   void jobs.enqueue([job])
@@ -124,14 +124,14 @@ export const reset = (services: Services) =>
     input: Input({ token: Token, password: Password }),
     begin({ address }: AnonymousRequest, { token, password }) {
       const { authenticate, database, newPasswords, passwords } = services
-      const id = mailIdIn(services, token)
+      const id = requireMailId(services, token)
       const scope = `mail:${id}`
       let userId: string | undefined
       return {
         scope,
         async admit() {
           newPasswords.require(password)
-          userId = await holderOfReset(database.background, id)
+          userId = await accountOfResetToken(database.background, id)
           if (userId === undefined) throw badMailToken()
         },
         async execute(keep) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.ts'
 
-export interface Pace {
+export interface Throttle {
   /** Rows in one statement, at most. */
   batchRows: number
   /** The least rest between statements; a statement that took longer is followed by as long a rest. */
@@ -11,9 +11,9 @@ export interface Pace {
 }
 
 /** The slice ended before the job. */
-export class SliceOver extends Error {}
+export class SliceEnded extends Error {}
 
-export function beginSlice(config: Config, isStopping: () => boolean): Pace {
+export function beginSlice(config: Config, isStopping: () => boolean): Throttle {
   const end = performance.now() + config.jobSliceMs
   return {
     batchRows: config.jobBatchRows,
@@ -23,12 +23,12 @@ export function beginSlice(config: Config, isStopping: () => boolean): Pace {
 }
 
 /** Repeats `work` until it returns fewer rows than a page has. */
-export const untilFewer = (pace: Pace, work: () => Promise<number>): Promise<void> =>
-  perPage(pace, true, async () => (await work()) === pace.batchRows || undefined)
+export const whilePagesAreFull = (pace: Throttle, work: () => Promise<number>): Promise<void> =>
+  forEachPage(pace, true, async () => (await work()) === pace.batchRows || undefined)
 
 /** Repeats `work`, which takes the last key and returns the next one, or undefined at the end. */
-export async function perPage<K>(
-  pace: Pace,
+export async function forEachPage<K>(
+  pace: Throttle,
   start: K,
   work: (after: K) => Promise<K | undefined>,
 ): Promise<void> {
@@ -36,7 +36,7 @@ export async function perPage<K>(
     const began = performance.now()
     after = await work(after)
     if (after === undefined) return
-    if (pace.isOver?.()) throw new SliceOver()
+    if (pace.isOver?.()) throw new SliceEnded()
     await sleep(Math.max(pace.pauseMs, performance.now() - began))
   }
 }

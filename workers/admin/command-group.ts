@@ -7,21 +7,21 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { openWritePath } from '../../src/services.ts'
 import { react } from '../reactions.ts'
 
-export interface Errand {
+export interface AdminContext {
   config: Config
   sql: Sql
 }
 
-/** The words that a verb takes, `<needed>` or `[optional]`, its help, and its work. @throws Wrong */
-export type Verb = [takes: string, does: string, run: (errand: Errand, ...words: string[]) => Promise<string>]
+/** The words that a verb takes, `<needed>` or `[optional]`, its help, and its work. @throws AdminError */
+export type Subcommand = [takes: string, does: string, run: (context: AdminContext, ...words: string[]) => Promise<string>]
 
 /** Verbs by their words; the first is the default. The only verb of a topic has no word. */
-export type Topic = Record<string, Verb>
+export type CommandGroup = Record<string, Subcommand>
 
 /** Why the command cannot be executed. */
-export class Wrong extends Error {}
+export class AdminError extends Error {}
 
-export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+export const withUnit = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 /** Rows as lines with their columns below each other. */
 export function table(rows: string[][]): string {
@@ -31,13 +31,13 @@ export function table(rows: string[][]): string {
 }
 
 /** An id for a query: one that nothing has, in the place of any other text. */
-export const knownId = (text: string): string => (isId(text) ? text : nilId)
+export const idOrNil = (text: string): string => (isId(text) ? text : nilId)
 
 /** A text without line ends and escapes of a terminal. */
 export const plain = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
 
 /** Runs a command of the API: processes that serve its project notice it as they do each other's writes. */
-export async function runCommand({ config }: Errand, request: CommandRequest): Promise<void> {
+export async function runCommand({ config }: AdminContext, request: CommandRequest): Promise<void> {
   const writing = openWritePath(config, openLog('silent'), { commands, react })
   try {
     await writing.run(request)

@@ -2,29 +2,29 @@ import { type DeliveryRow, deliveryColumns } from '../../modules/webhooks/delive
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { retryOnce } from '../../src/postgres/errors.ts'
-import { beginTurns, leaseMs, type Turn } from './begin-turns.ts'
+import { claimWebhooks, leaseMs, type Claim } from './claim.ts'
 
-/** How a turn ended. Neither `upTo`, `waitMs` nor `disabled`: without a result, so that it begins again. */
-export interface Ending {
-  turn: Turn
-  /** After a success: the seq up to which all is delivered. */
+/** The result of a claimed delivery. Neither `upTo`, `waitMs` nor `disabled` set: the claim is released without a result. */
+export interface DeliveryResult {
+  claim: Claim
+  /** After a success: every event up to this seq is delivered. */
   upTo?: number
-  /** After a failure: when to try again, or why not to. */
+  /** After a failure: the wait before the next attempt, or the reason to disable the webhook. */
   waitMs?: number
   disabled?: string
   attempt?: DeliveryRow
 }
 
-/** How long the oldest end waits for a statement under way: nothing but its own webhook waits for it. */
+/** Longest wait of a result for a running statement. Only the result's own webhook is delayed. */
 const lingerMs = 10
 
-/** Turns of one worker, many in each statement. */
-export const openTurns = (sql: Sql, workerId: string) => ({
-  /** Begins a delivery; undefined where nothing is due, or another worker delivers. */
-  begin: batched({ keys: 200, slots: 1 }, (ids: string[]) => beginTurns(sql, workerId, ids)),
-  /** Ends a delivery; true when more is due. */
-  end: batched({ keys: 200, slots: 2, lingerMs }, (endings: Ending[]) => endTurns(sql, workerId, endings)),
-  /** Renews the leases that this worker still has, and returns those. */
+/** Claims and releases webhooks for one worker, many in each statement. */
+export const openClaims = (sql: Sql, workerId: string) => ({
+  /** Claims a webhook; undefined when nothing is due, or another worker has the claim. */
+  claim: batched({ keys: 200, slots: 1 }, (ids: string[]) => claimWebhooks(sql, workerId, ids)),
+  /** Stores a result and releases the claim; true when the webhook has more events to deliver. */
+  release: batched({ keys: 200, slots: 2, lingerMs }, (results: DeliveryResult[]) => releaseClaims(sql, workerId, results)),
+  /** Renews the leases that this worker still has, and returns the ids of their webhooks. */
   renew: async (ids: string[]): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`
       update webhooks set lease_until = now() + ${leaseMs}::int4 * interval '1 ms'
@@ -33,19 +33,19 @@ export const openTurns = (sql: Sql, workerId: string) => ({
   },
 })
 
-/** When a webhook that is to be disabled is tried again, if disabling it failed. */
-const disablingMs = 60_000
+/** The wait before the next attempt when the command that disables a webhook fails. */
+const disableRetryMs = 60_000
 
 /**
- * Ends deliveries, and returns which webhooks have more. An ending changes nothing where the delivery is another one by now,
- * a failure nothing of a webhook that was changed since, and nothing changes where another worker has the turn.
+ * Stores results, releases the claims, and returns for each whether the webhook has more events. A result changes nothing when
+ * another worker has the claim or when the webhook has a new delivery id; a failure also not after a change of the webhook.
  */
-async function endTurns(sql: Sql, workerId: string, endings: Ending[]): Promise<boolean[]> {
-  const rows = endings.map(({ turn: { id, deliveryId, revision }, upTo, waitMs, disabled }) => {
-    return { id, deliveryId, revision, upTo, waitMs: disabled === undefined ? waitMs : disablingMs }
+async function releaseClaims(sql: Sql, workerId: string, results: DeliveryResult[]): Promise<boolean[]> {
+  const rows = results.map(({ claim: { id, deliveryId, revision }, upTo, waitMs, disabled }) => {
+    return { id, deliveryId, revision, upTo, waitMs: disabled === undefined ? waitMs : disableRetryMs }
   })
-  const attempts = endings.flatMap(({ attempt = [] }) => attempt)
-  const found = await retryOnce(
+  const attempts = results.flatMap(({ attempt = [] }) => attempt)
+  const hasMore = await retryOnce(
     () => sql<{ id: string }[]>`
     with r as materialized (select * from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
       as r(id uuid, "deliveryId" uuid, revision int4, "upTo" bigint, "waitMs" int4)),
@@ -60,11 +60,11 @@ async function endTurns(sql: Sql, workerId: string, endings: Ending[]): Promise<
       where exists (select from webhooks w where w.id = a."webhookId") on conflict do nothing)
     select id from ended where was_tried and has_more`,
   )
-  const more = new Set(found.map(({ id }) => id))
-  return endings.map(({ turn: { id } }) => more.has(id))
+  const more = new Set(hasMore.map(({ id }) => id))
+  return results.map(({ claim: { id } }) => more.has(id))
 }
 
-/** What an ending makes of webhook `w`. In one update, which checks a row again after it waited for its lock. */
+/** SQL: how result `r` changes webhook `w`. One update, because Postgres checks a row's conditions again after a lock wait. */
 const outcome = (sql: Sql) => sql`
   cursor = case when ${isDelivered(sql)} then r."upTo" else w.cursor end,
   delivery_id = case when ${isDelivered(sql)} then null else w.delivery_id end,
@@ -75,6 +75,6 @@ const outcome = (sql: Sql) => sql`
   next_at = case when ${hasFailed(sql)} then now() + r."waitMs" * interval '1 ms' end`
 
 const isDelivered = (sql: Sql) => sql`(w.delivery_id = r."deliveryId" and r."upTo" is not null)`
-/** A failure says nothing of a URL, a secret or a beginning that the webhook has got since. */
+/** A failure counts only for the URL, the secret and the cursor of that attempt: a change of the webhook raises `revision`. */
 const hasFailed = (sql: Sql) => sql`(w.delivery_id = r."deliveryId" and w.revision = r.revision
   and r."waitMs" is not null)`

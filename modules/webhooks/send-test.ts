@@ -3,10 +3,10 @@ import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import { accountCommand, inProject } from '../../src/commands/command.ts'
 import { retryOnce } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
-import { note } from '../accounts/queries.ts'
+import { insertRecord } from '../accounts/queries.ts'
 import { deliveryColumns, deliveryView } from './deliveries.ts'
 import { webhookAt } from './reads.ts'
-import { noWebhook, unreadable } from './commands.ts'
+import { noWebhook, unreadableSecret } from './commands.ts'
 import { WebhookId } from './schema.ts'
 import { send } from './send.ts'
 
@@ -34,7 +34,7 @@ export function testWebhook(services: Services) {
               with done as (insert into webhook_deliveries
                 select * from jsonb_to_record(${JSON.stringify(row)}::text::jsonb) as r(${deliveryColumns(sql)})
                 on conflict do nothing returning id)
-              ${note(sql, keep(row))}`,
+              ${insertRecord(sql, keep(row))}`,
           )
           return row
         } finally {
@@ -45,6 +45,6 @@ export function testWebhook(services: Services) {
     view: { ...deliveryView, hasNoEtag: true },
     replyDescription: 'Sent: what came back',
     does: 'add',
-    errors: [unreadable(), noWebhook()],
+    errors: [unreadableSecret(), noWebhook()],
   })
 }

@@ -1,0 +1,48 @@
+import { LRUCache } from 'lru-cache'
+
+/** A delivery that takes longer is slow. */
+export const slowMs = 1_000
+/** The limit of slow deliveries is this many times the limit of fast ones. */
+const slowFactor = 5
+
+/** Starts deliveries. Webhooks that were slow or failed have a separate queue and limit, so they never delay the others. */
+export class DeliveryQueues {
+  private readonly slow = new LRUCache<string, true>({ max: 100_000 })
+  private readonly running = { fast: new Set<string>(), slow: new Set<string>() }
+  private readonly waiting = { fast: new Set<string>(), slow: new Set<string>() }
+
+  constructor(
+    fast: number,
+    private readonly limits = { fast, slow: fast * slowFactor },
+  ) {}
+
+  add = (id: string) => void this.waiting[this.slow.has(id) ? 'slow' : 'fast'].add(id)
+
+  startNext = (): string[] => [...this.startFrom('fast'), ...this.startFrom('slow')]
+
+  /** Counts a running delivery as slow from now on. False when the slow limit is reached: the caller must abort the delivery. */
+  moveToSlow(id: string): boolean {
+    if (!this.running.fast.has(id)) return true
+    this.slow.set(id, true)
+    if (this.running.slow.size >= this.limits.slow) return false
+    this.running.fast.delete(id)
+    this.running.slow.add(id)
+    return true
+  }
+
+  recordSpeed(id: string, isFast: boolean): void {
+    if (isFast) this.slow.delete(id)
+    else this.slow.set(id, true)
+  }
+
+  finish(id: string): void {
+    for (const ids of Object.values(this.running)) ids.delete(id)
+  }
+
+  private startFrom(queue: 'fast' | 'slow'): string[] {
+    const [waiting, running] = [this.waiting[queue], this.running[queue]]
+    const ids = [...waiting.values().take(Math.max(0, this.limits[queue] - running.size))]
+    for (const id of ids) if (waiting.delete(id)) running.add(id)
+    return ids
+  }
+}

@@ -1,0 +1,141 @@
+import { LRUCache } from 'lru-cache'
+import { disableWebhook } from '../../modules/webhooks/commands.ts'
+import { newId } from '../../src/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { within } from '../../src/within.ts'
+import { workerActor } from '../cascade.ts'
+import type { Claim } from './claim.ts'
+import { type DeliveryResult, openClaims } from './claims.ts'
+import { openDeliver } from './deliver.ts'
+import { DeliveryQueues, slowMs } from './delivery-queues.ts'
+
+const maxBackingOff = 100_000
+/** Deliveries that have left their queue while Postgres stores their result. */
+const maxRecording = 2_000
+
+interface Delivery {
+  startedAt: number
+  abort: AbortController
+  done: Promise<void>
+}
+
+/** Delivers one message at a time to each webhook, and to many webhooks concurrently. */
+export class Dispatcher {
+  private readonly claims
+  private readonly deliver
+  private readonly queues
+  private readonly log
+  private readonly run
+  private readonly deliveries = new Map<string, Delivery>()
+  /** Webhooks that are due again as soon as their delivery ends. */
+  private readonly dueAgain = new Set<string>()
+  /** Webhooks that failed: notifications do not wake them before their next attempt. */
+  private readonly backingOff = new LRUCache<string, true>({ max: maxBackingOff })
+  private recording = 0
+  private isStopping = false
+
+  constructor(services: Services) {
+    this.claims = openClaims(services.database.commits, newId())
+    this.deliver = openDeliver(services)
+    this.queues = new DeliveryQueues(services.config.webhookConcurrency)
+    this.log = services.log
+    this.run = services.run
+  }
+
+  wake(ids: Iterable<string>): void {
+    for (const id of ids) {
+      if (this.deliveries.has(id)) this.dueAgain.add(id)
+      else this.queues.add(id)
+    }
+    this.startNext()
+  }
+
+  notify(ids: Iterable<string>): void {
+    this.wake([...ids].filter((id) => !this.backingOff.has(id)))
+  }
+
+  /** Renews the leases of slow deliveries. Aborts a slow delivery above the limit, or whose lease is lost. */
+  async renew(): Promise<void> {
+    const isSlow = ({ startedAt }: Delivery) => performance.now() - startedAt > slowMs
+    const slow = [...this.deliveries].flatMap(([id, delivery]) => (isSlow(delivery) ? id : []))
+    if (slow.length === 0) return
+    for (const id of slow) if (!this.queues.moveToSlow(id)) this.abort(id, 'Too many deliveries are slow')
+    this.startNext()
+    const renewed = new Set(await this.claims.renew(slow))
+    for (const id of slow) if (!renewed.has(id)) this.abort(id, 'The lease is lost')
+  }
+
+  stop(): void {
+    this.isStopping = true
+  }
+
+  /** Waits for the running deliveries, then aborts the rest and releases their claims. */
+  async drain(withinMs: number): Promise<void> {
+    const ended = () => Promise.all([...this.deliveries.values()].map(({ done }) => done))
+    await within(withinMs, ended())
+    for (const id of this.deliveries.keys()) this.abort(id, 'The worker stops')
+    await ended()
+  }
+
+  private abort(id: string, reason: string): void {
+    this.deliveries.get(id)?.abort.abort(new Error(reason))
+  }
+
+  private startNext(): void {
+    if (this.isStopping) return
+    for (const id of this.queues.startNext()) {
+      const abort = new AbortController()
+      const done = this.deliverTo(id, abort.signal)
+      this.deliveries.set(id, { startedAt: performance.now(), abort, done })
+    }
+  }
+
+  private async deliverTo(id: string, signal: AbortSignal): Promise<void> {
+    try {
+      const claim = await this.claims.claim(id)
+      if (claim) await this.record(id, await this.deliverClaimed(claim, signal))
+    } catch (error) {
+      this.log.debug({ webhook: id, reason: String(error) }, 'webhook delivery postponed')
+    } finally {
+      this.deliveries.delete(id)
+      this.queues.finish(id)
+      if (this.dueAgain.delete(id)) this.queues.add(id)
+      this.startNext()
+    }
+  }
+
+  private async deliverClaimed(claim: Claim, signal: AbortSignal): Promise<DeliveryResult> {
+    const startedAt = performance.now()
+    const result: DeliveryResult = await this.deliver(claim, signal).catch((error: unknown) => {
+      this.log.debug({ webhook: claim.id, reason: String(error) }, 'webhook claim released without a result')
+      return { claim }
+    })
+    if (result.waitMs === undefined) this.backingOff.delete(claim.id)
+    else this.backingOff.set(claim.id, true, { ttl: result.waitMs })
+    this.queues.recordSpeed(claim.id, result.upTo !== undefined && performance.now() - startedAt < slowMs)
+    return result
+  }
+
+  /** Disables by a command, so that the project's history shows it. If the command fails, the next attempt disables. */
+  private async disable({ claim, disabled: reason }: DeliveryResult): Promise<void> {
+    if (reason === undefined) return
+    const { projectId, id: webhookId, revision } = claim
+    const input = { projectId, webhookId, revision, reason }
+    await this.run({ name: disableWebhook.name, input, caller: { userId: workerActor } })
+  }
+
+  /** Stores the result of a delivery. Its place in the queue is free meanwhile, within `maxRecording`. */
+  private async record(id: string, result: DeliveryResult): Promise<void> {
+    if (this.recording < maxRecording) {
+      this.queues.finish(id)
+      this.startNext()
+    }
+    this.recording++
+    try {
+      if (await this.claims.release(result)) this.dueAgain.add(id)
+      await this.disable(result)
+    } finally {
+      this.recording--
+    }
+  }
+}

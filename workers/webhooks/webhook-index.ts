@@ -1,0 +1,46 @@
+import { nilId } from '../../src/ids.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { isDue } from './claim.ts'
+
+const searchRows = 5_000
+
+type Row = { id: string; projectId: string; isDue: boolean }
+
+/** The enabled webhooks of each project, in memory, so that a commit in a project without webhooks costs no query. */
+export class WebhookIndex {
+  private byProject = new Map<string, Set<string>>()
+  /** Filled by the running search; replaces `byProject` at its end, without deleted webhooks. */
+  private next = new Map<string, Set<string>>()
+  private last = nilId
+
+  constructor(private readonly sql: Sql) {}
+
+  of(projectId: string): Iterable<string> {
+    return this.byProject.get(projectId) ?? []
+  }
+
+  /** Reads the webhooks of changed projects, and returns the ids of the due ones. */
+  async refresh(projectIds: string[]): Promise<string[]> {
+    return this.add(await this.rowsWhere(this.sql`w.project_id = any(${projectIds}::uuid[])`))
+  }
+
+  /** Reads the next page of all webhooks, starts again after the last page, and returns the ids of the due ones. */
+  async searchNext(): Promise<string[]> {
+    const rows = await this.rowsWhere(this.sql`w.id > ${this.last}`)
+    const due = this.add(rows)
+    if (rows.length === searchRows) this.last = rows.at(-1)!.id
+    else [this.byProject, this.next, this.last] = [this.next, new Map(), nilId]
+    return due
+  }
+
+  private add(rows: Row[]): string[] {
+    for (const { id, projectId } of rows)
+      for (const index of [this.byProject, this.next])
+        index.set(projectId, (index.get(projectId) ?? new Set()).add(id))
+    return rows.flatMap((row) => (row.isDue ? row.id : []))
+  }
+
+  private rowsWhere = (where: SqlPart) => this.sql<Row[]>`
+    select w.id, w.project_id, ${isDue(this.sql)} as is_due from webhooks w join streams s on s.project_id = w.project_id
+    where w.disabled_at is null and ${where} order by w.id limit ${searchRows}`
+}
