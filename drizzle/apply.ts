@@ -1,16 +1,16 @@
 import type { MigrationMeta } from 'drizzle-orm/migrator'
 import type postgres from 'postgres'
 
-/** Postgres makes such an index only outside a transaction, beside other writes. */
+/** Postgres creates an index concurrently only outside a transaction. */
 const concurrently = /^\s*create (?:unique )?index concurrently (?:if not exists )?"(\w+)"/i
-/** How long a applyInTransaction of a table may hold up other queries before it is put off. */
+/** A schema change blocks other queries for at most this time. After it the migration fails, and can be repeated. */
 const lockTimeoutMs = 2_000
-/** Follows the hash of a migration whose indexes are missing. */
+/** Suffix of the stored hash while the indexes of a migration are missing. */
 const unfinished = ' unfinished'
 
 const undefinedTable = '42P01'
 
-/** The number of complete migrations. */
+/** Returns the number of complete migrations. */
 export async function countApplied(sql: postgres.Sql): Promise<number> {
   const rows = sql`select from drizzle.__drizzle_migrations where hash not like ${`%${unfinished}`}`
   return rows.then(
@@ -22,7 +22,7 @@ export async function countApplied(sql: postgres.Sql): Promise<number> {
   )
 }
 
-/** Applies missing migrations: of each all but its indexes in one transaction, then these. Run again, it continues. */
+/** Applies missing migrations, each in one transaction except for its concurrent indexes, which follow. A repeated call continues. */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
   await createMigrationsTable(sql)
   const rows = await sql<{ hash: string; at: string }[]>`
@@ -40,7 +40,7 @@ export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[
   }
 }
 
-/** Applies migrations to a database without tables, in one transaction. */
+/** Applies all migrations to an empty database, in one transaction. */
 export async function applyToEmpty(tx: postgres.TransactionSql, migrations: MigrationMeta[]): Promise<void> {
   await createMigrationsTable(tx)
   for (const { sql: statements, hash, folderMillis } of migrations) {
@@ -57,7 +57,12 @@ async function createMigrationsTable(sql: postgres.ISql): Promise<void> {
 const insertMigration = (tx: postgres.TransactionSql, hash: string, at: number) =>
   tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${at})`
 
-async function applyInTransaction(sql: postgres.Sql, statements: string[], hash: string, at: number): Promise<void> {
+async function applyInTransaction(
+  sql: postgres.Sql,
+  statements: string[],
+  hash: string,
+  at: number,
+): Promise<void> {
   await sql.begin(async (tx) => {
     await tx.unsafe(`set local lock_timeout = ${lockTimeoutMs}`)
     for (const statement of statements) await tx.unsafe(statement)
@@ -65,7 +70,7 @@ async function applyInTransaction(sql: postgres.Sql, statements: string[], hash:
   })
 }
 
-/** An index that failed half-way is invalid, and dropped. */
+/** Creates an index. Postgres marks an index whose creation failed as invalid; such an index is dropped first. */
 async function createIndex(sql: postgres.Sql, statement: string): Promise<void> {
   const [, name = ''] = concurrently.exec(statement)!
   const [found] = await sql<{ isValid: boolean }[]>`

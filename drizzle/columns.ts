@@ -1,12 +1,12 @@
 import { timestamp, uuid } from 'drizzle-orm/pg-core'
 
-// No table has foreign keys: the actor of the project decides what may exist, the version of its stream guards the commit,
-// and cascades are jobs. A foreign key would lock and check each row once more.
+// No table has foreign keys. The project's actor checks references, the compare-and-swap of the stream's version protects the
+// commit, and cascades are jobs. A foreign key would lock and check each row a second time.
 
-// Each list has an index of its own. The columns after the id only steer the planner: a list that is ordered by them too can
-// be read from this index alone.
+// Each list has its own index. The columns after the id only steer the planner: queries order by them too, so that Postgres
+// chooses this index.
 
 export const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
 
-/** The last event of the row: its strong ETag, unique also after a move to another project. */
+/** The last event of the row, and its strong ETag: unique even after a move to another project. */
 export const eventId = uuid('event_id').notNull()

@@ -8,8 +8,9 @@ const migrationsFolder = fileURLToPath(new URL('./migrations', import.meta.url))
 const lockKey = 0x646f636b // "dock"
 
 /**
- * Applies missing migrations; of several processes one does. A transaction holds the lock, because of poolers. It is polled,
- * each time in a transaction of its own: a concurrent index waits for the end of every transaction.
+ * Applies missing migrations. Of several processes, one applies them and the others wait. The lock belongs to a transaction,
+ * because connection poolers do not keep sessions. A waiting process polls the lock, each time in a new transaction, because
+ * creating a concurrent index waits for the end of every open transaction.
  */
 export const migrate = (databaseUrl: string): Promise<void> =>
   withConnections(databaseUrl, async (sql) => {
@@ -18,7 +19,7 @@ export const migrate = (databaseUrl: string): Promise<void> =>
 
 export const knownMigrations = () => readMigrationFiles({ migrationsFolder })
 
-/** False when another process applies them. */
+/** Returns false when another process has the lock. */
 const tryMigrate = (sql: postgres.Sql): Promise<boolean> =>
   sql.begin(async (lock) => {
     await lock.unsafe('set local idle_in_transaction_session_timeout = 0')
@@ -27,7 +28,7 @@ const tryMigrate = (sql: postgres.Sql): Promise<boolean> =>
     return true
   })
 
-/** Takes the lock of migrations. Without parameters: a query with parameters keeps a snapshot, which indexes wait for. */
+/** Tries to take the migration lock. The query has no parameters: with parameters it would keep a snapshot that index creation waits for. */
 export async function tryMigrationLock(lock: postgres.TransactionSql): Promise<boolean> {
   const [row] = await lock.unsafe<{ taken: boolean }[]>(
     `select pg_try_advisory_xact_lock(${lockKey}) as taken`,
@@ -42,7 +43,7 @@ export async function withConnections<T>(
   databaseUrl: string,
   work: (sql: postgres.Sql) => Promise<T>,
 ): Promise<T> {
-  // Without named statements, because of poolers.
+  // No named statements, because connection poolers do not support them.
   const options = { max: 2, prepare: false, onnotice: () => {}, connect_timeout: 5, fetch_types: false }
   const sql = postgres(databaseUrl, options)
   return work(sql).finally(() => sql.end({ timeout: 5 }))

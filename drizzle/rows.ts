@@ -5,7 +5,7 @@ import type { projects } from './schema/projects.ts'
 import type { subtasks } from './schema/subtasks.ts'
 import type { tasks } from './schema/tasks.ts'
 
-// A row of each table, as the queries answer it and as events carry it.
+// The row type of each table, in queries and in events.
 export type ProjectRow = typeof projects.$inferSelect
 export type MemberRow = typeof members.$inferSelect
 export type TaskRow = typeof tasks.$inferSelect

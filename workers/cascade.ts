@@ -8,96 +8,101 @@ import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { newId, nilId } from '../src/ids.ts'
 import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
 import { ignoreStatus } from './reason.ts'
-import { removeDeliveries } from './webhooks/maintenance.ts'
+import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
-/** The actor of the events that workers cause. */
+/** The actor id in events that workers cause. */
 export const workerActor = nilId
 
 /**
- * Deletes the rows of a deleted project, its stream last: run again, it continues where it stopped.
- * @throws when the project still exists: the job is then parked for the operator, and nothing is removed
+ * Deletes the rows of a deleted project. The stream is deleted last, so that an interrupted job continues when it runs again.
+ * @throws when the project still exists; then nothing is deleted, and the job becomes a dead letter for the operator
  */
-export async function purgeProject(sql: Sql, projectId: string, pace: Throttle): Promise<void> {
+export async function purgeProject(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
-  if (project) throw new Error(`The project ${projectId} still exists: nothing of it is removed`)
-  // A run that paused between two statements must spare the children of tasks that have moved since.
-  const notOfAnother = sql`and not exists (
+  if (project) throw new Error(`The project ${projectId} still exists, so nothing was deleted`)
+  // While this job pauses between two statements, a task may move to another project. Its children must stay.
+  const notMovedAway = sql`and not exists (
     select from tasks t where t.id = task_id and t.project_id <> ${projectId})`
-  await forEachPage(pace, nilId, async (after) => {
+  await forEachPage(throttle, nilId, async (after) => {
     const tasks = await sql<{ id: string }[]>`
-      select id from tasks where project_id = ${projectId} and id > ${after} order by id, number limit ${pace.batchRows}`
+      select id from tasks where project_id = ${projectId} and id > ${after} order by id, number limit ${throttle.batchRows}`
     const ids = tasks.map(({ id }) => id)
-    await purgeChildren(sql, ids, pace, notOfAnother)
+    await purgeChildren(sql, ids, throttle, notMovedAway)
     await sql`delete from tasks where id = any(${ids}::uuid[]) and project_id = ${projectId}`
     return ids.at(-1)
   })
   const webhooks = await sql<{ id: string }[]>`select id from webhooks where project_id = ${projectId}`
-  // Not by a join, which reads all of their deliveries for each page.
-  await removeDeliveries(sql, sql`webhook_id = any(${webhooks.map(({ id }) => id)}::uuid[])`, pace)
+  // Without a join, which would read all deliveries for each page.
+  await removeDeliveries(sql, sql`webhook_id = any(${webhooks.map(({ id }) => id)}::uuid[])`, throttle)
   for (const { name, table, parent, isDeletedByWorker } of model.all)
     if (parent === 'project' && !isDeletedByWorker && name !== 'task')
-      await purgeRows(sql, table, sql`project_id = ${projectId}`, pace)
-  await removeServiceAccounts(sql, projectId, pace)
-  await forEachPage(pace, 0, async (after) => {
+      await purgeRows(sql, table, sql`project_id = ${projectId}`, throttle)
+  await deleteServiceAccounts(sql, projectId, throttle)
+  await forEachPage(throttle, 0, async (after) => {
     const [row] = await sql<{ last: number | null }[]>`
-      with gone as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + pace.batchRows}
+      with deleted as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + throttle.batchRows}
         returning seq)
       select min(e.seq)::float8 - 1 as last from events e
-      where e.project_id = ${projectId} and e.seq > ${after + pace.batchRows}`
+      where e.project_id = ${projectId} and e.seq > ${after + throttle.batchRows}`
     return row?.last ?? undefined
   })
   await sql`
-    with gone as (delete from streams where project_id = ${projectId}
+    with deleted as (delete from streams where project_id = ${projectId}
       and not exists (select from projects where id = ${projectId}) returning project_id)
-    insert into gone_projects select project_id from gone on conflict do nothing`
+    insert into gone_projects select project_id from deleted on conflict do nothing`
 }
 
-/** Deletes the children of a deleted task. A child that has been restored since has a later event, and stays. */
+/** Deletes the children of a deleted task. A restored child has a later event than the deletion, and stays. */
 export async function purgeTask(
   sql: Sql,
   { taskId = '', eventId }: { taskId?: string; eventId?: string },
-  pace: Throttle,
+  throttle: Throttle,
 ): Promise<void> {
   const last = eventId ?? (await lastDeletionOf(sql, taskId))
-  const isLeft = last
+  const isOrphan = last
     ? sql`event_id < ${last}::uuid`
     : sql`not exists (select from tasks t where t.id = task_id)`
-  await purgeChildren(sql, [taskId], pace, sql`and ${isLeft}`)
+  await purgeChildren(sql, [taskId], throttle, sql`and ${isOrphan}`)
 }
 
-/** For jobs of releases that did not name the event; undefined once the log has expired. */
+/** Jobs of earlier releases do not name the event. Returns undefined when the event has expired. */
 async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from events where task_id = ${taskId} and type = 'task.deleted' order by id desc limit 1`
   return row?.id
 }
 
-async function purgeChildren(sql: Sql, taskIds: string[], pace: Throttle, left: SqlPart): Promise<void> {
+async function purgeChildren(
+  sql: Sql,
+  taskIds: string[],
+  throttle: Throttle,
+  condition: SqlPart,
+): Promise<void> {
   if (taskIds.length === 0) return
   for (const { table } of model.ofTask)
-    await purgeRows(sql, table, sql`task_id = any(${taskIds}::uuid[]) ${left}`, pace)
+    await purgeRows(sql, table, sql`task_id = any(${taskIds}::uuid[]) ${condition}`, throttle)
 }
 
 /**
- * Deletes rows until none is found. It counts the rows that it finds: another run may delete some of them first. The
- * condition stands in the deletion again, because a row may have been restored while its lock was waited for.
+ * Deletes rows until none is found. The count is of found rows, because a concurrent job may delete some of them first. The
+ * deletion repeats the condition, because a row may be restored while the deletion waits for the row's lock.
  */
-const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, pace: Throttle) =>
-  whilePagesAreFull(pace, async () => {
+const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, throttle: Throttle) =>
+  whilePagesAreFull(throttle, async () => {
     const name = sql(getTableName(table))
     const [row] = await sql<{ count: number }[]>`
-      with found as materialized (select id from ${name} where ${where} limit ${pace.batchRows}),
-      gone as (delete from ${name} where id = any(array(select id from found)) and ${where})
+      with found as materialized (select id from ${name} where ${where} limit ${throttle.batchRows}),
+      deleted as (delete from ${name} where id = any(array(select id from found)) and ${where})
       select count(*)::int4 as count from found`
     return row!.count
   })
 
 /**
- * Removes the service accounts of a project that are no longer members of it, with their tokens. While something works that an
- * account created, also through other accounts, the account stays: it leads from there to the member who created the account.
+ * Deletes the service accounts of a project that are no longer its members, with their tokens. An account stays while a webhook
+ * or a member account that it created, directly or through other accounts, still exists: the chain leads to a responsible member.
  */
-const removeServiceAccounts = (sql: Sql, projectId: string, pace: Throttle): Promise<void> =>
-  whilePagesAreFull(pace, async () => {
+const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle): Promise<void> =>
+  whilePagesAreFull(throttle, async () => {
     const [row] = await sql<{ count: number }[]>`
       with recursive own as materialized (select u.id, u.created_by, m.id is not null as is_member
         from users u left join members m on m.project_id = u.project_id and m.user_id = u.id
@@ -106,30 +111,33 @@ const removeServiceAccounts = (sql: Sql, projectId: string, pace: Throttle): Pro
         union select created_by from own where is_member
         union select own.created_by from own join creators on creators.id = own.id),
       found as materialized (select id from own where not is_member
-        and not exists (select from creators where creators.id = own.id) limit ${pace.batchRows}),
+        and not exists (select from creators where creators.id = own.id) limit ${throttle.batchRows}),
       done as (delete from users where id = any(array(select id from found)) returning id),
       ended as (delete from api_tokens where user_id = any(array(select id from found))),
-      told as (${recordNameChange(sql, newId())})
+      name_change as (${recordNameChange(sql, newId())})
       select count(*)::int4 as count from found`
     return row!.count
   })
 
-/** Unassigns the tasks of a removed member by commands, and deletes the service account that the member may have been. */
+/** Unassigns the tasks of a removed member by commands. If the member was a service account, it deletes the account. */
 export async function unassignMember(
   sql: Sql,
   run: Run,
   { projectId, userId }: { projectId: string; userId: string },
-  pace: Throttle,
+  throttle: Throttle,
 ): Promise<void> {
-  await forEachPage(pace, true, async () => {
-    // In the order of the assignee's index: unassigned tasks leave it, so each page begins at its start.
+  await forEachPage(throttle, true, async () => {
+    // In the order of the assignee's index. Unassigned tasks leave this index, so each page starts at its beginning.
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and assignee_id = ${userId}
-      order by status, priority, id, created_at, number limit ${pace.batchRows}`
+      order by status, priority, id, created_at, number limit ${throttle.batchRows}`
     const ids = tasks.map(({ id }) => id)
     if (ids.length === 0) return undefined
     const input = { projectId, userId, ids }
-    return run({ name: unassignTasks.name, input, caller: { userId: workerActor } }).then(() => true, ignoreStatus(409))
+    return run({ name: unassignTasks.name, input, caller: { userId: workerActor } }).then(
+      () => true,
+      ignoreStatus(409),
+    )
   })
-  await removeServiceAccounts(sql, projectId, pace)
+  await deleteServiceAccounts(sql, projectId, throttle)
 }

@@ -1,10 +1,10 @@
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { type Throttle, whilePagesAreFull } from './throttle.ts'
 
-/** Deletes the rows of a table that are older than so many hours: `at` has an index. */
+/** Deletes the rows of a table that are older than `hours`. @param at an indexed column with the time of the row */
 const expiring = (table: string, key: string, at: string) => {
-  return (sql: Sql, pace: Throttle, hours = 0): Promise<void> =>
-    whilePagesAreFull(pace, async () => {
+  return (sql: Sql, throttle: Throttle, hours = 0): Promise<void> =>
+    whilePagesAreFull(throttle, async () => {
       const [from, keys, time] = [table, key, at].map((text) => sql.unsafe(text)) as [
         SqlPart,
         SqlPart,
@@ -13,7 +13,7 @@ const expiring = (table: string, key: string, at: string) => {
       const { count } = await sql`
         delete from ${from} where (${keys}) in (
           select ${keys} from ${from}
-          where ${time} < now() - ${hours}::int4 * interval '1 hour' order by ${time} limit ${pace.batchRows})`
+          where ${time} < now() - ${hours}::int4 * interval '1 hour' order by ${time} limit ${throttle.batchRows})`
       return count
     })
 }

@@ -9,13 +9,13 @@ import { ignoreStatus } from './reason.ts'
 const pageRows = 50
 
 /**
- * Deletes the projects and the memberships of a deleted account, by commands in its name. Run again, it continues with the
- * rest. It leaves an account that exists alone.
+ * Deletes the projects and memberships of a deleted account by commands, with the account as caller. An interrupted job
+ * continues when it runs again. Does nothing while the account exists.
  */
-export async function closeAccount(sql: Sql, run: Run, userId: string, pace: Throttle): Promise<void> {
+export async function closeAccount(sql: Sql, run: Run, userId: string, throttle: Throttle): Promise<void> {
   const [account] = await sql`select id from users where id = ${userId}`
   if (account) return
-  const ends = [
+  const deletions = [
     [
       deleteProject,
       sql`select id, jsonb_build_object('id', id) as input from projects where owner_id = ${userId}`,
@@ -25,11 +25,13 @@ export async function closeAccount(sql: Sql, run: Run, userId: string, pace: Thr
       sql`select id, jsonb_build_object('projectId', project_id, 'memberId', id) as input from members where user_id = ${userId}`,
     ],
   ] as const
-  for (const [{ name }, found] of ends)
-    await forEachPage(pace, nilId, async (after) => {
+  for (const [{ name }, query] of deletions)
+    await forEachPage(throttle, nilId, async (after) => {
       const rows = await sql<{ id: string; input: object }[]>`
-        ${found} and id > ${after} order by id, created_at limit ${pageRows}`
-      await Promise.all(rows.map(({ input }) => run({ name, input, caller: { userId } }).catch(ignoreStatus(404))))
+        ${query} and id > ${after} order by id, created_at limit ${pageRows}`
+      await Promise.all(
+        rows.map(({ input }) => run({ name, input, caller: { userId } }).catch(ignoreStatus(404))),
+      )
       return rows.at(-1)?.id
     })
 }

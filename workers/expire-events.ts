@@ -5,34 +5,39 @@ import { type Throttle, forEachPage } from './throttle.ts'
 const searchRows = 5_000
 
 /**
- * Recurring: deletes the events older than `days` of the next projects, from the first on, but never the newest of a project:
- * it made the version. An event with a time in the future, from a clock that was ahead, counts as old as the next one
- * without. Returns the last project; undefined at the end.
+ * Recurring: deletes events older than `days`, oldest first, for the next page of projects. The newest event of a project always
+ * stays, because the version comes from it. An event with a time in the future, written by a clock that was ahead, is as old as
+ * the next event with a past time. Returns the last project id; undefined after the last page.
  */
 export async function expireEvents(
   sql: Sql,
   days: number,
-  pace: Throttle,
+  throttle: Throttle,
   after = nilId,
 ): Promise<string | undefined> {
-  const { old, last } = await findExpired(sql, days, after)
-  for (const projectId of old) {
-    await forEachPage(pace, 0, (removed) => removeOldest(sql, projectId, days, removed, pace.batchRows))
+  const { expired, last } = await findExpired(sql, days, after)
+  for (const projectId of expired) {
+    await forEachPage(throttle, 0, (removed) =>
+      removeOldest(sql, projectId, days, removed, throttle.batchRows),
+    )
   }
   return last
 }
 
-/** The next projects with old events. */
+/** Finds the projects with expired events in the next page of projects. */
 async function findExpired(sql: Sql, days: number, after: string) {
-  const [page] = await sql<{ rows: number; last: string | null; old: string | null }[]>`
+  const [page] = await sql<{ rows: number; last: string | null; expired: string | null }[]>`
     with page as materialized (
       select project_id, version from streams where project_id > ${after} order by project_id limit ${searchRows})
     select count(*)::int4 as rows, (select project_id from page order by project_id desc limit 1) as last,
       (select string_agg(project_id::text, ' ') from page p
         where (select ${isOld(sql, days)} and e.seq < p.version
-          from events e where e.project_id = p.project_id and not ${isAhead(sql)} order by e.seq limit 1)) as old
+          from events e where e.project_id = p.project_id and not ${isAhead(sql)} order by e.seq limit 1)) as expired
     from page`
-  return { old: page?.old?.split(' ') ?? [], last: page!.rows === searchRows ? page!.last! : undefined }
+  return {
+    expired: page?.expired?.split(' ') ?? [],
+    last: page!.rows === searchRows ? page!.last! : undefined,
+  }
 }
 
 const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * interval '1 day'`
@@ -40,8 +45,8 @@ const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * int
 const isAhead = (sql: Sql) => sql`e.at > now()`
 
 /**
- * Deletes the next `rows` events up to the first that stays. Returns the last seq when there may be more.
- * @param removed the last deleted seq: the dead rows up to it are not read again
+ * Deletes the next `rows` events, up to the first event that stays. Returns the last deleted seq when more may follow.
+ * @param removed the last deleted seq; the statement skips the dead rows up to it
  */
 async function removeOldest(sql: Sql, projectId: string, days: number, removed: number, rows: number) {
   const [row] = await sql<{ last: number | null }[]>`
@@ -56,7 +61,7 @@ async function removeOldest(sql: Sql, projectId: string, days: number, removed: 
           where e.project_id = ${projectId} and e.seq >= last and not ${isAhead(sql)} order by e.seq limit 1) then last
         else (select max(seq) from next where is_old and (seq < stays) is not false) end as up_to
       from page),
-    gone as (delete from events where project_id = ${projectId} and seq > ${removed}::bigint
+    deleted as (delete from events where project_id = ${projectId} and seq > ${removed}::bigint
       and seq <= (select up_to from removal) and seq < (select max(version) from next))
     select last::float8 as last from removal where rows = ${rows} and up_to = last`
   return row?.last ?? undefined

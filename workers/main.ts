@@ -7,7 +7,13 @@ import { purgeProject, purgeTask, unassignMember } from './cascade.ts'
 import { expireApiTokens, expireKeys, expireMailTokens, expireRevokedTokens } from './cleanup.ts'
 import { closeAccount } from './close-account.ts'
 import { expireEvents } from './expire-events.ts'
-import { orphanMembers, orphanProjects, orphanStreams, queueOrphanJobs, type OrphanSearch } from './orphans.ts'
+import {
+  orphanMembers,
+  orphanProjects,
+  orphanStreams,
+  queueOrphanJobs,
+  type OrphanSearch,
+} from './orphans.ts'
 import { openWorkers } from './open-workers.ts'
 import { beginSlice } from './throttle.ts'
 import type { JobName } from './reactions.ts'
@@ -18,11 +24,12 @@ import { runJob, type JobHandlers } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
 import { openSendMail } from './mail/send-mail.ts'
 import { startWebhookDelivery } from './webhooks/start.ts'
-import { expireDeliveries, reencryptSecrets } from './webhooks/maintenance.ts'
+import { expireDeliveries } from './webhooks/expire-deliveries.ts'
+import { reencryptSecrets } from './webhooks/reencrypt-secrets.ts'
 
 const searchRows = 5_000
 
-/** Starts the worker side of a process. Returns how to stop it: jobs in progress are finished or given back. */
+/** Starts the workers of a process. Returns how to stop them: running jobs finish, or return to the queue. */
 export function startWorkers(services: Services): () => Promise<void> {
   const { config, log, jobs } = services
   const sql = services.database.background
@@ -30,14 +37,20 @@ export function startWorkers(services: Services): () => Promise<void> {
   const begin = () => beginSlice(config, () => isStopping)
 
   const connection = openBlocking(config.redisUrl, log)
-  const bench = { sql, log, work: jobHandlers(services), beginSlice: begin, attempts: config.jobAttempts }
+  const runner = {
+    sql,
+    log,
+    handlers: jobHandlers(services),
+    beginSlice: begin,
+    attempts: config.jobAttempts,
+  }
   const steps = recurringSteps(services)
   const options = { ...workerOptions, prefix: queuePrefix(config) }
   const workers = openWorkers(connection, log)
   const perform = async (job: Job, token?: string) => {
     const { id = '', name } = job
-    if (isId(id)) return runJob(bench, job, id, token)
-    await jobs.queue.removeJobScheduler(name) // of an earlier release, which kept schedules in this queue
+    if (isId(id)) return runJob(runner, job, id, token)
+    await jobs.queue.removeJobScheduler(name) // an earlier release stored schedules in this queue
   }
   for (const name of [queueName, mailQueueName])
     workers.open(name, perform, { ...options, concurrency: config.jobConcurrency })
@@ -45,11 +58,11 @@ export function startWorkers(services: Services): () => Promise<void> {
     ...options,
     concurrency: Object.keys(steps).length,
   })
-  log.info({ concurrency: config.jobConcurrency }, 'working')
+  log.info({ concurrency: config.jobConcurrency }, 'workers started')
   const recurring = openRecurring(jobs, steps)
   const stops = [
     repeatedly(openSweep(sql, jobs), config.sweepEveryMs, log),
-    repeatedly(recurring.keep, config.sweepEveryMs, log),
+    repeatedly(recurring.restore, config.sweepEveryMs, log),
     startWebhookDelivery(services),
   ]
 
@@ -64,8 +77,8 @@ export function startWorkers(services: Services): () => Promise<void> {
 const workerOptions = {
   lockDuration: 10_000,
   stalledInterval: 5_000,
-  maxStalledCount: 1_000, // the outbox counts every try, also those whose worker died
-  runRetryDelay: 1_000, // after Redis was away
+  maxStalledCount: 1_000, // the outbox counts attempts, including attempts whose worker crashed
+  runRetryDelay: 1_000, // after an outage of Redis
   skipVersionCheck: true,
 }
 
@@ -73,32 +86,32 @@ const jobHandlers = (services: Services): Record<JobName, JobHandlers[string]> =
   const { run } = services
   const sql = services.database.background
   return {
-    'purge-project': ({ projectId = '' }, pace) => purgeProject(sql, projectId, pace),
-    'purge-task': (data, pace) => purgeTask(sql, data, pace),
-    'unassign-member': ({ projectId = '', userId = '' }, pace) =>
-      unassignMember(sql, run, { projectId, userId }, pace),
-    'close-account': ({ userId = '' }, pace) => closeAccount(sql, run, userId, pace),
+    'purge-project': ({ projectId = '' }, throttle) => purgeProject(sql, projectId, throttle),
+    'purge-task': (data, throttle) => purgeTask(sql, data, throttle),
+    'unassign-member': ({ projectId = '', userId = '' }, throttle) =>
+      unassignMember(sql, run, { projectId, userId }, throttle),
+    'close-account': ({ userId = '' }, throttle) => closeAccount(sql, run, userId, throttle),
     'send-mail': openSendMail(services),
   }
 }
 
 function recurringSteps({ config, database: { background: sql }, sealing }: Services): Steps {
-  const look =
+  const findOrphans =
     (search: OrphanSearch): Steps[string] =>
     async (_, after = nilId) =>
       (await queueOrphanJobs(sql, search, after, searchRows)).last
   return {
-    'look-for-left-streams': look(orphanStreams),
-    'look-for-left-owners': look(orphanProjects),
-    'look-for-left-members': look(orphanMembers),
-    'reseal-secrets': (pace, after) => reencryptSecrets(sql, sealing, pace, after),
-    'expire-deliveries': (pace, after) => expireDeliveries(sql, pace, after),
-    'expire-keys': (pace) => expireKeys(sql, pace, config.idempotencyHours),
-    'expire-api-tokens': (pace) => expireApiTokens(sql, pace),
-    'expire-mail-tokens': (pace) => expireMailTokens(sql, pace),
-    'expire-revoked-tokens': (pace) => expireRevokedTokens(sql, pace),
+    'look-for-left-streams': findOrphans(orphanStreams),
+    'look-for-left-owners': findOrphans(orphanProjects),
+    'look-for-left-members': findOrphans(orphanMembers),
+    'reseal-secrets': (throttle, after) => reencryptSecrets(sql, sealing, throttle, after),
+    'expire-deliveries': (throttle, after) => expireDeliveries(sql, throttle, after),
+    'expire-keys': (throttle) => expireKeys(sql, throttle, config.idempotencyHours),
+    'expire-api-tokens': (throttle) => expireApiTokens(sql, throttle),
+    'expire-mail-tokens': (throttle) => expireMailTokens(sql, throttle),
+    'expire-revoked-tokens': (throttle) => expireRevokedTokens(sql, throttle),
     ...(config.historyDays > 0 && {
-      'expire-events': (pace, after) => expireEvents(sql, config.historyDays, pace, after),
+      'expire-events': (throttle, after) => expireEvents(sql, config.historyDays, throttle, after),
     }),
   }
 }

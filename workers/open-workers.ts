@@ -3,40 +3,40 @@ import type { Log } from '../src/log.ts'
 import { within } from '../src/within.ts'
 import { disconnect, type RedisClient } from '../src/redis/connections.ts'
 
-/** How long Redis may take to answer a worker that closes. */
+/** A closing worker waits this long for Redis to answer a PING. */
 const pingTimeoutMs = 300
-const stepMs = 50
+const pollMs = 50
 
-/** Opens workers on one connection; closed, they finish the jobs in progress and take no other. */
+/** Opens workers on one connection. Closing waits for the running jobs, and starts no other job. */
 export function openWorkers(connection: RedisClient, log: Log) {
   const workers: { close(): Promise<void> }[] = []
   const running = new Set<Promise<unknown>>()
 
-  function tracked<T>(perform: Processor<T>): Processor<T> {
-    return (...given) => {
-      const done = perform(...given)
+  function tracked<T>(processJob: Processor<T>): Processor<T> {
+    return (...args) => {
+      const done = processJob(...args)
       running.add(done)
       return done.finally(() => running.delete(done))
     }
   }
 
   return {
-    open<T>(queueName: string, perform: Processor<T>, options: Omit<WorkerOptions, 'connection'>): void {
-      const worker = new Worker<T>(queueName, tracked(perform), { ...options, connection })
-      worker.on('error', () => {}) // the connection itself reports that Redis is away
+    open<T>(queueName: string, processJob: Processor<T>, options: Omit<WorkerOptions, 'connection'>): void {
+      const worker = new Worker<T>(queueName, tracked(processJob), { ...options, connection })
+      worker.on('error', () => {}) // the connection itself logs its errors
       worker.on('failed', (job, { message }) => log.warn({ id: job?.id, reason: message }, 'job failed'))
       workers.push(worker)
     },
 
-    /** BullMQ alone would wait for Redis, however long it is away. */
+    /** BullMQ's own close waits without limit while Redis is unreachable. */
     async close(): Promise<void> {
       let isClosed = false
       const closed = Promise.allSettled(workers.map((worker) => worker.close())).then(() => (isClosed = true))
-      let isThere = true
-      while (!isClosed && (isThere || running.size > 0)) {
-        isThere &&= await respondsToPing(connection)
-        if (!isThere) disconnect(connection) // what a job still wants from Redis fails, and the job ends
-        await within(stepMs, closed)
+      let isConnected = true
+      while (!isClosed && (isConnected || running.size > 0)) {
+        isConnected &&= await respondsToPing(connection)
+        if (!isConnected) disconnect(connection) // pending Redis calls of running jobs fail, so the jobs end
+        await within(pollMs, closed)
       }
     },
   }
@@ -44,6 +44,6 @@ export function openWorkers(connection: RedisClient, log: Log) {
 
 async function respondsToPing(connection: RedisClient): Promise<boolean> {
   if (connection.status !== 'ready') return false
-  const answered = connection.ping().catch(() => undefined)
-  return (await within(pingTimeoutMs, answered)) !== undefined
+  const reply = connection.ping().catch(() => undefined)
+  return (await within(pingTimeoutMs, reply)) !== undefined
 }

@@ -2,7 +2,7 @@ import type { Sql } from '../src/postgres/database.ts'
 import { newId } from '../src/ids.ts'
 import type { JobName } from './reactions.ts'
 
-/** Rows whose owner is gone, and the job that they need. */
+/** How to find rows whose owner no longer exists, and the job that deletes them. */
 export interface OrphanSearch {
   table: string
   key: string
@@ -11,22 +11,22 @@ export interface OrphanSearch {
   names: 'projectId' | 'userId'
 }
 
-/** Streams of projects that are gone: what a restored backup brings back. */
-const leftProjects = { owner: 'projects', job: 'purge-project', names: 'projectId' } as const
-export const orphanStreams: OrphanSearch = { ...leftProjects, table: 'streams', key: 'project_id' }
+/** Streams without a project, for example after the restore of a backup. */
+const projectOrphans = { owner: 'projects', job: 'purge-project', names: 'projectId' } as const
+export const orphanStreams: OrphanSearch = { ...projectOrphans, table: 'streams', key: 'project_id' }
 
-// Accounts that are gone and still own or belong to something: a write let in just before may come after the job.
-const leftAccounts = { owner: 'users', job: 'close-account', names: 'userId' } as const
-export const orphanProjects: OrphanSearch = { ...leftAccounts, table: 'projects', key: 'owner_id' }
-export const orphanMembers: OrphanSearch = { ...leftAccounts, table: 'members', key: 'user_id' }
+// Projects and memberships of deleted accounts: a write that was authorized just before the deletion may commit after the job.
+const accountOrphans = { owner: 'users', job: 'close-account', names: 'userId' } as const
+export const orphanProjects: OrphanSearch = { ...accountOrphans, table: 'projects', key: 'owner_id' }
+export const orphanMembers: OrphanSearch = { ...accountOrphans, table: 'members', key: 'user_id' }
 
 /**
- * Searches the next `rows` rows in the order of the key, and owes the jobs that they need, unless such a job is owed already,
- * be it parked. Returns how many jobs it owed and the last key; undefined at the end.
+ * Searches the next `rows` rows in the order of the key, and inserts a job for each orphan, unless the outbox holds such a job
+ * already, even as a dead letter. Returns the number of inserted jobs and the last key; undefined after the last page.
  */
 export async function queueOrphanJobs(sql: Sql, search: OrphanSearch, after: string, rows: number) {
   const key = sql(search.key)
-  // Not by `not exists`: for that the planner reads the whole of the owners' table.
+  // Without `not exists`, for which the planner would read the whole table of the owners.
   const [page] = await sql<{ rows: number; last: string | null; left: string | null }[]>`
     with page as materialized (
       select ${key} as key from ${sql(search.table)} where ${key} > ${after} order by ${key} limit ${rows})

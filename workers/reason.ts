@@ -3,7 +3,7 @@ import { type ErrorStatus, HttpError } from '../src/responses/errors.ts'
 
 const maxCharacters = 500
 
-/** An error in one bounded line that may be stored and shown; without the value that a database rejected (class 22). */
+/** Formats an error as one line of limited length. It omits values that Postgres rejected (SQLSTATE class 22), which may be private. */
 export function reasonOf(error: unknown): string {
   const code = errorCode(error)
   const message = error instanceof Error ? error.message || error.name : String(error)
@@ -12,7 +12,7 @@ export function reasonOf(error: unknown): string {
   return line.slice(0, maxCharacters).toWellFormed()
 }
 
-/** Ignores the rejection that says that nothing is left to do. */
+/** Ignores an error with this status, which means that nothing is left to do. */
 export const ignoreStatus = (status: ErrorStatus) => (error: unknown) => {
   if (!(error instanceof HttpError) || error.status !== status) throw error
 }

@@ -7,41 +7,43 @@ import { reasonOf } from './reason.ts'
 export const recurringQueue = 'recurring'
 const everyMs = 60_000
 
-/** Where a step stopped, if it did not finish in one slice. */
+/** The position at which a step continues, if it did not finish in one slice. */
 export type StepData = { after?: string }
 
-/** Recurring work by name: each step takes the place where it stopped last time, and returns where it stopped now. */
-export type Steps = Record<string, (pace: Throttle, after?: string) => Promise<string | undefined | void>>
+/** Recurring steps by name. A step takes the position at which it stopped last time, and returns its new position. */
+export type Steps = Record<string, (throttle: Throttle, after?: string) => Promise<string | undefined | void>>
 
-/**
- * Each step is a job that never ends: it goes back into the queue with its place, so no step waits for another. `keep` puts
- * back the jobs that Redis lost.
- */
+/** Opens the recurring steps, each as a job that never ends. `restore` adds the jobs that are missing from Redis. */
 export function openRecurring(jobs: Jobs, steps: Steps) {
   const queue = jobs.open<StepData>(recurringQueue)
-  const names = Object.keys(steps)
   return {
-    async keep() {
-      const absent = await jobs.findMissing(queue, names)
-      const wanted = [...absent].map((name) => ({ name, data: {}, opts: { ...removedAtEnd, jobId: name } }))
-      if (wanted.length > 0) await queue.addBulk(wanted)
+    async restore() {
+      const missing = await jobs.findMissing(queue, Object.keys(steps))
+      const added = [...missing].map((name) => ({ name, data: {}, opts: { ...removedAtEnd, jobId: name } }))
+      if (added.length > 0) await queue.addBulk(added)
     },
     close: () => queue.close(),
   }
 }
 
-/** Runs one slice of a step and puts it back: at once, if the slice ended before the step did. */
-export async function runStep(steps: Steps, slice: () => Throttle, log: Log, job: Job<StepData>, token?: string) {
+/** Runs one slice of a step, then delays the job by a minute, or not at all if the slice ended before the step. */
+export async function runStep(
+  steps: Steps,
+  beginSlice: () => Throttle,
+  log: Log,
+  job: Job<StepData>,
+  token?: string,
+) {
   const step = steps[job.name]
-  if (!step) return // of another release
-  let restMs = everyMs
+  if (!step) return // a step of another release
+  let delayMs = everyMs
   try {
-    const after = await step(slice(), job.data.after)
+    const after = await step(beginSlice(), job.data.after)
     await job.updateData({ after: after ?? undefined })
   } catch (error) {
-    if (error instanceof SliceEnded) restMs = 0
-    else log.error({ step: job.name, reason: reasonOf(error) }, 'recurring work failed')
+    if (error instanceof SliceEnded) delayMs = 0
+    else log.error({ step: job.name, reason: reasonOf(error) }, 'recurring step failed')
   }
-  await job.moveToDelayed(Date.now() + restMs, token)
+  await job.moveToDelayed(Date.now() + delayMs, token)
   throw new DelayedError()
 }

@@ -5,12 +5,12 @@ import type { Jobs } from '../src/jobs/queue.ts'
 import { outbox } from '../drizzle/schema/jobs.ts'
 import { columnList } from '../src/postgres/columns.ts'
 
-// Redis answers for one page within its time limit.
+// A page is small enough for Redis to answer within its timeout.
 const bounds = { pageRows: 200, pages: 50 }
 
 /**
- * Opens the sweep: each call reads the next pages of the outbox, from the start again after the end, and queues the jobs that
- * a crash or an outage of Redis lost. Returns how many.
+ * Opens the sweep. Each call reads the next pages of the outbox, starting again after the last page, and queues the jobs that
+ * are missing from the queue after a crash or an outage of Redis. Returns the number of queued jobs.
  */
 export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): () => Promise<number> {
   const start: Pick<OutboxRow, 'createdAt' | 'id'> = { createdAt: '-infinity', id: nilId }
@@ -22,9 +22,9 @@ export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): (
         select ${columnList(sql, outbox, 'outbox')} from outbox
         where parked_at is null and (created_at, id) > (${last.createdAt}::text::timestamptz, ${last.id}::uuid)
         order by created_at, id limit ${pageRows}`
-      const left = await missingFromQueue(jobs, rows)
-      if (left.length > 0 && !(await jobs.enqueue(left))) break
-      swept += left.length
+      const missing = await missingFromQueue(jobs, rows)
+      if (missing.length > 0 && !(await jobs.enqueue(missing))) break
+      swept += missing.length
       last = rows.length === pageRows ? rows.at(-1)! : start
       if (last === start) break
     }

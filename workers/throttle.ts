@@ -2,41 +2,41 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.ts'
 
 export interface Throttle {
-  /** Rows in one statement, at most. */
+  /** Most rows of one statement. */
   batchRows: number
-  /** The least rest between statements; a statement that took longer is followed by as long a rest. */
+  /** Pause between statements. After a statement that took longer, the pause is as long as the statement. */
   pauseMs: number
-  /** True when the slice of the job ends: between two pages. */
+  /** True when the job's slice of time is over. It is checked between two pages. */
   isOver?(): boolean
 }
 
-/** The slice ended before the job. */
+/** Thrown when the slice ends before the job. */
 export class SliceEnded extends Error {}
 
 export function beginSlice(config: Config, isStopping: () => boolean): Throttle {
-  const end = performance.now() + config.jobSliceMs
+  const endsAt = performance.now() + config.jobSliceMs
   return {
     batchRows: config.jobBatchRows,
     pauseMs: config.jobPauseMs,
-    isOver: () => isStopping() || performance.now() > end,
+    isOver: () => isStopping() || performance.now() > endsAt,
   }
 }
 
-/** Repeats `work` until it returns fewer rows than a page has. */
-export const whilePagesAreFull = (pace: Throttle, work: () => Promise<number>): Promise<void> =>
-  forEachPage(pace, true, async () => (await work()) === pace.batchRows || undefined)
+/** Repeats `work` while it returns a full page of rows. */
+export const whilePagesAreFull = (throttle: Throttle, work: () => Promise<number>): Promise<void> =>
+  forEachPage(throttle, true, async () => (await work()) === throttle.batchRows || undefined)
 
-/** Repeats `work`, which takes the last key and returns the next one, or undefined at the end. */
+/** Repeats `work`, which takes the last key of the previous page and returns its own last key; undefined ends the loop. */
 export async function forEachPage<K>(
-  pace: Throttle,
+  throttle: Throttle,
   start: K,
   work: (after: K) => Promise<K | undefined>,
 ): Promise<void> {
   for (let after: K | undefined = start; after !== undefined;) {
-    const began = performance.now()
+    const startedAt = performance.now()
     after = await work(after)
     if (after === undefined) return
-    if (pace.isOver?.()) throw new SliceEnded()
-    await sleep(Math.max(pace.pauseMs, performance.now() - began))
+    if (throttle.isOver?.()) throw new SliceEnded()
+    await sleep(Math.max(throttle.pauseMs, performance.now() - startedAt))
   }
 }

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** Jobs of commits. A row is deleted only when its job is done: no crash, and no loss of Redis, can lose it. */
+/** Jobs, inserted by commits. A row is deleted only when its job is done, so no crash and no loss of Redis loses a job. */
 export const outbox = pgTable(
   'outbox',
   {
@@ -13,7 +13,7 @@ export const outbox = pgTable(
     createdAt: instant('created_at').notNull().defaultNow(),
     attempts: integer('attempts').notNull().default(0),
     error: text('error'), // of the last attempt
-    parkedAt: instant('parked_at'),
+    parkedAt: instant('parked_at'), // set for a dead letter
   },
   (t) => [
     index('outbox_due')

@@ -3,8 +3,8 @@ import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uuid } from '
 import { instant } from '../columns.ts'
 
 /**
- * The version of each project, which every commit compares and swaps, with its event: after a failover, another event may have
- * the same number.
+ * The version of each project, which every commit compares and swaps, and the id of its event: after a failover, another event
+ * may have the same seq.
  */
 export const streams = pgTable('streams', {
   projectId: uuid('project_id').primaryKey(),
@@ -13,17 +13,17 @@ export const streams = pgTable('streams', {
   lastEventId: uuid('last_event_id').notNull().default('00000000-0000-0000-0000-000000000000'),
 })
 
-/** Projects whose rows are deleted. Their ids stay taken, so that no job or cache mistakes another project for them. */
+/** Ids of purged projects. An id is never used again, so that no job or cache confuses two projects. */
 export const goneProjects = pgTable('gone_projects', { projectId: uuid('project_id').primaryKey() })
 
-/** The entities whose events other indexes find. */
+/** Entities whose events other indexes cover. */
 const indexed = ['project', 'member', 'task', 'subtask', 'comment', 'webhook', 'service_account', 'token']
 
-/** True for an event of another entity: the condition of the index `events_entity`, word for word. */
+/** SQL: true for events of all other entities. It must equal the condition of the index `events_entity` exactly. */
 export const isOfLaterEntity = (alias = '') =>
   `${alias && `${alias}.`}entity not in (${indexed.map((name) => `'${name}'`).join(', ')})`
 
-/** The log: the rows of each change before and after it. */
+/** The log: each event has the row before and after the change. */
 export const events = pgTable(
   'events',
   {
@@ -37,17 +37,17 @@ export const events = pgTable(
     at: instant('at').notNull(),
     before: jsonb('before'),
     after: jsonb('after'),
-    /** Both of a webhook, service account or token, whose own columns are null for older releases. */
+    /** `before` and `after` of webhooks, service accounts and tokens; their own columns are null, because older releases read them. */
     told: jsonb('told').$type<{ before: unknown; after: unknown }>(),
     taskId: uuid('task_id'),
-    /** The seq of the first event that was committed with it by one batch. */
+    /** The seq of the first event of the same batch. */
     batch: bigint('batch', { mode: 'number' }),
-    /** The seq of the event that it undoes. */
+    /** The seq of the event that this event undoes. */
     undoes: bigint('undoes', { mode: 'number' }),
   },
   (t) => [
     primaryKey({ columns: [t.projectId, t.seq] }),
-    // Ids of events grow through all projects of a task, seqs do not.
+    // By id, because ids of events grow across all projects of a task; seqs do not.
     index('events_task')
       .on(t.taskId, t.id)
       .where(sql`task_id is not null`),

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { eventId, instant } from '../columns.ts'
 
-/** Tasks without a due date come last. Queries must use the same expression. */
+/** Sorts tasks without a due date last. Queries must use exactly this expression. */
 const byDueDate = sql`coalesce(due_date, 'infinity')`
 
 export const tasks = pgTable(

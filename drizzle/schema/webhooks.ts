@@ -6,46 +6,46 @@ export const webhooks = pgTable(
   {
     id: uuid('id').primaryKey(),
     projectId: uuid('project_id').notNull(),
-    /** Each webhook of a project has another slot: so their number is bounded. */
+    /** Unique in a project, and limited: so it bounds the number of webhooks. */
     slot: integer('slot').notNull(),
-    /** Counts the changes by commands. */
+    /** The number of changes by commands. */
     revision: integer('revision').notNull().default(1),
     url: text('url').notNull(),
-    /** Separated by blanks; null for all. */
+    /** Separated by spaces; null means all types. */
     types: text('types'),
     maxEvents: integer('max_events').notNull(),
-    /** Encrypted, as the former secret, which signs too until its time. */
+    // Both secrets are encrypted. The former secret signs too until `formerUntil`.
     secret: text('secret').notNull(),
     formerSecret: text('former_secret'),
     formerUntil: instant('former_until'),
-    // Null where releases before did not store them.
+    // Null for rows of earlier releases.
     createdBy: uuid('created_by'),
     eventId: uuid('event_id'),
     createdAt: instant('created_at').notNull(),
     disabledAt: instant('disabled_at'),
     disabledReason: text('disabled_reason'),
-    /** The seq up to which all is delivered or filtered. */
+    /** Every event up to this seq is delivered or filtered out. */
     cursor: bigint('cursor', { mode: 'number' }).notNull(),
-    /** The delivery in progress or to be tried again, and the version up to which it was assembled. */
+    // The running or failed delivery, and the project version up to which its events were read.
     deliveryId: uuid('delivery_id'),
     head: bigint('head', { mode: 'number' }),
     failures: integer('failures').notNull().default(0),
     failingSince: instant('failing_since'),
     nextAt: instant('next_at'),
-    /** The worker that delivers. */
+    /** The worker that has claimed the webhook. */
     leaseBy: uuid('lease_by'),
     leaseUntil: instant('lease_until'),
   },
   (t) => [unique('webhooks_slot').on(t.projectId, t.slot)],
 )
 
-/** Each attempt to deliver. */
+/** One row for each attempt. */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {
     webhookId: uuid('webhook_id').notNull(),
     id: uuid('id').notNull(),
-    /** The webhook-id header: the same in each attempt. */
+    /** The webhook-id header, the same for each attempt. */
     deliveryId: uuid('delivery_id').notNull(),
     type: text('type').$type<'events' | 'test'>().notNull(),
     firstSeq: bigint('first_seq', { mode: 'number' }),

@@ -10,8 +10,9 @@ import { digestEtag } from '../../src/responses/reply.ts'
 export const accountEtag = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
 
 /**
- * Reads the caller's account and returns the result of `write`; repeats both while that is null: the account has changed.
- * @throws HttpError 401 when the account is gone or the token revoked, and 412, so of writers with one If-Match one succeeds
+ * Reads the caller's account and returns the result of `write`. Null from `write` means that the account has changed since:
+ * the function reads and writes again. Of several writers with the same If-Match, one succeeds and the others get 412.
+ * @throws HttpError 401 for a deleted account or a revoked token, and 412
  */
 export async function withOwnAccount<T>(
   { database }: Services,
@@ -28,18 +29,17 @@ export async function withOwnAccount<T>(
   }
 }
 
-export const passwordMissing = () =>
-  badRequest('currentPassword is required: the password until now, to set another')
+export const passwordMissing = () => badRequest('currentPassword is required to set a new password')
 export const wrongPassword = () => forbidden('The current password is wrong')
 
-/** Another password ends every token. @throws HttpError 400, 403 and 429 for the passwords */
+/** A new password revokes every token of the account. @throws HttpError 400, 403 and 429 for the passwords */
 export async function applyChanges(
   services: Services,
   address: string,
   account: Account,
-  { name = account.name, ...wanted }: { name?: string; password?: string; currentPassword?: string },
+  { name = account.name, ...passwords }: { name?: string; password?: string; currentPassword?: string },
 ): Promise<Account> {
-  const { password, currentPassword } = wanted
+  const { password, currentPassword } = passwords
   const renamed = { ...account, name: name.trim() }
   if (password === undefined) return renamed
   if (currentPassword === undefined) throw passwordMissing()

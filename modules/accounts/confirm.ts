@@ -5,21 +5,21 @@ import type { Services } from '../../src/services.ts'
 import { invalidToken, forbidden, type HttpError } from '../../src/responses/errors.ts'
 import { type Account, accountById } from './queries.ts'
 
-/** A sign-in this young needs no password: a stolen token is rarely that young. */
+/** After a sign-in within this time no password is needed: a stolen token is rarely so new. */
 const recentMinutes = 5
-const old = `the sign-in is older than ${recentMinutes} minutes`
+const oldSignIn = `sign-in is older than ${recentMinutes} minutes`
 
-const passwordRequired = () => forbidden(`T${old.slice(1)}: send password in the body, or sign in again first`)
+const passwordRequired = () =>
+  forbidden(`The ${oldSignIn}: send password in the body, or sign in again first`)
 const wrongConfirmation = () => forbidden('The password is wrong')
 export const confirmationErrors = [passwordRequired(), wrongConfirmation()]
 
-const about = `The password of the account, needed when ${old}`
-export const ConfirmingPassword = Secret(0, 1024, about, 'correct horse battery')
+const description = `The password, required when the ${oldSignIn}`
+export const ConfirmingPassword = Secret(0, 1024, description, 'correct horse battery')
 
 /**
- * Requires the password of the caller's account, or a recent sign-in by the database's clock, for writes that cannot be
- * undone or that outlive the token. A password that is given must be right in any case.
- * @throws HttpError 403, or 429 as for a sign-in
+ * Requires the password of the caller's account, or a recent sign-in by the database's clock. A wrong password is rejected even
+ * after a recent sign-in. @throws HttpError 403, or 429 as for a sign-in
  */
 export async function requireConfirmation(
   services: Services,
@@ -28,8 +28,8 @@ export async function requireConfirmation(
 ): Promise<void> {
   const { background } = services.database
   if (password === undefined) {
-    const { issuedAt = -Infinity } = claims
-    if ((await databaseTime(background)) - issuedAt >= recentMinutes * 60) throw passwordRequired()
+    const age = (await databaseTime(background)) - (claims.issuedAt ?? -Infinity)
+    if (age >= recentMinutes * 60) throw passwordRequired()
     return
   }
   const account = await accountById(background, claims.userId)
@@ -37,14 +37,14 @@ export async function requireConfirmation(
   await requirePassword(services, { account, address, password }, wrongConfirmation())
 }
 
-/** Checks a password under the limits of a sign-in. @throws HttpError 429, and `wrong` */
+/** Checks a password under the rate limits of sign-ins. @throws HttpError 429, and `wrongPassword` */
 export async function requirePassword(
   { limits, passwords }: Services,
   { account, address, password }: { account: Account; address: string; password: string },
-  wrong: HttpError,
+  wrongPassword: HttpError,
 ): Promise<void> {
   const { id: accountId, email, passwordHash } = account
   await limits.takeSignIn(address)
   const isRight = () => passwords.matches(password, passwordHash, { address, account: email })
-  if (!(await limits.checkPassword({ address, email, accountId }, isRight))) throw wrong
+  if (!(await limits.checkPassword({ address, email, accountId }, isRight))) throw wrongPassword
 }

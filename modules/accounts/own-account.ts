@@ -13,7 +13,7 @@ export const updateMe = (services: Services) =>
   accountCommand('me.update', {
     ...called('updateMe'),
     about:
-      'Absent fields stay. A new password takes the current one (403 when it is wrong), ends every token, API tokens too, and is answered with a fresh one.',
+      'Absent fields stay as they are. A new password requires the current one (403 when it is wrong). It revokes every token of the account, API tokens too, and the response holds a new token.',
     input: UpdateMeBody,
     endsTokens: true,
     begin: (me: SignedInRequest, body) => ({
@@ -27,7 +27,7 @@ export const updateMe = (services: Services) =>
         }),
     }),
     view: updatedAccountView,
-    replyDescription: 'The caller as they are now',
+    replyDescription: "The caller's updated account",
     errors: [passwordMissing(), tooCommon(), wrongPassword()],
   })
 
@@ -35,7 +35,7 @@ export const deleteMe = (services: Services) =>
   accountCommand('me.delete', {
     ...called('deleteMe'),
     about:
-      'At once and for good: its tokens, its projects and its memberships. Comments stay, their author shown as removed. Takes the password, or a recent sign-in.',
+      'Deletes the account at once and for good, with its tokens, projects and memberships. Comments stay; their author is shown as removed. Requires the password, or a recent sign-in.',
     input: DeleteMeBody,
     endsTokens: true,
     begin: (me: SignedInRequest, { password }) => ({
@@ -56,7 +56,7 @@ export const deleteMe = (services: Services) =>
 export const signOut = ({ database }: Services) =>
   accountCommand('me.logout', {
     ...called('logout'),
-    about: 'The token of this request is refused from now on, everywhere within a second.',
+    about: 'Revokes the token of this request. Every process rejects the token within a second.',
     input: Input({}),
     endsTokens: true,
     begin: ({ claims }: SignedInRequest) => ({
@@ -71,7 +71,7 @@ export const signOut = ({ database }: Services) =>
 export const signOutEverywhere = (services: Services) =>
   accountCommand('me.logout_all', {
     ...called('logoutAll'),
-    about: 'Every token of the caller, API tokens too, is refused from now on, everywhere within a second.',
+    about: 'Revokes every token of the caller, API tokens too. Every process rejects them within a second.',
     input: Input({}),
     endsTokens: true,
     begin: ({ claims }: SignedInRequest) => ({

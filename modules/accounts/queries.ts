@@ -14,77 +14,72 @@ export interface Account extends OwnUser {
 const account = (sql: Sql) =>
   sql`id, name, email, password_hash, token_version, email_verified_at is not null as email_verified`
 
-/** The account of a person with this normalised address, which earlier releases may have stored decomposed. */
+/** Finds a user by a normalised address. Earlier releases may have stored the address in decomposed form (NFD). */
 export async function accountByEmail(sql: Sql, email: string): Promise<Account | undefined> {
-  const [found] = await retryOnce(
+  const [row] = await retryOnce(
     () => sql<Account[]>`
       select ${account(sql)} from users
       where email = any(${[email, email.normalize('NFD')]}::text[]) and project_id is null
       order by email = ${email} desc limit 1`,
   )
-  return found
+  return row
 }
 
 export async function accountById(sql: Sql, id: string): Promise<Account | undefined> {
-  const [found] = await retryOnce(() => sql<Account[]>`select ${account(sql)} from users where id = ${id}`)
-  return found
+  const [row] = await retryOnce(() => sql<Account[]>`select ${account(sql)} from users where id = ${id}`)
+  return row
 }
 
-/** False when the address is taken. */
+/** Returns false when another account has the address. */
 export async function insertAccount(
   sql: Sql,
   account: Account,
-  { kept, owed }: { kept?: IdempotencyRecord; owed?: OutboxJob } = {},
+  { record, job }: { record?: IdempotencyRecord; job?: OutboxJob } = {},
 ): Promise<boolean> {
   const { id, name, email, passwordHash, tokenVersion, emailVerified } = account
   const insert = () => sql`
     with done as (insert into users (id, name, email, password_hash, token_version, email_verified_at, created_at)
       values (${id}, ${name}, ${email}, ${passwordHash}, ${tokenVersion}, case when ${emailVerified} then now() end, now())
       on conflict (email) do nothing returning id),
-    owed as (${insertJob(sql, owed)}),
-    noted as (${insertRecord(sql, kept)})
+    owed as (${insertJob(sql, job)}),
+    recorded as (${insertRecord(sql, record)})
     select id from done`
   return writeExactlyOnce(insert, () => sql`select from users where id = ${id}`)
 }
 
-/** Another token version ends all tokens. False when the account is no longer as `before`. */
+/** A new token version revokes all tokens. Returns false when the account differs from `before`. */
 export async function replaceAccount(
   sql: Sql,
   before: Account,
   after: Account,
-  kept?: IdempotencyRecord,
+  record?: IdempotencyRecord,
 ): Promise<boolean> {
-  const renamedBy = after.name === before.name ? null : newId()
+  const nameChangeId = after.name === before.name ? null : newId()
   const replace = () => sql`
     with done as (update users
-      set name = ${after.name}, renamed_by = coalesce(${renamedBy}::uuid, renamed_by), password_hash = ${after.passwordHash}, token_version = ${after.tokenVersion}
+      set name = ${after.name}, renamed_by = coalesce(${nameChangeId}::uuid, renamed_by), password_hash = ${after.passwordHash}, token_version = ${after.tokenVersion}
       where ${isUnchanged(sql, before)} returning id),
-    told as (${renamedBy ? recordNameChange(sql, renamedBy) : sql`select`}),
+    name_change as (${nameChangeId ? recordNameChange(sql, nameChangeId) : sql`select`}),
     ended as (${deleteOldTokens(sql, sql`${after.tokenVersion}::int4`)}),
-    noted as (${insertRecord(sql, kept)})
+    recorded as (${insertRecord(sql, record)})
     select id from done`
   return writeExactlyOnce(replace, () => sql`select from users where ${isUnchanged(sql, after)}`)
 }
 
-/** The job that deletes an account's projects and memberships. */
+/** The job that deletes the projects and memberships of a deleted account. */
 export const closeAccountJob = (userId: string): OutboxJob => {
   return { id: newId(), projectId: null, name: 'close-account', data: { userId } }
 }
 
-/** False when the account has changed. */
-export async function deleteAccount(
-  sql: Sql,
-  account: Account,
-  closing: OutboxJob,
-  kept?: IdempotencyRecord,
-) {
+/** Returns false when the account has changed since it was read. */
+export async function deleteAccount(sql: Sql, account: Account, job: OutboxJob, record?: IdempotencyRecord) {
   const remove = () => sql`
     with done as (delete from users where ${isUnchanged(sql, account)} returning id),
-    told as (${recordNameChange(sql, newId())}),
+    name_change as (${recordNameChange(sql, newId())}),
     ended as (${deleteOldTokens(sql, sql`${account.tokenVersion + 1}::int4`)}),
     mailed as (delete from mail_tokens t using done where t.user_id = done.id),
-    owed as (${insertJob(sql, closing)}),
-    noted as (${insertRecord(sql, kept)})
+    owed as (${insertJob(sql, job)}),
+    recorded as (${insertRecord(sql, record)})
     select id from done`
   return writeExactlyOnce(
     remove,
@@ -92,20 +87,20 @@ export async function deleteAccount(
   )
 }
 
-export async function storeRecord(sql: Sql, kept?: IdempotencyRecord): Promise<void> {
-  if (kept) await retryOnce(() => sql`with done as (select) ${insertRecord(sql, kept)}`)
+export async function storeRecord(sql: Sql, record?: IdempotencyRecord): Promise<void> {
+  if (record) await retryOnce(() => sql`with done as (select) ${insertRecord(sql, record)}`)
 }
 
 export async function revokeToken(
   sql: Sql,
   { tokenId, expiresAt }: Claims,
-  kept?: IdempotencyRecord,
+  record?: IdempotencyRecord,
 ): Promise<void> {
   await retryOnce(
     () => sql`
       with done as (select),
       revoked as (insert into revoked_tokens (jti, expires_at) values (${tokenId}, to_timestamp(${expiresAt}::float8)) on conflict do nothing)
-      ${insertRecord(sql, kept)}`,
+      ${insertRecord(sql, record)}`,
   )
 }
 
@@ -113,20 +108,20 @@ const isUnchanged = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVeri
   id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}
     and (email_verified_at is not null) = ${emailVerified}`
 
-// Parts of statements, which write if the part named `done` returned a row.
+// Parts of statements. They write only if the CTE `done` returned a row.
 
-/** Notes that a name has changed. */
+/** Records that the name of some account has changed, which invalidates cached names. */
 export const recordNameChange = (sql: Sql, changeId: string) => sql`
   insert into people (change_id) select ${changeId}::uuid from done limit 1 on conflict (one) do update set change_id = excluded.change_id`
 
-/** Deletes the API tokens of earlier versions of the account. */
+/** Deletes the API tokens with a token version before `version`. */
 export const deleteOldTokens = (sql: Sql, version: SqlPart) => sql`
   delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}`
 
-/** Stores the answer under its Idempotency-Key. */
-export function insertRecord(sql: Sql, kept?: IdempotencyRecord) {
-  if (!kept) return sql`select`
-  const { scope, key, fingerprint, status, body, etag } = kept
+/** Stores a response under its Idempotency-Key. */
+export function insertRecord(sql: Sql, record?: IdempotencyRecord) {
+  if (!record) return sql`select`
+  const { scope, key, fingerprint, status, body, etag } = record
   return sql`insert into idempotency_keys (scope, key, fingerprint, status, body, etag, created_at)
     select ${scope}, ${key}, ${fingerprint}, ${status}::int4, ${body}, ${etag}, now() from done`
 }

@@ -17,21 +17,21 @@ export function accountRoutes(
     .use(signInGuard)
     .post(...accountRoute('/register', register(services), 'Register an account'))
     .post(...accountRoute('/login', login(services), 'Sign in'))
-  const reading = new Elysia().use(callerGuard).get(...queryRoute('/me', getMe(services), 'Who am I'))
-  const writing = new Elysia()
+  const reads = new Elysia().use(callerGuard).get(...queryRoute('/me', getMe(services), 'Who am I'))
+  const writes = new Elysia()
     .use(sessionGuard)
     .patch(...accountRoute('/me', updateMe(services), 'Change my name or password'))
     .delete(...accountRoute('/me', deleteMe(services), 'Delete my account'))
     .post(...accountRoute('/logout', signOut(services), 'Sign out'))
     .post(...accountRoute('/logout-all', signOutEverywhere(services), 'Sign out everywhere'))
-  return new Elysia({ prefix: '/auth' }).use(open).use(reading).use(writing)
+  return new Elysia({ prefix: '/auth' }).use(open).use(reads).use(writes)
 }
 
 const getMe = ({ database }: Services): Query => ({
   operation: { id: 'getMe', tag: 'Authentication' },
-  about: 'The account that the token is of.',
+  about: 'Returns the account of the token.',
   view: accountView,
-  reply: { description: 'The caller' },
+  reply: { description: "The caller's account" },
   async read({ request, caller }) {
     const account = await accountById(database.reads, caller.userId)
     if (!account) throw invalidToken()

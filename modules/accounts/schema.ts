@@ -12,7 +12,7 @@ const Token = Type.String({
   examples: ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl'],
 })
 
-/** An account with a token; its idempotency record holds only the claims. */
+/** An account with a new token. The idempotency record stores only the claims, not the token. */
 export const signedInView = view<{ account: OwnUser; claims: Claims }>({
   name: 'SignedIn',
   schema: Type.Object({ access_token: Token, user: accountView.schema }),
@@ -20,7 +20,7 @@ export const signedInView = view<{ account: OwnUser; claims: Claims }>({
   hasNoEtag: true,
 })
 
-/** With a token after a change of the password, which ends all others. */
+/** An updated account. After a change of the password it holds a new token, because the change revokes all others. */
 export const updatedAccountView = view<OwnUser & { claims?: Claims }>({
   name: 'ChangedUser',
   schema: Type.Object({ access_token: Type.Optional(Token), ...accountView.schema.properties }),
@@ -34,7 +34,7 @@ export const UpdateMeBody = named(
       name: Type.Optional(Name(200, 'Ada King')),
       password: Type.Optional(Password),
       currentPassword: Type.Optional(
-        Secret(0, 1024, 'The password until now, to set another', 'correct horse battery'),
+        Secret(0, 1024, 'The current password, required to set a new one', 'correct horse battery'),
       ),
     },
     updatedAccountView.schema,

@@ -18,12 +18,12 @@ export const RegisterBody = named(
   Body({ name: Name(200, 'Ada Lovelace'), email: Email(), password: Password }, accountView.schema),
 )
 
-/** Any strings: one that fits no account is a wrong email or password. */
+/** Accepts any strings, so that a malformed address gets 401 like any wrong one. */
 const LoginBody = named(
   'Login',
   Body(
     {
-      email: AnyText(1024, 'The email address registered', 'ada@example.com'),
+      email: AnyText(1024, 'The registered email address', 'ada@example.com'),
       password: AnyText(1024, 'The password', 'correct horse battery'),
     },
     accountView.schema,
@@ -31,13 +31,15 @@ const LoginBody = named(
 )
 
 const emailTaken = () => conflict('This email address is registered already')
-const registrationClosed = () => forbidden('Registration is closed: ask the operator of this service for an account')
-const otherDomain = (domains: string[]) => forbidden(`Registration takes addresses of ${domains.join(', ')}`)
+const registrationClosed = () =>
+  forbidden('Registration is closed: ask the operator of this service for an account')
+const otherDomain = (domains: string[]) =>
+  forbidden(`Registration accepts only addresses of ${domains.join(', ')}`)
 
 const openCommand = (id: string) =>
   ({
     operation: { id, tag: 'Authentication' },
-    about: 'An Idempotency-Key holds for the email address.',
+    about: 'An Idempotency-Key is scoped to the email address.',
     callers: 'anyone',
     view: signedInView,
   }) as const
@@ -49,7 +51,7 @@ function requireRegistration(registration: Registration, email: string): void {
   if (!registration.includes(email.slice(email.lastIndexOf('@') + 1))) throw otherDomain(registration)
 }
 
-/** No mail where the service sends none, or the address has had enough in this hour. */
+/** Undefined when the service sends no mail, or the address has reached its limit of mails per hour. */
 const verificationJob = async ({ config, limits }: Services, { id, email }: Account) => {
   const send = () => mailJob('verify', { userId: id })
   return config.smtpUrl ? limits.takeMail(email).then(send, () => undefined) : undefined
@@ -75,10 +77,10 @@ export const register = (services: Services) =>
           const named = { id: newId(), name: name.trim(), email }
           const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: false }
           const row = { account, claims: await tokens.issue(account.id, 0) }
-          const owed = await verificationJob(services, account)
-          if (!(await insertAccount(database.background, account, { kept: keep(row), owed })))
+          const job = await verificationJob(services, account)
+          if (!(await insertAccount(database.background, account, { record: keep(row), job })))
             throw emailTaken()
-          if (owed) void jobs.enqueue([owed])
+          if (job) void jobs.enqueue([job])
           return row
         },
       }
@@ -97,16 +99,16 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
     input: LoginBody,
     begin({ address }: AnonymousRequest, { email: given, password }) {
       const email = normalEmail(given).replaceAll('\0', '')
-      const by = { address, account: email }
+      const attempt = { address, account: email }
       let account: Account | undefined
       return {
         scope: `email:${email}`,
         account: email,
         async admit() {
           account = await accountByEmail(database.background, email)
-          const isRight = () => passwords.matches(password, account?.passwordHash, by)
-          const who = { address, email, accountId: account?.id }
-          if (!(await limits.checkPassword(who, isRight)) || !account) throw wrongCredentials()
+          const isRight = () => passwords.matches(password, account?.passwordHash, attempt)
+          const guess = { address, email, accountId: account?.id }
+          if (!(await limits.checkPassword(guess, isRight)) || !account) throw wrongCredentials()
         },
         async execute(keep) {
           const { id, tokenVersion } = account!

@@ -11,18 +11,18 @@ const userSchema = Type.Object({
 const accountSchema = Type.Object({
   ...userSchema.properties,
   emailVerified: Type.Boolean({
-    description: 'Whether the owner of the address has confirmed it by a mail',
+    description: 'Whether the user has verified the address through a mail',
     examples: [true],
   }),
 })
 
 export type User = Static<typeof userSchema>
-/** A user as only the user sees it. */
+/** A user, with the fields that only the user may see. */
 export type OwnUser = Static<typeof accountSchema>
 export const userView = view<User>({ name: 'User', schema: userSchema })
 export const accountView = view<OwnUser>({ name: 'Account', schema: accountSchema })
 
 export const Password = Secret(6, 1024, 'A password of 6 to 1024 characters', 'correct horse battery')
-/** A user as projects show it: null once the account is deleted. */
+/** A user as other members see it; null after the account is deleted. */
 export const PersonView = (description: string) => Type.Union([userView.schema, Type.Null()], { description })
 export const personView = (person: User | undefined) => (person ? userView.of(person) : null)

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { Services } from '../../src/services.ts'
-import { forgot, resend, reset, verify } from './commands.ts'
+import { forgot, resend, reset, verify } from './account-commands.ts'
 
 export function mailRoutes({ sessionGuard, signInGuard, accountRoute }: RouteBuilders, services: Services) {
   const open = new Elysia()

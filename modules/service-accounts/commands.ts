@@ -10,28 +10,28 @@ import { CreateServiceAccount, DeleteServiceAccount, serviceAccountView } from '
 
 export const noAccount = () => notFound('Service account')
 
-/** RFC 2606 reserves the name: no mail arrives. */
+/** RFC 2606 reserves the domain `invalid`, so no mail can be delivered. */
 const addressOf = (id: string): string => `${id}@service-account.invalid`
 
 export const createServiceAccount = command('serviceAccount.create', {
   about:
-    'For a program: an account that cannot sign in, and a member like others, a VIEWER unless told. It sees its project alone, can neither leave it nor be invited elsewhere, and goes with it.',
+    'A service account is a member for a program: it cannot sign in, and its role is VIEWER by default. It sees only its project, cannot leave it or be invited elsewhere, and is deleted with it.',
   input: CreateServiceAccount,
   target: inProject(),
   role: 'ADMIN',
   storesReply: true,
-  decide(state, known, { name, role = 'VIEWER' }) {
+  decide(state, context, { name, role = 'VIEWER' }) {
     const { projectId } = state
-    const id = known.newId()
+    const id = context.newId()
     const account = {
       ...{ id, projectId, name: name.trim(), email: addressOf(id) },
-      ...{ createdBy: known.caller.userId, createdAt: known.now },
+      ...{ createdBy: context.caller.userId, createdAt: context.now },
     }
-    const event = created(state, known, 'service_account.created', account)
-    const change = joined(state, known, id, role)
-    const { id: memberId, eventId } = change.after
+    const event = created(state, context, 'service_account.created', account)
+    const joining = joined(state, context, id, role)
+    const { id: memberId, eventId } = joining.after
     const answer = { ...account, memberId, role, eventId }
-    return { changes: [{ ...event, unlogged: { tokenVersion: 0 } }, change], isBatch: true, answer }
+    return { changes: [{ ...event, unlogged: { tokenVersion: 0 } }, joining], isBatch: true, answer }
   },
   view: serviceAccountView,
   status: 201,
@@ -40,7 +40,7 @@ export const createServiceAccount = command('serviceAccount.create', {
 
 export const deleteServiceAccount = command('serviceAccount.delete', {
   about:
-    'With its tokens. What it did stays, by an account that is gone; its tasks become unassigned. The answer lists what the service account created and that still works; `revoke=true` ends it in the same commit.',
+    'Deletes the service account with its tokens. Its events stay; its tasks become unassigned. The response lists the webhooks, tokens and service accounts that it created and that still work; `revoke=true` deletes them in the same commit.',
   input: DeleteServiceAccount,
   queryFields: ['revoke'],
   target: inProject(),
@@ -49,12 +49,12 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
     integrations: [{ accountId, creator: accountId, revokes: revoke === 'true' }],
   }),
   ...removalCost,
-  decide(state, known, { accountId, revoke }) {
+  decide(state, context, { accountId, revoke }) {
     const member = state.memberOf(accountId)
     if (!member || !state.row('service_account', accountId)) throw noAccount()
-    if (known.caller.userId === accountId) requireMayLeave(known.caller)
-    requireMatch(known, member)
-    return removeMemberEvents(state, known, member, {
+    if (context.caller.userId === accountId) requireMayLeave(context.caller)
+    requireMatch(context, member)
+    return removeMemberEvents(state, context, member, {
       revoke,
       message: 'Service account deleted successfully',
     })

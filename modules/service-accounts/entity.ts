@@ -28,7 +28,7 @@ const events = { created: notUndone, deleted: notUndone }
 
 export const serviceAccount = entity<'service_account'>({
   name: 'service_account',
-  about: 'Members that are programs; they are deleted with their project.',
+  about: 'Members for programs. They are deleted with their project.',
   table: users,
   parent: 'project',
   load: 'on demand',

@@ -14,23 +14,23 @@ import { type ServiceAccount, serviceAccountView } from './schema.ts'
 
 export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve }: Services) => ({
   list: {
-    about: 'Oldest first. They are among the members too.',
+    about: 'Returns the service accounts, oldest first. The list of members contains them too.',
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
     view: serviceAccountView,
     isList: true,
     errors: [notFound('Project')],
     async read({ request, caller, query, params: { id = '' } }) {
-      const asked = readIdPage(query, 50, 200)
+      const page = readIdPage(query, 50, 200)
       const seen = await requireVisible(findRole, caller, id)
       const etag = etagAt(seen, `.${seen.renaming}`)
       const shownIn = (rows: ServiceAccount[]) =>
-        pageOf(request, cutToLimit(rows, asked.limit), serviceAccountView.of, (row) => [row.id], etag)
+        pageOf(request, cutToLimit(rows, page.limit), serviceAccountView.of, (row) => [row.id], etag)
       const build = () =>
         sql<ServiceAccount[]>`
           select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
             (select c.id from users c where c.id = u.created_by) as created_by
           from users u join members m on m.project_id = u.project_id and m.user_id = u.id
-          where u.project_id = ${id} and u.id > ${startId(asked)} order by u.id limit ${asked.limit + 1}`.then(
+          where u.project_id = ${id} and u.id > ${startId(page)} order by u.id limit ${page.limit + 1}`.then(
           shownIn,
         )
       return serve(request, pathAndQuery(request), etag, build, seen.version)
@@ -41,9 +41,9 @@ export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve 
     operation: { id: 'listServiceAccountTokens', tag: 'ServiceAccounts' },
     errors: [noAccount()],
     async read({ request, params: { accountId = '' } }, { projectId }) {
-      const found = sql`select from members m join users u on u.id = m.user_id and u.project_id = m.project_id
+      const membership = sql`select from members m join users u on u.id = m.user_id and u.project_id = m.project_id
         where m.project_id = ${projectId} and m.user_id = ${accountId}`
-      if (!isId(accountId) || (await found).length === 0) throw noAccount()
+      if (!isId(accountId) || (await membership).length === 0) throw noAccount()
       return respondWithJson(request, await tokensOf(sql, accountId))
     },
   }),

@@ -14,17 +14,17 @@ export function serviceAccountRoutes(
 ) {
   const { list, tokens } = serviceAccountReads(services)
   const { creating, deleting } = tokenHooks(services)
-  const open = new Elysia()
+  const accounts = new Elysia()
     .use(callerGuard)
-    .post(...commandRoute(all, createServiceAccount, 'Make a service account'))
+    .post(...commandRoute(all, createServiceAccount, 'Create a service account'))
     .get(...queryRoute(all, list, 'List service accounts'))
     .delete(...commandRoute(one, deleteServiceAccount, 'Delete a service account'))
-  const signedIn = new Elysia()
+  const accountTokens = new Elysia()
     .use(sessionGuard)
-    .post(...commandRoute(`${one}/tokens`, createToken, 'Make a token of a service account', creating))
+    .post(...commandRoute(`${one}/tokens`, createToken, 'Create a token of a service account', creating))
     .get(...queryRoute(`${one}/tokens`, tokens, 'List the tokens of a service account'))
     .delete(
-      ...commandRoute(`${one}/tokens/:tokenId`, deleteToken, 'End a token of a service account', deleting),
+      ...commandRoute(`${one}/tokens/:tokenId`, deleteToken, 'Revoke a token of a service account', deleting),
     )
-  return new Elysia({ prefix: '/projects' }).use(open).use(signedIn)
+  return new Elysia({ prefix: '/projects' }).use(accounts).use(accountTokens)
 }

@@ -17,11 +17,11 @@ export const CreateServiceAccount = Input({
 const ofAccount = { projectId: IdOf('project'), accountId: IdOf('service account') }
 export const DeleteServiceAccount = Input({ ...ofAccount, revoke: Revoke })
 
-/** With the token as the route makes it: encrypted. */
+/** `made` is the encrypted token, which the route creates before the command runs. */
 export const CreateToken = Input({ ...ofAccount, made: Type.Unsafe<NewToken>(Type.Object({})) })
 export const DeleteToken = Input({ ...ofAccount, tokenId: IdOf('token') })
 
-/** A service account with its membership, whose last event it has. */
+/** A service account with its membership. `eventId` is the last event of the membership. */
 export interface ServiceAccount extends Omit<Rows['service_account'], 'email'> {
   memberId: string
   role: MemberRole

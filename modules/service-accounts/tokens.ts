@@ -39,20 +39,20 @@ export const createToken = command('token.create', {
   ...adminCommand,
   ...called('createServiceAccountToken'),
   about:
-    'As `POST /tokens`, for the service account; the password is that of the caller. It reaches its project alone.',
+    "Creates a token for the service account, as `POST /tokens` does for the caller. The password is the caller's. The token reaches only the project of the service account.",
   input: CreateToken,
   body: CreateTokenBody,
   storesReply: true,
   preparedFields: ['made'],
-  decide(state, known, { accountId, made: { digest, sealed, ...token } }) {
+  decide(state, context, { accountId, made: { digest, sealed, ...token } }) {
     const { tokenVersion: version } = requireAccount(state, accountId)
     const all = state.all('token').filter(({ userId }) => userId === accountId)
-    if (all.filter(({ expiresAt }) => expiresAt > known.now).length >= maxTokens) throw tooManyTokens()
-    const slot = freeSlot(all) // expired tokens keep their slots until a worker deletes them
-    const { lastUsedAt: _, ...told } = { ...token, userId: accountId, createdBy: known.caller.userId }
+    if (all.filter(({ expiresAt }) => expiresAt > context.now).length >= maxTokens) throw tooManyTokens()
+    const slot = freeSlot(all) // an expired token occupies its slot until a worker deletes it
+    const { lastUsedAt: _, ...fields } = { ...token, userId: accountId, createdBy: context.caller.userId }
     const texts = { scopes: token.scopes.join(' '), projects: token.projects?.join(' ') ?? null }
-    const change = created(state, known, 'token.created', { ...told, ...texts })
-    return { changes: [{ ...change, unlogged: { version, slot, digest } }], answer: { ...token, sealed } }
+    const event = created(state, context, 'token.created', { ...fields, ...texts })
+    return { changes: [{ ...event, unlogged: { version, slot, digest } }], answer: { ...token, sealed } }
   },
   view: newTokenView,
   status: 201,
@@ -64,31 +64,31 @@ export const createToken = command('token.create', {
 export const deleteToken = command('token.delete', {
   ...adminCommand,
   ...called('deleteServiceAccountToken'),
-  about: 'It is refused from now on, everywhere within a second.',
+  about: 'Revokes the token. Every process rejects it within a second.',
   input: DeleteToken,
   status: 204,
-  decide(state, known, { accountId, tokenId }) {
+  decide(state, context, { accountId, tokenId }) {
     requireAccount(state, accountId)
     const token = state.row('token', tokenId)
     if (token?.userId !== accountId) throw noToken()
     return {
-      changes: [deleted(state, known, 'token.deleted', withoutSecrets('token', token))],
+      changes: [deleted(state, context, 'token.deleted', withoutSecrets('token', token))],
       answer: undefined,
     }
   },
   message: 'Token deleted successfully',
-  replyDescription: 'Ended',
+  replyDescription: 'Revoked',
   does: 'add',
   errors: [noToken(), noAccount()],
 })
 
-/** Rules cannot make tokens, or check passwords. */
+/** Creating a token and checking a password need I/O, so they run before the pure rule. */
 export const tokenHooks = (services: Services) => ({
   creating: {
     async prepare(_: object, { body, claims, address }: RouteContext) {
-      const wanted = body as TokenInput
-      await requireConfirmation(services, { claims: claims!, address: address! }, wanted.password)
-      return { made: await newToken(services, claims!.userId, wanted) }
+      const input = body as TokenInput
+      await requireConfirmation(services, { claims: claims!, address: address! }, input.password)
+      return { made: await newToken(services, claims!.userId, input) }
     },
   },
   deleting: {

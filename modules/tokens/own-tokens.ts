@@ -23,12 +23,12 @@ import {
 export const createOwnToken = (services: Services) =>
   accountCommand('token.create', {
     about:
-      'For a program, in the name of the account and with no more rights than it has. A scope is a ceiling on the role: `read` that of a VIEWER, `write` of an EDITOR, `admin` none; each operation names the one it takes. With `projects`, all others are as absent, and what is in no project is refused. The answer shows the token, and nothing ever again but a repeat under its Idempotency-Key. Takes the password, or a recent sign-in.',
+      'A program uses the token in the name of the account, with at most the rights of the account. A scope limits the role: `read` allows what a VIEWER may do, `write` what an EDITOR may do, `admin` sets no limit. Each operation names its scope. With `projects`, every other project answers 404, and operations outside projects are rejected. Only this response shows the token, and a repeat under the same Idempotency-Key. Requires the password, or a recent sign-in.',
     input: CreateTokenBody,
-    begin: ({ claims, address }: SignedInRequest, wanted) => ({
-      admit: () => requireConfirmation(services, { claims, address }, wanted.password),
+    begin: ({ claims, address }: SignedInRequest, body) => ({
+      admit: () => requireConfirmation(services, { claims, address }, body.password),
       async execute(keep) {
-        const token = await newToken(services, claims.userId, wanted)
+        const token = await newToken(services, claims.userId, body)
         await insertToken(services.database.background, claims, token, keep(token))
         return token
       },
@@ -41,7 +41,7 @@ export const createOwnToken = (services: Services) =>
 
 export const deleteOwnToken = ({ database }: Services) =>
   accountCommand('token.delete', {
-    about: 'It is refused from now on, everywhere within a second, also where it waits for events.',
+    about: 'Revokes the token. Every process rejects it within a second, and closes its streams.',
     input: Input({ id: IdOf('token') }),
     begin: ({ claims }: SignedInRequest, { id }) => ({
       async execute(keep) {
@@ -50,7 +50,7 @@ export const deleteOwnToken = ({ database }: Services) =>
     }),
     message: 'Token deleted successfully',
     status: 204,
-    replyDescription: 'Ended',
+    replyDescription: 'Revoked',
     does: 'add',
     errors: [noToken()],
   })
@@ -62,16 +62,16 @@ export const listOwnTokens = ({ database }: Services): Query => ({
     respondWithJson(request, await tokensOf(database.reads, caller.userId)),
 })
 
-/** A new token as it is stored. @throws HttpError 400 unless it ends within a year from now, by the database's clock */
+/** Makes a token, with its row. @throws HttpError 400 unless it expires within a year, by the database's clock */
 export async function newToken(
   { database, sealing }: Services,
   createdBy: string,
-  { name, scopes, projects, ...wanted }: TokenInput,
+  { name, scopes, projects, ...input }: TokenInput,
 ): Promise<NewToken> {
   const now = new Date((await databaseTime(database.background)) * 1000)
   const inAYear = new Date(now)
   inAYear.setUTCFullYear(now.getUTCFullYear() + 1)
-  const expiresAt = parseInstant(wanted.expiresAt)!
+  const expiresAt = parseInstant(input.expiresAt)!
   if (expiresAt <= now.toISOString() || expiresAt > inAYear.toISOString()) throw badExpiry()
   const token = newApiToken()
   return {

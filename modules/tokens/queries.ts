@@ -9,7 +9,7 @@ import { type ApiToken, tooManyTokens, maxTokens, type NewToken } from './schema
 
 type Row = Omit<ApiToken, 'scopes' | 'projects'> & { scopes: string; projects: string | null }
 
-/** The tokens of an account that hold, oldest first. The own tokens of a person have no stored creator. */
+/** The valid tokens of an account, oldest first. For a user's own token `created_by` is null: the user is the creator. */
 export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
   const rows = await sql<Row[]>`
     select t.id, t.name, scopes, projects, expires_at, (select c.id from users c where c.id = coalesce(t.created_by, t.user_id)
@@ -24,18 +24,18 @@ export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
 }
 
 /**
- * Stores a token and its answer, in a slot that is free or whose token has expired: there are never more tokens than slots.
- * @throws HttpError 401 when the account is gone, 409 without a slot
+ * Stores a token and its idempotency record. The token takes a slot that is free or expired, which bounds the number of tokens.
+ * @throws HttpError 401 for a deleted account or an old token version, 409 without a free slot
  */
 export async function insertToken(
   sql: Sql,
   { userId, version }: Claims,
   token: NewToken,
-  kept?: IdempotencyRecord,
+  record?: IdempotencyRecord,
 ): Promise<void> {
   const { id, digest, name, scopes, projects, expiresAt, createdBy, createdAt } = token
   const insert = async (): Promise<boolean> => {
-    const [row] = await sql<{ isHeld: boolean; slot: number | null; id: string | null }[]>`
+    const [row] = await sql<{ isCurrent: boolean; slot: number | null; id: string | null }[]>`
       with used as (select slot from api_tokens where user_id = ${userId} and version = ${version} and expires_at > now()),
       free as (select min(n)::int4 as slot from generate_series(1, ${maxTokens}::int4) n where n not in (select slot from used)),
       done as (insert into api_tokens as t (id, user_id, version, slot, digest, name, scopes, projects, expires_at, created_by, created_at)
@@ -45,28 +45,28 @@ export async function insertToken(
         on conflict (user_id, version, slot) do update set (id, digest, name, scopes, projects, expires_at, created_by, created_at, last_used_at)
           = (excluded.id, excluded.digest, excluded.name, excluded.scopes, excluded.projects, excluded.expires_at, excluded.created_by, excluded.created_at, null)
           where t.expires_at <= now() returning t.id),
-      noted as (${insertRecord(sql, kept)})
-      select exists (select from users where id = ${userId} and token_version = ${version}) as is_held,
+      recorded as (${insertRecord(sql, record)})
+      select exists (select from users where id = ${userId} and token_version = ${version}) as is_current,
         (select slot from free) as slot, (select id from done) as id`
     if (row!.id) return true
-    if (!row!.isHeld) throw invalidToken()
+    if (!row!.isCurrent) throw invalidToken()
     if (row!.slot === null) throw tooManyTokens()
-    return false // another token has just got the slot
+    return false // a concurrent insert took the slot
   }
-  const stands = () => sql`select from api_tokens where id = ${id}`
-  while (!(await writeExactlyOnce(insert, stands)));
+  const isStored = () => sql`select from api_tokens where id = ${id}`
+  while (!(await writeExactlyOnce(insert, isStored)));
 }
 
-/** Ends a token; false when the account has no such one. */
+/** Returns false when the account has no token with this id. */
 export async function deleteToken(
   sql: Sql,
   userId: string,
   id: string,
-  kept?: IdempotencyRecord,
+  record?: IdempotencyRecord,
 ): Promise<boolean> {
   const remove = () => sql`
     with done as (delete from api_tokens where id = ${id} and user_id = ${userId} returning id),
-    noted as (${insertRecord(sql, kept)})
+    recorded as (${insertRecord(sql, record)})
     select id from done`
   return writeExactlyOnce(
     remove,

@@ -6,6 +6,6 @@ import { createOwnToken, deleteOwnToken, listOwnTokens } from './own-tokens.ts'
 export const tokenRoutes = ({ queryRoute, sessionGuard, accountRoute }: RouteBuilders, services: Services) =>
   new Elysia({ prefix: '/tokens' })
     .use(sessionGuard)
-    .post(...accountRoute('', createOwnToken(services), 'Make an API token'))
+    .post(...accountRoute('', createOwnToken(services), 'Create an API token'))
     .get(...queryRoute('', listOwnTokens(services), 'List my API tokens'))
-    .delete(...accountRoute('/:id', deleteOwnToken(services), 'End an API token'))
+    .delete(...accountRoute('/:id', deleteOwnToken(services), 'Revoke an API token'))

@@ -10,55 +10,58 @@ import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
 import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { CreatedBy } from '../creations/schema.ts'
 
-/** Of one account. */
+/** Limit per account. */
 export const maxTokens = 100
 export const tooManyTokens = () => conflict(`An account has at most ${maxTokens} tokens`)
-export const badExpiry = () => badRequest('expiresAt must be a time in the coming year')
+export const badExpiry = () => badRequest('expiresAt must be in the future, at most one year from now')
 export const noToken = () => notFound('Token')
 
-/** Of one token. */
+/** Limit per token. */
 const maxProjects = 100
 const day = 86_400_000
 
-const Scopes = ListOf<Scope>(OneOf('Scope', scopes), (one) => scopes.includes(one), scopes.length, {
-  description: `A list of ${scopes.join(', ')}: each holds those before it`,
+const Scopes = ListOf<Scope>(OneOf('Scope', scopes), (value) => scopes.includes(value), scopes.length, {
+  description: `A list of ${scopes.join(', ')}: each includes the scopes before it`,
   examples: [['read', 'write']],
 })
-const isIdText = (one: unknown) => typeof one === 'string' && isId(canonicalId(one))
+const isIdText = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
 const Projects = ListOf<string>(Type.String({ format: 'uuid' }), isIdText, maxProjects, {
-  description: `A list of 1 to ${maxProjects} ids: the only projects that there are for the token`,
+  description: `A list of 1 to ${maxProjects} project ids: the token reaches only these projects`,
   examples: [[sampleId]],
 })
 const ExpiresAt = {
   ...Instant(),
-  description: 'An ISO 8601 date-time with offset, or a date (midnight UTC), in the coming year',
+  description: 'An ISO 8601 date-time with offset, or a date (midnight UTC), at most one year from now',
   examples: [`${new Date(Date.now() + 180 * day).toISOString().slice(0, 10)}T00:00:00.000Z`],
 }
 
-const shown = {
-  name: Type.String({ description: 'What it is for', examples: ['Importer'] }),
+const fields = {
+  name: Type.String({ description: 'The purpose of the token', examples: ['Importer'] }),
   scopes: Scopes,
   projects: Nullable(Projects),
-  expiresAt: Timestamp('When it ends'),
+  expiresAt: Timestamp('When the token expires'),
   createdBy: CreatedBy,
-  createdAt: Timestamp('When it was made'),
-  lastUsedAt: OrNull(Timestamp('When it was last used'), 'When it was last used, to the minute; null before'),
+  createdAt: Timestamp('When the token was created'),
+  lastUsedAt: OrNull(
+    Timestamp('When the token was last used'),
+    'When the token was last used, to the minute; null if never',
+  ),
 }
-const id = Id('The token, used in its path')
+const id = Id('The id of the token, used in its path')
 
-const schema = Type.Object({ id, ...shown })
+const schema = Type.Object({ id, ...fields })
 export type ApiToken = Static<typeof schema>
 const apiTokenView = view<ApiToken>({ name: 'ApiToken', schema })
 
-/** The common part of the lists of tokens. */
+/** The common part of both lists of tokens. */
 export const tokenList = {
-  about: 'Those that hold, the oldest first, without their secrets.',
+  about: 'Returns the valid tokens, oldest first, without their secrets.',
   callers: 'signedIn',
   view: apiTokenView,
-  reply: { schema: Type.Array(apiTokenView.schema), description: 'All of them' },
+  reply: { schema: Type.Array(apiTokenView.schema), description: 'All valid tokens' },
 } as const
 
-/** A new token, which is sealed until it is answered. */
+/** A new token; `sealed` is its text, encrypted until the response is built. */
 export interface NewToken extends ApiToken {
   digest: string
   sealed: string
@@ -69,10 +72,10 @@ export const newTokenView = view<Omit<NewToken, 'digest'>>({
   schema: Type.Object({
     id,
     token: Type.String({
-      description: 'For the Authorization header; shown only now',
+      description: 'For the Authorization header; shown only in this response',
       examples: ['dkt_h6BK4YdV0FXu3ajHgkV1Gp13ywLYKaVzzM3wkJNTbNC1zFwDu'],
     }),
-    ...shown,
+    ...fields,
   }),
   of: ({ sealed: token, ...row }) => ({ sealed: { token }, ...apiTokenView.of(row) }),
   hasNoEtag: true,

@@ -21,9 +21,9 @@ import {
 type Row = StoredRows['webhook']
 
 export const noWebhook = () => notFound('Webhook')
-const tooManyWebhooks = (most: number) => conflict(`A project has at most ${most} webhooks`)
-export const unreadableSecret = () => conflict('The secret cannot be read any more: rotate it')
-export const badUrl = (wants: string) => badRequest(`url ${wants}`)
+const tooManyWebhooks = (limit: number) => conflict(`A project has at most ${limit} webhooks`)
+export const unreadableSecret = () => conflict('The secret cannot be decrypted: rotate it')
+export const badUrl = (problem: string) => badRequest(`url ${problem}`)
 
 const preload = () => ({ integrations: [{ webhooks: true as const }] })
 export const adminCommand = {
@@ -35,67 +35,66 @@ export const adminCommand = {
 } as const
 
 const textOf = (types: string[] | null) => types && [...new Set(types)].join(' ')
-/** How long the previous secret signs too. */
+/** After a rotation, deliveries are also signed with the previous secret for this time. */
 const previousSecretMs = 24 * 3_600_000
 
-/** Assembles the next delivery again. */
+/** Row fields that discard the assembled delivery, so that a worker assembles a new one. */
 export const newDelivery = { deliveryId: null, head: null }
-/** Delivers at once, and forgets failures. */
+/** Row fields that clear the failures and make the webhook due at once. */
 export const resetFailures = { failures: 0, failingSince: null, nextAt: null }
 
 /** @throws HttpError 404, and 412 for another If-Match */
-export function requireWebhook(state: ProjectState, known: RuleContext, webhookId: string): Row {
+export function requireWebhook(state: ProjectState, context: RuleContext, webhookId: string): Row {
   const row = state.row('webhook', webhookId)
   if (!row) throw noWebhook()
-  requireMatch(known, toResponse(known, row))
+  requireMatch(context, toResponse(context, row))
   return row
 }
 
 function toResponse({ caller }: RuleContext, row: Row): Webhook & { eventId: string } {
-  const isThere = row.hasCreator || row.createdBy === caller.userId
-  return { ...row, createdBy: isThere ? row.createdBy : null, eventId: `${row.id}-${row.revision}` }
+  const creatorExists = row.hasCreator || row.createdBy === caller.userId
+  return { ...row, createdBy: creatorExists ? row.createdBy : null, eventId: `${row.id}-${row.revision}` }
 }
 
 /** @param changed the names of the changed fields in the API */
 export function updateRow(
   state: ProjectState,
-  known: RuleContext,
+  context: RuleContext,
   row: Row,
   fields: Partial<Row>,
   changed: string[],
 ) {
   const next = { ...row, ...fields, revision: row.revision + 1 }
   const event = updated(
-    state,
-    known,
+    state, context,
     'webhook.updated',
     withoutSecrets('webhook', row),
     withoutSecrets('webhook', next),
   )
   const after = { ...event.after, changed }
-  return { changes: [{ ...event, after, unlogged: fields }], answer: toResponse(known, next) }
+  return { changes: [{ ...event, after, unlogged: fields }], answer: toResponse(context, next) }
 }
 
 export const createWebhook = command('webhook.create', {
   ...adminCommand,
   about:
-    'Every event of the project from now on, or of some `types`, is posted to the URL: in order, at least once, `maxEvents` at most in one body `{"type": "events", "timestamp": …, "data": {"projectId": …, "events": […]}}`, signed as Standard Webhooks say. The answer shows the `secret`, and nothing ever again but a repeat under its Idempotency-Key.',
+    'Docket posts every event of the project from now on to the URL, or only events of some `types`: in order, at least once, at most `maxEvents` in one body `{"type": "events", "timestamp": …, "data": {"projectId": …, "events": […]}}`, signed according to Standard Webhooks. Only this response shows the `secret`, and a repeat under the same Idempotency-Key.',
   input: CreateWebhook,
   preparedFields: ['secret'],
-  decide(state, known, { url, types = null, maxEvents = 100, enabled = true, secret }) {
+  decide(state, context, { url, types = null, maxEvents = 100, enabled = true, secret }) {
     const all = state.all('webhook')
-    const { projectWebhooks } = known.limits
+    const { projectWebhooks } = context.limits
     if (all.length >= projectWebhooks) throw tooManyWebhooks(projectWebhooks)
     const row = {
-      ...{ id: known.newId(), projectId: state.projectId, slot: freeSlot(all), revision: 1 },
+      ...{ id: context.newId(), projectId: state.projectId, slot: freeSlot(all), revision: 1 },
       ...{ url, types: textOf(types), maxEvents, secret, formerSecret: null, formerUntil: null },
-      ...{ createdBy: known.caller.userId, createdAt: known.now, eventId: null },
-      ...{ disabledAt: enabled ? null : known.now, disabledReason: null, leaseBy: null, leaseUntil: null },
-      ...{ ...newDelivery, ...resetFailures, cursor: state.version + 1 }, // it begins after its own creation
+      ...{ createdBy: context.caller.userId, createdAt: context.now, eventId: null },
+      ...{ disabledAt: enabled ? null : context.now, disabledReason: null, leaseBy: null, leaseUntil: null },
+      ...{ ...newDelivery, ...resetFailures, cursor: state.version + 1 }, // the first delivered event follows the webhook's own creation
     }
-    const event = created(state, known, 'webhook.created', withoutSecrets('webhook', row))
+    const event = created(state, context, 'webhook.created', withoutSecrets('webhook', row))
     const { eventId: _, ...unlogged } = row
-    return { changes: [{ ...event, unlogged }], answer: toResponse(known, row) }
+    return { changes: [{ ...event, unlogged }], answer: toResponse(context, row) }
   },
   view: sealedWebhookView,
   status: 201,
@@ -105,24 +104,25 @@ export const createWebhook = command('webhook.create', {
 
 export const updateWebhook = command('webhook.update', {
   ...adminCommand,
-  about: 'Absent fields stay. Enabled again, or led elsewhere, it goes on where it stopped, and at once.',
+  about:
+    'Absent fields stay as they are. After it is enabled again or gets another URL, delivery continues at once where it stopped.',
   input: UpdateWebhook,
   body: UpdateWebhookBody,
-  decide(state, known, { webhookId, url, types, maxEvents, enabled }) {
-    const row = requireWebhook(state, known, webhookId)
-    const isSwitched = enabled !== undefined && enabled === (row.disabledAt !== null)
-    const isTriedAgain = enabled === true && (row.failures > 0 || row.nextAt !== null)
+  decide(state, context, { webhookId, url, types, maxEvents, enabled }) {
+    const row = requireWebhook(state, context, webhookId)
+    const isToggled = enabled !== undefined && enabled === (row.disabledAt !== null)
+    const isRetriedNow = enabled === true && (row.failures > 0 || row.nextAt !== null)
     const shown = diff<Partial<Row>>(row, { url, types: types && textOf(types), maxEvents }) ?? {}
     const changed = Object.keys(shown)
-    if (isSwitched || isTriedAgain) changed.push('enabled')
-    if (changed.length === 0) return { changes: [], answer: toResponse(known, row) }
+    if (isToggled || isRetriedNow) changed.push('enabled')
+    if (changed.length === 0) return { changes: [], answer: toResponse(context, row) }
     const fields = {
       ...shown,
-      ...(isSwitched && { disabledAt: enabled ? null : known.now, disabledReason: null }),
+      ...(isToggled && { disabledAt: enabled ? null : context.now, disabledReason: null }),
       ...(('types' in shown || 'maxEvents' in shown) && newDelivery),
       ...((enabled === true || 'url' in shown) && resetFailures),
     }
-    return updateRow(state, known, row, fields, changed)
+    return updateRow(state, context, row, fields, changed)
   },
   view: webhookView,
   errors: [badUrl('must begin with https://'), noWebhook()],
@@ -130,14 +130,15 @@ export const updateWebhook = command('webhook.update', {
 
 export const rotateWebhook = command('webhook.rotate', {
   ...adminCommand,
-  about: 'For 24 hours deliveries are signed with both, the new one first; the answer shows it.',
+  about:
+    'Creates a new secret, and the response shows it. For 24 hours deliveries are signed with both secrets, the new one first.',
   input: RotateWebhook,
   preparedFields: ['secret'],
   replyDescription: 'Done',
-  decide(state, known, { webhookId, secret }) {
-    const row = requireWebhook(state, known, webhookId)
-    const formerUntil = new Date(Date.parse(known.now) + previousSecretMs).toISOString()
-    return updateRow(state, known, row, { secret, formerSecret: row.secret, formerUntil }, ['secret'])
+  decide(state, context, { webhookId, secret }) {
+    const row = requireWebhook(state, context, webhookId)
+    const formerUntil = new Date(Date.parse(context.now) + previousSecretMs).toISOString()
+    return updateRow(state, context, row, { secret, formerSecret: row.secret, formerUntil }, ['secret'])
   },
   view: sealedWebhookView,
   errors: [noWebhook()],
@@ -146,30 +147,30 @@ export const rotateWebhook = command('webhook.rotate', {
 export const deleteWebhook = command('webhook.delete', {
   ...adminCommand,
   storesReply: false,
-  about: 'Nothing more is sent, and what it was sent is forgotten.',
+  about: 'Stops deliveries to the webhook, and deletes the list of its deliveries.',
   input: WebhookId,
   replyDescription: 'Deleted',
-  decide(state, known, { webhookId }) {
-    const row = requireWebhook(state, known, webhookId)
-    const event = deleted(state, known, 'webhook.deleted', withoutSecrets('webhook', row))
+  decide(state, context, { webhookId }) {
+    const row = requireWebhook(state, context, webhookId)
+    const event = deleted(state, context, 'webhook.deleted', withoutSecrets('webhook', row))
     return { changes: [event], answer: undefined }
   },
   message: 'Webhook deleted successfully',
   errors: [noWebhook()],
 })
 
-/** The service gives up, unless somebody changed the webhook since the attempt that failed. */
+/** Disables a failing webhook, unless the webhook was changed after the failed attempt. */
 export const disableWebhook = command('webhook.disable', {
   input: DisableWebhook,
   target: inProject(),
   role: 'nobody',
   preload,
-  decide(state, known, { webhookId, revision, reason }) {
+  decide(state, context, { webhookId, revision, reason }) {
     const row = state.row('webhook', webhookId)
     const isCurrent = row?.disabledAt === null && row.revision === (revision ?? row.revision)
     if (!state.project || !isCurrent) return { changes: [], answer: undefined }
-    const fields = { disabledAt: known.now, disabledReason: reason, nextAt: null }
-    return { ...updateRow(state, known, row, fields, ['enabled']), answer: undefined }
+    const fields = { disabledAt: context.now, disabledReason: reason, nextAt: null }
+    return { ...updateRow(state, context, row, fields, ['enabled']), answer: undefined }
   },
   message: 'Webhook disabled',
 })

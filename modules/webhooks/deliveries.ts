@@ -7,7 +7,7 @@ import { OneOf } from '../../src/schema/text.ts'
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect
 
-/** A page of a webhook's deliveries, the newest first, with one row more than asked. */
+/** A page of a webhook's deliveries, newest first. It holds one row more than `limit`, which shows that another page follows. */
 export const deliveriesOf = (sql: Sql, webhookId: string, before: string, limit: number) => sql<
   DeliveryRow[]
 >`
@@ -15,7 +15,7 @@ export const deliveriesOf = (sql: Sql, webhookId: string, before: string, limit:
     status, error, answer, at, duration_ms
   from webhook_deliveries where webhook_id = ${webhookId} and id < ${before} order by id desc limit ${limit + 1}`
 
-/** The columns of the table in their order, as a statement reads rows from JSON. */
+/** The columns of the table, in order, for `jsonb_to_recordset`. */
 export const deliveryColumns = (sql: Sql) => sql`
   "webhookId" uuid, id uuid, "deliveryId" uuid, type text, "firstSeq" bigint, "lastSeq" bigint, events int4, attempt int4,
   status int4, error text, answer text, at timestamptz, "durationMs" int4`
@@ -25,16 +25,16 @@ export const deliveryView = view<DeliveryRow>({
   schema: Type.Object({
     id: Id('The attempt'),
     webhookId: Id('The webhook'),
-    deliveryId: Id('What the receiver saw as webhook-id: the same when it was tried again'),
+    deliveryId: Id('The webhook-id header, the same for every attempt'),
     type: OneOf('WebhookMessage', ['events', 'test']),
-    firstSeq: OrNull(Type.Integer(), 'The seq of the first event in it', 42),
-    lastSeq: OrNull(Type.Integer(), 'The seq of the last event in it', 44),
-    events: Count(0, 'How many events it held', 3),
-    attempt: Count(1, 'The how-manieth attempt it was', 1),
-    status: OrNull(Type.Integer(), 'The HTTP status of the answer; null without one', 200),
-    error: OrNull(Type.String(), 'Why there was no answer; null with one'),
-    answer: Type.String({ description: 'The first 1024 bytes of the answer', examples: ['ok'] }),
-    at: Timestamp('When it was sent'),
-    durationMs: Count(0, 'How long it took, in milliseconds', 87),
+    firstSeq: OrNull(Type.Integer(), 'The seq of its first event', 42),
+    lastSeq: OrNull(Type.Integer(), 'The seq of its last event', 44),
+    events: Count(0, 'The number of its events', 3),
+    attempt: Count(1, 'The number of the attempt, from 1', 1),
+    status: OrNull(Type.Integer(), 'The HTTP status of the response; null without a response', 200),
+    error: OrNull(Type.String(), 'Why there was no response; null with a response'),
+    answer: Type.String({ description: 'The first 1024 bytes of the response body', examples: ['ok'] }),
+    at: Timestamp('When the attempt began'),
+    durationMs: Count(0, 'The duration of the attempt in milliseconds', 87),
   }),
 })

@@ -14,7 +14,7 @@ declare module '../../src/model/entities.ts' {
   interface Entities {
     webhook: {
       row: Omit<Stored, (typeof untold)[number] | 'eventId'> & { eventId: string }
-      /** `hasCreator`: whether the account that created it exists. */
+      /** `hasCreator` is true when the account that created the webhook exists. */
       stored: Stored & { hasCreator?: boolean }
       event: 'created' | 'updated' | 'deleted'
     }

@@ -4,10 +4,10 @@ import { requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'
 import { badUrl } from './commands.ts'
 
-/** A name that takes longer to resolve is looked up at the first delivery. */
+/** A host name that does not resolve in this time is accepted, and resolved at the first delivery. */
 const resolveMs = 2_000
 
-/** Work around the pure rules: makes secrets, checks URLs, and notifies workers of each change. */
+/** I/O before and after the pure rules: creates secrets, checks URLs, and notifies workers of each change. */
 export function webhookHooks({ oldestSeq, outbound, sealing, webhookNotifications }: Services) {
   const after = ({ projectId }: { projectId: string }) =>
     webhookNotifications.publish([{ projectId, version: 0 }])

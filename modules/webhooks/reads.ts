@@ -14,7 +14,7 @@ const columns = (sql: Sql) => sql`
   id, project_id, revision, url, types, max_events, secret, former_secret, former_until, created_at, disabled_at,
   disabled_reason, (select u.id from users u where u.id = webhooks.created_by) as created_by, cursor::float8 as cursor, failures, next_at`
 
-/** All webhooks of a project. There are never many; ordered by slot, as their index is. */
+/** All webhooks of a project; the setting PROJECT_WEBHOOKS bounds their number. */
 const webhooksOf = (sql: Sql, projectId: string) => sql<Webhook[]>`
   select ${columns(sql)} from webhooks where project_id = ${projectId} order by slot`
 
@@ -48,7 +48,7 @@ export const webhookReads = (services: Services) => ({
 
 const openList = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
-    about: "All of the project's, the oldest first.",
+    about: 'Returns the webhooks of the project, oldest first.',
     ...paged,
     view: webhookView,
     scope: 'admin',
@@ -62,14 +62,14 @@ const openList = ({ database: { reads: sql }, findRole }: Services) =>
 
 const openGet = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
-    about: 'Its `cursor` is how far it has got.',
+    about: 'Every event up to its `cursor` is delivered.',
     view: webhookView,
     scope: 'admin',
     errors: [noWebhook()],
     async read({ request, params }, { version }) {
       const webhook = await webhookAt(sql, params)
       const body = JSON.stringify(webhookView.of(webhook))
-      // As answers to writes have it: the revision, and how far it has got.
+      // The same ETag as in responses to writes: the revision and the delivery progress.
       const etag = etagOf(
         { eventId: `${webhook.id}-${webhook.revision}` },
         webhookView.etagSuffix!(undefined, webhook),
@@ -80,7 +80,7 @@ const openGet = ({ database: { reads: sql }, findRole }: Services) =>
 
 const openDeliveries = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
-    about: 'What was sent and what came back, each attempt for itself, the newest first, for 30 days.',
+    about: 'Returns each attempt of the last 30 days with its result, newest first.',
     ...paged,
     view: deliveryView,
     operation: { id: 'listWebhookDeliveries', tag: 'Webhooks' },

@@ -6,7 +6,8 @@ import { ReplayWebhook, webhookView } from './schema.ts'
 
 export const replayWebhook = command('webhook.replay', {
   ...adminCommand,
-  about: 'It goes on after the event `after`, be that before or behind where it is.',
+  about:
+    'Delivery continues with the event after `after`. A smaller seq than the current `cursor` repeats events; a greater one skips events.',
   input: ReplayWebhook,
   decide(state, known, { webhookId, after }) {
     if (after > state.version) throw aheadOfProject()

@@ -15,53 +15,56 @@ const Url = checked<string>((value) => typeof value === 'string' && URL.canParse
   type: 'string',
   format: 'uri',
   maxLength: 2_048,
-  description: 'A URL that begins with https://, and leads to a public address',
+  description: 'A URL that begins with https:// and resolves to public addresses',
   examples: ['https://hooks.example.com/docket'],
 })
 const Types = ListOf<EventType>(
   OneOf('EventType', eventTypes),
-  (one) => eventTypes.includes(one),
+  (value) => eventTypes.includes(value),
   eventTypes.length,
   {
-    description: 'A list of event types: only those are sent',
+    description: 'A list of event types: only events of these types are sent',
     examples: [['task.created', 'task.updated']],
   },
 )
 const MaxEvents = Type.Integer({
   minimum: 1,
   maximum: maxEventsLimit,
-  description: `A whole number from 1 to ${maxEventsLimit}: so many events at most are sent at once`,
+  description: `A whole number from 1 to ${maxEventsLimit}: the most events in one delivery`,
   examples: [maxEventsLimit],
 })
 const Enabled = Type.Boolean({ description: 'A boolean: whether events are sent', examples: [true] })
 
-const shown = {
+const fields = {
   projectId: Id('The project'),
   url: Url,
   types: Nullable(Types),
   maxEvents: MaxEvents,
   enabled: Enabled,
-  disabledReason: OrNull(Type.String(), 'Why the service disabled it; null unless it did'),
-  cursor: Count(0, 'The seq up to which all is delivered', 41),
-  failures: Count(0, 'Attempts that failed since the last success', 0),
-  nextAttemptAt: OrNull(Timestamp('When it is tried again'), 'When it is tried again; null unless it failed'),
+  disabledReason: OrNull(Type.String(), 'Why the service disabled the webhook; otherwise null'),
+  cursor: Count(0, 'Every event up to this seq is delivered', 41),
+  failures: Count(0, 'Failed attempts since the last success', 0),
+  nextAttemptAt: OrNull(
+    Timestamp('The time of the next attempt'),
+    'The time of the next attempt; null unless the last attempt failed',
+  ),
   createdBy: CreatedBy,
-  createdAt: Timestamp('When it was made'),
+  createdAt: Timestamp('When the webhook was created'),
 }
-const id = Id('The webhook, used in its paths')
+const id = Id('The id of the webhook, used in its paths')
 
 export type Webhook = Omit<
   StoredRows['webhook'],
   'slot' | 'deliveryId' | 'head' | 'failingSince' | 'leaseBy' | 'leaseUntil' | 'eventId'
 >
 
-/** Beside the revision in the ETag: how far deliveries are, and whether the creator exists. */
+/** The part of the ETag after the revision: the delivery progress, and whether the creator exists. */
 const progressOf = ({ cursor, failures, nextAt, createdBy }: Webhook): string =>
   `.${cursor}-${failures}-${nextAt === null ? 0 : Date.parse(nextAt)}-${createdBy === null ? 0 : 1}`
 
 export const webhookView = view<Webhook>({
   name: 'Webhook',
-  schema: Type.Object({ id, ...shown }),
+  schema: Type.Object({ id, ...fields }),
   computed: {
     types: ({ types }) => types?.split(' ') ?? null,
     enabled: ({ disabledAt }) => disabledAt === null,
@@ -71,13 +74,13 @@ export const webhookView = view<Webhook>({
 })
 
 const secret = Type.String({
-  description: 'What deliveries are signed with; shown only now',
+  description: 'The key that signs deliveries; shown only in this response',
   examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
 })
 
 export const sealedWebhookView = view<Webhook>({
   name: 'WebhookWithSecret',
-  schema: Type.Object({ id, secret, ...shown }),
+  schema: Type.Object({ id, secret, ...fields }),
   of: (row) => ({ sealed: { secret: row.secret }, ...webhookView.of(row) }),
   etagSuffix: webhookView.etagSuffix,
 })
@@ -89,11 +92,11 @@ const settings = {
   maxEvents: Type.Optional(MaxEvents),
   enabled: Type.Optional(Enabled),
 }
-const changed = { url: Type.Optional(Url), ...settings }
+const changes = { url: Type.Optional(Url), ...settings }
 
 export const CreateWebhook = Input({ ...ofProject, url: Url, ...settings, secret: Type.String() })
-export const UpdateWebhook = Input({ ...ofWebhook, ...changed })
-export const UpdateWebhookBody = named('UpdateWebhook', Body(changed, sealedWebhookView.schema))
+export const UpdateWebhook = Input({ ...ofWebhook, ...changes })
+export const UpdateWebhookBody = named('UpdateWebhook', Body(changes, sealedWebhookView.schema))
 export const RotateWebhook = Input({ ...ofWebhook, secret: Type.String() })
 export const WebhookId = Input(ofWebhook)
 export const ReplayWebhook = Input({
@@ -101,7 +104,7 @@ export const ReplayWebhook = Input({
   after: Type.Integer({
     minimum: 0,
     maximum: 999_999_999_999_999,
-    description: 'A whole number: the seq after which to send all again, 0 for all',
+    description: 'A whole number: delivery continues after this seq; 0 repeats all events',
     examples: [0],
   }),
 })

@@ -10,13 +10,13 @@ import { noWebhook, unreadableSecret } from './commands.ts'
 import { WebhookId } from './schema.ts'
 import { send } from './send.ts'
 
-/** Sends a test here and not in a worker: the caller waits for the answer. */
+/** Sends a test from the web process, because the caller waits for the result. */
 export function testWebhook(services: Services) {
   const sql = services.database.background
   const limit = openConcurrencyLimit({ what: 'tests of webhooks', ofAll: 20, ofAccount: 4 })
   return accountCommand('webhook.test', {
     about:
-      'At once, whether it is enabled or not: `{"type": "test", "timestamp": …, "data": {"projectId": …, "webhookId": …, "events": []}}`. The answer says what came back; so do the deliveries.',
+      'Sends a test at once, even to a disabled webhook: `{"type": "test", "timestamp": …, "data": {"projectId": …, "webhookId": …, "events": []}}`. The response shows the result, and the list of deliveries contains it.',
     input: WebhookId,
     target: inProject(),
     role: 'ADMIN',
@@ -43,7 +43,7 @@ export function testWebhook(services: Services) {
       },
     }),
     view: { ...deliveryView, hasNoEtag: true },
-    replyDescription: 'Sent: what came back',
+    replyDescription: 'The result of the test',
     does: 'add',
     errors: [unreadableSecret(), noWebhook()],
   })

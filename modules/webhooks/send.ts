@@ -13,9 +13,9 @@ export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'fo
 
 type Message = Pick<DeliveryRow, 'deliveryId' | 'attempt'> & { events: ReadEvent[]; signal?: AbortSignal }
 
-/** Signs events, or none as a test, and sends them. @throws HttpError 409 for a secret that cannot be read, or the reason of `signal` */
+/** Signs and sends events; without events it sends a test. @throws HttpError 409 for an unreadable secret, or the reason of `signal` */
 export async function send(
-  means: Dependencies,
+  dependencies: Dependencies,
   receiver: Receiver,
   { deliveryId, attempt, events, signal }: Message,
 ) {
@@ -24,8 +24,8 @@ export async function send(
   const type: DeliveryRow['type'] = last ? 'events' : 'test'
   const data = { projectId, ...(!last && { webhookId }), events: events.map((event) => eventView.of(event)) }
   const body = JSON.stringify({ type, timestamp: last?.at ?? new Date().toISOString(), data })
-  const request = { url, body, signal, headers: signed(means, receiver, deliveryId, body) }
-  const { status, error, answer, durationMs, retryAfterMs } = await means.outbound.post(request)
+  const request = { url, body, signal, headers: signed(dependencies, receiver, deliveryId, body) }
+  const { status, error, answer, durationMs, retryAfterMs } = await dependencies.outbound.post(request)
   const row: DeliveryRow = {
     ...{ webhookId, id: newId(), deliveryId, type, attempt, status, error, durationMs },
     ...{ firstSeq: first?.seq ?? null, lastSeq: last?.seq ?? null, events: events.length },
@@ -34,17 +34,17 @@ export async function send(
   return { row, retryAfterMs }
 }
 
-/** The former secret signs too until its time. */
+/** Until `formerUntil` the previous secret signs too. */
 function signed(
   { sealing }: Dependencies,
   { secret, formerSecret, formerUntil }: Receiver,
   id: string,
   body: string,
 ) {
-  const current = sealing.decrypt(secret)
-  if (current === null) throw unreadableSecret()
-  const former = formerUntil && Date.parse(formerUntil) > nowMs() && sealing.decrypt(formerSecret!)
-  const secrets = former ? [current, former] : [current]
-  const headers = signedHeaders(secrets, id, body, Math.floor(Date.now() / 1000))
+  const key = sealing.decrypt(secret)
+  if (key === null) throw unreadableSecret()
+  const previousKey = formerUntil && Date.parse(formerUntil) > nowMs() && sealing.decrypt(formerSecret!)
+  const keys = previousKey ? [key, previousKey] : [key]
+  const headers = signedHeaders(keys, id, body, Math.floor(Date.now() / 1000))
   return { ...headers, 'user-agent': `Docket/${packageJson.version}` }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Commit, Outcome } from '../commit/commit.ts'
 import type { CommitUnit } from '../commit/unit.ts'
 import type { Reactions } from '../log/rule.ts'
-import type { CacheCounts } from '../metrics/counts.ts'
+import type { Hits } from '../metrics/counts.ts'
 import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
 import { writeTimedOut } from '../responses/errors.ts'
@@ -15,7 +15,7 @@ export interface TransactDependencies extends PrepareDependencies {
   versions: Pick<Versions, 'isCurrent'>
   commit: Commit
   react: Reactions
-  counts?: CacheCounts
+  counts?: Hits
   /** Called after each commit. Its effects may be lost in a crash: the database is the truth. */
   onCommitted(unit: CommitUnit): void
 }

@@ -1,7 +1,7 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
-import { counted, noHits } from '../metrics/counts.ts'
+import { countLookup, newHits } from '../metrics/counts.ts'
 import type { Entity } from '../model/entities.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { model } from '../model/model.ts'
@@ -37,11 +37,11 @@ const statusesAfterMove = new Set([403, 404])
 type Work<T> = (location: RowLocation) => Promise<T>
 
 /** Finds the project of a row by the row's id. Cached: a command at an old location is rejected by its actor. */
-export function openRowLocations(sql: Sql, counts = noHits()) {
+export function openRowLocations(sql: Sql, counts = newHits()) {
   const caches = each(() => new LocationCache())
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
-  const cachedLocation = (kind: Entity, id: string) => counted(counts, caches[kind].get(id))
+  const cachedLocation = (kind: Entity, id: string) => countLookup(counts, caches[kind].get(id))
   return {
     add: (events: StoredEvent[]) => cacheNew(caches, events),
 

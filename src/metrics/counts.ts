@@ -1,45 +1,45 @@
 import { Distribution } from './distribution.ts'
 import { RequestDurations } from './requests.ts'
 
-export const newCacheCounts = () => ({ hits: 0, misses: 0 })
-export type CacheCounts = ReturnType<typeof newCacheCounts>
+export const newHits = () => ({ hits: 0, misses: 0 })
+export type Hits = ReturnType<typeof newHits>
 
-export function countLookup<T>(counts: CacheCounts, found: T): T {
-  counts[found === undefined ? 'misses' : 'hits']++
-  return found
+export function countLookup<T>(counts: Hits, value: T): T {
+  counts[value === undefined ? 'misses' : 'hits']++
+  return value
 }
 
 export const newCommitCounts = () => ({
   seconds: new Distribution(),
   waitSeconds: new Distribution(),
   events: new Distribution([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]),
-  /** Outcomes of what one actor wants committed. */
+  /** Outcomes of the commit units. */
   units: { won: 0, lost: 0, unknown: 0, refused: 0 },
 })
 
 export const newLeaseCounts = () => ({
-  /** Time to a lease that was not held, with the wait for its holder. */
+  /** Time to acquire a lease, including the wait for another holder. */
   seconds: new Distribution(),
-  /** Another process had it. */
+  /** Leases that another process held when this process asked. */
   waits: 0,
   handOvers: 0,
 })
 
 export const newForwardCounts = () => ({ forwarded: 0, lost: 0, served: 0 })
 
-/** Queries of one pool; their time begins before they have a connection. */
+/** Queries of one pool. Their time includes the wait for a connection. */
 export const newQueryCounts = () => ({ open: 0, seconds: new Distribution() })
 
 export type Counts = ReturnType<typeof openCounts>
 
-/** What a process counts: plain numbers, always on. */
+/** All counts of a process, as plain numbers. Counting is always on. */
 export const openCounts = () => ({
   requests: new RequestDurations(),
   commits: newCommitCounts(),
   leases: newLeaseCounts(),
   forwards: newForwardCounts(),
   queries: { reads: newQueryCounts(), commits: newQueryCounts(), background: newQueryCounts() },
-  /** How long the oldest of a batch of reads waited for those before it. */
+  /** How long the oldest read of a batch waited for earlier batches. */
   readWaits: { roles: new Distribution(), versions: new Distribution(), sessions: new Distribution() },
-  caches: { bodies: newCacheCounts(), places: newCacheCounts(), roles: newCacheCounts(), sessions: newCacheCounts(), states: newCacheCounts() },
+  caches: { bodies: newHits(), places: newHits(), roles: newHits(), sessions: newHits(), states: newHits() },
 })

@@ -3,9 +3,9 @@ const secondsBounds = [
   ...[0.25, 0.5, 1, 2.5, 5, 10, 30],
 ]
 
-/** Counts values by their size, as a histogram does. */
+/** A histogram: counts values by size. */
 export class Distribution {
-  /** For each bound the values up to it and above the one before; at last the values above all bounds. */
+  /** One count for each bound: the values up to this bound and above the previous one. The last count is for values above all bounds. */
   readonly counts: Float64Array
   sum = 0
 
@@ -24,8 +24,8 @@ export class Distribution {
     this.sum += value
   }
 
-  /** The time since `began`, on the clock of performance.now(). */
-  addSince(began: number): void {
-    this.add((performance.now() - began) / 1_000)
+  /** Adds the seconds since `startedAt`, a time of performance.now(). */
+  addSince(startedAt: number): void {
+    this.add((performance.now() - startedAt) / 1_000)
   }
 }

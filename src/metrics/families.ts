@@ -2,13 +2,17 @@ import type { Counts } from './counts.ts'
 import type { Distribution } from './distribution.ts'
 import { labelledBy, counter, type Family, gauge, histogram, type Labelled } from './family.ts'
 
-/** What a process has counted, as metrics of Prometheus. */
+/** The counts of a process as Prometheus metrics. */
 export function countFamilies(counts: Counts): Family[] {
   const took = counts.requests.all()
   const answered = took.map(([labels, { total }]): Labelled<number> => [labels, total])
   return [
-    counter('http_requests_total', 'Requests answered.', answered),
-    histogram('http_request_duration_seconds', 'Time to an answer, of a stream to its beginning.', took),
+    counter('http_requests_total', 'Answered requests.', answered),
+    histogram(
+      'http_request_duration_seconds',
+      'Time to the response; for a stream, time to its first byte.',
+      took,
+    ),
     ...writeFamilies(counts),
     ...readFamilies(counts),
   ]
@@ -16,34 +20,58 @@ export function countFamilies(counts: Counts): Family[] {
 
 const writeFamilies = ({ commits, leases, forwards: orders }: Counts): Family[] => [
   histogram('commit_duration_seconds', 'Time of a group commit in Postgres.', commits.seconds),
-  histogram('commit_wait_seconds', 'Time the oldest of a group commit waited for it.', commits.waitSeconds),
+  histogram(
+    'commit_wait_seconds',
+    'Wait of the oldest unit of a group commit before the commit began.',
+    commits.waitSeconds,
+  ),
   histogram('commit_size_events', 'Events in a group commit.', commits.events),
   counter(
     'commit_units_total',
-    'What actors wanted written; lost when a version had moved on.',
+    'Commit units by outcome; lost means a version conflict.',
     labelledBy('outcome', commits.units),
   ),
-  histogram('lease_wait_seconds', 'Time to get a lease that was not held.', leases.seconds),
-  counter('lease_waits_total', 'Leases that another process had when they were asked for.', leases.waits),
+  histogram(
+    'lease_wait_seconds',
+    'Time to acquire a lease, including the wait for another holder.',
+    leases.seconds,
+  ),
+  counter(
+    'lease_waits_total',
+    'Leases that another process held when this process asked for them.',
+    leases.waits,
+  ),
   counter('lease_hand_overs_total', 'Leases that another process handed over.', leases.handOvers),
-  counter('forwarded_commands_total', 'Commands sent to the home of their project.', orders.forwarded),
-  counter('forwards_lost_total', 'Commands whose home was lost before it answered.', orders.lost),
-  counter('served_commands_total', 'Commands done for other processes.', orders.served),
+  counter(
+    'forwarded_commands_total',
+    'Commands forwarded to the home process of their project.',
+    orders.forwarded,
+  ),
+  counter(
+    'forwards_lost_total',
+    'Forwarded commands whose home process disconnected before it answered.',
+    orders.lost,
+  ),
+  counter('served_commands_total', 'Commands executed for other processes.', orders.served),
 ]
 
 function readFamilies({ queries, readWaits, caches }: Counts): Family[] {
-  const looks = Object.entries(caches).flatMap(([cache, { hits, misses }]): Labelled<number>[] => [
+  const lookups = Object.entries(caches).flatMap(([cache, { hits, misses }]): Labelled<number>[] => [
     [{ cache, result: 'hit' }, hits],
     [{ cache, result: 'miss' }, misses],
   ])
   const pools = labelledBy('pool', queries)
   const open = pools.map(([pool, { open }]): Labelled<number> => [pool, open])
   const took = pools.map(([pool, { seconds }]): Labelled<Distribution> => [pool, seconds])
-  const waits = 'Time the oldest of a batch of look-ups waited for those before.'
+  const waits = 'Wait of the oldest look-up of a batch for earlier batches.'
   return [
-    gauge('postgres_queries_open', 'Queries asked and not answered.', open),
-    histogram('postgres_query_duration_seconds', 'Time of a query, with its wait for a connection.', took),
+    gauge('postgres_queries_open', 'Queries that wait for a connection or an answer.', open),
+    histogram(
+      'postgres_query_duration_seconds',
+      'Time of a query, including the wait for a connection.',
+      took,
+    ),
     histogram('read_wait_seconds', waits, labelledBy('batch', readWaits)),
-    counter('cache_requests_total', 'Looks into a cache.', looks),
+    counter('cache_requests_total', 'Cache lookups by result.', lookups),
   ]
 }

@@ -9,7 +9,7 @@ interface Value {
   metricName?: string
 }
 
-/** A metric as prom-client reads it: plain data, also for another process. */
+/** A metric in the format of prom-client: plain data, which can be sent to another process. */
 export interface Family {
   name: string
   help: string
@@ -20,9 +20,9 @@ export interface Family {
 
 const familyOf =
   <T>(type: Family['type'], valuesOf: (labels: Labels, value: T, name: string) => Value[]) =>
-  (plainName: string, help: string, given: Labelled<T>[] | T): Family => {
+  (plainName: string, help: string, data: Labelled<T>[] | T): Family => {
     const name = `docket_${plainName}`
-    const all: Labelled<T>[] = Array.isArray(given) ? given : [[{}, given]]
+    const all: Labelled<T>[] = Array.isArray(data) ? data : [[{}, data]]
     const values = all.flatMap(([labels, value]) => valuesOf(labels, value, name))
     return { name, help, type, values, aggregator: 'sum' }
   }
@@ -39,22 +39,24 @@ export const histogram = familyOf<Distribution>('histogram', (labels, { bounds, 
   return [...buckets, of('sum', sum), of('count', upTo)]
 })
 
-/** A value for each name, which `label` holds. */
+/** One value for each name; the label `label` holds the name. */
 export const labelledBy = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
   Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
 
-/** How far the last of a kind of followers is behind. */
+/** The lag of the slowest subscriber of a kind. */
 export function lagFamilies(follower: string, events: number, seconds: number): Family[] {
   const labels = { follower }
   return [
-    gauge('follower_lag_events', 'What the last of the followers was not sent yet.', [[labels, events]]),
-    gauge('follower_lag_seconds', 'For how long the last of the followers has been behind.', [
+    gauge('follower_lag_events', 'Events that the slowest subscriber has not been sent yet.', [
+      [labels, events],
+    ]),
+    gauge('follower_lag_seconds', 'Time for which the slowest subscriber has been behind.', [
       [labels, seconds],
     ]),
   ]
 }
 
-/** The same families as those of one process among several. */
+/** Adds the label `process`, which tells several processes apart. */
 export const withProcessLabel = (process: string, families: Family[]): Family[] =>
   families.map((family) => ({
     ...family,

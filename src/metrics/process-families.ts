@@ -4,26 +4,26 @@ import { labelledBy, counter, type Family, gauge, histogram } from './family.ts'
 
 const timerMs = 50
 
-/** The metrics of any process. The event loop is watched from the first call on. */
+/** Opens the metrics that every process has, and starts to measure the delay of the event loop. */
 export function openProcessFamilies(): () => Family[] {
   const delays = new Distribution()
   let due = performance.now() + timerMs
-  const late = () => {
+  const measure = () => {
     delays.add(Math.max(0, performance.now() - due) / 1_000)
     due = performance.now() + timerMs
   }
-  setInterval(late, timerMs).unref()
+  setInterval(measure, timerMs).unref()
   const startedAt = Date.now() / 1_000 - process.uptime()
   return () => {
     const { user, system } = process.cpuUsage()
     const { rss, heapUsed, external } = process.memoryUsage()
     const cpu = labelledBy('mode', { user: user / 1e6, system: system / 1e6 })
     return [
-      counter('process_cpu_seconds_total', 'Processor time.', cpu),
+      counter('process_cpu_seconds_total', 'CPU time.', cpu),
       gauge('process_resident_memory_bytes', 'Resident memory.', rss),
-      gauge('process_heap_bytes', 'Objects, and what they hold outside the heap.', heapUsed + external),
-      gauge('process_start_time_seconds', 'When the process began, since 1970.', startedAt),
-      histogram('event_loop_delay_seconds', `How late a timer of every ${timerMs} ms was.`, delays),
+      gauge('process_heap_bytes', 'JavaScript heap and external memory of its objects.', heapUsed + external),
+      gauge('process_start_time_seconds', 'Start time of the process, in seconds since 1970.', startedAt),
+      histogram('event_loop_delay_seconds', `Delay of a timer that is due every ${timerMs} ms.`, delays),
     ]
   }
 }

@@ -3,17 +3,18 @@ import type { Labelled } from './family.ts'
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Times of requests by route template, method and status, so clients cannot make up a kind. */
+/** Request durations by route template, method and status. Clients cannot create series, because all labels have fixed values. */
 export class RequestDurations {
-  private readonly kinds = new Map<string, Labelled<Distribution>>()
+  private readonly series = new Map<string, Labelled<Distribution>>()
 
-  add(route: string, named: string, status: number, began = performance.now()): void {
-    const method = methods.has(named) ? named : 'other'
+  add(route: string, givenMethod: string, status: number, startedAt = performance.now()): void {
+    const method = methods.has(givenMethod) ? givenMethod : 'other'
     const name = `${status} ${method} ${route}`
-    let kind = this.kinds.get(name)
-    if (!kind) this.kinds.set(name, (kind = [{ method, route, status: String(status) }, new Distribution()]))
-    kind[1].addSince(began)
+    let entry = this.series.get(name)
+    if (!entry)
+      this.series.set(name, (entry = [{ method, route, status: String(status) }, new Distribution()]))
+    entry[1].addSince(startedAt)
   }
 
-  all = (): Labelled<Distribution>[] => [...this.kinds.values()]
+  all = (): Labelled<Distribution>[] => [...this.series.values()]
 }

@@ -11,35 +11,35 @@ export class ForbiddenUrl extends Error {}
 
 export type Destinations = ReturnType<typeof openDestinations>
 
-/** Checks a URL, and every address that its name has just now. */
-export function openDestinations(reach: AddressPolicy, look: Lookup = openLookup()) {
-  /** @throws Forbidden */
+/** Checks a URL, and every address to which its host name resolves now. */
+export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLookup()) {
+  /** @throws ForbiddenUrl */
   function read(text: string): URL {
     if (text.length > maxUrlCharacters || !URL.canParse(text)) throw new ForbiddenUrl('must be a URL')
     const url = new URL(text)
     if (url.href.length > maxUrlCharacters)
-      throw new ForbiddenUrl(`must have at most ${maxUrlCharacters} characters, as it is sent`)
-    requireProtocol(url, reach)
-    if (url.username || url.password) throw new ForbiddenUrl('must hold no user name and no password')
+      throw new ForbiddenUrl(`must have at most ${maxUrlCharacters} characters, percent-encoded`)
+    requireProtocol(url, policy)
+    if (url.username || url.password) throw new ForbiddenUrl('must not contain a user name or a password')
     const literal = literalIn(url)
-    if (literal !== null) requireReachable([literal], reach)
+    if (literal !== null) requireReachable([literal], policy)
     return url
   }
 
-  /** At least one address. @throws Forbidden when one of them may not be reached */
+  /** Returns at least one address. @throws ForbiddenUrl when any address is forbidden */
   async function addressesOf(url: URL): Promise<string[]> {
     const literal = literalIn(url)
-    const found = literal === null ? await look(url.hostname) : [{ address: literal }]
-    if (found.length === 0) throw noAddress() // without an address a request would go to this machine
-    const addresses = found.map(({ address }) => address)
-    requireReachable(addresses, reach)
+    const records = literal === null ? await lookup(url.hostname) : [{ address: literal }]
+    if (records.length === 0) throw noAddress() // node:http would connect to localhost
+    const addresses = records.map(({ address }) => address)
+    requireReachable(addresses, policy)
     return addresses.slice(0, maxAddresses)
   }
 
   return {
     read,
     addressesOf,
-    /** A name without an address passes: each request looks it up again. @throws Forbidden */
+    /** Accepts a host name that does not resolve: each request resolves it again. @throws ForbiddenUrl */
     async check(text: string, waitMs: number): Promise<URL> {
       const url = read(text)
       await within(waitMs, addressesOf(url)).catch((error: unknown) => {
@@ -57,12 +57,14 @@ function requireProtocol({ protocol }: URL, { allowHttp }: AddressPolicy): void 
   throw new ForbiddenUrl(`must begin with https://${allowHttp ? ' or http://' : ''}`)
 }
 
-function requireReachable(addresses: string[], reach: AddressPolicy): void {
-  const astray = addresses.filter((address) => !isReachable(address, reach))
-  if (astray.length === 0) return
-  if (!astray.every(isPrivate))
-    throw new ForbiddenUrl('must lead to an address that requests from here may go to')
-  throw new ForbiddenUrl('must lead to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on')
+function requireReachable(addresses: string[], policy: AddressPolicy): void {
+  const forbidden = addresses.filter((address) => !isReachable(address, policy))
+  if (forbidden.length === 0) return
+  if (!forbidden.every(isPrivate))
+    throw new ForbiddenUrl('must not resolve to a link-local, metadata or reserved address')
+  throw new ForbiddenUrl(
+    'must resolve to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on',
+  )
 }
 
 const noAddress = () => Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' })

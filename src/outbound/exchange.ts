@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { hostnameOf } from '../hosts.ts'
 import { maxAnswerBytes, type ResponseSummary, summarize } from './response.ts'
 
-/** Upper limit of answers before the final one (1xx), which nothing else bounds. */
+/** Most interim responses (1xx) before the final one; nothing else bounds them. */
 const maxInterim = 10
 const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
 
@@ -15,10 +15,10 @@ export interface OutboundRequest {
   signal?: AbortSignal
 }
 
-/** The receiver has closed a kept connection: the request may not have arrived. */
+/** The receiver has closed a reused connection, so the request may not have arrived. */
 class StaleConnection extends Error {}
 
-/** Sends a parcel to one address, on a new or a kept connection. `ca` is an additional authority. */
+/** Sends requests to one address, on a new or a reused connection. @param ca an additional certificate authority */
 export function openExchange(ca?: string) {
   const http = { request: viaHttp, agent: new HttpAgent(agentOptions), port: 80 }
   const https = { request: viaHttps, agent: new HttpsAgent({ ...agentOptions, ca }), port: 443 }
@@ -26,7 +26,7 @@ export function openExchange(ca?: string) {
   async function send({ body, headers }: OutboundRequest, url: URL, address: string, signal: AbortSignal) {
     signal.throwIfAborted()
     const { request, agent, port } = url.protocol === 'https:' ? https : http
-    const asked = request({
+    const outgoing = request({
       method: 'POST',
       agent,
       host: address,
@@ -40,8 +40,8 @@ export function openExchange(ca?: string) {
         'content-length': Buffer.byteLength(body),
       },
     })
-    signal.addEventListener('abort', () => void asked.destroy(signal.reason as Error))
-    return readResponse(asked, body)
+    signal.addEventListener('abort', () => void outgoing.destroy(signal.reason as Error))
+    return readResponse(outgoing, body)
   }
 
   return (...given: Parameters<typeof send>): Promise<ResponseSummary> =>
@@ -51,14 +51,16 @@ export function openExchange(ca?: string) {
     })
 }
 
-function readResponse(asked: ClientRequest, body: string): Promise<ResponseSummary> {
+function readResponse(outgoing: ClientRequest, body: string): Promise<ResponseSummary> {
   const { promise, resolve, reject } = Promise.withResolvers<ResponseSummary>()
-  asked.on('error', (error) => reject(asked.reusedSocket && isConnectionReset(error) ? new StaleConnection() : error))
+  outgoing.on('error', (error) =>
+    reject(outgoing.reusedSocket && isConnectionReset(error) ? new StaleConnection() : error),
+  )
   let interim = 0
-  asked.on('information', () => {
-    if (++interim > maxInterim) asked.destroy(new Error('Too many interim answers'))
+  outgoing.on('information', () => {
+    if (++interim > maxInterim) outgoing.destroy(new Error('Too many interim responses'))
   })
-  asked.on('response', (response) => {
+  outgoing.on('response', (response) => {
     const chunks: Buffer[] = []
     let length = 0
     const done = () => resolve(summarize(response, Buffer.concat(chunks)))
@@ -67,12 +69,13 @@ function readResponse(asked: ClientRequest, body: string): Promise<ResponseSumma
       length += chunk.length
       if (length < maxAnswerBytes) return
       done()
-      asked.destroy()
+      outgoing.destroy()
     })
     for (const end of ['end', 'error', 'close']) response.on(end, done)
   })
-  asked.end(body)
+  outgoing.end(body)
   return promise
 }
 
-const isConnectionReset = (error: NodeJS.ErrnoException): boolean => ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
+const isConnectionReset = (error: NodeJS.ErrnoException): boolean =>
+  ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')

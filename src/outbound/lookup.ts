@@ -5,13 +5,13 @@ import { isIP } from 'node:net'
 export type Lookup = (name: string) => Promise<{ address: string }[]>
 
 const resolverOptions = { timeout: 2_000, tries: 2 }
-/** How long the system's hosts and name servers are kept. */
+/** The hosts file and the list of name servers are read again after this time. */
 const systemFilesMs = 30_000
 const loopback = ['127.0.0.1', '::1']
 
 /**
- * Reads the hosts file, then asks name servers, IPv4 first. `lookup` of `node:dns` would block one of few threads: four
- * names without an answer would delay all others, and every password.
+ * Resolves a name by the hosts file, then by name servers, IPv4 first. `lookup` of `node:dns` would block one of four threads:
+ * four names whose server does not answer would delay all other lookups, and every password hash.
  */
 export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup {
   const open = async () => {
@@ -20,22 +20,22 @@ export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup
     return { resolver, hosts: parseHosts(await readFile(hostsFile, 'utf8').catch(() => '')) }
   }
   let system = open()
-  let freshUntil = performance.now() + systemFilesMs
+  let readAgainAt = performance.now() + systemFilesMs
 
   return async (name) => {
-    if (performance.now() > freshUntil) [system, freshUntil] = [open(), performance.now() + systemFilesMs]
+    if (performance.now() > readAgainAt) [system, readAgainAt] = [open(), performance.now() + systemFilesMs]
     const { resolver, hosts } = await system
     const bare = name.toLowerCase().replace(/\.$/, '')
-    const known = hosts.get(bare) ?? (/(^|\.)localhost$/.test(bare) ? loopback : undefined)
-    return (known ?? (await resolve(resolver, bare))).map((address) => ({ address }))
+    const local = hosts.get(bare) ?? (/(^|\.)localhost$/.test(bare) ? loopback : undefined)
+    return (local ?? (await resolve(resolver, bare))).map((address) => ({ address }))
   }
 }
 
 async function resolve(resolver: Resolver, name: string): Promise<string[]> {
-  const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-  const found = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
-  if (found.length === 0 && asked[0].status === 'rejected') throw asked[0].reason
-  return found
+  const results = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+  const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  if (addresses.length === 0 && results[0].status === 'rejected') throw results[0].reason
+  return addresses
 }
 
 function parseHosts(text: string): Map<string, string[]> {

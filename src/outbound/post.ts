@@ -7,7 +7,7 @@ const defaultTimeoutMs = 15_000
 
 class TimeoutError extends Error {}
 
-/** Requests that callers ask for: where they may go, and the way there. */
+/** Opens requests to URLs that callers set, restricted to allowed addresses. */
 export function openOutbound({
   webhookAllowHttp: allowHttp,
   webhookAllowPrivate: allowPrivate,
@@ -16,42 +16,45 @@ export function openOutbound({
   return { destinations, post: openPost(destinations, { timeoutMs: defaultTimeoutMs }) }
 }
 
-/** Posts JSON to the very address that was checked, and follows no redirect. */
+/** Posts JSON. It connects to exactly the checked address, and follows no redirect. */
 export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeoutMs: number; ca?: string }) {
   const exchange = openExchange(ca)
 
-  async function attempt(parcel: OutboundRequest, signal: AbortSignal): Promise<ResponseSummary> {
-    const url = destinations.read(parcel.url)
+  async function attempt(request: OutboundRequest, signal: AbortSignal): Promise<ResponseSummary> {
+    const url = destinations.read(request.url)
     const addresses = await unlessAborted(destinations.addressesOf(url), signal)
     for (const address of addresses.slice(0, -1)) {
-      const told = await exchange(parcel, url, address, signal).catch(ignoreUnreachable)
-      if (told) return told
+      const response = await exchange(request, url, address, signal).catch(ignoreUnreachable)
+      if (response) return response
     }
-    return exchange(parcel, url, addresses.at(-1)!, signal)
+    return exchange(request, url, addresses.at(-1)!, signal)
   }
 
-  /** @throws the reason of the parcel's own signal */
-  return async (parcel: OutboundRequest): Promise<PostResult> => {
-    parcel.signal?.throwIfAborted()
-    const began = performance.now()
-    const over = new AbortController()
-    const stop = () => over.abort(parcel.signal?.reason)
-    const timer = setTimeout(() => over.abort(new TimeoutError(`No answer within ${timeoutMs / 1000} s`)), timeoutMs)
-    parcel.signal?.addEventListener('abort', stop)
+  /** @throws the reason of the request's own signal */
+  return async (request: OutboundRequest): Promise<PostResult> => {
+    request.signal?.throwIfAborted()
+    const startedAt = performance.now()
+    const abort = new AbortController()
+    const stop = () => abort.abort(request.signal?.reason)
+    const timer = setTimeout(
+      () => abort.abort(new TimeoutError(`No response within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    )
+    request.signal?.addEventListener('abort', stop)
     try {
-      const told = await attempt(parcel, over.signal).catch((error: unknown) => {
-        parcel.signal?.throwIfAborted()
+      const response = await attempt(request, abort.signal).catch((error: unknown) => {
+        request.signal?.throwIfAborted()
         return withoutResponse(reasonOf(error))
       })
-      return { ...told, durationMs: Math.round(performance.now() - began) }
+      return { ...response, durationMs: Math.round(performance.now() - startedAt) }
     } finally {
       clearTimeout(timer)
-      parcel.signal?.removeEventListener('abort', stop)
+      request.signal?.removeEventListener('abort', stop)
     }
   }
 }
 
-/** For the caller that set the URL: no internal address. */
+/** The reason that the webhook's administrators see. It must not reveal internal addresses. */
 function reasonOf(error: unknown): string {
   if (error instanceof ForbiddenUrl) return `The URL ${error.message}`
   if (error instanceof TimeoutError) return error.message
@@ -62,12 +65,12 @@ function reasonOf(error: unknown): string {
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 const unreachableCodes = ['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']
-/** Nothing was sent: another address of the name may answer. */
+/** Nothing was sent, so the next address of the name can be tried. */
 function ignoreUnreachable(error: unknown): undefined {
   if (!unreachableCodes.includes(codeOf(error))) throw error
 }
 
-/** The signal must end with the work, because it keeps the listener. */
+/** The signal must not outlive the promise, because its listener is never removed. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', () => reject(signal.reason))

@@ -4,9 +4,9 @@ export const maxAnswerBytes = 1_024
 
 export interface PostResult {
   status: number | null
-  /** Why there was no answer. */
+  /** Why there was no response. */
   error: string | null
-  /** The beginning of the body. */
+  /** The beginning of the response body. */
   answer: string
   retryAfterMs: number | null
   durationMs: number
@@ -21,11 +21,16 @@ export const summarize = ({ statusCode, headers }: IncomingMessage, body: Buffer
   retryAfterMs: retryAfter(headers['retry-after']),
 })
 
-export const withoutResponse = (error: string): ResponseSummary => ({ status: null, error, answer: '', retryAfterMs: null })
+export const withoutResponse = (error: string): ResponseSummary => ({
+  status: null,
+  error,
+  answer: '',
+  retryAfterMs: null,
+})
 
-/** Seconds or a date (RFC 9110, 10.2.3). */
-export function retryAfter(said: string | undefined, now = Date.now()): number | null {
-  if (!said) return null
-  const ms = /^\d{1,9}$/.test(said.trim()) ? Number(said) * 1000 : Date.parse(said) - now
+/** Parses seconds or a date (RFC 9110, section 10.2.3). */
+export function retryAfter(header: string | undefined, now = Date.now()): number | null {
+  if (!header) return null
+  const ms = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - now
   return ms > 0 ? ms : null
 }

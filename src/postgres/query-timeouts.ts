@@ -1,5 +1,5 @@
 import type { Sql } from 'postgres'
-import type { noQueries } from '../metrics/counts.ts'
+import type { newQueryCounts } from '../metrics/counts.ts'
 import { isTransient, isStandby, markUnknownOutcome, retryDelay } from './errors.ts'
 import type { IdleTimeouts } from './idle-timeouts.ts'
 import { withoutHoles } from './workarounds.ts'
@@ -16,7 +16,7 @@ interface Options {
   /** Retries a query once after a temporary error. */
   retries: boolean
   onStandby(): void
-  counts: ReturnType<typeof noQueries>
+  counts: ReturnType<typeof newQueryCounts>
 }
 
 /** For rare queries with many variants: each prepared statement stays on its connection forever. */

@@ -63,7 +63,9 @@ export class Supervisor {
   /** Returns the metric families of each slot, labelled with the slot's name, which survives restarts. */
   async measure(): Promise<Family[][]> {
     const named = ([role, slots]: [string, ChildSlot[]]) =>
-      slots.map(async ({ current }, n) => withProcessLabel(`${role}-${n + 1}`, (await current?.measure()) ?? []))
+      slots.map(async ({ current }, n) =>
+        withProcessLabel(`${role}-${n + 1}`, (await current?.measure()) ?? []),
+      )
     return Promise.all(Object.entries(this.slots).flatMap(named))
   }
 

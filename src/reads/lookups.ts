@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Caller, isWithinToken, type Role } from '../identity/rights.ts'
 import { isId } from '../ids.ts'
-import { type CacheCounts, newCacheCounts } from '../metrics/counts.ts'
+import { type Hits, newHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
@@ -23,7 +23,7 @@ export interface VisibleProject extends Versioned {
 export type FindRole = LookUp<VisibleProject>
 
 /** Returns the caller's current role in a project. */
-export const openFindRole = (sql: Sql, versions: Versions, counts?: CacheCounts, waits?: Distribution): FindRole => {
+export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?: Distribution): FindRole => {
   const make = (seen: Versioned, [role]: string[]) => ({ ...seen, role }) as VisibleProject
   const kind = { joins: sql``, projectId: sql`q.id`, columns: sql`p.role`, make }
   return openLookUp(sql, versions, kind, counts, waits)
@@ -58,7 +58,7 @@ export function openLookUp<S extends Versioned>(
   sql: Sql,
   versions: Versions,
   { joins, projectId, columns, make }: LookUpSpec<S>,
-  counts = newCacheCounts(),
+  counts = newHits(),
   waits?: Distribution,
 ): LookUp<S> {
   // The constant parts of the query are built once.

@@ -1,17 +1,17 @@
-/** A place in a trace, as W3C Trace Context writes it in the header `traceparent`. */
+/** The content of the header `traceparent` (W3C Trace Context). */
 interface TraceContext {
   traceId: string
   spanId: string
   traceFlags: number
 }
 
-const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const format = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const isAllZeros = /^0+$/
 
-/** Undefined for what is none. Of later versions what this one knows is read, as they promise. */
+/** Returns undefined for an invalid header. Of a later version it reads the known part, as the specification demands. */
 export function readTraceparent(header: string | null): TraceContext | undefined {
   const [, version = 'ff', traceId = '0', spanId = '0', flags = '', rest] =
-    form.exec(header?.trim() ?? '') ?? []
+    format.exec(header?.trim() ?? '') ?? []
   if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined
   if (isAllZeros.test(traceId) || isAllZeros.test(spanId)) return undefined
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 }

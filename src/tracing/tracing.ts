@@ -2,14 +2,14 @@ import { within } from '../within.ts'
 import { readTraceparent, writeTraceparent } from './traceparent.ts'
 
 const sendEveryMs = 1_000
-/** How long a process that ends waits for the collector. */
+/** A stopping process waits this long for the collector. */
 const shutdownMs = 1_000
 
 type Attributes = Record<string, string | number | undefined>
 
 export interface Span {
   traceId: string
-  /** For parts of the work elsewhere. */
+  /** The header that continues this span in another process. */
   traceparent: string
   end(attributes: Attributes, hasFailed: boolean): void
 }
@@ -17,8 +17,8 @@ export interface Span {
 export type Tracing = Awaited<ReturnType<typeof openTracing>>
 
 /**
- * Sends spans by OTLP over HTTP to the address in the standard variables of OpenTelemetry. Work that comes with a
- * `traceparent` is sent when its flag says so, all other always. Spans that a slow collector does not take are dropped.
+ * Sends spans by OTLP over HTTP to the collector in OpenTelemetry's standard environment variables. A request with a
+ * `traceparent` follows its sampled flag; a request without it is always sampled. Spans are dropped when the collector is slow.
  */
 export async function openTracing() {
   const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api')
@@ -33,10 +33,15 @@ export async function openTracing() {
   })
   const tracer = provider.getTracer('docket')
   return {
-    begin(name: string, kind: 'SERVER' | 'INTERNAL', traceparent: string | null, given?: Attributes): Span {
+    begin(
+      name: string,
+      kind: 'SERVER' | 'INTERNAL',
+      traceparent: string | null,
+      attributes?: Attributes,
+    ): Span {
       const remote = readTraceparent(traceparent)
       const parent = remote && trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true })
-      const options = { kind: SpanKind[kind], attributes: given }
+      const options = { kind: SpanKind[kind], attributes }
       const span = tracer.startSpan(name, options, parent ?? ROOT_CONTEXT)
       const context = span.spanContext()
       return {
@@ -49,7 +54,7 @@ export async function openTracing() {
         },
       }
     },
-    /** Sends the spans that are not sent yet. */
+    /** Sends the remaining spans. */
     async close(): Promise<void> {
       await within(
         shutdownMs,
@@ -59,20 +64,24 @@ export async function openTracing() {
   }
 }
 
-type Execute<What, How, Reply> = (what: What, how: How, deadline: number) => Promise<Reply>
+type Execute<Command, Context, Reply> = (
+  command: Command,
+  context: Context,
+  deadline: number,
+) => Promise<Reply>
 
-/** Makes a span of each piece of work that is part of a trace, also when it came from another process. */
-export function withSpans<What extends { name: string }, How extends { traceparent?: string }, Reply>(
-  work: Execute<What, How, Reply>,
+/** Records a span for each command that belongs to a trace, even when another process forwarded the command. */
+export function withSpans<Command extends { name: string }, Context extends { traceparent?: string }, Reply>(
+  execute: Execute<Command, Context, Reply>,
   tracing: Tracing | undefined,
-): Execute<What, How, Reply> {
-  if (!tracing) return work
-  return (what, how, deadline) => {
-    if (!how.traceparent) return work(what, how, deadline)
-    const span = tracing.begin(what.name, 'INTERNAL', how.traceparent)
-    const done = work(what, how, deadline)
+): Execute<Command, Context, Reply> {
+  if (!tracing) return execute
+  return (command, context, deadline) => {
+    if (!context.traceparent) return execute(command, context, deadline)
+    const span = tracing.begin(command.name, 'INTERNAL', context.traceparent)
+    const reply = execute(command, context, deadline)
     const end = (hasFailed: boolean) => () => span.end({}, hasFailed)
-    done.then(end(false), end(true))
-    return done
+    reply.then(end(false), end(true))
+    return reply
   }
 }

@@ -1,5 +1,5 @@
 import { model } from '../../modules/modules.ts'
-import { worker } from '../../workers/cascade.ts'
+import { workerActor } from '../../workers/cascade.ts'
 import { eventsOfBatch } from './check-batches.ts'
 import { eventsOfUndo } from './check-undos.ts'
 import type { Evidence, LogEvent, StoredResponse } from './evidence.ts'
@@ -46,7 +46,7 @@ export function attribute(
   for (const { id, type, entity, projectId, seq, actorId, entityId } of events) {
     // Requests about webhooks are not recorded, and the worker unassigns tasks of removed members.
     const isExpected =
-      model.entities[entity].unlogged !== undefined || (actorId === worker && type === 'task.unassigned')
+      model.entities[entity].unlogged !== undefined || (actorId === workerActor && type === 'task.unassigned')
     if (!causes.has(id) && !isExpected)
       errors.push(`${type} of ${entityId} (${projectId} ${seq}) has no request`)
   }

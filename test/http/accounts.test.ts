@@ -85,8 +85,10 @@ test('a token that was revoked after its check changes nothing', async () => {
   const { id: userId } = await register(service.client)
   const request = new Request('http://localhost')
   const write = (version: number) =>
-    withOwnAccount(service.services, { claims: { userId, tokenId: unknownId, version, expiresAt: 0 }, request }, () =>
-      Promise.reject(new Error('written')),
+    withOwnAccount(
+      service.services,
+      { claims: { userId, tokenId: unknownId, version, expiresAt: 0 }, request },
+      () => Promise.reject(new Error('written')),
     )
   await expect(write(1)).rejects.toMatchObject({ status: 401 })
   await expect(write(0)).rejects.toThrow('written')

@@ -46,7 +46,7 @@ test('the database stores the digest of a token, not the token', async () => {
 const scopeLists = [[], ['all'], 'read', null, ['read', 'read', 'read', 'read'], [1]]
 const projectLists = [[], 'all', [1], ...malformedIds.map((id) => [id]), upTo(101).map(() => unknownId)]
 const aTimeInTheYear =
-  /^expiresAt must be an ISO 8601 date-time with offset, or a date \(midnight UTC\), in the coming year/
+  /^expiresAt must be an ISO 8601 date-time with offset, or a date \(midnight UTC\), at most one year from now/
 const invalid: [field: string, values: unknown[], message: RegExp][] = [
   ['name', invalidNames(200), /^name /],
   ['scopes', scopeLists, /^scopes must be a list of read, write, admin/],
@@ -55,7 +55,7 @@ const invalid: [field: string, values: unknown[], message: RegExp][] = [
   [
     'expiresAt',
     [inDays(-1), inDays(0), inDays(367), '9999-12-31'],
-    /^expiresAt must be a time in the coming year$/,
+    /^expiresAt must be in the future, at most one year from now$/,
   ],
   ['scopes', [undefined], /^scopes is required/],
   ['expiresAt', [undefined], /^expiresAt is required/],

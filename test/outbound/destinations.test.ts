@@ -111,5 +111,7 @@ test('when it is set, a name is refused for where it leads, and not for leading 
   expect((await unknown.check(url.href, 1_000)).href).toBe(url.href)
   const silent = openDestinations(strict, () => new Promise(() => {}))
   expect((await silent.check(url.href, 10)).href).toBe(url.href)
-  await expect(openDestinations(strict).check('https://localhost/', 5_000)).rejects.toBeInstanceOf(ForbiddenUrl)
+  await expect(openDestinations(strict).check('https://localhost/', 5_000)).rejects.toBeInstanceOf(
+    ForbiddenUrl,
+  )
 })

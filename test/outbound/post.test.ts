@@ -44,11 +44,11 @@ test('who says nothing, sends no end, or sends without one, is not waited for lo
   const silent = await receiver(() => {})
   expect(await post(lenient, undefined, 100)(parcel(silent.url))).toMatchObject({
     status: null,
-    error: 'No answer within 0.1 s',
+    error: 'No response within 0.1 s',
   })
   const dripping = await receiver((response) => response.writeHead(200).write('.'))
   expect(await post(lenient, undefined, 200)(parcel(dripping.url))).toMatchObject({
-    error: 'No answer within 0.2 s',
+    error: 'No response within 0.2 s',
   })
   const endless = await receiver((response) => {
     const pour = () => {
@@ -63,7 +63,7 @@ test('who says nothing, sends no end, or sends without one, is not waited for lo
     () => new Promise(() => {}),
     100,
   )(parcel('http://hooks.example.com/'))
-  expect(unresolved).toMatchObject({ status: null, error: 'No answer within 0.1 s' })
+  expect(unresolved).toMatchObject({ status: null, error: 'No response within 0.1 s' })
 })
 
 test('it ends when it is told to', async () => {
@@ -102,7 +102,7 @@ test('with nothing allowed, what is private is not connected to, whatever the re
   const told = await openPost(destinations, { timeoutMs: 2_000 })(parcel(url))
   expect(told).toMatchObject({
     status: null,
-    error: expect.stringContaining('must lead to a public address'),
+    error: expect.stringContaining('must resolve to a public address'),
   })
   expect(inside.received).toEqual([])
 })

@@ -138,20 +138,23 @@ test('jobs lists dead letters, retries them, and rejects an unknown id', async (
     code: 0,
     output:
       `${id}  purge-project  project ${projectId}  8 attempts  since 2027-01-31T12:00:00.000Z\n` +
-      '  P0001: Not today\n1 job parked, 0 waiting or under way\n',
+      '  P0001: Not today\n1 job parked, 0 waiting or running\n',
   })
   const unknown = newId()
   const refused = { code: 1, output: `No parked job has the id ${unknown}\n` }
   expect(await run('jobs', parked, 'drop', unknown)).toEqual(refused)
-  expect(await run('jobs', parked, 'retry', id)).toEqual({ code: 0, output: '1 job asked for again\n' })
-  expect((await run('jobs', parked, 'list')).output).toBe('0 jobs parked, 1 waiting or under way\n')
+  expect(await run('jobs', parked, 'retry', id)).toEqual({ code: 0, output: '1 job will be retried\n' })
+  expect((await run('jobs', parked, 'list')).output).toBe('0 jobs parked, 1 waiting or running\n')
   expect((await run('jobs', parked, 'forget')).code).toBe(1)
 })
 
 test('jobs reports a database that is not migrated', async () => {
   const empty = await emptyDatabase()
   const { code, output } = await run('jobs', { DATABASE_URL: empty.url })
-  expect({ code, output }).toEqual({ code: 1, output: 'The database is not migrated: npm run migrate\n' })
+  expect({ code, output }).toEqual({
+    code: 1,
+    output: 'The database is not migrated: run npm run migrate first\n',
+  })
   await empty.drop()
 })
 
@@ -159,6 +162,6 @@ test('without DATABASE_URL, jobs uses the local Postgres of DATA_DIR', async () 
   const dir = await newFolder()
   expect(await run('jobs', { DATA_DIR: dir })).toEqual({
     code: 0,
-    output: '0 jobs parked, 0 waiting or under way\n',
+    output: '0 jobs parked, 0 waiting or running\n',
   })
 })

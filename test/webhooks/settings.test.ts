@@ -74,7 +74,7 @@ test('the URL is refused where it leads inside, when it is set and when it is ch
   )
   for (const url of ['https://127.0.0.1/', 'https://10.0.0.1/', 'https://[fd12::1]/', 'https://localhost/'])
     expect(await told(url)).toBe(
-      'url must lead to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on',
+      'url must resolve to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on',
     )
   // No setting allows these.
   for (const url of ['https://169.254.169.254/', 'https://[fe80::1]/', 'ftp://example.com/'])

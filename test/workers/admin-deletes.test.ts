@@ -23,7 +23,7 @@ test('an account that an operator deletes ends as by its own wish, with its proj
   await ada.post(`/projects/${shared}/members/invite`, { email: someone.email })
   expect(await admin('users', 'delete', someone.email.toUpperCase())).toEqual({
     code: 0,
-    text: `${someone.email} is deleted; a worker ends its projects and memberships`,
+    text: `${someone.email} is deleted; a worker deletes its projects and memberships`,
   })
   await eventually('its token has ended', async () => (await someone.get('/auth/me')).status === 401)
   expect((await signIn(someone.email, 'secret-1')).status).toBe(401)
@@ -36,7 +36,7 @@ test('an account that an operator deletes ends as by its own wish, with its proj
     'its project has ended',
     async () => (await admin('projects', 'show', projectId)).code === 1,
   )
-  const nobody = { code: 1, text: `Nobody has the address ${someone.email}` }
+  const nobody = { code: 1, text: `No account has the address ${someone.email}` }
   expect(await admin('users', 'delete', someone.email)).toEqual(nobody)
 })
 
@@ -46,7 +46,7 @@ test('a project that an operator deletes is gone at once, and its followers are 
   expect((await ada.get(`/tasks/${task.id}`)).status).toBe(200)
   const held = ada.get(`/projects/${id}/events?after=2&wait=25`)
   const deleted = await admin('projects', 'delete', id)
-  expect(deleted).toEqual({ code: 0, text: `Doomed (${id}) is deleted; a worker removes its rows` })
+  expect(deleted).toEqual({ code: 0, text: `Doomed (${id}) is deleted; a worker deletes its rows` })
   expect((await ada.get(`/tasks/${task.id}`)).status).toBe(404)
   expect((await held).status).toBe(404)
   for (const unknown of [id, newId(), 'x'])
@@ -57,18 +57,18 @@ test('a project that an operator deletes is gone at once, and its followers are 
 })
 
 const problems = [
-  [['sing'], '"sing" is no command'],
-  [['user'], '"user" is no command; did you mean users?'],
-  [['users', 'creat'], '"creat" is no command of users; did you mean create?'],
+  [['sing'], '"sing" is not a command'],
+  [['user'], '"user" is not a command; did you mean users?'],
+  [['users', 'creat'], '"creat" is not a command of users; did you mean create?'],
   [['users', 'create', 'x'], 'users create: <name> is missing'],
   [['users', 'create'], 'users create: <email> and <name> are missing'],
   [
     ['users', 'create', 'g@x.io', 'Grace', 'Hopper'],
-    'users create: "Hopper" is one word too many; quote a name',
+    'users create: "Hopper" is one argument too many; put quotes around a name',
   ],
   [['backup'], 'backup: <file> is missing'],
-  [['restore', 'a', 'replace', 'b'], 'restore: "b" is one word too many'],
-  [['constructor'], '"constructor" is no command'],
+  [['restore', 'a', 'replace', 'b'], 'restore: "b" is one argument too many'],
+  [['constructor'], '"constructor" is not a command'],
 ] as const
 
 test.each(problems)('of a wrong command line %p it says: %s', (words, problem) => {

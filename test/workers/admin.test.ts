@@ -27,7 +27,7 @@ test('an account that an operator makes is one like others', async () => {
   ])
   const { status, body } = await signIn('grace@example.com', passwordIn(text))
   expect([status, body.user.name]).toEqual([200, 'Grace Hopper'])
-  const again = { code: 1, text: 'grace@example.com has an account already' }
+  const again = { code: 1, text: 'grace@example.com already has an account' }
   expect(await admin('users', 'create', 'grace@example.com', 'Grace')).toEqual(again)
   const wrong = await admin('users', 'create', 'grace', '')
   expect([wrong.code, wrong.text]).toEqual([1, expect.stringMatching(/name must be .*; email must be /)])
@@ -63,7 +63,7 @@ test('who is signed out by an operator has no token any more', async () => {
   expect((await admin('users', 'sign-out', someone.email)).code).toBe(0)
   await eventually('the token has ended', async () => (await someone.get('/auth/me')).status === 401)
   expect((await signIn(someone.email, 'secret-1')).status).toBe(200)
-  const nobody = { code: 1, text: 'Nobody has the address nobody@example.com' }
+  const nobody = { code: 1, text: 'No account has the address nobody@example.com' }
   for (const verb of ['sign-out', 'reset-password'])
     expect(await admin('users', verb, 'nobody@example.com')).toEqual(nobody)
 })
@@ -123,7 +123,7 @@ test('webhooks are listed without what their URL may hold in secret, and disable
   })
   const { body } = await ada.get(`/projects/${projectId}/history?limit=1`)
   expect(body).toMatchObject([{ type: 'webhook.updated', entityId: hook.id, actor: { name: null } }] as never)
-  const refused = { code: 1, text: `No webhook that is enabled has the id ${hook.id}` }
+  const refused = { code: 1, text: `No enabled webhook has the id ${hook.id}` }
   expect(await admin('webhooks', 'disable', hook.id)).toEqual(refused)
   expect((await admin('webhooks', 'list', 'x')).code).toBe(1)
   expect((await admin('webhooks', 'list', newId())).text).toBe('No webhook')

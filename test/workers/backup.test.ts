@@ -75,7 +75,7 @@ test('a file that is there is not written over, and one that cannot be opened is
   await writeFile(file, 'precious')
   expect(await scene.admin(scene.own, 'backup', file)).toEqual({
     code: 1,
-    text: `${file} exists already: name another file`,
+    text: `${file} already exists; name another file`,
   })
   expect(await readFile(file, 'utf8')).toBe('precious')
   for (const verb of ['backup', 'restore'])
@@ -124,7 +124,7 @@ test('of a backup that is damaged nothing is restored, and the database stays as
     expect([damage, code, text]).toEqual([
       damage,
       1,
-      expect.stringMatching(/^(The backup is damaged|This file is no)/),
+      expect.stringMatching(/^(The backup is damaged|The file is not)/),
     ])
   }
   expect(await scene.answersOn(scene.own)).toEqual(before)
@@ -152,6 +152,6 @@ test('a backup of an earlier release is restored and migrated; one of a later re
     .replace('\n', ' 0123abc\n')
   await writeFile(file, gzipSync(later))
   expect((await scene.admin(await scene.fresh(), 'restore', file)).text).toBe(
-    'The backup is of a later release: restore it with that release',
+    'The backup was made by a later release: restore it with that release',
   )
 })

@@ -103,7 +103,7 @@ test('a parked job that is asked for again does its work', async () => {
   for (const part of [id, 'purge-project', doomed.id, `${attempts} attempts`, 'Not today', '1 job parked'])
     expect(listed.text).toContain(part)
   await allow()
-  expect(await manage('retry', id)).toEqual({ code: 0, text: '1 job asked for again' })
+  expect(await manage('retry', id)).toEqual({ code: 0, text: '1 job will be retried' })
   await settled(sql())
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 })
@@ -128,7 +128,7 @@ test('what the command does not know it errors, and what is not parked it leaves
   }
   for (const words of [['sing'], ['list', 'all'], ['constructor', 'x'], ['drop', id, id]])
     expect(await manage(...words)).toMatchObject({ code: 1, text: expect.stringContaining('jobs retry') })
-  expect((await manage('list')).text).toBe('0 jobs parked, 1 waiting or under way')
+  expect((await manage('list')).text).toBe('0 jobs parked, 1 waiting or running')
 })
 
 test('work that nobody knows is parked; of what a database refused the values are not kept', async () => {
@@ -140,7 +140,7 @@ test('work that nobody knows is parked; of what a database refused the values ar
   await eventually('two parked jobs', async () => (await all()).length === 2)
   expect((await all()).map(({ error }) => error)).toEqual([
     '22P02: invalid input syntax for type uuid: "…"',
-    'There is no work called sing',
+    'This release has no job sing',
   ])
 })
 

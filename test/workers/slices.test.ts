@@ -4,7 +4,8 @@ import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { type Throttle, SliceEnded } from '../../workers/throttle.ts'
 import { type StepData, runStep } from '../../workers/recurring.ts'
-import { claimJob, recordFailure, runJob } from '../../workers/run-job.ts'
+import { claimJob, recordFailure } from '../../workers/attempts.ts'
+import { runJob } from '../../workers/run-job.ts'
 import { register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
@@ -27,7 +28,7 @@ test('a job has as many slices as it needs, however few tries it has', async () 
   const long = async () => {
     if (++slices < 5) throw new SliceEnded()
   }
-  const by = { sql: sql(), log, work: { long }, beginSlice, attempts: 2 }
+  const by = { sql: sql(), log, handlers: { long }, beginSlice, attempts: 2 }
   const job = { moveToDelayed: async () => {} } as unknown as Job
   for (let slice = 1; slice < 5; slice++)
     expect(await runJob(by, job, id).catch((error) => error)).toBeInstanceOf(DelayedError)
@@ -38,7 +39,10 @@ test('a job has as many slices as it needs, however few tries it has', async () 
 test('a job is parked as soon as its last try has failed', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'bad', '{}', now())`
-  const tried = async () => [(await claimJob(sql(), id, 2))?.isParked, await recordFailure(sql(), id, 2, new Error('no'))]
+  const tried = async () => [
+    (await claimJob(sql(), id, 2))?.isParked,
+    await recordFailure(sql(), id, 2, new Error('no')),
+  ]
   expect(await tried()).toEqual([false, false])
   expect(await tried()).toEqual([false, true])
   await sql()`delete from outbox where id = ${id}`
@@ -48,7 +52,12 @@ test('a recurring step whose slice is over goes on at once, and rests for a minu
   const restOf = async (step: () => Promise<void>) => {
     let at = 0
     const moveToDelayed = async (time: number) => void (at = time)
-    const job = { name: 'step', data: {}, updateData: async () => {}, moveToDelayed } as unknown as Job<StepData>
+    const job = {
+      name: 'step',
+      data: {},
+      updateData: async () => {},
+      moveToDelayed,
+    } as unknown as Job<StepData>
     expect(await runStep({ step }, beginSlice, log, job).catch((error) => error)).toBeInstanceOf(DelayedError)
     return at
   }

@@ -15,7 +15,7 @@ export interface Output {
   text: string
 }
 
-/** Reads the words of an operator: a command that takes a database, or a help text. */
+/** Parses an admin command line. Returns a function that runs the command, or a help text for a wrong command line. */
 export function parseAdmin(words: string[]): Output | ((context: AdminContext) => Promise<Output>) {
   const [name = 'help', ...rest] = words
   if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(topics) }
@@ -25,8 +25,8 @@ export function parseAdmin(words: string[]): Output | ((context: AdminContext) =
   const [named = Object.keys(topic)[0]!, ...given] = isVerb ? ['', ...rest] : rest
   const verb = ownProperty(topic, named)
   if (!verb) return wrong(unknownWord(`command of ${name}`, named, Object.keys(topic)), { [name]: topic })
-  const [takes, , run] = verb
-  const problem = argumentProblem(takes, given)
+  const [usage, , run] = verb
+  const problem = argumentProblem(usage, given)
   if (problem) return wrong(`${[name, named].filter(Boolean).join(' ')}: ${problem}`, { [name]: topic })
   return (context) => done(run(context, ...given))
 }
@@ -40,33 +40,35 @@ const wrong = (problem: string, help: Record<string, CommandGroup>): Output => (
 })
 
 function unknownWord(what: string, word: string, known: string[]): string {
-  const meant = nearest(word, known)
-  return `"${plain(word)}" is no ${what}${meant ? `; did you mean ${meant}?` : ''}`
+  const suggestion = nearest(word, known)
+  return `"${plain(word)}" is not a ${what}${suggestion ? `; did you mean ${suggestion}?` : ''}`
 }
 
-async function done(work: Promise<string>): Promise<Output> {
+async function done(output: Promise<string>): Promise<Output> {
   try {
-    return { code: 0, text: await work }
+    return { code: 0, text: await output }
   } catch (error) {
     if (error instanceof AdminError) return { code: 1, text: error.message }
     if (!notMigrated.includes(errorCode(error))) throw error
-    return { code: 1, text: 'The database is not migrated: npm run migrate' }
+    return { code: 1, text: 'The database is not migrated: run npm run migrate first' }
   }
 }
 
-function argumentProblem(takes: string, given: string[]): string | undefined {
-  const wanted = takes.split(' ').filter(Boolean)
-  const missing = wanted.filter((word, at) => word.startsWith('<') && given[at] === undefined)
+function argumentProblem(usage: string, given: string[]): string | undefined {
+  const parameters = usage.split(' ').filter(Boolean)
+  const missing = parameters.filter((word, at) => word.startsWith('<') && given[at] === undefined)
   if (missing.length > 0) return `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`
-  const extra = given[wanted.length]
-  return extra === undefined ? undefined : `"${plain(extra)}" is one word too many; quote a name with blanks`
+  const extra = given[parameters.length]
+  return extra === undefined
+    ? undefined
+    : `"${plain(extra)}" is one argument too many; put quotes around a name with spaces`
 }
 
 function helpOf(some: Record<string, CommandGroup>): string {
   const lines = Object.entries(some).flatMap(([name, topic]) =>
-    Object.entries(topic).map(([verb, [takes, does]]) => [
-      `  ${[name, verb, takes].filter(Boolean).join(' ')}`,
-      does,
+    Object.entries(topic).map(([verb, [usage, help]]) => [
+      `  ${[name, verb, usage].filter(Boolean).join(' ')}`,
+      help,
     ]),
   )
   return `npm run admin -- …\n${table(lines)}`

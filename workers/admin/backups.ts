@@ -10,7 +10,7 @@ import { type AdminContext, type CommandGroup, AdminError } from './command-grou
 const standard = '-'
 
 export const backup: CommandGroup = {
-  '': ['<file>', 'all data of one moment, while it serves; - is standard output', write],
+  '': ['<file>', 'writes a snapshot of all data while the service runs; - is standard output', write],
 }
 
 async function write({ config }: AdminContext, file = ''): Promise<string> {
@@ -24,19 +24,20 @@ async function write({ config }: AdminContext, file = ''): Promise<string> {
     throw error
   })
   const secret = config.jwtSecret ? 'JWT_SECRET' : resolve(config.dataDir, 'jwt-secret')
-  return `The backup is in ${path}. Keep ${secret} too: tokens and the secrets of webhooks need it`
+  return `The backup is in ${path}. Keep ${secret} too: sign-in tokens and webhook secrets need it`
 }
 
 export const restore: CommandGroup = {
   '': [
     '<file> [replace]',
-    'a backup into an empty database, or in place of what it holds; - is standard input',
+    'restores a backup into an empty database; replace deletes existing data first; - is standard input',
     read,
   ],
 }
 
 async function read({ config }: AdminContext, file = '', replace = ''): Promise<string> {
-  if (replace && replace !== 'replace') throw new AdminError(`"${replace}" must be the word replace, or nothing`)
+  if (replace && replace !== 'replace')
+    throw new AdminError(`"${replace}" must be the word replace or be left out`)
   const from = file === standard ? process.stdin : await openFile(resolveForCaller(file))
   await restoreBackup(config.databaseUrl, from, { replaces: replace !== '' })
   return 'The backup is restored'

@@ -2,14 +2,19 @@ import { getTableName } from 'drizzle-orm'
 import { model } from '../../modules/modules.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { type AdminContext, idOrNil, plain, runCommand, table, type CommandGroup, AdminError } from './command-group.ts'
+import { type AdminContext, idOrNil, plain, table, type CommandGroup, AdminError } from './command-group.ts'
+import { runCommand } from './run-command.ts'
 
 const maxListed = 50
 
 export const projects: CommandGroup = {
-  list: ['[email]', `those with the most events, of an owner or of all; at most ${maxListed}`, list],
-  show: ['<id>', 'its owner, version and size', show],
-  delete: ['<id>', 'a project for good, with everything inside, as its owner', remove],
+  list: [
+    '[email]',
+    `lists the projects with the most events, of one owner or of all; at most ${maxListed}`,
+    list,
+  ],
+  show: ['<id>', 'shows the owner, version and size of a project', show],
+  delete: ['<id>', 'deletes a project for good, with everything inside, in the name of its owner', remove],
 }
 
 type Row = { id: string; name: string; version: number; email: string | null }
@@ -25,7 +30,7 @@ async function list({ sql }: AdminContext, email = ''): Promise<string> {
 
 type Project = Row & { ownerId: string; createdAt: string } & Record<string, unknown>
 
-/** Of the rows of each entity in project `p`, but for accounts and their tokens. */
+/** SQL counts of the rows of each entity in project `p`, except service accounts and their tokens. */
 const counts = model.all.flatMap(({ table, plural, parent, isDeletedByWorker }) => {
   const rows = getTableName(table)
   const from = parent === 'task' ? `tasks t join ${rows} c on c.task_id = t.id` : `${rows} t`
@@ -42,9 +47,9 @@ async function show({ sql }: AdminContext, id = ''): Promise<string> {
     where p.id = ${idOrNil(id)}`
   if (!project) throw new AdminError(`There is no project ${id}`)
   const { id: known, name, email, ownerId, createdAt, version, ...rest } = project
-  const owner = `${plain(email ?? 'an account that is gone')} (${ownerId})`
-  const told = { id: known, name: plain(name), owner, created: createdAt, version, ...rest }
-  return table(Object.entries(told).map(([what, value]) => [what, String(value)]))
+  const owner = `${plain(email ?? 'a deleted account')} (${ownerId})`
+  const shown = { id: known, name: plain(name), owner, created: createdAt, version, ...rest }
+  return table(Object.entries(shown).map(([label, value]) => [label, String(value)]))
 }
 
 async function remove(context: AdminContext, id = ''): Promise<string> {
@@ -53,5 +58,5 @@ async function remove(context: AdminContext, id = ''): Promise<string> {
   if (!project) throw new AdminError(`There is no project ${id}`)
   const caller = { userId: project.ownerId }
   await runCommand(context, { name: deleteProject.name, input: { id }, caller })
-  return `${plain(project.name)} (${id}) is deleted; a worker removes its rows`
+  return `${plain(project.name)} (${id}) is deleted; a worker deletes its rows`
 }

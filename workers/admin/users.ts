@@ -19,20 +19,24 @@ import { type AdminContext, plain, table, type CommandGroup, AdminError } from '
 const maxListed = 100
 
 export const users: CommandGroup = {
-  list: ['[part]', `accounts, or those whose name or address has it; at most ${maxListed}`, list],
-  create: ['<email> <name>', 'a new account; prints its password', create],
-  'reset-password': ['<email>', 'a new password, which it prints; ends all tokens', reset],
-  verify: ['<email>', 'counts the address as verified', verify],
-  'sign-out': ['<email>', 'ends all tokens of an account, everywhere within a second', signOut],
-  delete: ['<email>', 'an account for good, with the projects that it owns', remove],
+  list: [
+    '[text]',
+    `lists accounts, or only those whose name or address contains the text; at most ${maxListed}`,
+    list,
+  ],
+  create: ['<email> <name>', 'creates an account and prints its password', create],
+  'reset-password': ['<email>', 'sets and prints a new password; revokes all tokens', reset],
+  verify: ['<email>', 'marks the address as verified', verify],
+  'sign-out': ['<email>', 'revokes all tokens of an account, everywhere within a second', signOut],
+  delete: ['<email>', 'deletes an account for good, with the projects that it owns', remove],
 }
 
-async function list({ sql }: AdminContext, part = ''): Promise<string> {
+async function list({ sql }: AdminContext, text = ''): Promise<string> {
   const rows = await sql<
     { id: string; email: string; name: string; projectId: string | null; projects: number }[]
   >`
     select id, email, name, project_id, (select count(*)::int4 from projects p where p.owner_id = u.id) as projects
-    from users u where position(${part.toLowerCase()} in lower(email || ' ' || name)) > 0
+    from users u where position(${text.toLowerCase()} in lower(email || ' ' || name)) > 0
     order by id limit ${maxListed}`
   const lines = rows.map(({ id, email, name, projectId, projects }) => {
     return [id, plain(email), plain(name), projectId ? `service account of ${projectId}` : `owns ${projects}`]
@@ -45,41 +49,43 @@ async function create({ sql }: AdminContext, email = '', name = ''): Promise<str
   const body = { email, name, password }
   if (!Value.Check(RegisterBody, body))
     throw new AdminError(validationError(Value.Errors(RegisterBody, body)).message)
-  const passwordHash = await hashed(password)
+  const passwordHash = await hashPassword(password)
   const named = { id: newId(), name: name.trim(), email: normalEmail(email) }
   const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: true }
-  if (!(await insertAccount(sql, account))) throw new AdminError(`${account.email} has an account already`)
+  if (!(await insertAccount(sql, account))) throw new AdminError(`${account.email} already has an account`)
   return `${account.email} has the account ${account.id} and the password ${password}`
 }
 
 async function reset({ sql }: AdminContext, email = ''): Promise<string> {
   const password = newPassword()
-  const passwordHash = await hashed(password)
-  const { email: known } = await change(sql, email, (before) =>
+  const passwordHash = await hashPassword(password)
+  const { email: address } = await change(sql, email, (before) =>
     replaceAccount(sql, before, { ...before, passwordHash, tokenVersion: before.tokenVersion + 1 }),
   )
-  return `${plain(known)} has the password ${password}, and no token`
+  return `${plain(address)} has the password ${password}; all tokens are revoked`
 }
 
 async function verify({ sql }: AdminContext, email = ''): Promise<string> {
-  const { id, email: known } = await find(sql, email)
+  const { id, email: address } = await find(sql, email)
   await sql`update users set email_verified_at = coalesce(email_verified_at, now()) where id = ${id}`
-  return `${plain(known)} is verified`
+  return `${plain(address)} is verified`
 }
 
 async function signOut({ sql }: AdminContext, email = ''): Promise<string> {
-  const { email: known } = await change(sql, email, (before) =>
+  const { email: address } = await change(sql, email, (before) =>
     replaceAccount(sql, before, { ...before, tokenVersion: before.tokenVersion + 1 }),
   )
-  return `${plain(known)} has no token any more`
+  return `All tokens of ${plain(address)} are revoked`
 }
 
 async function remove({ sql }: AdminContext, email = ''): Promise<string> {
-  const account = await change(sql, email, (account) => deleteAccount(sql, account, closeAccountJob(account.id)))
-  return `${plain(account.email)} is deleted; a worker ends its projects and memberships`
+  const account = await change(sql, email, (account) =>
+    deleteAccount(sql, account, closeAccountJob(account.id)),
+  )
+  return `${plain(account.email)} is deleted; a worker deletes its projects and memberships`
 }
 
-/** Repeats a write that fails because the account has changed since it was read. */
+/** Reads the account and writes it; repeats both when the account has changed in between. */
 async function change(sql: Sql, email: string, write: (account: Account) => Promise<boolean>) {
   for (;;) {
     const account = await find(sql, email)
@@ -89,11 +95,12 @@ async function change(sql: Sql, email: string, write: (account: Account) => Prom
 
 async function find(sql: Sql, email: string) {
   const account = await accountByEmail(sql, normalEmail(email))
-  if (!account) throw new AdminError(`Nobody has the address ${email}`)
+  if (!account) throw new AdminError(`No account has the address ${email}`)
   return account
 }
 
-const hashed = (password: string) => openPasswords().hash(password, { address: 'local', account: 'admin' })
+const hashPassword = (password: string) =>
+  openPasswords().hash(password, { address: 'local', account: 'admin' })
 
 /** 120 random bits. */
 const newPassword = () => randomBytes(15).toString('base64url')

@@ -2,27 +2,28 @@ import { isId } from '../../src/ids.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { disableWebhook } from '../../modules/webhooks/commands.ts'
 import { workerActor } from '../cascade.ts'
-import { type AdminContext, idOrNil, plain, runCommand, table, type CommandGroup, AdminError } from './command-group.ts'
+import { type AdminContext, idOrNil, plain, table, type CommandGroup, AdminError } from './command-group.ts'
+import { runCommand } from './run-command.ts'
 
 const maxListed = 100
 const reason = 'An operator of the service disabled it'
 
 export const webhooks: CommandGroup = {
-  list: ['[project]', `of a project or of all, those in trouble first; at most ${maxListed}`, list],
-  disable: ['<id>', 'send nothing more; enabled again it goes on where it stopped', disable],
+  list: ['[project]', `lists webhooks of one project or all, failing first; at most ${maxListed}`, list],
+  disable: ['<id>', 'stops deliveries; once enabled again, delivery continues', disable],
 }
 
 type Row = StoredRows['webhook'] & { behind: number }
 
 async function list({ sql }: AdminContext, projectId = ''): Promise<string> {
-  if (projectId && !isId(projectId)) throw new AdminError(`${projectId} is not the id of a project`)
+  if (projectId && !isId(projectId)) throw new AdminError(`"${plain(projectId)}" is not a project id`)
   const rows = await sql<Row[]>`
     select w.id, w.project_id, w.url, (s.version - w.cursor)::float8 as behind, w.failures, w.failing_since,
       w.disabled_at, w.disabled_reason
     from webhooks w join streams s on s.project_id = w.project_id
     where ${projectId} = '' or w.project_id::text = ${projectId}
     order by w.disabled_at is null desc, w.failures desc, w.id limit ${maxListed}`
-  // Only the origin of the URL: its path may be a secret of the receiver.
+  // Shows only the origin of the URL, because the path may contain a secret of the receiver.
   const lines = rows.map((row) => [row.id, `project ${row.projectId}`, new URL(row.url).origin, stateOf(row)])
   return table(lines) || 'No webhook'
 }
@@ -39,7 +40,7 @@ function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }:
 async function disable(context: AdminContext, id = ''): Promise<string> {
   const [found] = await context.sql<{ projectId: string }[]>`
     select project_id from webhooks where id = ${idOrNil(id)} and disabled_at is null`
-  if (!found) throw new AdminError(`No webhook that is enabled has the id ${id}`)
+  if (!found) throw new AdminError(`No enabled webhook has the id ${id}`)
   const input = { projectId: found.projectId, webhookId: id, reason }
   await runCommand(context, { name: disableWebhook.name, input, caller: { userId: workerActor } })
   return `${id} is disabled`

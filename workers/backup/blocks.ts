@@ -1,10 +1,10 @@
-/** Of a table: `COPY "users" ("id", …) FROM stdin;`, its rows, and a line `\.` */
+/** The block of a table: `COPY "users" ("id", …) FROM stdin;`, the rows, and a line `\.` */
 const opening = /^COPY "(\w+)" \("\w+"(?:, "\w+")*\) FROM stdin;$/
 const closing = Buffer.from('\\.\n')
 const closingLine = Buffer.from('\n\\.\n')
 const newline = 0x0a
 
-/** Reads a backup from its beginning to its end, the rows of a block before the next line. */
+/** Reads a backup sequentially. The caller must read all rows of a block before the next line. */
 export class BackupReader {
   private rest: Buffer = Buffer.alloc(0)
   private readonly source: AsyncIterator<Buffer>

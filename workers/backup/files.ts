@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createReadStream, createWriteStream, type ReadStream, type WriteStream } from 'node:fs'
 import { AdminError } from '../admin/command-group.ts'
 
-/** A file that only this user can read. @throws AdminError when it exists, or cannot be made */
+/** Creates a file that only the current user can read. @throws AdminError when the file exists or cannot be created */
 export const openNewFile = (path: string): Promise<WriteStream> =>
   opened(createWriteStream(path, { flags: 'wx', mode: 0o600 }), path)
 
@@ -10,7 +10,7 @@ export const openFile = (path: string): Promise<ReadStream> => opened(createRead
 
 async function opened<S extends ReadStream | WriteStream>(stream: S, path: string): Promise<S> {
   await once(stream, 'open').catch(({ code, message }: NodeJS.ErrnoException) => {
-    if (code === 'EEXIST') throw new AdminError(`${path} exists already: name another file`)
+    if (code === 'EEXIST') throw new AdminError(`${path} already exists; name another file`)
     throw new AdminError(`${path} cannot be opened: ${message}`)
   })
   return stream

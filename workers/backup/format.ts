@@ -1,6 +1,6 @@
 import type { MigrationMeta } from 'drizzle-orm/migrator'
 
-// A backup is SQL, compressed by gzip, with a COPY for each table: psql can read it into a database of the same migrations.
+// A backup is SQL with a COPY for each table, compressed by gzip. psql can load it into a database with the same migrations.
 
 const first = '-- docket backup 1, migrations: '
 export const last = '-- end of the docket backup'
@@ -11,7 +11,7 @@ export const firstLine = (hashes: string[]): string => first + hashes.join(' ')
 export const hashesIn = (line = ''): string[] | undefined =>
   line.startsWith(first) ? line.slice(first.length).split(' ') : undefined
 
-/** The applied migrations; undefined when one of them is not known. */
+/** The applied migrations; undefined when this release does not know one of the hashes. */
 export function migrationsOf(hashes: string[], known: MigrationMeta[]): MigrationMeta[] | undefined {
   const applied = known.slice(0, hashes.length)
   const areSame = hashes.length > 0 && hashes.every((hash, n) => applied[n]?.hash === hash)

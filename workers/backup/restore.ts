@@ -15,9 +15,9 @@ const lockTimeoutMs = 10_000
 const lockNotAvailable = '55P03'
 
 /**
- * Restores the database in one transaction, and applies later migrations.
- * @param replaces overwrites a database that is not empty
- * @throws AdminError; the database is unchanged then
+ * Restores a backup in one transaction, then applies the later migrations.
+ * @param replaces allows a database that is not empty, and deletes its data
+ * @throws AdminError; then the database is unchanged
  */
 export async function restoreBackup(url: string, from: Readable, { replaces }: { replaces: boolean }) {
   const writer = await primaryUrl(url)
@@ -38,11 +38,13 @@ export async function restoreBackup(url: string, from: Readable, { replaces }: {
 async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boolean): Promise<void> {
   await tx.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
   const hashes = hashesIn(await backup.line().catch(() => undefined))
-  if (!hashes) throw new AdminError('This file is no backup of Docket')
+  if (!hashes) throw new AdminError('The file is not a Docket backup')
   const known = knownMigrations()
   const migrations = migrationsOf(hashes, known)
-  if (!migrations) throw new AdminError('The backup is of a later release: restore it with that release')
-  if (!(await tryMigrationLock(tx))) throw new AdminError('A migration is under way: try again when it is done')
+  if (!migrations)
+    throw new AdminError('The backup was made by a later release: restore it with that release')
+  if (!(await tryMigrationLock(tx)))
+    throw new AdminError('A migration is running: try again when it has finished')
   for (const table of tablesOf(known)) await remove(tx, table, replaces)
   await tx.unsafe('drop table if exists drizzle.__drizzle_migrations')
   await applyToEmpty(tx, migrations)
@@ -57,7 +59,7 @@ async function remove(tx: TransactionSql, table: string, replaces: boolean): Pro
   const [row] = replaces ? [] : await tx.unsafe(`select from "${table}" limit 1`)
   if (row)
     throw new AdminError(
-      'The database is not empty: name an empty one, or add the word replace to remove what it holds',
+      'The database is not empty: use an empty database, or add the word replace to delete its data',
     )
   await tx.unsafe(`drop table "${table}"`)
 }
@@ -68,18 +70,18 @@ async function fill(tx: TransactionSql, backup: BackupReader, tables: string[]):
     if (!block || !tables.includes(block.table)) throw damaged()
     const to = ignoreErrors(await tx.unsafe(block.statement).writable())
     await pipeline(block.rows, to, { end: false }).catch((error) => {
-      to.destroy() // has Postgres end the COPY, for the transaction cannot end before it
+      to.destroy() // Postgres must end the COPY before the transaction can end
       throw error
     })
     to.end()
-    // The stream never finishes when Postgres rejects the last rows: the next statement fails instead.
+    // If Postgres rejects the last rows, the stream never finishes; then this statement fails.
     await tx`select`
   }
 }
 
-/** Ignores errors that its reader or writer gets too. */
+/** Ignores error events: the reader or writer of the stream gets the same error. */
 function ignoreErrors<S extends EventEmitter>(stream: S): S {
   return stream.on('error', () => {})
 }
 
-const damaged = () => new AdminError('The backup is damaged or not complete: nothing was restored')
+const damaged = () => new AdminError('The backup is damaged or incomplete: nothing was restored')

@@ -10,8 +10,8 @@ import { firstLine, last, migrationsOf, tablesOf } from './format.ts'
 const blockBytes = 65_536
 
 /**
- * Writes a snapshot of all tables, while the service goes on.
- * @throws AdminError when the database has other migrations than this release knows
+ * Writes a snapshot of all tables while the service continues to run.
+ * @throws AdminError when this release does not know all migrations of the database
  */
 export async function writeBackup(databaseUrl: string, to: Writable): Promise<void> {
   await withConnections(await primaryUrl(databaseUrl), (sql) =>
@@ -22,7 +22,9 @@ export async function writeBackup(databaseUrl: string, to: Writable): Promise<vo
       const hashes = applied.map(({ hash }) => hash)
       const migrations = migrationsOf(hashes, knownMigrations())
       if (!migrations)
-        throw new AdminError('The database is of another release: back it up with the release that serves')
+        throw new AdminError(
+          'The database belongs to another release: make the backup with the release that is running',
+        )
       await pipeline(Readable.from(contents(tx, hashes, tablesOf(migrations))), createGzip(), to)
     }),
   )
@@ -31,11 +33,11 @@ export async function writeBackup(databaseUrl: string, to: Writable): Promise<vo
 async function* contents(tx: TransactionSql, hashes: string[], tables: string[]) {
   yield `${firstLine(hashes)}\n`
   for (const table of tables) {
-    const found = await tx<{ name: string }[]>`
+    const attributes = await tx<{ name: string }[]>`
       select attname as name from pg_attribute
       where attrelid = to_regclass(${`"${table}"`}) and attnum > 0 and not attisdropped order by attnum`
-    if (found.length === 0) continue // a later migration dropped it
-    const columns = found.map(({ name }) => `"${name}"`).join(', ')
+    if (attributes.length === 0) continue // a later migration dropped the table
+    const columns = attributes.map(({ name }) => `"${name}"`).join(', ')
     yield `COPY "${table}" (${columns}) FROM stdin;\n`
     yield* inBlocks(await tx.unsafe(`copy "${table}" (${columns}) to stdout`).readable())
     yield '\\.\n'
@@ -49,7 +51,7 @@ async function* inBlocks(rows: Readable): AsyncGenerator<Buffer> {
   for await (const row of rows as AsyncIterable<Buffer>) {
     block.push(row)
     bytes += row.length
-    // postgres.js may pause its socket after the stream has asked for more, and nothing else resumes it.
+    // postgres.js may pause its socket after the stream has requested more data; only a read resumes the socket.
     if (rows.readableLength === 0) rows._read(0)
     if (bytes < blockBytes) continue
     yield Buffer.concat(block)

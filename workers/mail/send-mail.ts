@@ -4,14 +4,14 @@ import type { MailPurpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
 import { reasonOf } from '../reason.ts'
-import { lifeMinutes, mailOf } from './text.ts'
+import { lifetimeMinutes, mailOf } from './text.ts'
 
 const sendTimeoutMs = 30_000
 const connectTimeoutMs = 10_000
 
 /**
- * Opens the job that sends one mail: run again, with the same token. It drops a mail without an account or whose token has
- * expired, and one that the mail server rejects for good, with a log line.
+ * Opens the job that sends one mail. A retry sends the same token. The job sends nothing when the account is missing or the
+ * token has expired, and gives up with a log line when the mail server rejects the recipient permanently.
  */
 export function openSendMail({ config, database: { background: sql }, log, mailTokens }: Services) {
   const { smtpUrl, mailFrom, publicUrl } = config
@@ -45,26 +45,26 @@ export function openSendMail({ config, database: { background: sql }, log, mailT
   }
 }
 
-/** The same for each attempt, so that clients recognize a mail that arrives twice. */
+/** The same for each attempt, so that mail clients recognize a mail that arrives twice. */
 const messageIdOf = (id: string, sender: string) => `<${id}${sender.slice(sender.lastIndexOf('@'))}>`
 
-/** An address is verified once, and only a verified one resets the password. */
+/** Verification is for unverified addresses; a password reset is for verified addresses. */
 const isFor = (purpose: MailPurpose, { emailVerified }: Account): boolean =>
   emailVerified === (purpose === 'reset')
 
-/** Stores the mail's token; false when it was used or has expired. Its life begins with the job, however long that was parked. */
+/** Stores the mail's token; false when the token was used or has expired. The token's lifetime begins when the job is created. */
 async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: MailPurpose }, account: Account) {
   await sql`
     insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
     select ${id}::uuid, u.id, ${purpose}, u.email, u.token_version,
-      o.created_at + ${lifeMinutes[purpose]}::int4 * interval '1 minute'
+      o.created_at + ${lifetimeMinutes[purpose]}::int4 * interval '1 minute'
     from users u, outbox o where u.id = ${account.id} and o.id = ${id} on conflict (id) do nothing`
-  const found = await sql`
+  const valid = await sql`
     select from mail_tokens where id = ${id} and email = ${account.email} and used_at is null and expires_at > now()`
-  return found.length === 1
+  return valid.length === 1
 }
 
-/** True when the mail server will never accept this recipient: a 5xx reply, or an invalid address. */
+/** True when the mail server rejects the recipient permanently: a 5xx reply, or an invalid address. */
 function isRejected(error: unknown): boolean {
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
   if (responseCode === undefined) return code === 'EENVELOPE'

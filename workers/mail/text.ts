@@ -1,13 +1,13 @@
 import type { MailPurpose } from '../../src/jobs/queue.ts'
 
-export const lifeMinutes: Record<MailPurpose, number> = { verify: 1_440, reset: 30 }
+export const lifetimeMinutes: Record<MailPurpose, number> = { verify: 1_440, reset: 30 }
 
 interface Text {
   subject: string
   why: string
   page: string
   path: string
-  life: string
+  lifetime: string
   otherwise: string
 }
 
@@ -17,7 +17,7 @@ const texts: Record<MailPurpose, Text> = {
     why: 'An account at Docket was registered with this email address.\nTo verify that the address is yours',
     page: 'verify-email',
     path: '/auth/email/verify',
-    life: '24 hours',
+    lifetime: '24 hours',
     otherwise: 'If you did not register, ignore this mail: do not use the token.',
   },
   reset: {
@@ -25,21 +25,21 @@ const texts: Record<MailPurpose, Text> = {
     why: 'Somebody asked to set a new password for your account at Docket.\nTo set it',
     page: 'reset-password',
     path: '/auth/password/reset',
-    life: '30 minutes',
-    otherwise: 'If it was not you, ignore this mail: your password stays as it is.',
+    lifetime: '30 minutes',
+    otherwise: 'If you did not ask, ignore this mail: your password does not change.',
   },
 }
 
 /**
- * A mail contains nothing that a caller wrote. The token in the link is behind a #, which browsers send to no server.
- * @param publicUrl the application with the pages; without it there is no link
+ * Returns a mail. It contains no text from callers. The token in the link is in the fragment, which browsers do not send.
+ * @param publicUrl the application that has the pages of the links; if empty, the mail has no link
  */
 export function mailOf(purpose: MailPurpose, token: string, publicUrl: string) {
-  const { subject, why, page, path, life, otherwise } = texts[purpose]
+  const { subject, why, page, path, lifetime, otherwise } = texts[purpose]
   const link = publicUrl && `${publicUrl.replace(/\/+$/, '')}/${page}#token=${token}`
   const lines = [
     ...(link ? [`${why}, open`, '', link, '', 'or send this token'] : [`${why}, send this token`]),
-    ...[`to POST /api/v1${path} within ${life}:`, '', token, '', otherwise, ''],
+    ...[`to POST /api/v1${path} within ${lifetime}:`, '', token, '', otherwise, ''],
   ]
   return { subject, text: lines.join('\n'), headers: { 'Auto-Submitted': 'auto-generated' } }
 }

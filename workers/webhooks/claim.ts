@@ -20,7 +20,11 @@ export interface Claim extends Pick<Stored, Columns> {
 export const leaseMs = 5_000
 
 /** Claims the due webhooks. A retried delivery keeps its id and its last event, so that the receiver recognizes the repeat. */
-export async function claimWebhooks(sql: Sql, workerId: string, ids: string[]): Promise<(Claim | undefined)[]> {
+export async function claimWebhooks(
+  sql: Sql,
+  workerId: string,
+  ids: string[],
+): Promise<(Claim | undefined)[]> {
   const claims = await sql<Claim[]>`
     with due as (
       select w.id, s.version from webhooks w join streams s on s.project_id = w.project_id

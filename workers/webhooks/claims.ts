@@ -23,7 +23,9 @@ export const openClaims = (sql: Sql, workerId: string) => ({
   /** Claims a webhook; undefined when nothing is due, or another worker has the claim. */
   claim: batched({ keys: 200, slots: 1 }, (ids: string[]) => claimWebhooks(sql, workerId, ids)),
   /** Stores a result and releases the claim; true when the webhook has more events to deliver. */
-  release: batched({ keys: 200, slots: 2, lingerMs }, (results: DeliveryResult[]) => releaseClaims(sql, workerId, results)),
+  release: batched({ keys: 200, slots: 2, lingerMs }, (results: DeliveryResult[]) =>
+    releaseClaims(sql, workerId, results),
+  ),
   /** Renews the leases that this worker still has, and returns the ids of their webhooks. */
   renew: async (ids: string[]): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`

@@ -19,9 +19,9 @@ import { accountOfResetToken, resetPassword, verifyEmail } from './queries.ts'
 const noMail = () => conflict('This service sends no mail: its operator has not set SMTP_URL')
 const isVerified = () => conflict('This email address is verified already')
 const badMailToken = () =>
-  badRequest('token must be that of a mail, neither used nor expired: request another mail')
+  badRequest('token must be an unused, unexpired token from a mail: request another mail')
 
-const Token = AnyText(1024, 'The token of the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
+const Token = AnyText(1024, 'The token from the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
 
 const called = (id: string) => ({ operation: { id, tag: 'Authentication' } })
 const open = { callers: 'anyone', replyDescription: 'Done', does: 'add' } as const
@@ -43,8 +43,7 @@ export const verify = (services: Services) =>
   accountCommand('email.verify', {
     ...called('verifyEmail'),
     ...open,
-    about:
-      'The token is in the mail that registering or `resend` sent. It holds for 24 hours and is used once.',
+    about: 'The token is in the mail sent at registration or by `resend`. It is valid for 24 hours, once.',
     input: Input({ token: Token }),
     begin(_: AnonymousRequest, { token }) {
       const id = requireMailId(services, token)
@@ -62,7 +61,7 @@ export const verify = (services: Services) =>
 export const resend = (services: Services) =>
   accountCommand('email.resend', {
     ...called('resendVerification'),
-    about: 'To the address of the caller. Mails to one address are bounded per hour.',
+    about: "Sends a mail to the caller's address. Mails to one address are limited per hour.",
     input: Input({}),
     begin: ({ claims }: SignedInRequest) => ({
       async execute(keep) {
@@ -79,13 +78,13 @@ export const resend = (services: Services) =>
     errors: [noMail(), isVerified()],
   })
 
-/** Owes a mail for any address: neither the answer nor its time tells whether the address has an account. */
+/** Queues a job for any address, so that neither the response nor its time reveals whether the address has an account. */
 export const forgot = (services: Services) =>
   accountCommand('password.forgot', {
     ...called('forgotPassword'),
     ...open,
     about:
-      'The answer is the same for every address. Only a verified address of an account gets a mail. Mails to one address are bounded per hour.',
+      'The response is the same for every address. Only the verified address of an account gets a mail. Mails to one address are limited per hour.',
     input: Input({ email: Email() }),
     begin(_: AnonymousRequest, { email: given }) {
       requireMail(services)
@@ -109,7 +108,7 @@ async function queueMail(
   await limits.takeMail(email)
   const sql = database.background
   const insert = () => sql`
-    with done as (select), owed as (${insertJob(sql, job)}), noted as (${insertRecord(sql, keep())})
+    with done as (select), owed as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, keep())})
     select`
   await writeExactlyOnce(insert, () => sql`select from outbox where id = ${job.id}`)
   void jobs.enqueue([job])
@@ -120,7 +119,7 @@ export const reset = (services: Services) =>
     ...called('resetPassword'),
     ...open,
     about:
-      'The token holds for 30 minutes and is used once. All sign-ins and API tokens of the account end; sign in with the new password.',
+      'The token is valid for 30 minutes, once. Revokes all sign-ins and API tokens of the account; sign in with the new password.',
     input: Input({ token: Token, password: Password }),
     begin({ address }: AnonymousRequest, { token, password }) {
       const { authenticate, database, newPasswords, passwords } = services

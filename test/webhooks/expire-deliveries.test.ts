@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, setSystemTime, test } from 'bun:test'
 import { purgeProject } from '../../workers/cascade.ts'
 import { openEncryption } from '../../src/identity/encryption.ts'
-import { expireDeliveries, reencryptSecrets } from '../../workers/webhooks/maintenance.ts'
+import { expireDeliveries } from '../../workers/webhooks/expire-deliveries.ts'
+import { reencryptSecrets } from '../../workers/webhooks/reencrypt-secrets.ts'
 import { unreachableUrl } from '../http/scene.ts'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
@@ -97,7 +98,7 @@ test('the secret of the service can be changed: what it sealed is sealed anew, a
   expect(openEncryption([testSecret]).decrypt(sealed)).toBeNull()
   await reencryptSecrets(sql, next, pace)
   expect(await stored()).toBe(sealed)
-  expect((await ada.post(`${path}/test`)).body.message).toBe('The secret cannot be read any more: rotate it')
+  expect((await ada.post(`${path}/test`)).body.message).toBe('The secret cannot be decrypted: rotate it')
   await reencryptSecrets(sql, openEncryption([testSecret, 'the next secret, of thirty-two bytes']), pace)
   expect((await ada.post(`${path}/test`)).status).toBe(200)
   expect(verified(secret, receiver.received[0]!)).toEqual(receiver.received[0]!.body)

@@ -1,0 +1,44 @@
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { firstIdAt, nilId, nowMs } from '../../src/ids.ts'
+import { type Throttle, whilePagesAreFull } from '../throttle.ts'
+
+const keptMs = 30 * 86_400_000
+/** Webhooks read in one statement. */
+const lookRows = 500
+
+/**
+ * Recurring: deletes deliveries older than 30 days, and all deliveries of deleted webhooks, for the next page of webhooks.
+ * Returns the last webhook id; undefined after the last page.
+ */
+export async function expireDeliveries(
+  sql: Sql,
+  throttle: Throttle,
+  after = nilId,
+  now = nowMs(),
+): Promise<string | undefined> {
+  const oldest = firstIdAt(now - keptMs)
+  const page = await sql<{ webhookId: string; isDeleted: boolean; hasOld: boolean }[]>`
+    with recursive next as (
+      (select webhook_id from webhook_deliveries where webhook_id > ${after} order by webhook_id limit 1)
+      union all
+      select (select d.webhook_id from webhook_deliveries d where d.webhook_id > next.webhook_id order by d.webhook_id limit 1)
+      from next where next.webhook_id is not null),
+    page as (select webhook_id from next where webhook_id is not null limit ${lookRows})
+    select webhook_id, (select id from webhooks w where w.id = webhook_id) is null as is_deleted,
+      (select id < ${oldest}::uuid from webhook_deliveries d where d.webhook_id = page.webhook_id order by id limit 1) as has_old
+    from page`
+  for (const { webhookId, isDeleted, hasOld } of page) {
+    const old = isDeleted ? sql`` : sql`and id < ${oldest}::uuid`
+    if (isDeleted || hasOld) await removeDeliveries(sql, sql`webhook_id = ${webhookId} ${old}`, throttle)
+  }
+  return page.length === lookRows ? page.at(-1)!.webhookId : undefined
+}
+
+export const removeDeliveries = (sql: Sql, where: SqlPart, throttle: Throttle) =>
+  whilePagesAreFull(throttle, async () => {
+    const { count } = await sql`
+      delete from webhook_deliveries where (webhook_id, id) in (
+        select webhook_id, id from webhook_deliveries where ${where}
+        order by webhook_id, id limit ${throttle.batchRows} for update skip locked)`
+    return count
+  })
