@@ -14,7 +14,7 @@ const { client, service, sql } = scene
 const signIn = async ({ email }: Person, password: string) =>
   (await client.post('/auth/login', { email, password })).status
 
-test('a reset sets the password and ends every sign-in and API token', async () => {
+test('a reset sets the password and revokes every sign-in and API token', async () => {
   const ada = await verified(scene)
   const program = await withToken(ada)
   const token = await resetToken(scene, ada)
@@ -26,7 +26,7 @@ test('a reset sets the password and ends every sign-in and API token', async () 
   expect(await sql`select from api_tokens where user_id = ${ada.id}`).toHaveLength(0)
 })
 
-test('of many resets with one token exactly one sets the password', async () => {
+test('exactly one of many concurrent resets with one token sets the password', async () => {
   const ada = await verified(scene)
   const token = await resetToken(scene, ada)
   const answers = await Promise.all(upTo(6).map((n) => resetting(client, token, `secret-1${n}`)))
@@ -36,7 +36,7 @@ test('of many resets with one token exactly one sets the password', async () => 
   expectError(await resetting(client, token, 'secret-9'), 400, notValid)
 })
 
-test('a reset token expires after 30 minutes, and with any change of the password or sign-out everywhere', async () => {
+test('a reset token expires after 30 minutes, and after any change of the password or sign-out everywhere', async () => {
   const ada = await verified(scene)
   const first = await resetToken(scene, ada)
   const [row] = await sql<{ seconds: number }[]>`
@@ -55,7 +55,7 @@ test('a reset token expires after 30 minutes, and with any change of the passwor
   expect(await signIn(ada, 'secret-3')).toBe(200)
 })
 
-test('a wrong or used token costs no hash of a password, and a short password keeps the token', async () => {
+test('an invalid token costs no password hash, and a short password does not use up the token', async () => {
   const ada = await verified(scene)
   const token = await resetToken(scene, ada)
   const { passwords } = service.services
@@ -75,7 +75,7 @@ test('a wrong or used token costs no hash of a password, and a short password ke
   }
 })
 
-test('known, unverified and unknown addresses get the same answer after the same statements', async () => {
+test('known, unverified and unknown addresses get the same response after the same number of queries', async () => {
   await using idle = await openMailScene({}, { isIdle: true })
   const [known, unverified] = [await register(idle.client), await register(idle.client)]
   await idle.sql`delete from outbox`
@@ -97,7 +97,7 @@ test('known, unverified and unknown addresses get the same answer after the same
   expectError(await forgetting(idle.client, 'nobody'), 400, /^email must be /)
 })
 
-test('mails to one address are bounded per hour, whether it has an account or not', async () => {
+test('limits the mails per hour to one address, with or without an account', async () => {
   await using few = await openMailScene({ MAILS_PER_HOUR: '2' })
   const ada = await verified(few)
   const statuses = async (email: string) => {
@@ -109,7 +109,7 @@ test('mails to one address are bounded per hour, whether it has an account or no
   expect(await statuses(ada.email.toUpperCase())).toEqual([202, 429, 429])
 })
 
-test('a reset holds the new password to what the operator asks, and leaves the token for another', async () => {
+test('a reset applies the password policy, and a rejected password does not use up the token', async () => {
   await using strict = await openMailScene({ PASSWORD_MIN_CHARACTERS: '12', PASSWORD_REJECT_COMMON: 'on' })
   const account = { name: 'A', email: 'strict@example.com', password: 'a plate of brass' }
   const { id } = (await strict.client.post('/auth/register', account)).body.user

@@ -11,7 +11,7 @@ import { forgetting, type MailScene, openMailScene, resetting, verified, verifyi
 const done = ({ sql }: MailScene) =>
   eventually('an empty outbox', async () => (await sql`select from outbox`).length === 0)
 
-test('a mail is plain text with the token, and names no sender or reader but the configured ones', async () => {
+test('a mail is plain text with the token, and only the configured sender and recipient', async () => {
   await using scene = await openMailScene({ MAIL_FROM: 'Docket <docket@example.com>' })
   const { client, server } = scene
   const ada = await verified(scene, 'Ada Bcc: eve@example.com <b>')
@@ -29,7 +29,7 @@ test('a mail is plain text with the token, and names no sender or reader but the
   expect(reset.messageId).not.toBe(messageId)
 })
 
-test('a mail links to PUBLIC_URL with the token behind the #, which no server logs', async () => {
+test('a mail links to PUBLIC_URL with the token in the fragment, which servers do not log', async () => {
   const PUBLIC_URL = 'https://tracker.example.com/app/'
   await using scene = await openMailScene({ PUBLIC_URL })
   const { client, server } = scene
@@ -42,7 +42,7 @@ test('a mail links to PUBLIC_URL with the token behind the #, which no server lo
   expect(reset.text.split('\n')).toContain(`${PUBLIC_URL}reset-password#token=${reset.token}`)
 })
 
-test('addresses with every character that may be in one reach that address alone', async () => {
+test('delivers to addresses with every allowed character, and rejects malformed addresses with 400', async () => {
   await using scene = await openMailScene()
   const { client, server } = scene
   const odd = ["o'neil+tag=x/y%z@example.com", "!#$%&'*+-/=?^_`{|}~.a@example.com", 'grüße@example.com']
@@ -57,7 +57,7 @@ test('addresses with every character that may be in one reach that address alone
   expect(server.attempts).toEqual(odd)
 })
 
-test('a mail that the server defers is sent again, with the same token', async () => {
+test('sends a deferred mail again with the same token', async () => {
   const reject = (_: string, attempt: number) => (attempt < 3 ? 451 : undefined)
   await using scene = await openMailScene({}, { reject })
   const { client, server, sql } = scene
@@ -69,7 +69,7 @@ test('a mail that the server defers is sent again, with the same token', async (
   expect(await sql`select from mail_tokens where user_id = ${ada.id}`).toHaveLength(1)
 })
 
-test('a recipient that the server rejects for good is given up, and nothing is parked', async () => {
+test('gives up a permanently rejected recipient without parking the job', async () => {
   await using scene = await openMailScene({ LOG_LEVEL: 'silent' }, { reject: () => 550 })
   const ada = await register(scene.client)
   await scene.server.attempted(ada.email, 1)
@@ -77,7 +77,7 @@ test('a recipient that the server rejects for good is given up, and nothing is p
   expect(scene.server.attempts).toEqual([ada.email])
 })
 
-test('a mail server that does not answer holds up no other job', async () => {
+test('an unresponsive mail server does not block other jobs', async () => {
   const silent = await openSilentServer()
   await forFile(silent)
   const env = { SMTP_URL: silent.url, JOB_CONCURRENCY: '1', LOG_LEVEL: 'silent' }
@@ -90,11 +90,11 @@ test('a mail server that does not answer holds up no other job', async () => {
   const isPurged = async () => (await sql`select from streams where project_id = ${id}`).length === 0
   await eventually('the deleted project is purged', isPurged)
   const mail = await sql`select attempts, error from outbox where name = 'send-mail'`
-  expect(mail).toEqual([{ attempts: 1, error: null }] as never) // its first attempt still waits
+  expect(mail).toEqual([{ attempts: 1, error: null }] as never) // its first attempt is still running
   silent.close()
 })
 
-test('a mail whose token has expired before it could be sent is not sent', async () => {
+test('does not send a mail whose token has expired', async () => {
   await using scene = await openMailScene({}, { isIdle: true })
   const { client, server, service, sql } = scene
   await register(client)
@@ -106,7 +106,7 @@ test('a mail whose token has expired before it could be sent is not sent', async
   expect(server.attempts).toEqual([ada.email])
 })
 
-test('expired tokens are forgotten', async () => {
+test('deletes expired mail tokens', async () => {
   await using scene = await openMailScene()
   const { client, server, sql } = scene
   const ada = await register(client)
@@ -117,7 +117,7 @@ test('expired tokens are forgotten', async () => {
   expect(await sql`select user_id from mail_tokens`).toEqual([{ userId: ada.id }] as never)
 })
 
-test('tokens hold through a change of JWT_SECRET, and not without the secret that made them', async () => {
+test('a mail token stays valid while JWT_SECRET contains the secret that made it', async () => {
   const [first, second, third] = ['x', 'y', 'z'].map((one) => one.repeat(32))
   await using scene = await openMailScene({ JWT_SECRET: first! })
   const { client, server, service } = scene
@@ -134,7 +134,7 @@ test('tokens hold through a change of JWT_SECRET, and not without the secret tha
   }
 })
 
-test('MAIL_FROM is an address, alone or with a name, and no line more', () => {
+test('MAIL_FROM must be a single address, with or without a name', () => {
   const read = (MAIL_FROM: string) => readConfig({ MAIL_FROM }).mailFrom
   expect(read('Docket <docket@example.com>')).toEqual({ name: 'Docket', address: 'docket@example.com' })
   expect(read('docket@localhost')).toEqual({ name: '', address: 'docket@localhost' })

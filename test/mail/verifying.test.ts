@@ -11,7 +11,6 @@ const unverified = /^The user has not verified this email address/
 const scene = await forFile(openMailScene({ MAILS_PER_HOUR: '3' }))
 const { client, server, sql } = scene
 
-/** What a user shows of the own address. */
 const shown = (user: Body) => (user as unknown as { emailVerified: boolean }).emailVerified
 const isVerified = async (who: Client) => shown((await who.get('/auth/me')).body)
 
@@ -31,7 +30,7 @@ test('registration sends a token that verifies the address', async () => {
   expect(shown(login.body.user)).toBe(true)
 })
 
-test('a token is used once, for its purpose, until it expires', async () => {
+test('a token is valid once, for one purpose, until it expires', async () => {
   const ada = await register(client)
   const { token } = await server.mail(ada.email)
   const other = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`
@@ -46,7 +45,7 @@ test('a token is used once, for its purpose, until it expires', async () => {
   expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1, 400: 7 })
 })
 
-test('a token verifies only the address that its mail was sent to', async () => {
+test('a token verifies only the address of its mail', async () => {
   const ada = await register(client)
   const { token } = await server.mail(ada.email)
   await sql`update users set email = ${`new-${ada.email}`} where id = ${ada.id}`
@@ -54,7 +53,7 @@ test('a token verifies only the address that its mail was sent to', async () => 
   expect(await isVerified(ada)).toBe(false)
 })
 
-test('an unverified address is not invited, alone or in a batch, and its owner uses the service', async () => {
+test('inviting an unverified address fails with 409, alone or in a batch, but its owner can use the service', async () => {
   const [ada, ceo] = [await register(client), await register(client, 'The CEO')]
   const { id } = await make(ada, '/projects', { name: 'P' })
   const invitation = { email: ceo.email, role: 'EDITOR' }
@@ -69,7 +68,7 @@ test('an unverified address is not invited, alone or in a batch, and its owner u
   expect((await inviting()).status).toBe(201)
 })
 
-test('a verification is sent again to the caller, a few times an hour', async () => {
+test('sends the verification mail again, a limited number of times per hour', async () => {
   const ada = await register(client)
   const resend = () => ada.post('/auth/email/resend')
   for (const _ of upTo(2)) expectResponse(await resend(), 202, { message: 'A mail is on its way' })
@@ -83,7 +82,7 @@ test('a verification is sent again to the caller, a few times an hour', async ()
   expectError(await resend(), 409, 'This email address is verified already')
 })
 
-test('a mail is sent once for an Idempotency-Key', async () => {
+test('sends one mail for several requests with the same Idempotency-Key', async () => {
   const ada = await register(client)
   const key = { 'idempotency-key': 'once' }
   const replays = async (send: () => Promise<{ status: number; headers: Headers }>) => {
@@ -98,7 +97,7 @@ test('a mail is sent once for an Idempotency-Key', async () => {
   expect(server.to(ada.email)).toHaveLength(2)
 })
 
-test('a deleted account leaves no token, and registering again brings an address no more mail than others', async () => {
+test('deleting an account deletes its mail tokens, and registering again does not raise the mail limit of the address', async () => {
   const account = { name: 'Ada', email: 'again@example.com', password: 'secret-1' }
   for (const n of upTo(4)) {
     const { body, status } = await client.post('/auth/register', account)
@@ -112,7 +111,7 @@ test('a deleted account leaves no token, and registering again brings an address
   expect(server.to(account.email)).toHaveLength(3)
 })
 
-test('without SMTP_URL every route that needs mail answers 409 and says so, and an unverified address is invited', async () => {
+test('without SMTP_URL the mail routes answer 409, and unverified addresses can be invited', async () => {
   await using without = await openTestService()
   const [ada, grace] = [await register(without.client), await register(without.client)]
   const token = 'x'.repeat(43)

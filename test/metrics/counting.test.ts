@@ -7,7 +7,7 @@ import { RequestDurations } from '../../src/metrics/requests.ts'
 
 const written = (...all: object[]) => AggregatorRegistry.aggregate(all).metrics()
 
-test('a distribution is written as a histogram: each bucket with those below, and all at the end', async () => {
+test('formats a distribution as a histogram with cumulative buckets', async () => {
   const sizes = new Distribution([1, 10])
   for (const size of [0.5, 1, 2, 10, 11, 1000]) sizes.add(size)
   const text = await written([histogram('sizes', 'Sizes.', [[{ of: 'x' }, sizes]])])
@@ -22,7 +22,7 @@ test('a distribution is written as a histogram: each bucket with those below, an
   ])
 })
 
-test('several processes are written as one, each under its name', async () => {
+test('aggregates the metrics of several processes, labelled by process', async () => {
   const of = (name: string, count: number) => withProcessLabel(name, [counter('done_total', 'Done.', count)])
   expect((await written(of('web-1', 3), of('web-2', 4))).trim().split('\n')).toEqual([
     '# HELP docket_done_total Done.',
@@ -33,7 +33,7 @@ test('several processes are written as one, each under its name', async () => {
   expect(await written([gauge('now', 'Now.', [])], [])).toContain('# TYPE docket_now gauge')
 })
 
-test('requests of made-up methods are all of one kind', () => {
+test('counts unknown request methods under one label value', () => {
   const requests = new RequestDurations()
   requests.add('/a/:id', 'GET', 200, performance.now())
   requests.add('none', 'BREW', 405, undefined)
@@ -44,7 +44,7 @@ test('requests of made-up methods are all of one kind', () => {
   ])
 })
 
-test('the lag of streams is that of the last of them', () => {
+test('reports the lag of the slowest stream', () => {
   const lags = new Lags()
   const over = new AbortController()
   const subscription = { notified: 9 }

@@ -15,7 +15,7 @@ const projectId = (await make(ada, '/projects', { name: 'Measured' })).id
 const requests = (method: string, route: string, status: number) =>
   `docket_http_requests_total{method="${method}",route="${route}",status="${status}"}`
 
-test('requests are counted and timed by the template of their route, refusals too', async () => {
+test('counts and times requests by route template, errors included', async () => {
   const before = await scrape(port)
   const { id } = await make(ada, '/tasks', { title: 'T', projectId })
   for (const _ of [1, 2, 3]) await ada.get(`/tasks/${id}`)
@@ -42,7 +42,7 @@ test('requests are counted and timed by the template of their route, refusals to
   for (const own of [id, projectId, ada.id, 'elsewhere']) expect(after.text).not.toContain(own)
 })
 
-test('what is written, kept and looked up shows', async () => {
+test('reports commits, cache lookups and queries', async () => {
   const before = await scrape(port)
   for (const n of [1, 2, 3, 4]) await make(ada, '/tasks', { title: `T ${n}`, projectId })
   const path = `/tasks?projectId=${projectId}`
@@ -62,7 +62,7 @@ test('what is written, kept and looked up shows', async () => {
   expect(after.of('docket_event_loop_delay_seconds_count')!).toBeGreaterThan(0)
 })
 
-test('open streams show, and leave', async () => {
+test('counts open streams, and stops counting closed ones', async () => {
   const end = new AbortController()
   const headers = { authorization: `Bearer ${ada.token}`, accept: 'text/event-stream' }
   const url = `${service.url}/api/v1/projects/${projectId}/events`
@@ -77,7 +77,7 @@ test('open streams show, and leave', async () => {
   expect((await scrape(port)).of('docket_followers_open')).toBe(0)
 })
 
-test('nothing else is on that port, and nothing of it on the other', async () => {
+test('the metrics port serves only /metrics, and the API port does not serve it', async () => {
   for (const path of ['/', '/metrics/more', '/api/v1/projects'])
     expect((await fetch(`http://127.0.0.1:${port}${path}`)).status).toBe(404)
   expect((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status).toBe(404)

@@ -18,12 +18,12 @@ beforeEach(async () => {
 
 const start = (process: string) => `docket_process_start_time_seconds{process="${process}"}`
 
-test('several processes tell under one address, each under its name, also who takes the place of another', async () => {
+test('one address reports the metrics of all processes by name, including a replaced process', async () => {
   const several = await forEach(spawnSupervised('start', fresh.env))
   const before = await scrape(port)
   for (const process of ['parent', 'web-1', 'web-2', 'worker-1'])
     expect([process, before.of(start(process))! > 1e9]).toEqual([process, true])
-  // What a database is slow to say is left out.
+  // Metrics that need a slow query are left out at first.
   await eventually('the jobs', async () => {
     const parked = (await scrape(port)).of('docket_parked_jobs{process="worker-1"}')
     return parked === 0
@@ -37,7 +37,7 @@ test('several processes tell under one address, each under its name, also who ta
   })
 })
 
-test('a port that is taken is named', async () => {
+test('exits with an error that names a taken metrics port', async () => {
   const { code, output } = await run('web', { ...fresh.env, METRICS_PORT: '1', METRICS_HOST: '203.0.113.1' })
   expect([code, output.trim()]).toEqual([
     1,

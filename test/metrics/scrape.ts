@@ -1,4 +1,4 @@
-/** What an endpoint tells: each series with its labels in order, and its value. */
+/** Reads a metrics endpoint; `of` returns the value of a series, written with its labels. */
 export async function scrape(
   port: number,
 ): Promise<{ text: string; of(series: string): number | undefined }> {

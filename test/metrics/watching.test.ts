@@ -9,8 +9,8 @@ import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { alerts, dashboard, targets } from './watched.ts'
 import { words } from '../support/words.ts'
 
-/** Every metric that there is, with the labels that its series have. */
-const told = new Map<string, string[]>()
+/** Every metric with the labels of its series. */
+const labelsByMetric = new Map<string, string[]>()
 const service = await forFile(openTestService({ METRICS_PORT: '1' }))
 await service.client.get('/auth/me')
 const { services } = service
@@ -19,25 +19,25 @@ const jobs = [...(await jobFamilies(background)), ...(await webhookFamilies(back
 for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
   const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]
   const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]
-  for (const one of names) told.set(one, labels)
+  for (const one of names) labelsByMetric.set(one, labels)
 }
 
-/** What Prometheus and its configuration add to each series. */
+/** Labels that Prometheus adds to each series. */
 const added = ['job', 'instance', 'process']
 
-test('alerts and dashboard speak of metrics and labels that there are', () => {
+test('alerts and dashboard use only existing metrics and labels', () => {
   const asked = [readFileSync(alerts, 'utf8'), ...targets.map(({ expr }) => expr)]
   const names = asked.flatMap((text) => text.match(/\bdocket_\w+/g) ?? [])
   expect(names.length).toBeGreaterThan(30)
-  expect(names.filter((name) => !told.has(name))).toEqual([])
+  expect(names.filter((name) => !labelsByMetric.has(name))).toEqual([])
   for (const { expr, legendFormat } of targets) {
-    const known = expr.match(/\bdocket_\w+/g)!.flatMap((name) => told.get(name)!)
+    const known = expr.match(/\bdocket_\w+/g)!.flatMap((name) => labelsByMetric.get(name)!)
     const used = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!)
     for (const label of used) expect([expr, [...known, ...added].includes(label)]).toEqual([expr, true])
   }
 })
 
-test('all that is told stands in the dashboard or the alerts', () => {
+test('every metric appears in the dashboard or the alerts', () => {
   const text = readFileSync(alerts, 'utf8') + JSON.stringify(dashboard)
   const families = [...told.keys()]
     .filter((name) => !/_(sum|count)$/.test(name))
@@ -49,7 +49,7 @@ test('all that is told stands in the dashboard or the alerts', () => {
   expect(unseen).toEqual(['docket_process_heap_bytes'])
 })
 
-test('no label is as many as there are users or projects', () => {
+test('no label grows with the number of users or projects', () => {
   const labels = new Set([...told.values()].flat())
   const few = words('method route status le outcome cache result pool batch follower mode state')
   expect([...labels].filter((label) => !few.includes(label))).toEqual([])

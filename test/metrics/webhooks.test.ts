@@ -18,7 +18,7 @@ async function told() {
   )
 }
 
-test('webhooks show by how they are, and how far the last one is behind unless its receiver fails', async () => {
+test('reports webhooks by state, and the largest lag of webhooks that do not fail', async () => {
   expect(await told()).toMatchObject({
     'docket_webhooks enabled': 0,
     'docket_follower_lag_seconds webhook': 0,
@@ -57,7 +57,7 @@ async function openBlocked(projectId: string) {
   return reader
 }
 
-test('the lag of a stream whose reader is blocked grows with every event', async () => {
+test('the lag of a stream with a blocked reader grows with every event', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Followed' })
   const reader = await openBlocked(projectId)
   const create = (n: number) => make(ada, '/tasks', { title: `T ${n}`, projectId })

@@ -21,7 +21,7 @@ const neverOnes = [
   ...['localhost', '1.1.1', '', '1.1.1.1.1'],
 ]
 
-test('only public addresses are reached, and own networks where that is allowed', () => {
+test('allows public addresses always, and private ones only by policy', () => {
   for (const address of publicOnes)
     for (const reach of [strict, lenient])
       expect([address, isReachable(address, reach)]).toEqual([address, true])
@@ -44,7 +44,7 @@ const refused = (text: string, reach = strict) => {
   }
 }
 
-test('a URL is refused for what it says, however it says it', () => {
+test('rejects a forbidden URL in every notation', () => {
   for (const host of [
     ...words('127.0.0.1 127.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.01 127.0.0.1.'),
     ...['[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::7f00:1]', '[0:0:0:0:0:0:0:1]', '１２７.0.0.1'],
@@ -69,7 +69,7 @@ test('a URL is refused for what it says, however it says it', () => {
       'https://',
     ],
     ...[`https://example.com/${'x'.repeat(2_048)}`, 'gopher://example.com/', 'unix:/var/run/docker.sock'],
-    `https://example.com/${'é'.repeat(400)}`, // as it is sent: 6 characters each
+    `https://example.com/${'é'.repeat(400)}`, // percent-encoded: 6 characters each
   ])
     expect([url, refused(url)]).toEqual([url, true])
   for (const url of ['ftp://example.com/', 'https://ada:secret@example.com/', 'file:///etc/passwd'])
@@ -84,7 +84,7 @@ const leadingTo = (...addresses: string[]) =>
   openDestinations(strict, () => Promise.resolve(addresses.map((address) => ({ address }))))
 const url = new URL('https://hooks.example.com/')
 
-test('every address of a name is looked at', async () => {
+test('checks every address of a host name', async () => {
   expect(await leadingTo('1.1.1.1', '2606:4700::1111').addressesOf(url)).toEqual([
     '1.1.1.1',
     '2606:4700::1111',
@@ -99,12 +99,12 @@ test('every address of a name is looked at', async () => {
       await expect(leadingTo(...all).addressesOf(url)).rejects.toBeInstanceOf(ForbiddenUrl)
 })
 
-test('a name without any address leads nowhere, and not here', async () => {
+test('a host name without addresses fails with ENOTFOUND, and does not reach localhost', async () => {
   await expect(leadingTo().addressesOf(url)).rejects.toMatchObject({ code: 'ENOTFOUND' })
   expect((await leadingTo().check(url.href, 1_000)).href).toBe(url.href)
 })
 
-test('when it is set, a name is refused for where it leads, and not for leading nowhere yet', async () => {
+test('setting a URL rejects a host name with a forbidden address, and accepts a name that does not resolve yet', async () => {
   await expect(leadingTo('127.0.0.1').check(url.href, 1_000)).rejects.toBeInstanceOf(ForbiddenUrl)
   expect((await leadingTo('1.1.1.1').check(url.href, 1_000)).href).toBe(url.href)
   const unknown = openDestinations(strict, () => Promise.reject(new Error('ENOTFOUND')))

@@ -22,7 +22,7 @@ await writeFile(
 )
 const look = openLookup(hostsFile, [`127.0.0.1:${(server.address() as AddressInfo).port}`])
 
-/** To names that begin with `silent` nothing, with `none` that there is none, with `four` no IPv6 address (RFC 1035, 4.1). */
+/** Encodes a DNS response (RFC 1035, 4.1): none for `silent…`, NXDOMAIN for `none…`, no IPv6 address for `four…`. */
 function answerTo(query: Buffer): Buffer | undefined {
   const labels: string[] = []
   let at = 12
@@ -42,7 +42,7 @@ function answerTo(query: Buffer): Buffer | undefined {
 }
 const addresses = async (name: string) => (await look(name)).map(({ address }) => address)
 
-test('a name has the addresses that its name server says, and those of the hosts file before them', async () => {
+test('resolves names by the hosts file first, then by the name server', async () => {
   expect(await addresses('both.example.com')).toEqual(['192.0.2.1', '2001::1'])
   expect(await addresses('four.example.com.')).toEqual(['192.0.2.1'])
   await expect(look('none.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' })
@@ -54,7 +54,7 @@ test('a name has the addresses that its name server says, and those of the hosts
   expect(asked).toEqual([])
 })
 
-test('names that nobody answers for hold up no other, and no password', async () => {
+test('names without a DNS response do not delay other lookups or password hashes', async () => {
   const silent = Array.from({ length: 100 }, (_, n) =>
     look(`silent${n}.example.com`).catch(({ code }) => code as unknown),
   )

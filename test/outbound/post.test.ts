@@ -18,7 +18,7 @@ const post = (reach = lenient, look?: Lookup, timeoutMs = 2_000) =>
 const parcel = (url: string) => ({ url, body: '{"a":1}', headers: { 'x-own': '1' } })
 const portOf = ({ url }: { url: string }) => new URL(url).port
 
-test('what comes back is told, and of a long answer the beginning', async () => {
+test('returns the status, the duration and the beginning of a long body', async () => {
   const { url, received } = await receiver((response) => {
     response.writeHead(500, { 'retry-after': '7' })
     response.end(`é\0${'x'.repeat(5_000)}`)
@@ -33,14 +33,14 @@ test('what comes back is told, and of a long answer the beginning', async () => 
   ])
 })
 
-test('a redirect is an answer, and is not followed', async () => {
+test('returns a redirect without following it', async () => {
   const inside = await receiver()
   const { url } = await receiver((response) => response.writeHead(307, { location: inside.url }).end())
   expect(await post()(parcel(url))).toMatchObject({ status: 307, error: null })
   expect(inside.received).toEqual([])
 })
 
-test('who says nothing, sends no end, or sends without one, is not waited for long', async () => {
+test('times out for a receiver that sends nothing or no end, and reads only the beginning of an endless body', async () => {
   const silent = await receiver(() => {})
   expect(await post(lenient, undefined, 100)(parcel(silent.url))).toMatchObject({
     status: null,
@@ -66,7 +66,7 @@ test('who says nothing, sends no end, or sends without one, is not waited for lo
   expect(unresolved).toMatchObject({ status: null, error: 'No response within 0.1 s' })
 })
 
-test('it ends when it is told to', async () => {
+test('rejects with the reason of an aborted signal', async () => {
   const { url } = await receiver(() => {})
   const over = new AbortController()
   const sent = post()({ ...parcel(url), signal: over.signal })
@@ -74,7 +74,7 @@ test('it ends when it is told to', async () => {
   await expect(sent).rejects.toThrow('Enough')
 })
 
-test('a name that leads elsewhere by the time of a delivery reaches nothing, connections kept from before included', async () => {
+test('resolves the host name for each request, and rejects a forbidden address even with an open connection', async () => {
   const inside = await receiver()
   const answers = ['127.0.0.1', '169.254.169.254', '127.0.0.1', 'fe80::1', '127.0.0.1']
   const asked: string[] = []
@@ -92,13 +92,13 @@ test('a name that leads elsewhere by the time of a delivery reaches nothing, con
   expect(asked).toEqual(Array(5).fill('hooks.example.com'))
 })
 
-test('with nothing allowed, what is private is not connected to, whatever the resolver says first', async () => {
+test('does not connect to a private address when the host name resolves differently after the check', async () => {
   const inside = await receiver()
   const answers = ['93.184.215.14', '127.0.0.1']
   const look: Lookup = async () => [{ address: answers.shift() ?? '127.0.0.1' }]
   const destinations = openDestinations({ allowHttp: true, allowPrivate: false }, look)
   const url = `http://hooks.example.com:${portOf(inside)}/`
-  await destinations.check(url, 1_000) // as when it is set: public
+  await destinations.check(url, 1_000) // the first resolution, at the check, is public
   const told = await openPost(destinations, { timeoutMs: 2_000 })(parcel(url))
   expect(told).toMatchObject({
     status: null,
@@ -107,14 +107,14 @@ test('with nothing allowed, what is private is not connected to, whatever the re
   expect(inside.received).toEqual([])
 })
 
-test('a name without any address reaches nothing', async () => {
+test('fails with ENOTFOUND for a host name without addresses', async () => {
   const inside = await receiver()
   const reach = { allowHttp: true, allowPrivate: false }
   const told = await post(reach, async () => [])(parcel(`http://hooks.example.com:${portOf(inside)}/`))
   expect([told.error, inside.received]).toEqual(['No connection: ENOTFOUND', []])
 })
 
-test('the very address that was looked at is connected to: nothing else is asked for one', async () => {
+test('connects to exactly the checked address, without another lookup', async () => {
   const { url, received } = await receiver()
   let asked = 0
   const look: Lookup = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2' }]
@@ -122,14 +122,14 @@ test('the very address that was looked at is connected to: nothing else is asked
   expect([told.status, received.length, asked]).toEqual([200, 1, 1])
 })
 
-test('where one address of a name does not answer, the next one is asked', async () => {
+test('tries the next address of a name when the first does not accept connections', async () => {
   const { url, received } = await receiver()
   const look: Lookup = async () => [{ address: '127.0.0.9' }, { address: '127.0.0.1' }]
   const told = await post(lenient, look)(parcel(`http://hooks.example.com:${portOf({ url })}/`))
   expect([told.status, received.length]).toEqual([200, 1])
 })
 
-test('over TLS the certificate is held to the name, and the name is told first', async () => {
+test('verifies the TLS certificate against the host name, and sends SNI', async () => {
   const names: unknown[] = []
   const server: Server = createTlsServer(testCertificate, (request, response) => {
     names.push([(request.socket as TLSSocket).servername, request.headers.host])
@@ -149,14 +149,14 @@ test('over TLS the certificate is held to the name, and the name is told first',
   expect(names).toEqual([['localhost', `localhost:${port}`]])
 })
 
-test('a kept connection that was closed meanwhile is no failure of the receiver', async () => {
+test('repeats a request on a new connection when the receiver has closed the reused one', async () => {
   let count = 0
   const sockets: Socket[] = []
   const server = createServer((socket) => {
     sockets.push(socket.on('error', () => {}))
     socket.on('data', () => {
       count++
-      // Every second request on a connection finds it cut.
+      // Resets the connection at every second request.
       if (count % 2 === 0) socket.resetAndDestroy()
       else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
     })
@@ -169,7 +169,7 @@ test('a kept connection that was closed meanwhile is no failure of the receiver'
   expect(sockets.length).toBe(3)
 })
 
-test('of answers before the answer only some are listened to', async () => {
+test('rejects a response with too many interim responses', async () => {
   let interim = 0
   const server = createServer((socket) => {
     socket.on('error', () => {})

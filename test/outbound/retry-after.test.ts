@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { retryAfter } from '../../src/outbound/response.ts'
 
-test('Retry-After is read in both its forms', () => {
+test('parses Retry-After as seconds or as a date', () => {
   const now = Date.parse('2027-01-15T09:30:00Z')
   expect(retryAfter('120', now)).toBe(120_000)
   expect(retryAfter('Fri, 15 Jan 2027 09:31:00 GMT', now)).toBe(60_000)

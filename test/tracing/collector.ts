@@ -19,7 +19,7 @@ interface Sent {
   }[]
 }
 
-/** Takes spans by OTLP over HTTP, as a collector does. */
+/** Opens a collector that stores spans sent by OTLP over HTTP. */
 export async function openCollector() {
   const spans: Collected[] = []
   const server = createServer(async (request, response) => {

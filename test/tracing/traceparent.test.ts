@@ -3,7 +3,7 @@ import { readTraceparent, writeTraceparent } from '../../src/tracing/traceparent
 
 const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
 
-test('a traceparent is read and written as W3C Trace Context has it', () => {
+test('reads and writes a traceparent in the format of W3C Trace Context', () => {
   for (const [flags, traceFlags] of [
     ['00', 0],
     ['01', 1],
@@ -27,6 +27,6 @@ test.each([
   `00-${trace}-${span}-01-more`,
   `ff-${trace}-${span}-01`,
   `00-${trace}-${span}-01\n{"level":50}`,
-])('what is none is none: %p', (header) => {
+])('ignores the invalid traceparent %p', (header) => {
   expect(readTraceparent(header)).toBe(undefined)
 })

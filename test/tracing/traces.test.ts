@@ -17,7 +17,7 @@ async function collected(n: number, count: number): Promise<Collected[]> {
   return spansOf(n)
 }
 
-test('a request is a span of the trace that it says to be of, what is done for it elsewhere a part of it', async () => {
+test('a request is a span of the caller’s trace, and a command forwarded for it is a child span', async () => {
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'Traced' })
   for (const [n, who] of [pair.atA, pair.atB].entries()) {
     expect((await who.post('/tasks', { title: 'T', projectId }, from(n))).status).toBe(201)
@@ -35,7 +35,7 @@ test('a request is a span of the trace that it says to be of, what is done for i
   }
 })
 
-test('a refusal has its span too, and ours alone is a failure', async () => {
+test('a rejected request has a span without error status; a fault of the service has one with it', async () => {
   await pair.atA.get('/tasks/none', from(10))
   const [refused] = await collected(10, 1)
   expect([refused!.status.code, valueOf(refused!, 'http.response.status_code')]).toEqual([
@@ -48,7 +48,7 @@ test('a refusal has its span too, and ours alone is a failure', async () => {
   expect((await collected(11, 1))[0]!.status.code).toBe(2)
 })
 
-test('what is not to be sampled is not sent, and a request without a trace begins one', async () => {
+test('sends no span for an unsampled trace, and starts a trace for a request without one', async () => {
   const before = new Set(collector.spans.map((span) => span.traceId))
   await pair.atA.get('/tasks', from(20, '00'))
   await pair.atA.get('/auth/me')
@@ -58,7 +58,7 @@ test('what is not to be sampled is not sent, and a request without a trace begin
   expect(spansOf(20)).toEqual([])
 })
 
-test('the log names the trace of a request, also of one that began here', async () => {
+test('the log line of a request holds its trace id, given or generated', async () => {
   const answers = [await pair.atA.get('/tasks', from(30)), await pair.atA.get('/tasks')]
   const ids = answers.map(({ headers }) => headers.get('x-request-id')!)
   const lineOf = (id: string) => pair.a.output.find((line) => line.includes(`"${id}"`))
@@ -68,13 +68,13 @@ test('the log names the trace of a request, also of one that began here', async 
   expect(begun).toMatch(/^[0-9a-f]{32}$/)
 })
 
-test('a collector that is away is nobody’s trouble', async () => {
+test('an unreachable collector does not affect requests', async () => {
   collector.close()
   for (const n of [40, 41]) expect((await pair.atB.get('/tasks', from(n))).status).toBe(200)
   expect(await pair.b.stop()).toBe(0)
 })
 
-test('without a collector nothing is made', async () => {
+test('opens no tracing without a configured collector', async () => {
   const { services, client, close } = await openTestService({})
   expect(services.tracing).toBe(undefined)
   expect((await client.get('/tasks', from(50))).status).toBe(401)

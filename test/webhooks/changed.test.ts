@@ -6,7 +6,7 @@ import { type Hook, openScene, type Scene } from './scene.ts'
 let scene: Scene
 afterEach(() => scene.close())
 
-/** A receiver whose first answer is held back, and the others are good. */
+/** A receiver that delays its first response until `answer` is called, and answers all others with 200 at once. */
 function held(status: number) {
   const { promise, resolve: answer } = Promise.withResolvers<void>()
   let isFirst = true
@@ -19,7 +19,7 @@ function held(status: number) {
   return { manners, answer }
 }
 
-/** A webhook whose first delivery is under way, until its receiver is let answer. */
+/** A webhook with a running first delivery; `answer` lets its receiver respond. */
 async function heldAt(status: number) {
   const { manners, answer } = held(status)
   scene = await openScene({}, manners)
@@ -32,7 +32,7 @@ async function heldAt(status: number) {
 const attempts = async (id: string) => (await scene.ada.get(`${scene.path(id)}/deliveries`)).body.length
 const expectUnharmed = async (id: string) =>
   expect(await scene.state(id)).toMatchObject({ enabled: true, failures: 0, nextAttemptAt: null })
-/** How many statements that say this wait for a row. */
+/** The number of statements with this text that wait for a lock. */
 async function waiting(words: string): Promise<number> {
   const [row] = await scene.service.services.database.reads<{ n: number }[]>`
     select count(*)::int4 as n from pg_stat_activity
@@ -41,7 +41,7 @@ async function waiting(words: string): Promise<number> {
 }
 
 for (const status of [410, 503])
-  test(`a URL that was changed meanwhile is not blamed for the ${status} of the one before`, async () => {
+  test(`a ${status} from the previous URL does not count against a URL set during the delivery`, async () => {
     const { id, answer } = await heldAt(status)
     const next = await openReceiver()
     expect((await scene.ada.patch(scene.path(id), { url: next.url })).status).toBe(200)
@@ -54,7 +54,7 @@ for (const status of [410, 503])
     await next.close()
   })
 
-test('so it is where the change and the answer wait for each other', async () => {
+test('a 410 from the previous URL does not disable the webhook when the change and the result wait for the same row lock', async () => {
   const { id, answer } = await heldAt(410)
   const next = await openReceiver()
   const changing = await scene.sql.begin(async (sql) => {
@@ -72,7 +72,7 @@ test('so it is where the change and the answer wait for each other', async () =>
   await next.close()
 })
 
-test('after a rotation it comes again at once, with the new secret', async () => {
+test('a rotation during a failing delivery sends the delivery again at once, signed with the new secret', async () => {
   const { id, answer } = await heldAt(503)
   const { ada, receiver } = scene
   const { secret } = (await ada.post(`${scene.path(id)}/rotate`)).body as Hook
@@ -83,7 +83,7 @@ test('after a rotation it comes again at once, with the new secret', async () =>
   expect(verified(secret, receiver.received[1]!)).toEqual(receiver.received[1]!.body)
 })
 
-test('who enables a webhook begins anew, whatever becomes of the last of five days of attempts', async () => {
+test('enabling a webhook resets its failures, even while the last attempt of five days is running', async () => {
   scene = await openScene({}, (response) => response.writeHead(500).end())
   const { ada, receiver } = scene
   const { id } = await scene.hook()
@@ -100,7 +100,7 @@ test('who enables a webhook begins anew, whatever becomes of the last of five da
   await eventually('success', async () => (await scene.state(id)).cursor === 4)
 })
 
-test('what was delivered before the change is not sent again', async () => {
+test('events delivered before a change of the URL are not sent to the new URL', async () => {
   const { id, answer } = await heldAt(200)
   const next = await openReceiver()
   await scene.ada.patch(scene.path(id), { url: next.url })
@@ -116,7 +116,7 @@ for (const [what, change, sent] of [
   ['maxEvents', { maxEvents: 2 }, [3, 4, 5, 6, 7]],
   ['types', { types: ['task.created'] }, [3, 4, 5]],
 ] as const)
-  test(`a delivery that failed is put together anew, as another one, after a change of ${what}`, async () => {
+  test(`a change of ${what} assembles a failed delivery again, with a new id`, async () => {
     scene = await openScene({}, (response) => response.writeHead(500).end())
     const { ada, receiver } = scene
     const { id } = await scene.hook({ enabled: false })
@@ -133,7 +133,7 @@ for (const [what, change, sent] of [
     expect(receiver.seqs().slice(4)).toEqual([...sent])
   })
 
-test('of two changes at once each is made on what the other one leaves', async () => {
+test('concurrent changes of one webhook are both applied', async () => {
   scene = await openScene()
   const { id } = await scene.hook()
   const changed = await scene.service.services.database.reads.begin(async (sql) => {

@@ -9,7 +9,7 @@ import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
 const { sql, ada } = await openScene(['Ada'])
-/** A webhook that something is due to, without a worker. */
+/** A webhook with a due event; no worker runs. */
 let id: string
 let path: string
 beforeEach(async () => {
@@ -23,7 +23,7 @@ const openWorker = () => openClaims(sql, newId())
 const state = async () => (await ada.get(path)).body
 const endLease = () => sql`update webhooks set lease_until = now() - interval '1 second' where id = ${id}`
 
-test('a turn whose worker is gone is begun by another one once its lease is over, as the same delivery', async () => {
+test('another worker claims the same delivery after the lease of a lost worker has ended', async () => {
   const [first, second] = [openWorker(), openWorker()]
   const claim = await first.claim(id)
   expect(claim).toMatchObject({ id })
@@ -34,7 +34,7 @@ test('a turn whose worker is gone is begun by another one once its lease is over
   expect([await first.renew([id]), await second.renew([id])]).toEqual([[], [id]])
 })
 
-test('of two workers that begin the same turn at once one has it', async () => {
+test('one of two workers that claim a webhook concurrently gets the claim', async () => {
   let isDone = false
   const second = await sql.begin(async (held) => {
     expect((await claimWebhooks(held as unknown as Sql, newId(), [id]))[0]).toMatchObject({ id })
@@ -47,7 +47,7 @@ test('of two workers that begin the same turn at once one has it', async () => {
   expect(await second.beginning).toEqual([undefined])
 })
 
-test('nothing is noted of a delivery whose webhook was deleted meanwhile', async () => {
+test('stores no attempt for a webhook that was deleted during the delivery', async () => {
   const { claim: claimWebhook, release } = openWorker()
   const claim = (await claimWebhook(id))!
   const outcome = { status: 200, error: null, answer: '', at: new Date().toISOString(), durationMs: 1 }
@@ -68,7 +68,7 @@ const results: Record<string, Partial<DeliveryResult>> = {
   'with nothing sent': {},
 }
 for (const [how, result] of Object.entries(results))
-  test(`a worker whose lease is over ends ${how}: the delivery stays that of the worker that has it now`, async () => {
+  test(`a result ${how} after the end of the lease does not change the claim of another worker`, async () => {
     const [late, current] = [openWorker(), openWorker()]
     const lateClaim: Claim = (await late.claim(id))!
     await endLease()

@@ -5,7 +5,7 @@ import { afterFailure } from '../../workers/webhooks/retries.ts'
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => `hook-${from + n}`)
 const waitAll = (queues: DeliveryQueues, all: string[]) => all.forEach((id) => queues.add(id))
 
-test('a webhook that was slow or failed takes no place of those that answer, until it is good again', () => {
+test('a slow or failed webhook does not count against the fast limit until a delivery is fast again', () => {
   const queues = new DeliveryQueues(1)
   const [bad, good] = ['bad', 'good']
   queues.recordSpeed(bad, false)
@@ -19,7 +19,7 @@ test('a webhook that was slow or failed takes no place of those that answer, unt
   expect(queues.startNext()).toEqual([good])
 })
 
-test('a delivery that takes long goes over to the slow ones while these have room', () => {
+test('a long delivery moves to the slow queue while the slow limit is not reached', () => {
   const queues = new DeliveryQueues(2)
   const all = ids(0, 13)
   waitAll(queues, all)
@@ -28,7 +28,7 @@ test('a delivery that takes long goes over to the slow ones while these have roo
   const last = queues.startNext()
   expect(last).toEqual(ids(10, 2))
   for (const id of last) expect(queues.moveToSlow(id)).toBeFalse()
-  expect(queues.moveToSlow(all[0]!)).toBeTrue() // is there already
+  expect(queues.moveToSlow(all[0]!)).toBeTrue() // is in the slow queue already
   queues.finish(last[0]!)
   expect(queues.startNext()).toEqual(ids(12, 1))
 })
@@ -39,7 +39,7 @@ const hour = 3_600_000
 const waits = (chance: number) =>
   [1, 2, 3, 4, 5, 6, 7, 8, 50].map((failures) => afterFailure({ ...failed, failures }, chance))
 
-test('it is tried again after ever longer times, with some chance in them', () => {
+test('the waits between attempts grow, with up to 10 % of random jitter', () => {
   const told = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 10 * hour, 10 * hour, 10 * hour]
   expect(waits(0)).toEqual(told.map((waitMs) => ({ waitMs })))
   expect(waits(1)).toEqual(told.map((waitMs) => ({ waitMs: Math.round(waitMs * 1.1) })))
@@ -47,7 +47,7 @@ test('it is tried again after ever longer times, with some chance in them', () =
   expect(waitMs >= 5_000 && waitMs <= 5_500).toBe(true)
 })
 
-test('later where the receiver asks for it, and not later than the longest wait', () => {
+test('Retry-After lengthens the wait, up to the longest wait', () => {
   const after = (retryAfterMs: number, failures = 1) => afterFailure({ ...failed, failures, retryAfterMs }, 0)
   expect(after(90_000)).toEqual({ waitMs: 90_000 })
   expect(after(1_000)).toEqual({ waitMs: 5_000 })
@@ -55,7 +55,7 @@ test('later where the receiver asks for it, and not later than the longest wait'
   expect(after(90_000, 2)).toEqual({ waitMs: 300_000 })
 })
 
-test('410 ends it, and five days of failures do: the last attempt is when they are over', () => {
+test('410 or five days of failures disable a webhook, with the last attempt at the end of the five days', () => {
   expect(afterFailure({ ...failed, status: 410 })).toEqual({ disabled: 'The receiver answered 410 Gone' })
   const at = (failingMs: number) => afterFailure({ ...failed, failures: 20, failingMs }, 0)
   expect(at(4 * day)).toEqual({ waitMs: 10 * hour })

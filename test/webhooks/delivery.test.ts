@@ -7,7 +7,7 @@ import { openScene } from './scene.ts'
 
 const from = (first: number, last: number) => upTo(last).slice(first - 1)
 
-test('every event comes once, in order and as the feed shows it, each delivery signed', async () => {
+test('delivers every event once, in order, with the content of the feed and a signature', async () => {
   await using scene = await openScene()
   const { ada, projectId, receiver } = scene
   const { secret } = await scene.hook()
@@ -26,7 +26,7 @@ test('every event comes once, in order and as the feed shows it, each delivery s
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('what comes while the receiver is slow comes together, as many as it takes', async () => {
+test('events committed during a slow delivery follow together, at most maxEvents in one delivery', async () => {
   const { promise: first, resolve: answer } = Promise.withResolvers<void>()
   await using scene = await openScene({}, async (response) => {
     await first
@@ -43,7 +43,7 @@ test('what comes while the receiver is slow comes together, as many as it takes'
   expect(receiver.seqs()).toEqual(from(3, 13))
 })
 
-test('only some types, where they are asked for, and the place moves on over the others', async () => {
+test('delivers only the requested types, and moves the cursor past all other events', async () => {
   await using scene = await openScene()
   const { ada, projectId, receiver } = scene
   const { id } = await scene.hook({ types: ['task.updated'] })
@@ -54,7 +54,7 @@ test('only some types, where they are asked for, and the place moves on over the
   expect(receiver.seqs()).toEqual([4])
 })
 
-test('a receiver that hangs delays nobody else, however many hang', async () => {
+test('receivers that never answer do not delay other receivers', async () => {
   let over = 0
   const silent = await openReceiver((response) => response.once('close', () => over++))
   await using scene = await openScene({ WEBHOOK_CONCURRENCY: '3', PROJECT_WEBHOOKS: '100' })
@@ -65,12 +65,12 @@ test('a receiver that hangs delays nobody else, however many hang', async () => 
   await scene.hook()
   await scene.work(5)
   await eventually('the others', () => receiver.seqs().length >= 5)
-  expect(over).toBe(0) // all of them hang on
+  expect(over).toBe(0) // all of them are still waiting
   expect(receiver.seqs()).toEqual(from(16, 20))
   await silent.close()
 })
 
-test('a failed delivery is tried again as it was: the same id and the same events, then those after', async () => {
+test('retries a failed delivery with the same id and events, before later events', async () => {
   let isBroken = true
   await using scene = await openScene({}, (response) => response.writeHead(isBroken ? 503 : 204).end())
   const { receiver } = scene
@@ -99,7 +99,7 @@ test('a failed delivery is tried again as it was: the same id and the same event
   expect(await state()).toMatchObject({ failures: 0, nextAttemptAt: null })
 })
 
-test('a redirect is a failure and not followed, and Retry-After is waited for', async () => {
+test('treats a redirect as a failure, does not follow it, and waits for Retry-After', async () => {
   const inside = await openReceiver()
   await using scene = await openScene({}, (response) =>
     response.writeHead(302, { location: inside.url, 'retry-after': '120' }).end('elsewhere'),
@@ -114,7 +114,7 @@ test('a redirect is a failure and not followed, and Retry-After is waited for', 
   await inside.close()
 })
 
-test('410 disables, with the reason; enabled again it goes on where it stopped', async () => {
+test('410 disables the webhook with a reason; enabling it continues where delivery stopped', async () => {
   let status = 410
   await using scene = await openScene({}, (response) => response.writeHead(status).end())
   const { ada, receiver } = scene
@@ -136,7 +136,7 @@ test('410 disables, with the reason; enabled again it goes on where it stopped',
   expect(receiver.seqs().slice(before)).toEqual(from(3, 9))
 })
 
-test('five days of failures disable, with the reason', async () => {
+test('five days of failures disable the webhook with a reason', async () => {
   await using scene = await openScene({}, (response) => response.writeHead(500).end())
   const { id } = await scene.hook()
   await scene.work(1)
@@ -147,7 +147,7 @@ test('five days of failures disable, with the reason', async () => {
   expect(await scene.state(id)).toMatchObject({ disabledReason, failures: 2 })
 })
 
-test('events that are gone before they were delivered are not passed over: it is disabled, and says so', async () => {
+test('disables the webhook with a reason when undelivered events have expired', async () => {
   await using scene = await openScene({ HISTORY_DAYS: '30' })
   const { ada, receiver } = scene
   const { id } = await scene.hook({ enabled: false })
@@ -165,7 +165,7 @@ test('events that are gone before they were delivered are not passed over: it is
   expect(receiver.seqs()).toEqual(from(6, 15))
 })
 
-test('what its project is deleted with is sent no more, and the webhook goes with all it was sent', async () => {
+test('deleting the project stops deliveries, and deletes the webhook and the list of its deliveries', async () => {
   await using scene = await openScene()
   const { ada, projectId, receiver } = scene
   await scene.hook()

@@ -17,7 +17,7 @@ beforeEach(async () => void (projectId = (await make(ada, '/projects', { name: '
 const hook = (others = {}) =>
   make(ada, `/projects/${projectId}/webhooks`, { url: `${receiver.url}/`, ...others })
 
-test('a webhook that was woken once is sent all that there is, delivery by delivery', async () => {
+test('a woken webhook gets all its events, one delivery after another', async () => {
   const { id } = await hook({ maxEvents: 1 })
   for (const title of ['One', 'Two', 'Three']) await make(ada, '/tasks', { title, projectId })
   const dispatcher = new Dispatcher(service.services)
@@ -28,7 +28,7 @@ test('a webhook that was woken once is sent all that there is, delivery by deliv
   await dispatcher.drain(60_000)
 })
 
-test('a webhook that is gone is no longer index after a look at all', async () => {
+test('the index drops a deleted webhook after a full search', async () => {
   const index = new WebhookIndex(service.services.database.background)
   const [kept, removed] = [await hook(), await hook()]
   await index.refresh([projectId])
@@ -38,7 +38,7 @@ test('a webhook that is gone is no longer index after a look at all', async () =
   expect([...index.of(projectId)]).toEqual([kept.id])
 })
 
-test('a webhook that is made while its project is deleted is not there', async () => {
+test('creating a webhook during the deletion of its project fails with 404', async () => {
   const { reads } = service.services.database
   const { deleted, made } = await reads.begin(async (held) => {
     await held`select from streams where project_id = ${projectId} for update`
@@ -66,7 +66,7 @@ async function place(tasks: number, over: Partial<EventSlice> = {}, description 
   return { projectId: id, after: 0, version: tasks + 1, limit: 100, types: null, ...over }
 }
 
-test('who asks beside others is read what it would be alone', async () => {
+test('batched reads of event pages return the same pages as single reads', async () => {
   const gone = [await place(9, { after: 2 }), await place(9, { after: 4 })]
   const ids = gone.map((one) => one.projectId)
   await sql`delete from events where project_id = any(${ids}::uuid[]) and seq < 5`

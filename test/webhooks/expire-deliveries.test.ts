@@ -18,7 +18,7 @@ const hook = async (url = unreachableUrl) =>
   (await make(ada, `/projects/${projectId}/webhooks`, { url })) as Hook
 beforeEach(async () => void (await sql`truncate webhooks, webhook_deliveries`))
 
-/** Notes so many deliveries of so many days ago. */
+/** Inserts deliveries that are `daysAgo` days old. */
 const deliver = (webhookId: string, count: number, daysAgo: number) => sql`
   insert into webhook_deliveries (webhook_id, id, delivery_id, type, events, attempt, answer, at, duration_ms)
   select ${webhookId}, (lpad(to_hex(floor(extract(epoch from now() - ${daysAgo}::int4 * interval '1 day') * 1000)::bigint), 12, '0')
@@ -31,7 +31,7 @@ async function kept(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ webhookId, n }) => [webhookId, n]))
 }
 
-test('what was sent is forgotten after 30 days, and with its webhook', async () => {
+test('deletes deliveries after 30 days, or when their webhook is deleted', async () => {
   const [fresh, old, mixed] = [await hook(), await hook(), await hook()]
   await deliver(fresh.id, 20, 29)
   for (const { id } of [old, mixed]) await deliver(id, 20, 31)
@@ -43,7 +43,7 @@ test('what was sent is forgotten after 30 days, and with its webhook', async () 
   }
 })
 
-test('what was sent is kept though the clock of this machine is wrong', async () => {
+test('keeps recent deliveries when the clock of this machine is a year ahead', async () => {
   const { id } = await hook()
   await deliver(id, 5, 1)
   try {
@@ -55,7 +55,7 @@ test('what was sent is kept though the clock of this machine is wrong', async ()
   expect(await kept()).toEqual({ [id]: 5 })
 })
 
-test('no statement removes more than it may', async () => {
+test('no statement deletes more rows than the batch size', async () => {
   await sql`create table statements (rows int)`
   await sql`create function note() returns trigger language plpgsql as
     'begin insert into statements select count(*) from gone; return null; end'`
@@ -67,7 +67,7 @@ test('no statement removes more than it may', async () => {
   expect(counts.map(({ rows }) => rows)).toEqual([7, 7, 6])
 })
 
-test('the end of a project reads few deliveries beside those that it removes', async () => {
+test('purging a project reads few deliveries of other projects', async () => {
   for (const { id } of [await hook(), await hook(), await hook()]) await deliver(id, 3_000, 1)
   const { id } = await hook()
   await deliver(id, 3_000, 1)
@@ -75,7 +75,7 @@ test('the end of a project reads few deliveries beside those that it removes', a
   await sql`update webhooks set project_id = ${gone} where id = ${id}`
   await sql`analyze webhooks, webhook_deliveries`
   await sql.begin(async (tx) => {
-    // As in a large table.
+    // Forces the plans that Postgres chooses for a large table.
     for (const way of ['seqscan', 'hashjoin', 'mergejoin']) await tx.unsafe(`set local enable_${way} = off`)
     await purgeProject(tx as unknown as typeof sql, gone, { batchRows: 100, pauseMs: 0 })
     const [read] = await tx`select (idx_tup_fetch + seq_tup_read)::int4 as rows
@@ -85,7 +85,7 @@ test('the end of a project reads few deliveries beside those that it removes', a
   expect(await kept()).not.toHaveProperty(id)
 })
 
-test('the secret of the service can be changed: what it sealed is sealed anew, and signs as before', async () => {
+test('re-encrypts webhook secrets after a change of JWT_SECRET, without changing the secrets themselves', async () => {
   const receiver = await openReceiver()
   const { id, secret } = await hook(receiver.url)
   const path = `/projects/${projectId}/webhooks/${id}`
@@ -105,7 +105,7 @@ test('the secret of the service can be changed: what it sealed is sealed anew, a
   await receiver.close()
 })
 
-test('however many secrets there are, a slice goes on where the one before ended', async () => {
+test('re-encryption continues after the last webhook of the previous slice', async () => {
   const hooks = [await hook(), await hook(), await hook(), await hook(), await hook()]
   const next = openEncryption(['the next secret, of thirty-two bytes', testSecret])
   const short = { batchRows: 2, pauseMs: 0, isOver: () => true }

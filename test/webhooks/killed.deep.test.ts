@@ -33,7 +33,7 @@ const work = async (ada: Person, projectId: string, count: number) => {
   for (let n = 0; n < count; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
 }
 
-/** What a receiver has that drops deliveries whose id it has seen. */
+/** The seqs that a receiver accepts when it ignores repeated delivery ids. */
 const accepted = () => {
   const known = new Set<unknown>()
   return receiver.received.flatMap(({ headers, body }) => {
@@ -43,10 +43,10 @@ const accepted = () => {
   })
 }
 
-test('a worker that is killed between sending and noting so loses nothing: the same delivery comes once more', async () => {
+test('a worker killed between sending and storing the result loses no event: the same delivery is sent again', async () => {
   let victim: ServiceProcess | undefined
   const { ada, projectId } = await open((response) => {
-    victim?.signal('SIGKILL') // before it hears that all is well
+    victim?.signal('SIGKILL') // before the worker receives the response
     victim = undefined
     setTimeout(() => response.end('ok'), 20)
   })
@@ -65,7 +65,7 @@ test('a worker that is killed between sending and noting so loses nothing: the s
   expect(ids.length - new Set(ids).size).toBe(kills)
 }, 60_000)
 
-test('several workers deliver each webhook once, in order, and so after one of them is killed', async () => {
+test('several workers deliver each event once and in order, even after one of them is killed', async () => {
   const { ada, projectId } = await open()
   const [first] = await Promise.all([startWorker(), startWorker(), startWorker()])
   await work(ada, projectId, 30)
@@ -77,7 +77,7 @@ test('several workers deliver each webhook once, in order, and so after one of t
   expect(accepted()).toEqual(upTo(62).slice(2))
 }, 60_000)
 
-test('while a delivery takes long no other worker begins it, and one that stops gives it back at once', async () => {
+test('no other worker claims a long delivery; a stopping worker releases its claim at once', async () => {
   let answers: (() => void)[] = []
   const { ada, projectId } = await open((response) => void answers.push(() => response.end('ok')))
   const first = await startWorker()
@@ -94,7 +94,7 @@ test('while a delivery takes long no other worker begins it, and one that stops 
   expect(new Set(ids).size).toBe(1)
 }, 60_000)
 
-test('while Redis is away, and no hint comes, events are found by a look now and then', async () => {
+test('delivers events without Redis, by the periodic search', async () => {
   const { ada, projectId } = await open(undefined, { REDIS_URL: 'redis://127.0.0.1:9' })
   await startWorker()
   await work(ada, projectId, 7)

@@ -8,13 +8,13 @@ import { openScene } from './scene.ts'
 
 type Receive = (secret: string, take: (event: { seq: number }) => unknown) => Server
 
-/** Returns the example of the page about webhooks, as it is there. */
+/** Returns the receiver from docs/webhooks.md as a function. */
 function shown(): Receive {
   const [, code] = /^export (const receiver = [^]*?\n {2}\}\)\n)/m.exec(read('docs/webhooks.md').text) ?? []
   return new Function('createServer', 'Webhook', `${code}; return receiver`)(createServer, Webhook)
 }
 
-test('the example receiver gets every event, also those that failed at first, and rejects unsigned requests', async () => {
+test('the documented receiver accepts every event, retries included, and rejects unsigned requests', async () => {
   await using scene = await openScene()
   const { ada } = scene
   const { id, secret } = await scene.hook({ enabled: false })

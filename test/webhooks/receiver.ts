@@ -14,12 +14,12 @@ export interface Message {
   data: { projectId: string; webhookId?: string; events: { seq: number; type: string }[] }
 }
 
-/** Answers a delivery: with a status and headers, or as it likes. */
+/** Responds to a delivery. */
 export type Manners = (response: ServerResponse, received: Received) => unknown
 
 export type Receiver = Awaited<ReturnType<typeof openReceiver>>
 
-/** A receiver on loopback that notes what comes, before it answers. */
+/** Opens a receiver on a loopback address. It records each request before it responds. */
 export async function openReceiver(manners: Manners = (response) => response.end('ok')) {
   const received: Received[] = []
   const server: Server = createServer(async (request, response) => {
@@ -35,7 +35,7 @@ export async function openReceiver(manners: Manners = (response) => response.end
     manners,
     received,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** The seqs that came to a path, in the order in which they did. */
+    /** The seqs received at a path, in the order of arrival. */
     seqs: (path = '/') =>
       received
         .filter((one) => one.path === path)
@@ -48,6 +48,6 @@ export async function openReceiver(manners: Manners = (response) => response.end
   return receiver
 }
 
-/** Holds a delivery to its signature, as any receiver would. @throws Error */
+/** Verifies the signature of a delivery. @throws Error */
 export const verified = (secret: string, { text, headers }: Received) =>
   new Webhook(secret).verify(text, headers as Record<string, string>)

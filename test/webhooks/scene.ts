@@ -13,7 +13,7 @@ export type Hook = Body & {
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-/** A service with its worker, somebody who has a project, and a receiver. */
+/** Opens a service with a worker, a user with a project, and a receiver. */
 export async function openScene(overrides: Record<string, string> = {}, manners?: Manners) {
   const service = await openTestService(overrides)
   const [ada, receiver] = [await register(service.client), await openReceiver(manners)]
@@ -25,14 +25,14 @@ export async function openScene(overrides: Record<string, string> = {}, manners?
     path,
     state: async (id: string) => (await ada.get(path(id))).body as Hook,
     ...{ service, ada, receiver, projectId },
-    /** Makes a webhook of the project, at a path of the receiver. */
+    /** Creates a webhook of the project for a path of the receiver. */
     hook: async (over: object = {}, at = '/') =>
       (await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url + at, ...over })) as Hook,
     async work(count: number) {
       for (let n = 0; n < count; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
     },
     sql,
-    /** Makes a retry, or whatever a webhook waits for, due now. */
+    /** Makes waiting retries due now. */
     hurry: () => sql`update webhooks set next_at = now() where next_at is not null`,
     async close() {
       await receiver.close()

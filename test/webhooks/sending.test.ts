@@ -6,7 +6,7 @@ import { eventually } from '../races/pair.ts'
 import { verified } from './receiver.ts'
 import { type Hook, openScene } from './scene.ts'
 
-test('after a rotation both secrets sign for a day, the new one first, then it alone', async () => {
+test('both secrets sign deliveries for a day after a rotation, the new one first', async () => {
   await using scene = await openScene()
   const { ada, receiver } = scene
   const { id, secret: old } = await scene.hook({ types: ['task.created'] })
@@ -25,7 +25,7 @@ test('after a rotation both secrets sign for a day, the new one first, then it a
   expect(() => verified(old, receiver.received[1]!)).toThrow()
 })
 
-test('a test is sent at once, also to one that is disabled, and what came back is told', async () => {
+test('sends a test at once, even to a disabled webhook, and returns the result', async () => {
   await using scene = await openScene({}, (response) => response.writeHead(418).end('short and stout'))
   const { ada, projectId, receiver } = scene
   const { id, secret } = await scene.hook({ enabled: false })
@@ -42,7 +42,7 @@ test('a test is sent at once, also to one that is disabled, and what came back i
   expect(unheard.body).toMatchObject({ status: null, error: 'No connection: ECONNREFUSED' } as never)
 })
 
-test('an account has four tests in progress with all its tokens, and others have theirs', async () => {
+test('limits the running tests of an account to four across all its tokens, separately for each account', async () => {
   const answers: (() => void)[] = []
   await using scene = await openScene({}, (response) => void answers.push(() => response.end('ok')))
   const { ada, service, projectId } = scene
@@ -69,7 +69,7 @@ test('an account has four tests in progress with all its tokens, and others have
   expect((await again).status).toBe(200)
 })
 
-test('a replay sends again what comes after a place, or leaves out what is before it', async () => {
+test('a replay repeats events after a seq, or skips events before it', async () => {
   await using scene = await openScene()
   const { ada, receiver } = scene
   const { id } = await scene.hook()
@@ -90,7 +90,7 @@ test('a replay sends again what comes after a place, or leaves out what is befor
     expectError(await ada.post(`${scene.path(id)}/replay`, wrong), 400)
 })
 
-test('what is changed while a delivery is under way holds, whatever becomes of that', async () => {
+test('a change during a delivery stays in effect, whatever the result of the delivery', async () => {
   const answers: (() => void)[] = []
   await using scene = await openScene({}, (response) => void answers.push(() => response.end()))
   const { ada, receiver } = scene
@@ -120,7 +120,7 @@ test('what is changed while a delivery is under way holds, whatever becomes of t
   expect(receiver.received).toHaveLength(4)
 })
 
-test('every attempt is told, the newest first, page by page', async () => {
+test('lists every attempt, newest first, in pages', async () => {
   let isBroken = true
   await using scene = await openScene({}, (response) =>
     response.writeHead(isBroken ? 500 : 200).end('x'.repeat(3_000)),

@@ -7,7 +7,7 @@ import { type Hook, openScene, type Scene } from './scene.ts'
 
 const allOf = ({ projectId }: Scene) => `/projects/${projectId}/webhooks`
 
-test('a webhook is made, shown without its secret, changed and deleted', async () => {
+test('creates a webhook, shows it without its secret, changes it and deletes it', async () => {
   await using scene = await openScene()
   const all = allOf(scene)
   const { ada, projectId, receiver } = scene
@@ -35,7 +35,7 @@ test('a webhook is made, shown without its secret, changed and deleted', async (
   expectError(await ada.get(scene.path(shown.id)), 404, 'Webhook not found')
 })
 
-test('what it is like when nothing is said, and what cannot be', async () => {
+test('applies the defaults of a new webhook, and rejects invalid fields with 400', async () => {
   await using scene = await openScene()
   const all = allOf(scene)
   const { ada, receiver } = scene
@@ -54,7 +54,7 @@ test('what it is like when nothing is said, and what cannot be', async () => {
     expectError(await ada.post(all, wrong), 400)
 })
 
-test('the URL is refused where it leads inside, when it is set and when it is changed', async () => {
+test('rejects a URL that resolves to a private address with 400, on creation and on change', async () => {
   await using strict = await openTestService({ WEBHOOK_ALLOW_HTTP: 'off', WEBHOOK_ALLOW_PRIVATE: 'off' })
   const bob = await register(strict.client)
   const { id } = (await bob.post('/projects', { name: 'P' })).body
@@ -81,7 +81,7 @@ test('the URL is refused where it leads inside, when it is set and when it is ch
     expect(await told(url)).not.toContain('WEBHOOK_')
 })
 
-test('only who is an ADMIN sees or changes webhooks, and of their own project', async () => {
+test('only an ADMIN reads or changes webhooks, and only in the same project', async () => {
   await using scene = await openScene()
   const all = allOf(scene)
   const { id } = await scene.hook()
@@ -108,7 +108,7 @@ test('only who is an ADMIN sees or changes webhooks, and of their own project', 
     expectError(await editor.call(method, path), 404, 'Webhook not found')
 })
 
-test('a project has at most so many, also when many are made at once', async () => {
+test('limits the number of webhooks of a project, even for concurrent creations', async () => {
   await using scene = await openScene({ PROJECT_WEBHOOKS: '3' })
   const all = allOf(scene)
   const answers = await Promise.all(
@@ -121,7 +121,7 @@ test('a project has at most so many, also when many are made at once', async () 
   expect((await scene.ada.post(all, { url: scene.receiver.url })).status).toBe(201)
 })
 
-test('a repeat under its key gets the same secret, which stands nowhere as it is', async () => {
+test('a repeat under the same Idempotency-Key returns the same secret, which no table stores in plain text', async () => {
   await using scene = await openScene()
   const all = allOf(scene)
   const { ada } = scene
@@ -143,7 +143,7 @@ test('a repeat under its key gets the same secret, which stands nowhere as it is
   expect((one!.body as Hook).secret).toBe((two!.body as Hook).secret)
 })
 
-test('If-Match holds a change to what was read, and not to how far it has got', async () => {
+test('If-Match rejects a change after another change, but not after delivery progress', async () => {
   await using scene = await openScene()
   const { ada, receiver } = scene
   const { id } = await scene.hook({ types: ['task.created'] })

@@ -11,7 +11,7 @@ afterEach(async () => {
   await scene.close()
 })
 
-test('more who hang than there are places for keep none of those who answer', async () => {
+test('more unresponsive receivers than the limit do not block responsive ones', async () => {
   const silent = await openReceiver(() => {})
   scene = await openScene({ WEBHOOK_CONCURRENCY: '2', PROJECT_WEBHOOKS: '100' })
   const { receiver } = scene
@@ -21,13 +21,13 @@ test('more who hang than there are places for keep none of those who answer', as
   await scene.hook()
   await scene.work(2)
   await eventually('a delivery to the receiver that answers', () => receiver.seqs().length >= 2)
-  // No place became free by the end of a delivery that hangs.
+  // No unresponsive delivery has ended.
   const states = await Promise.all(hanging.map(({ id }) => scene.state(id)))
   expect(states.filter(({ failures }) => failures > 0)).toEqual([])
   await silent.close()
 })
 
-test('a delivery whose end is waited for in the database holds up nobody else', async () => {
+test('a delivery that waits in Postgres to store its result does not block other webhooks', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const locks: Promise<unknown>[] = []
   const lock = (path: string) =>
@@ -48,7 +48,7 @@ test('a delivery whose end is waited for in the database holds up nobody else', 
   )
   own = postgres(scene.service.env.DATABASE_URL!, { max: 10 })
   const { receiver } = scene
-  // As many as there are places, also of those for the slow.
+  // As many webhooks as the fast and slow limits together.
   const paths = Array.from({ length: 6 }, (_, n) => `/held/${n}`)
   for (const path of paths) await scene.hook({ types: ['task.created'] }, path)
   await scene.work(1)

@@ -10,13 +10,13 @@ const { service, ada } = await openScene(['Ada'])
 async function admin(...words: string[]) {
   const work = parseAdmin(words)
   const { config, database } = service.services
-  // Such a command needs no secret.
+  // These commands run without JWT_SECRET.
   const errand = { config: { ...config, jwtSecret: '' }, sql: database.background }
   return typeof work === 'function' ? work(errand) : work
 }
 const signIn = (email: string, password: string) => service.client.post('/auth/login', { email, password })
 
-test('an account that an operator deletes ends as by its own wish, with its projects', async () => {
+test('an operator deletes an account with its projects and memberships', async () => {
   const someone = await register(service.client)
   const { id: projectId } = await make(someone, '/projects', { name: 'Theirs' })
   const { id: shared } = await make(ada, '/projects', { name: 'Shared' })
@@ -40,7 +40,7 @@ test('an account that an operator deletes ends as by its own wish, with its proj
   expect(await admin('users', 'delete', someone.email)).toEqual(nobody)
 })
 
-test('a project that an operator deletes is gone at once, and its followers are told', async () => {
+test('an operator deletes a project, which ends its long polls with 404 at once', async () => {
   const { id } = await make(ada, '/projects', { name: 'Doomed' })
   const task = await make(ada, '/tasks', { title: 'Doomed', projectId: id })
   expect((await ada.get(`/tasks/${task.id}`)).status).toBe(200)
@@ -71,7 +71,7 @@ const problems = [
   [['constructor'], '"constructor" is not a command'],
 ] as const
 
-test.each(problems)('of a wrong command line %p it says: %s', (words, problem) => {
+test.each(problems)('the command line %p prints the problem: %s', (words, problem) => {
   const { code, text } = parseAdmin([...words]) as Output
   expect([code, text]).toEqual([1, expect.stringContaining(problem)])
   expect(text).toContain('npm run admin -- …')

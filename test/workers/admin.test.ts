@@ -7,7 +7,7 @@ import { make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
-// Names from before control characters were rejected.
+// A name stored by a release that accepted control characters.
 await service.services.database.background`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
 
 async function admin(...words: string[]) {
@@ -19,7 +19,7 @@ async function admin(...words: string[]) {
 const signIn = (email: string, password: string) => service.client.post('/auth/login', { email, password })
 const passwordIn = (text: string) => / password (\S{20})/.exec(text)![1]!
 
-test('an account that an operator makes is one like others', async () => {
+test('an operator creates an account, which can sign in with the printed password', async () => {
   const { code, text } = await admin('users', 'create', ' Grace@Example.com ', 'Grace Hopper')
   expect([code, text]).toEqual([
     0,
@@ -33,7 +33,7 @@ test('an account that an operator makes is one like others', async () => {
   expect([wrong.code, wrong.text]).toEqual([1, expect.stringMatching(/name must be .*; email must be /)])
 })
 
-test('a password that an operator resets opens the account, and nothing else does', async () => {
+test('an operator resets a password, which revokes the old password and all tokens', async () => {
   const before = await register(service.client)
   const { code, text } = await admin('users', 'reset-password', before.email.toUpperCase())
   expect(code).toBe(0)
@@ -42,7 +42,7 @@ test('a password that an operator resets opens the account, and nothing else doe
   await eventually('its token has ended', async () => (await before.get('/auth/me')).status === 401)
 })
 
-test('an address that an operator verifies counts as verified, and so does that of a new account', async () => {
+test('an operator marks an address as verified; a created account is verified', async () => {
   const someone = await register(service.client)
   const isVerified = async (email: string) =>
     service.services.database
@@ -57,7 +57,7 @@ test('an address that an operator verifies counts as verified, and so does that 
   expect((await admin('users', 'verify', 'nobody@example.com')).code).toBe(1)
 })
 
-test('who is signed out by an operator has no token any more', async () => {
+test('an operator signs out an account, which revokes its tokens', async () => {
   const someone = await register(service.client)
   expect((await someone.get('/auth/me')).status).toBe(200)
   expect((await admin('users', 'sign-out', someone.email)).code).toBe(0)
@@ -68,7 +68,7 @@ test('who is signed out by an operator has no token any more', async () => {
     expect(await admin('users', verb, 'nobody@example.com')).toEqual(nobody)
 })
 
-test('accounts and projects are found, with what they are and hold', async () => {
+test('lists and shows accounts and projects', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Line feed' })
   await service.services.database
     .background`update projects set name = ${'Line\nfeed'} where id = ${projectId}`
@@ -95,7 +95,7 @@ test('accounts and projects are found, with what they are and hold', async () =>
     expect(await admin('projects', 'show', id)).toEqual({ code: 1, text: `There is no project ${id}` })
 })
 
-test('an address that an earlier release took says nothing to the terminal', async () => {
+test('prints stored control characters as spaces', async () => {
   const mallory = await register(service.client)
   const { id: projectId } = await make(mallory, '/projects', { name: 'P' })
   const email = `\u001b]0;m\u0007${mallory.email}`
@@ -108,7 +108,7 @@ test('an address that an earlier release took says nothing to the terminal', asy
   }
 })
 
-test('webhooks are listed without what their URL may hold in secret, and disabled', async () => {
+test('lists webhooks without the secret parts of their URLs, and disables a webhook', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Hooked' })
   const url = 'http://127.0.0.1:9/secret?token=secret'
   const hook = await make(ada, `/projects/${projectId}/webhooks`, { url })
@@ -129,7 +129,7 @@ test('webhooks are listed without what their URL may hold in secret, and disable
   expect((await admin('webhooks', 'list', newId())).text).toBe('No webhook')
 })
 
-test('what is asked for wrongly is answered with help', async () => {
+test('prints help for a wrong command line and exits with 1', async () => {
   const all = await admin('help')
   expect(all.code).toBe(0)
   for (const words of [
@@ -152,7 +152,7 @@ test('what is asked for wrongly is answered with help', async () => {
     expect([words, (await admin(...words)).code]).toEqual([words, 1])
 })
 
-test('npm run admin works on the database of DATABASE_URL, and its help needs none', async () => {
+test('npm run admin uses the database of DATABASE_URL, and prints help without a database', async () => {
   expect(await run('admin', {})).toEqual({
     code: 0,
     output: expect.stringContaining('users create <email> <name>'),

@@ -6,7 +6,7 @@ import { emptyDatabase } from '../processes/launch.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, newFolder, openTestService } from '../support/service.ts'
 
-/** Texts that COPY must escape, or that look like the end of its rows. */
+/** Texts that COPY must escape, or that look like the end of a table. */
 const texts = [
   'tab\tand\nline\r\nends',
   '\\.',
@@ -19,7 +19,7 @@ const texts = [
 
 export type BackupScene = Awaited<ReturnType<typeof openBackupScene>>
 
-/** A service with something of each kind, other databases, and files for backups. */
+/** Opens a service with rows in every table; creates empty databases and names for backup files. */
 export async function openBackupScene() {
   const dir = await newFolder()
   const service = await forFile(openTestService())
@@ -55,7 +55,7 @@ export async function openBackupScene() {
       return withConnections(databaseUrl, (sql) => work({ config, sql }))
     },
 
-    /** What a service on a database answers to somebody who signed in before. */
+    /** The responses of a service on another database to a caller with an existing token. */
     async answersOn(databaseUrl: string) {
       await using other = await openTestService({ DATABASE_URL: databaseUrl })
       const caller = other.client.as(ada.token)

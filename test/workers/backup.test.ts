@@ -13,7 +13,7 @@ let file: string
 const scene = await openBackupScene()
 beforeEach(() => void (file = scene.newFile()))
 
-test('a service on a restored database answers the same, byte for byte', async () => {
+test('a service on a restored database gives byte-identical responses', async () => {
   const made = await scene.admin(scene.own, 'backup', file)
   expect(made).toEqual({
     code: 0,
@@ -27,7 +27,7 @@ test('a service on a restored database answers the same, byte for byte', async (
   expect(await scene.answersOn(restored)).toEqual(before)
 })
 
-test('a backup holds every table', async () => {
+test('a backup contains every table', async () => {
   await scene.admin(scene.own, 'backup', file)
   const copied = [
     ...gunzipSync(await readFile(file))
@@ -41,7 +41,7 @@ test('a backup holds every table', async () => {
   expect(copied.map(([, name]) => name!).sort()).toEqual(found.map(({ name }) => name).sort())
 })
 
-test('a table of many rows is backed up and restored whole', async () => {
+test('backs up and restores a table with 20,000 rows', async () => {
   const [many, restored] = [await scene.fresh(), await scene.fresh()]
   await migrate(many)
   await withConnections(
@@ -59,7 +59,7 @@ test('a table of many rows is backed up and restored whole', async () => {
   expect(await sum(restored)).toEqual(await sum(many))
 })
 
-test('a restored service takes writes, and what was owed is still owed', async () => {
+test('a restored service accepts writes, and its outbox holds the same jobs', async () => {
   await scene.admin(scene.own, 'backup', file)
   const restored = await scene.fresh()
   await scene.admin(restored, 'restore', file)
@@ -71,7 +71,7 @@ test('a restored service takes writes, and what was owed is still owed', async (
   expect([...(await owed(other))]).toEqual([...(await owed(scene.service))])
 })
 
-test('a file that is there is not written over, and one that cannot be opened is named', async () => {
+test('does not overwrite an existing file, and names a file that cannot be opened', async () => {
   await writeFile(file, 'precious')
   expect(await scene.admin(scene.own, 'backup', file)).toEqual({
     code: 1,
@@ -85,7 +85,7 @@ test('a file that is there is not written over, and one that cannot be opened is
     })
 })
 
-test('a database that holds something is replaced only when that is said', async () => {
+test('replaces the data of a database only with the word replace', async () => {
   await scene.admin(scene.own, 'backup', file)
   const url = await scene.fresh()
   await migrate(url)
@@ -101,7 +101,7 @@ test('a database that holds something is replaced only when that is said', async
   expect(await scene.answersOn(url)).toEqual(await scene.answersOn(scene.own))
 })
 
-test('of a backup that is damaged nothing is restored, and the database stays as it is', async () => {
+test('a damaged backup leaves the database unchanged', async () => {
   await scene.admin(scene.own, 'backup', file)
   const whole = await readFile(file)
   const lines = gunzipSync(whole).toString().split('\n')
@@ -130,7 +130,7 @@ test('of a backup that is damaged nothing is restored, and the database stays as
   expect(await scene.answersOn(scene.own)).toEqual(before)
 })
 
-test('a backup of an earlier release is restored and migrated; one of a later release is rejected', async () => {
+test('restores and migrates a backup of an earlier release, and rejects one of a later release', async () => {
   const old = await scene.fresh()
   const known = knownMigrations()
   await withConnections(old, async (sql) => {

@@ -12,7 +12,7 @@ const service = await forFile(openTestService({ JOB_BATCH_ROWS: '7', JOB_PAUSE_M
 service.startWorkers()
 const ada = await register(service.client)
 
-test('of a deleted project no row remains in any table, and its neighbour keeps every one', async () => {
+test('purging a deleted project deletes its rows in every table, and no row of another project', async () => {
   const [doomed, kept] = [await furnish(ada, 20), await furnish(ada, 5)]
   const neighbour = await rowsWith(sql(), kept.ids)
   expect(await rowsWith(sql(), doomed.ids)).toMatchObject({ tasks: 20, comments: 40, events: 81, streams: 1 })
@@ -24,7 +24,7 @@ test('of a deleted project no row remains in any table, and its neighbour keeps 
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('a deleted project takes its members, and jobs that were owed to it, along', async () => {
+test('purging a project also deletes its members and finishes its other jobs', async () => {
   const { id, taskIds, ids } = await furnish(ada, 3)
   const guest = await register(service.client)
   const invited = await ada.post(`/projects/${id}/members/invite`, { email: guest.email, role: 'EDITOR' })
@@ -36,7 +36,7 @@ test('a deleted project takes its members, and jobs that were owed to it, along'
   expect(await rowsWith(sql(), [...ids, invited.body.id])).toEqual({})
 })
 
-test('nothing is purged of a project that still exists, nor of a task that was never deleted', async () => {
+test('purges neither an existing project nor an existing task', async () => {
   const kept = await furnish(ada, 2)
   const before = await rowsWith(sql(), kept.ids)
   const pace = { batchRows: 7, pauseMs: 0 }
@@ -45,7 +45,7 @@ test('nothing is purged of a project that still exists, nor of a task that was n
   expect(await rowsWith(sql(), kept.ids)).toEqual(before)
 })
 
-test('a deleted task takes its subtasks and comments along, and nothing else', async () => {
+test('purging a deleted task deletes only its subtasks and comments', async () => {
   const { id, taskIds } = await furnish(ada, 3)
   const [doomed, ...kept] = taskIds as [string, ...string[]]
   for (let n = 0; n < 20; n++) await make(ada, `/tasks/${doomed}/comments`, { text: `More ${n}` })
@@ -57,7 +57,7 @@ test('a deleted task takes its subtasks and comments along, and nothing else', a
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('a task that moved out is not touched by the end of its old project', async () => {
+test('purging the previous project of a moved task leaves the task unchanged', async () => {
   const [old, home] = [await furnish(ada, 1), await furnish(ada, 0)]
   const [moved] = old.taskIds as [string]
   await ada.patch(`/tasks/${moved}`, { projectId: home.id })
@@ -67,7 +67,7 @@ test('a task that moved out is not touched by the end of its old project', async
   expect((await ada.get(`/tasks/${moved}/comments`)).body).toHaveLength(2)
 })
 
-test('cascades run once more, alone or side by side, change nothing and harm nobody', async () => {
+test('repeated and concurrent purges change nothing else', async () => {
   const [gone, kept] = [await furnish(ada, 6), await furnish(ada, 2)]
   const neighbour = await rowsWith(sql(), kept.ids)
   await ada.delete(`/tasks/${gone.taskIds[0]}`)
@@ -84,7 +84,7 @@ test('cascades run once more, alone or side by side, change nothing and harm nob
   expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
 })
 
-test('a cascade that waits for rows which another one deletes goes on with the rest', async () => {
+test('a purge that waits for rows deleted by another one continues with the rest', async () => {
   const taskId = newId()
   await sql()`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
     select uuidv7(), ${taskId}, ${ada.id}, 'Left', now(), now(), uuidv7() from generate_series(1, 10)`
@@ -99,7 +99,7 @@ test('a cascade that waits for rows which another one deletes goes on with the r
   expect(await rowsWith(sql(), [taskId])).toEqual({})
 })
 
-test('a worker that froze in the removal of a project takes nothing of who has the id of a task since', async () => {
+test('a paused purge does not delete the rows of a new task with the same id', async () => {
   const bea = await register(service.client)
   const [old, other] = [
     await make(ada, '/projects', { name: 'Old' }),
@@ -110,7 +110,7 @@ test('a worker that froze in the removal of a project takes nothing of who has t
   const [woken, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow = new Proxy(sql(), {
     apply(target, self, args: [TemplateStringsArray]) {
-      if (args[0][0] === 'select id from projects where id = ') return [] // as if it began after the deletion
+      if (args[0][0] === 'select id from projects where id = ') return [] // as if the job had started after the deletion
       const query = Reflect.apply(target, self, args)
       if (!args[0][0]?.includes('with found as materialized (select id from ')) return query
       frozen.resolve()
@@ -122,7 +122,7 @@ test('a worker that froze in the removal of a project takes nothing of who has t
   await frozen.promise
   expect((await ada.delete(`/projects/${old.id}`)).status).toBe(200)
   await settled(sql())
-  await sql()`delete from idempotency_keys where scope = 'ids'` // as the cleanup does some time later
+  await sql()`delete from idempotency_keys where scope = 'ids'` // as the cleanup does later
   await make(bea, '/tasks', { id, title: 'New', projectId: other.id })
   await make(bea, `/tasks/${id}/comments`, { text: 'Precious' })
   woken.resolve()

@@ -20,7 +20,7 @@ const days = 30
 const pace = { batchRows: 10, pauseMs: 0 }
 const expire = (more = {}) => expireEvents(sql(), days, { ...pace, ...more })
 
-/** A project with so many events, of which the first are old. */
+/** Creates a project with `count` events; the first `old` events have expired. */
 async function openProject(count: number, old: number): Promise<string> {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const operations = Array.from({ length: count - 1 }, (_, i) => ({ op: 'task.create', title: `T${i}` }))
@@ -36,7 +36,7 @@ async function keptOf(projectId: string): Promise<number[]> {
 }
 const from = (first: number, last: number) => upTo(last).slice(first - 1)
 
-test('what is older goes, of each project from its first on, and never its newest', async () => {
+test('deletes expired events from the oldest on, and keeps the newest event of each project', async () => {
   await open()
   const wanted = [
     [50, 33],
@@ -59,13 +59,13 @@ test('what is older goes, of each project from its first on, and never its newes
   expect((await ada.get(`/tasks?projectId=${ids[2]}&limit=200`)).body).toHaveLength(50)
 })
 
-test('an event with a time that is still to come goes with those after it, however many have one', async () => {
+test('an event with a future time expires with the event after it', async () => {
   await open()
   const ahead: [count: number, old: number, from: number, to: number, kept: number][] = [
     [50, 33, 5, 5, 34],
     [50, 33, 1, 1, 34],
-    [50, 33, 5, 32, 34], // more than one statement removes
-    [50, 33, 30, 40, 30], // known only when its time has come: the next one after them is not old
+    [50, 33, 5, 32, 34], // more than one statement deletes
+    [50, 33, 30, 40, 30], // not expired, because the next event after them is not old
     [50, 33, 33, 33, 33],
     [50, 0, 1, 10, 1],
     [50, 50, 50, 50, 50],
@@ -85,7 +85,7 @@ test('an event with a time that is still to come goes with those after it, howev
   }
 })
 
-test('no statement removes more rows than it may', async () => {
+test('no statement deletes more rows than the batch size', async () => {
   await open()
   await sql()`create table statements (rows int)`
   await sql()`create function note() returns trigger language plpgsql as
@@ -98,7 +98,7 @@ test('no statement removes more rows than it may', async () => {
   expect(counts.map(({ rows }) => rows)).toEqual([...Array(9).fill(10), 5])
 })
 
-test('a slice that is over leaves the rest, and the next one goes on', async () => {
+test('the next slice continues where the previous one stopped', async () => {
   await open()
   const projectId = await openProject(50, 45)
   await expect(expire({ isOver: () => true })).rejects.toBeInstanceOf(SliceEnded)
@@ -107,7 +107,7 @@ test('a slice that is over leaves the rest, and the next one goes on', async () 
   expect(await keptOf(projectId)).toEqual(from(46, 50))
 })
 
-test('two workers at once leave what one would', async () => {
+test('two concurrent workers delete the same events as one', async () => {
   await open()
   const ids = [await openProject(100, 95), await openProject(100, 90)]
   await Promise.all([expire(), expire({ batchRows: 7 }), expire({ batchRows: 3 })])
@@ -115,7 +115,7 @@ test('two workers at once leave what one would', async () => {
   expect(await Promise.all(ids.map(keptOf))).toEqual([from(96, 100), from(91, 100)])
 })
 
-/** Pages through all of a feed or a history; gives the seqs that came. */
+/** Reads all pages of a feed or a history, and returns the seqs. */
 async function pageThrough(path: string): Promise<number[]> {
   const seqs: number[] = []
   for (let next: string | undefined = path; next;) {
@@ -130,7 +130,7 @@ async function pageThrough(path: string): Promise<number[]> {
   return seqs
 }
 
-test('who reads while events go gets all of them up to where they are told that some are gone', async () => {
+test('pages read during expiry have no gap before the 410', async () => {
   await open()
   const projectId = await openProject(500, 480)
   let isOver = false
@@ -153,7 +153,7 @@ test('who reads while events go gets all of them up to where they are told that 
   expect(feeds.some((seqs) => seqs.at(-1) === 500)).toBe(true)
 })
 
-test('a worker that is killed half-way leaves no gap, and the next one goes on', async () => {
+test('a killed worker leaves no gap, and the next run continues', async () => {
   await open({ HISTORY_DAYS: String(days), JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
   const projectId = await openProject(200, 190)
   const first = await spawnService('worker', service.env)
@@ -166,7 +166,7 @@ test('a worker that is killed half-way leaves no gap, and the next one goes on',
   expect(await keptOf(projectId)).toEqual(from(191, 200))
 })
 
-test('unless it is told so, a worker removes nothing', async () => {
+test('deletes no event without HISTORY_DAYS', async () => {
   await open()
   const projectId = await openProject(20, 20)
   const recurring = service.services.jobs.open('recurring')

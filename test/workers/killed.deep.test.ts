@@ -9,7 +9,7 @@ const sql = () => service.services.database.reads
 const start = async () => (worker = await forFile(spawnService('worker', service.env)))
 const { service, ada } = await openScene(['Ada'], { JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
 
-test('a cascade whose worker is killed half-way is finished by the next one', async () => {
+test('another worker finishes the purge of a killed worker', async () => {
   const { id, ids } = await furnish(ada, 40)
   const left = async () => (await rowsWith(sql(), ids)).tasks ?? 0
   await start()
@@ -25,7 +25,7 @@ test('a cascade whose worker is killed half-way is finished by the next one', as
   expect(await rowsWith(sql(), ids)).toEqual({})
 })
 
-test('a worker that is told to stop finishes or gives back its job, and exits with 0', async () => {
+test('a stopped worker finishes or returns its job, and exits with 0', async () => {
   const { id, ids } = await furnish(ada, 20)
   await ada.delete(`/projects/${id}`)
   await eventually('a beginning', async () => ((await rowsWith(sql(), ids)).tasks ?? 0) < 20)

@@ -4,7 +4,7 @@ import { openTestService, forFile } from '../support/service.ts'
 
 const pace = { batchRows: 3, pauseMs: 0 }
 
-/** An owner, and for each test a project of theirs with a member who has eight tasks in it. */
+/** Opens a service with an owner; `furnish` creates a project with a member and eight tasks assigned to the member. */
 export async function openScene() {
   const service = await forFile(openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' }))
   const ada = await register(service.client)
@@ -19,7 +19,7 @@ export async function openScene() {
     return {
       ...{ guest, project, member, mine },
       remove: () => ada.delete(`/projects/${project.id}/members/${member.id}`),
-      /** The job that a removal asks for. */
+      /** Runs the job of a removal. */
       unassign: () =>
         unassignMember(reads, service.services.run, { projectId: project.id, userId: guest.id }, pace),
       assignees: async () => {

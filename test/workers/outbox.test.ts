@@ -37,7 +37,7 @@ async function gone(): Promise<void> {
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 }
 
-test('a job that a crash left in the outbox, before it reached the queue, is done', async () => {
+test('runs a job that a crash left in the outbox before it was queued', async () => {
   const { queue } = service.services.jobs
   await ada.delete(`/projects/${doomed.id}`)
   await queued()
@@ -46,7 +46,7 @@ test('a job that a crash left in the outbox, before it reached the queue, is don
   await gone()
 })
 
-test('a queued job that is changed in Redis does what its outbox row says', async () => {
+test('runs the job of the outbox row even if the job in Redis was changed', async () => {
   const { queue } = service.services.jobs
   const { id: projectId } = doomed
   const task = doomed.taskIds[0]!
@@ -64,7 +64,7 @@ test('a queued job that is changed in Redis does what its outbox row says', asyn
   expect(await rowsWith(sql(), [task])).toEqual({ events: 5 })
 })
 
-test('the queue holds nothing of a job but its id', async () => {
+test('the queue holds only the id of a job', async () => {
   const { queue } = service.services.jobs
   await ada.delete(`/projects/${doomed.id}`)
   await queued()
@@ -73,7 +73,7 @@ test('the queue holds nothing of a job but its id', async () => {
   expect([job!.id, job!.name, job!.data]).toEqual([row!.id, 'job', {} as never])
 })
 
-test('a job with an id that no outbox row has leaves the queue, and nothing else happens', async () => {
+test('ignores a queued job without an outbox row', async () => {
   const { queue } = service.services.jobs
   const opts = { removeOnComplete: true, removeOnFail: true }
   for (const jobId of [newId(), 'forged', nilId])
@@ -83,7 +83,7 @@ test('a job with an id that no outbox row has leaves the queue, and nothing else
   expect((await ada.get(`/tasks/${doomed.taskIds[0]}`)).status).toBe(200)
 })
 
-test('a job put into the outbox by hand is done', async () => {
+test('runs a job that was inserted into the outbox by hand', async () => {
   const taskId = doomed.taskIds[0]!
   await sql()`delete from tasks where id = ${taskId}`
   const data = JSON.stringify({ taskId })
@@ -94,7 +94,7 @@ test('a job put into the outbox by hand is done', async () => {
   expect(await rowsWith(sql(), [taskId])).toEqual({ events: 4 })
 })
 
-test('a job whose commit found Redis away is done when Redis is back', async () => {
+test('runs a job committed during an outage of Redis after the outage', async () => {
   service.startWorkers()
   redis.kill()
   expect((await ada.delete(`/projects/${doomed.id}`)).status).toBe(200)
@@ -103,7 +103,7 @@ test('a job whose commit found Redis away is done when Redis is back', async () 
   await gone()
 })
 
-test('jobs that Redis lost after taking them are done', async () => {
+test('runs jobs that Redis lost', async () => {
   await ada.delete(`/tasks/${doomed.taskIds[0]}`)
   await ada.delete(`/projects/${doomed.id}`)
   await queued(2)
@@ -112,7 +112,7 @@ test('jobs that Redis lost after taking them are done', async () => {
   await gone()
 })
 
-test('Redis flushed while jobs run loses none of them', async () => {
+test('runs every job when Redis is flushed while jobs run', async () => {
   service.startWorkers()
   const more = await Promise.all([furnish(ada, 10), furnish(ada, 10), furnish(ada, 10)])
   for (const { id } of [doomed, ...more]) await ada.delete(`/projects/${id}`)
@@ -121,7 +121,7 @@ test('Redis flushed while jobs run loses none of them', async () => {
   for (const { ids } of more) expect(await rowsWith(sql(), ids)).toEqual({})
 })
 
-test('the sweep hands over what the queue does not hold, and nothing twice', async () => {
+test('the sweep queues only jobs that are missing from the queue', async () => {
   const { jobs } = service.services
   for (const taskId of doomed.taskIds) await ada.delete(`/tasks/${taskId}`)
   await queued(4)
@@ -133,7 +133,7 @@ test('the sweep hands over what the queue does not hold, and nothing twice', asy
   expect(await jobs.queue.getWaitingCount()).toBe(4)
 })
 
-test('a backlog longer than a sweep is swept from where the last one stopped', async () => {
+test('the next sweep continues where the previous one stopped', async () => {
   const { jobs } = service.services
   const backlog = 45
   await sql()`insert into outbox (id, project_id, name, data, created_at)
@@ -145,7 +145,7 @@ test('a backlog longer than a sweep is swept from where the last one stopped', a
   expect(await jobs.queue.getWaitingCount()).toBe(backlog)
 })
 
-test('a worker that was started while Redis was away works when it comes', async () => {
+test('a worker started during an outage of Redis runs jobs after the outage', async () => {
   await redis.stop()
   const worker = await spawnService('worker', service.env)
   try {
@@ -157,7 +157,7 @@ test('a worker that was started while Redis was away works when it comes', async
   }
 })
 
-test('a job that finds the outbox away uses up no try, and is done when it is back', async () => {
+test('an unavailable outbox counts no attempt, and the job runs later', async () => {
   const { queue } = service.services.jobs
   await ada.delete(`/projects/${doomed.id}`)
   await queued()
@@ -169,7 +169,7 @@ test('a job that finds the outbox away uses up no try, and is done when it is ba
   await gone()
 })
 
-test('two workers at once do each job', async () => {
+test('two concurrent workers run each job', async () => {
   const more = await Promise.all(Array.from({ length: 20 }, () => furnish(ada, 1)))
   service.startWorkers()
   service.startWorkers()
@@ -180,7 +180,7 @@ test('two workers at once do each job', async () => {
 
 const cleanup = async () => (await queueOrphanJobs(sql(), orphanStreams, nilId, 1_000)).queued
 
-test('the recurring cleanup asks for the end of a project that is gone without a job, once', async () => {
+test('queues one purge for an orphaned stream without a job', async () => {
   await ada.delete(`/projects/${doomed.id}`)
   await sql()`delete from outbox`
   expect(await cleanup()).toBe(1)

@@ -40,7 +40,7 @@ async function flush(): Promise<void> {
   client.disconnect()
 }
 
-/** No task's comments can be deleted; a sequence, which no rollback takes back, counts who tried. */
+/** Makes each deletion of comments fail. A sequence counts the attempts, because a rollback does not reset it. */
 async function refuse(): Promise<void> {
   await sql()`create sequence tries minvalue 0`
   await sql()`create function refuse() returns trigger language plpgsql as
@@ -71,18 +71,18 @@ async function park(): Promise<Row> {
   return (await row())!
 }
 
-test('a job that always fails is tried so often and no more, then parked with its error', async () => {
+test('parks a failing job with its error after the last attempt', async () => {
   expect(await park()).toMatchObject({ attempts, error: 'P0001: Not today' })
   const { queue } = service.services.jobs
   await eventually('its leave from the queue', async () => (await queue.getJobCountByTypes()) === 0)
-  // What comes later passes by, and whoever sweeps now leaves the parked one alone.
+  // Later jobs run, and the sweep ignores the parked job.
   await ada.delete(`/projects/${(await furnish(ada, 0)).id}`)
   await eventually('the end of the other', async () => (await owed(sql())) === 1)
   expect(await openSweep(sql(), service.services.jobs)()).toBe(0)
   expect(await tries()).toBe(attempts)
 })
 
-test('tries are counted also when Redis forgets them', async () => {
+test('counts attempts even when Redis loses the job', async () => {
   await refuse()
   await ada.delete(`/projects/${doomed.id}`)
   service.startWorkers()
@@ -91,12 +91,12 @@ test('tries are counted also when Redis forgets them', async () => {
     await flush()
   }
   await parked()
-  // A try that was under way when Redis forgot it may end only now.
+  // An attempt that ran when Redis lost the job may end only now.
   await eventually('the last try', async () => (await tries()) === attempts)
   expect(await row()).toMatchObject({ attempts })
 })
 
-test('a parked job that is asked for again does its work', async () => {
+test('a retried job runs again', async () => {
   const { id } = await park()
   const listed = await manage()
   expect(listed.code).toBe(0)
@@ -108,7 +108,7 @@ test('a parked job that is asked for again does its work', async () => {
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 })
 
-test('a parked job that is dropped is gone; the recurring look asks for no other while it is parked', async () => {
+test('an orphan gets no second job while its job is parked, and gets one after the job is dropped', async () => {
   const { id } = await park()
   const look = async () => (await queueOrphanJobs(sql(), orphanStreams, nilId, 1_000)).queued
   expect(await look()).toBe(0)
@@ -117,7 +117,7 @@ test('a parked job that is dropped is gone; the recurring look asks for no other
   expect(await look()).toBe(1)
 })
 
-test('what the command does not know it errors, and what is not parked it leaves alone', async () => {
+test('the jobs command rejects unknown ids and words, and leaves jobs that are not parked unchanged', async () => {
   await ada.delete(`/projects/${doomed.id}`)
   const { id } = (await row())!
   for (const verb of ['retry', 'drop']) {
@@ -131,7 +131,7 @@ test('what the command does not know it errors, and what is not parked it leaves
   expect((await manage('list')).text).toBe('0 jobs parked, 1 waiting or running')
 })
 
-test('work that nobody knows is parked; of what a database refused the values are not kept', async () => {
+test('parks an unknown job, and stores an error without the rejected value', async () => {
   await sql()`insert into outbox (id, project_id, name, data, created_at) values
     (${newId()}, null, 'sing', '{}', now()),
     (${newId()}, null, 'purge-task', '{"taskId":"the secret"}', now())`
@@ -144,7 +144,7 @@ test('work that nobody knows is parked; of what a database refused the values ar
   ])
 })
 
-test('a job whose worker always dies is parked too, and its parking is told', async () => {
+test('parks a job whose worker crashes at each attempt, and logs the parking', async () => {
   await ada.delete(`/projects/${doomed.id}`)
   const release = await holdTransaction(
     service.services.database.commits,
@@ -154,7 +154,7 @@ test('a job whose worker always dies is parked too, and its parking is told', as
     const worker = await spawnService('worker', service.env)
     await eventually(`try ${n}`, async () => (await row())!.attempts === n)
     await worker.stop('SIGKILL')
-    await flush() // else the queue waits until it misses the dead worker
+    await flush() // otherwise the queue waits until it detects the crash
   }
   const worker = await spawnService('worker', service.env)
   await parked()
@@ -180,7 +180,7 @@ test.each<[string, unknown]>([
   ['22P02: invalid input: "…"', refused('22P02', 'invalid input: "a "secret"\nword"')],
 ])('%s', (reason, error) => expect(reasonOf(error)).toBe(reason))
 
-test('a long reason is cut, and never within a character', () => {
+test('cuts a long reason without splitting a character', () => {
   const reason = reasonOf(new Error(`x${'🙂'.repeat(1_000)}`))
   expect(reason.length).toBeLessThanOrEqual(500)
   expect(reason.isWellFormed()).toBe(true)

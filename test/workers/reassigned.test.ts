@@ -22,7 +22,7 @@ beforeEach(async () => {
 const undo = () => ada.post(`/projects/${project.id}/undo`, { seq: 11 })
 const members = async () => (await ada.get(`/projects/${project.id}/members`)).body
 
-test('a member comes back as they were, with the tasks that were taken from them and nobody has since', async () => {
+test('undoing a removal restores the membership and the assignments that nobody changed since', async () => {
   await unassign()
   await ada.patch(`/tasks/${mine[0]!.id}`, { assigneeId: ada.id })
   await ada.patch(`/tasks/${mine[1]!.id}`, { title: 'Other' })
@@ -38,7 +38,7 @@ test('a member comes back as they were, with the tasks that were taken from them
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('the job that has not run yet takes nothing from who is back, nor what is left of one that has begun', async () => {
+test('the unassign job changes nothing after the member is restored', async () => {
   expectUndone(await undo())
   await unassign()
   expect(await assignees()).toEqual(mine.map(() => guest.id))
@@ -51,14 +51,14 @@ test('the job that has not run yet takes nothing from who is back, nor what is l
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('an undo in the midst of the job leaves a member with all their tasks', async () => {
+test('an undo during the unassign job restores all assignments', async () => {
   for (let round = 0; round < 10; round++) {
     const ids = mine.map(({ id }) => id)
     const input = (some: string[]) => ({ projectId: project.id, userId: guest.id, ids: some })
     const caller = { userId: workerActor }
     const take = (some: string[]) =>
       scene.service.services.run({ name: unassignTasks.name, input: input(some), caller }).catch(() => {})
-    // All in one pass, so that the undo is read before, and decided after tasks were taken.
+    // All in one batch of the actor, so that the undo is loaded before some tasks are unassigned, and decided after.
     const [, , undone] = await Promise.all([
       take(ids.slice(0, 3)),
       take(ids.slice(3, 5)),
@@ -77,7 +77,7 @@ const removalSeq = async () => {
   return row.seq
 }
 
-test('to undo that removes them again, and takes their tasks', async () => {
+test('undoing the restoration removes the member and the assignments again', async () => {
   await unassign()
   const { changes } = expectUndone(await undo())
   expectUndone(await ada.post(`/projects/${project.id}/undo`, { batch: changes[0]!.batch }))
@@ -85,7 +85,7 @@ test('to undo that removes them again, and takes their tasks', async () => {
   expect(await assignees()).toEqual(mine.map(() => null))
 })
 
-test('who is a member again, or has no account any more, does not come back', async () => {
+test('undoing a removal fails with 409 for a member invited again or a deleted account', async () => {
   const again = await invite(ada, project.id, guest)
   const refused = await undo()
   expect([refused.status, refused.body.message]).toEqual([
@@ -98,7 +98,7 @@ test('who is a member again, or has no account any more, does not come back', as
   expect([gone.status, gone.body.message]).toEqual([409, 'The account of this member was deleted'])
 })
 
-test('a service account does not come back', async () => {
+test('undoing the deletion of a service account fails with 409', async () => {
   const path = `/projects/${project.id}/service-accounts`
   const { id } = await make(ada, path, { name: 'Robot' }) // 12 and 13
   await ada.delete(`${path}/${id}`) // 14 and 15
@@ -109,7 +109,7 @@ test('a service account does not come back', async () => {
   ])
 })
 
-test('a task that had a member who is gone comes back with nobody', async () => {
+test('restoring a task whose assignee was removed leaves it unassigned', async () => {
   const task = await make(ada, '/tasks', { title: 'T', projectId: project.id, assigneeId: ada.id }) // 12
   const other = await register(scene.service.client)
   const { id } = await invite(ada, project.id, other) // 13
@@ -125,8 +125,8 @@ test('a task that had a member who is gone comes back with nobody', async () => 
   expect(await faultsOf(sql())).toEqual([])
 })
 
-// Last: from here on the workers run.
-test('a member comes back with all their tasks while the worker takes them', async () => {
+// The last test, because the workers keep running.
+test('undoing a removal restores all assignments while workers run', async () => {
   scene.service.startWorkers()
   for (let round = 0; round < 5; round++) {
     expectUndone(await ada.post(`/projects/${project.id}/undo`, { seq: await removalSeq() }))

@@ -34,7 +34,7 @@ const isCleared = (...tables: string[]) =>
     (await Promise.all(tables.map(isEmpty))).every(Boolean),
   )
 
-test('a queue full of slow jobs does not keep recurring work waiting', async () => {
+test('recurring steps run while the queue is full of slow jobs', async () => {
   await open({ JOB_CONCURRENCY: '1', JOB_SLICE_MS: '600000', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '2000' })
   const { id: projectId } = (await ada.post('/projects', { name: 'Slow' })).body
   for (let n = 0; n < 20; n++) await ada.post('/tasks', { projectId, title: `Task ${n}` })
@@ -45,7 +45,7 @@ test('a queue full of slow jobs does not keep recurring work waiting', async () 
   expect(await isEmpty('tasks')).toBe(false)
 })
 
-test('a step that always fails stops no other', async () => {
+test('a failing step does not stop other steps', async () => {
   await open()
   await Promise.all([leaveKey(), leaveToken(), leaveStream()])
   await sql()`create function refuse() returns trigger language plpgsql as 'begin raise exception ''no''; end'`
@@ -55,7 +55,7 @@ test('a step that always fails stops no other', async () => {
   expect(await isEmpty('idempotency_keys')).toBe(false)
 })
 
-test('a step that waits stops no other', async () => {
+test('a waiting step does not stop other steps', async () => {
   await open()
   await Promise.all([leaveKey(), leaveToken(), leaveStream()])
   const release = await holdTransaction(
@@ -67,7 +67,7 @@ test('a step that waits stops no other', async () => {
   await release()
 })
 
-test('a look over a table goes by key, asks once for what is left behind, and ends at the end', async () => {
+test('the search for orphans goes through the table by key, and queues one job for each orphan', async () => {
   await open()
   const { id: kept } = (await ada.post('/projects', { name: 'Kept' })).body
   for (let n = 0; n < 4; n++) await leaveStream()
@@ -86,7 +86,7 @@ test('a look over a table goes by key, asks once for what is left behind, and en
   )
 })
 
-test('a step goes on where it stopped, and begins anew when Redis has lost its place', async () => {
+test('a step continues at its position, and starts again when Redis has lost the position', async () => {
   await open()
   const { jobs, config, log } = service.services
   const places: (string | undefined)[] = []
@@ -115,7 +115,7 @@ test('a step goes on where it stopped, and begins anew when Redis has lost its p
   options.connection.disconnect()
 })
 
-test('a look over large tables reads by key what it looks at', async () => {
+test('the search for orphans reads large tables by index only', async () => {
   await open({ BACKGROUND_TIMEOUT_MS: '60000' })
   const { background } = service.services.database
   await background`with p as (insert into projects (id, owner_id, name, created_at, event_id)

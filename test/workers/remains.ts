@@ -2,7 +2,7 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
 
-/** A project with people, tasks, subtasks, comments and everybody's ids. */
+/** A project with tasks, subtasks and comments, and the ids of all of them. */
 export interface Furnished {
   id: string
   taskIds: string[]
@@ -27,8 +27,8 @@ export async function furnish(owner: Person, tasks: number): Promise<Furnished> 
 }
 
 /**
- * How many rows of each table name one of these ids anywhere; tables without such a row are left out, and the one that
- * keeps ids from being taken again.
+ * Counts the rows of each table that contain one of the ids. Leaves out tables without such a row, and `gone_projects`, which
+ * keeps the ids of purged projects.
  */
 export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, number>> {
   const tables = await sql<{ name: string }[]>`

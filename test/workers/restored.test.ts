@@ -9,7 +9,7 @@ const pace = { batchRows: 3, pauseMs: 0 }
 const { service, ada } = await openScene(['Ada'])
 const sql = () => service.services.database.reads
 
-/** A task with eight comments and a subtask, deleted; the job that is owed for it, and its undo. */
+/** A deleted task with eight comments and a subtask, the data of its purge job, and its undo. */
 async function deletedTask() {
   const { id: projectId } = await make(ada, '/projects', { name: 'P' })
   const { id } = await make(ada, '/tasks', { title: 'T', projectId })
@@ -28,7 +28,7 @@ const hanging = async (id: string) => {
 }
 const all = [['S'], ['C0', 'C1', 'C2', 'C3', 'C4', 'C5', 'C6', 'C7']]
 
-test('what came back is not removed by the job of the deletion, whenever that runs', async () => {
+test('the purge job of a deletion does not delete restored children, before or after the restoration', async () => {
   const before = await deletedTask()
   await before.undo()
   await purgeTask(sql(), before.data, pace)
@@ -41,16 +41,16 @@ test('what came back is not removed by the job of the deletion, whenever that ru
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('nor by a job from before jobs named the deletion', async () => {
+test('a purge job of an earlier release, which names no event, does not delete restored children', async () => {
   const { id, data, undo } = await deletedTask()
   await undo()
   await purgeTask(sql(), { taskId: data.taskId }, pace)
   expect(await hanging(id)).toEqual(all)
 })
 
-test('nor when the job found its rows before they came back, and waits for them', async () => {
+test('a purge job that waits for the lock of a restored row does not delete it', async () => {
   const { id, data, undo } = await deletedTask()
-  // Holds the first comment, as a commit that brings them back does for a moment.
+  // Locks the first comment, as the commit of an undo does.
   const release = await holdTransaction(
     service.services.database.background,
     (tx) => tx`select from comments where task_id = ${id} order by id limit 1 for update`,
@@ -64,7 +64,7 @@ test('nor when the job found its rows before they came back, and waits for them'
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('jobs and undos of many tasks at once leave all of them whole', async () => {
+test('concurrent purge jobs and undos of many tasks leave all children', async () => {
   const tasks = await Promise.all(Array.from({ length: 12 }, deletedTask))
   await Promise.all(
     tasks.flatMap(({ data, undo }) => [

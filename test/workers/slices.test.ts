@@ -12,7 +12,7 @@ import { eventually } from '../races/pair.ts'
 import { furnish, owed, rowsWith } from './remains.ts'
 
 const sql = () => service.services.database.reads
-// Each of the large projects takes two minutes, and there is but one slot.
+// Purging a large project takes two minutes, and only one job runs at a time.
 const service = await forFile(
   openTestService({ JOB_CONCURRENCY: '1', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '1000' }),
 )
@@ -21,7 +21,7 @@ const ada = await register(service.client)
 const log = openLog('silent')
 const beginSlice = (): Throttle => ({ batchRows: 1, pauseMs: 0 })
 
-test('a job has as many slices as it needs, however few tries it has', async () => {
+test('a job may need more slices than attempts', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'long', '{}', now())`
   let slices = 0
@@ -36,7 +36,7 @@ test('a job has as many slices as it needs, however few tries it has', async () 
   expect([slices, await owed(sql())]).toEqual([5, 0])
 })
 
-test('a job is parked as soon as its last try has failed', async () => {
+test('parks a job as soon as its last attempt has failed', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'bad', '{}', now())`
   const tried = async () => [
@@ -48,7 +48,7 @@ test('a job is parked as soon as its last try has failed', async () => {
   await sql()`delete from outbox where id = ${id}`
 })
 
-test('a recurring step whose slice is over goes on at once, and rests for a minute at its end', async () => {
+test('an unfinished step runs again at once, a finished step after a minute', async () => {
   const restOf = async (step: () => Promise<void>) => {
     let at = 0
     const moveToDelayed = async (time: number) => void (at = time)
@@ -67,7 +67,7 @@ test('a recurring step whose slice is over goes on at once, and rests for a minu
   expect(await restOf(async () => {})).toBeGreaterThanOrEqual(began + 60_000)
 })
 
-test('large cascades let small ones pass', async () => {
+test('a small purge does not wait for large ones', async () => {
   const large = await Promise.all([furnish(ada, 40), furnish(ada, 40)])
   const small = await furnish(ada, 0)
   service.startWorkers()

@@ -15,7 +15,7 @@ beforeEach(async () => void ({ guest, project, mine, remove, unassign, assignees
 const unassigned = () => sql()<{ actorId: string }[]>`
   select actor_id from events where type = 'task.unassigned' and project_id = ${project.id}`
 
-test('a member invited again before the job ran keeps what is assigned to them', async () => {
+test('a member invited again before the job keeps all assignments', async () => {
   await remove()
   await invite(ada, project.id, guest, 'VIEWER')
   await unassign()
@@ -23,7 +23,7 @@ test('a member invited again before the job ran keeps what is assigned to them',
   expect(await unassigned()).toHaveLength(0)
 })
 
-test('the job run twice, and side by side with itself, unassigns each task once', async () => {
+test('repeated and concurrent jobs unassign each task once', async () => {
   await remove()
   await Promise.all([unassign(), unassign()])
   await unassign()
@@ -31,14 +31,14 @@ test('the job run twice, and side by side with itself, unassigns each task once'
   expect(await unassigned()).toHaveLength(8)
 })
 
-test('tasks given to somebody else meanwhile stay theirs', async () => {
+test('the job leaves tasks that were reassigned since', async () => {
   await remove()
   await ada.patch(`/tasks/${mine[0]!.id}`, { assigneeId: ada.id })
   await unassign()
   expect(await assignees()).toEqual([ada.id, ...mine.slice(1).map(() => null)])
 })
 
-test('the job of a project that is gone does nothing', async () => {
+test('the job does nothing after the project is deleted', async () => {
   await remove()
   await ada.delete(`/projects/${project.id}`)
   await unassign()
@@ -46,7 +46,7 @@ test('the job of a project that is gone does nothing', async () => {
 })
 
 // Last: from here on the workers run.
-test('a removed member loses every task, through the history like any other write', async () => {
+test('unassigns every task of a removed member, and the history shows it', async () => {
   scene.service.startWorkers()
   const elsewhere = await make(ada, '/projects', { name: 'Other' })
   await invite(ada, elsewhere.id, guest, 'EDITOR')
