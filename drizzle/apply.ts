@@ -73,9 +73,9 @@ async function applyInTransaction(
 /** Creates an index. Postgres marks an index whose creation failed as invalid; such an index is dropped first. */
 async function createIndex(sql: postgres.Sql, statement: string): Promise<void> {
   const [, name = ''] = concurrently.exec(statement)!
-  const [found] = await sql<{ isValid: boolean }[]>`
+  const [existing] = await sql<{ isValid: boolean }[]>`
     select indisvalid as "isValid" from pg_index where indexrelid = to_regclass(${`"${name}"`})`
-  if (found?.isValid) return
-  if (found) await sql.unsafe(`drop index concurrently "${name}"`)
+  if (existing?.isValid) return
+  if (existing) await sql.unsafe(`drop index concurrently "${name}"`)
   await sql.unsafe(statement)
 }

@@ -27,14 +27,14 @@ export const orphanMembers: OrphanSearch = { ...accountOrphans, table: 'members'
 export async function queueOrphanJobs(sql: Sql, search: OrphanSearch, after: string, rows: number) {
   const key = sql(search.key)
   // Without `not exists`, for which the planner would read the whole table of the owners.
-  const [page] = await sql<{ rows: number; last: string | null; left: string | null }[]>`
+  const [page] = await sql<{ rows: number; last: string | null; orphans: string | null }[]>`
     with page as materialized (
       select ${key} as key from ${sql(search.table)} where ${key} > ${after} order by ${key} limit ${rows})
     select count(*)::int4 as rows, (select key from page order by key desc limit 1) as last,
       (select string_agg(distinct key::text, ' ') from page
-        where (select id from ${sql(search.owner)} where id = key) is null) as left
+        where (select id from ${sql(search.owner)} where id = key) is null) as orphans
     from page`
-  const queued = page?.left ? await insertJobs(sql, search, page.left.split(' ')) : 0
+  const queued = page?.orphans ? await insertJobs(sql, search, page.orphans.split(' ')) : 0
   return { queued, last: page!.rows === rows ? page!.last! : undefined }
 }
 
@@ -43,7 +43,7 @@ async function insertJobs(sql: Sql, { job, names }: OrphanSearch, keys: string[]
   const { count } = await sql`
     insert into outbox (id, project_id, name, data, created_at)
     select id, ${names === 'projectId' ? sql`key` : sql`null::uuid`}, ${job}, jsonb_build_object(${names}::text, key), now()
-    from unnest(${ids}::uuid[], ${keys}::uuid[]) as wanted (id, key)
+    from unnest(${ids}::uuid[], ${keys}::uuid[]) as orphan (id, key)
     where not exists (select from outbox o where o.name = ${job} and o.data->>${names}::text = key::text)`
   return count
 }

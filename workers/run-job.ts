@@ -16,7 +16,7 @@ export interface JobRunner {
   attempts: number
 }
 
-/** Runs one slice of a job. An unfinished job returns to the queue; a failed job is retried, and parked after the last attempt. */
+/** Runs one slice of a job. An unfinished job returns to the queue; a failed job is retried, then parked (a dead letter). */
 export async function runJob(runner: JobRunner, job: Job, id: string, token?: string): Promise<void> {
   const claimed = await claimJob(runner.sql, id, runner.attempts).catch(leaveToSweep)
   if (!claimed) return

@@ -41,7 +41,7 @@ export async function insertAccount(
     with done as (insert into users (id, name, email, password_hash, token_version, email_verified_at, created_at)
       values (${id}, ${name}, ${email}, ${passwordHash}, ${tokenVersion}, case when ${emailVerified} then now() end, now())
       on conflict (email) do nothing returning id),
-    owed as (${insertJob(sql, job)}),
+    queued as (${insertJob(sql, job)}),
     recorded as (${insertRecord(sql, record)})
     select id from done`
   return writeExactlyOnce(insert, () => sql`select from users where id = ${id}`)
@@ -78,7 +78,7 @@ export async function deleteAccount(sql: Sql, account: Account, job: OutboxJob, 
     name_change as (${recordNameChange(sql, newId())}),
     ended as (${deleteOldTokens(sql, sql`${account.tokenVersion + 1}::int4`)}),
     mailed as (delete from mail_tokens t using done where t.user_id = done.id),
-    owed as (${insertJob(sql, job)}),
+    queued as (${insertJob(sql, job)}),
     recorded as (${insertRecord(sql, record)})
     select id from done`
   return writeExactlyOnce(

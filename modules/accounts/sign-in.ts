@@ -61,9 +61,9 @@ export const register = (services: Services) =>
   accountCommand('account.register', {
     ...openCommand('register'),
     input: RegisterBody,
-    begin({ address }: AnonymousRequest, { name, email: given, password }) {
+    begin({ address }: AnonymousRequest, { name, email: enteredEmail, password }) {
       const { config, database, jobs, newPasswords, passwords, tokens } = services
-      const email = normalEmail(given)
+      const email = normalEmail(enteredEmail)
       requireRegistration(config.registration, email)
       return {
         scope: `email:${email}`,
@@ -97,8 +97,8 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
   accountCommand('account.login', {
     ...openCommand('login'),
     input: LoginBody,
-    begin({ address }: AnonymousRequest, { email: given, password }) {
-      const email = normalEmail(given).replaceAll('\0', '')
+    begin({ address }: AnonymousRequest, { email: enteredEmail, password }) {
+      const email = normalEmail(enteredEmail).replaceAll('\0', '')
       const attempt = { address, account: email }
       let account: Account | undefined
       return {

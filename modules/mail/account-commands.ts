@@ -86,9 +86,9 @@ export const forgot = (services: Services) =>
     about:
       'The response is the same for every address. Only the verified address of an account gets a mail. Mails to one address are limited per hour.',
     input: Input({ email: Email() }),
-    begin(_: AnonymousRequest, { email: given }) {
+    begin(_: AnonymousRequest, { email: address }) {
       requireMail(services)
-      const email = normalEmail(given)
+      const email = normalEmail(address)
       return {
         scope: `forgot:${email}`,
         execute: (keep) => queueMail(services, email, mailJob('reset', { email }), keep),
@@ -108,7 +108,7 @@ async function queueMail(
   await limits.takeMail(email)
   const sql = database.background
   const insert = () => sql`
-    with done as (select), owed as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, keep())})
+    with done as (select), queued as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, keep())})
     select`
   await writeExactlyOnce(insert, () => sql`select from outbox where id = ${job.id}`)
   void jobs.enqueue([job])

@@ -21,8 +21,8 @@ export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve 
     errors: [notFound('Project')],
     async read({ request, caller, query, params: { id = '' } }) {
       const page = readIdPage(query, 50, 200)
-      const seen = await requireVisible(findRole, caller, id)
-      const etag = etagAt(seen, `.${seen.renaming}`)
+      const access = await requireVisible(findRole, caller, id)
+      const etag = etagAt(access, `.${access.renaming}`)
       const shownIn = (rows: ServiceAccount[]) =>
         pageOf(request, cutToLimit(rows, page.limit), serviceAccountView.of, (row) => [row.id], etag)
       const build = () =>
@@ -33,7 +33,7 @@ export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve 
           where u.project_id = ${id} and u.id > ${startId(page)} order by u.id limit ${page.limit + 1}`.then(
           shownIn,
         )
-      return serve(request, pathAndQuery(request), etag, build, seen.version)
+      return serve(request, pathAndQuery(request), etag, build, access.version)
     },
   } satisfies Query,
   tokens: adminQuery(findRole, {

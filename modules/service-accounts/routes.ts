@@ -5,8 +5,8 @@ import { createServiceAccount, deleteServiceAccount } from './commands.ts'
 import { serviceAccountReads } from './reads.ts'
 import { tokenHooks, createToken, deleteToken } from './tokens.ts'
 
-const all = '/:id/service-accounts'
-const one = `${all}/:accountId` as const
+const accountsPath = '/:id/service-accounts'
+const accountPath = `${accountsPath}/:accountId` as const
 
 export function serviceAccountRoutes(
   { queryRoute, sessionGuard, callerGuard, commandRoute }: RouteBuilders,
@@ -16,15 +16,22 @@ export function serviceAccountRoutes(
   const { creating, deleting } = tokenHooks(services)
   const accounts = new Elysia()
     .use(callerGuard)
-    .post(...commandRoute(all, createServiceAccount, 'Create a service account'))
-    .get(...queryRoute(all, list, 'List service accounts'))
-    .delete(...commandRoute(one, deleteServiceAccount, 'Delete a service account'))
+    .post(...commandRoute(accountsPath, createServiceAccount, 'Create a service account'))
+    .get(...queryRoute(accountsPath, list, 'List service accounts'))
+    .delete(...commandRoute(accountPath, deleteServiceAccount, 'Delete a service account'))
   const accountTokens = new Elysia()
     .use(sessionGuard)
-    .post(...commandRoute(`${one}/tokens`, createToken, 'Create a token of a service account', creating))
-    .get(...queryRoute(`${one}/tokens`, tokens, 'List the tokens of a service account'))
+    .post(
+      ...commandRoute(`${accountPath}/tokens`, createToken, 'Create a token of a service account', creating),
+    )
+    .get(...queryRoute(`${accountPath}/tokens`, tokens, 'List the tokens of a service account'))
     .delete(
-      ...commandRoute(`${one}/tokens/:tokenId`, deleteToken, 'Revoke a token of a service account', deleting),
+      ...commandRoute(
+        `${accountPath}/tokens/:tokenId`,
+        deleteToken,
+        'Revoke a token of a service account',
+        deleting,
+      ),
     )
   return new Elysia({ prefix: '/projects' }).use(accounts).use(accountTokens)
 }

@@ -9,10 +9,10 @@ export const replayWebhook = command('webhook.replay', {
   about:
     'Delivery continues with the event after `after`. A smaller seq than the current `cursor` repeats events; a greater one skips events.',
   input: ReplayWebhook,
-  decide(state, known, { webhookId, after }) {
+  decide(state, context, { webhookId, after }) {
     if (after > state.version) throw aheadOfProject()
-    const row = requireWebhook(state, known, webhookId)
-    return updateRow(state, known, row, { cursor: after, ...newDelivery, ...resetFailures }, ['cursor'])
+    const row = requireWebhook(state, context, webhookId)
+    return updateRow(state, context, row, { cursor: after, ...newDelivery, ...resetFailures }, ['cursor'])
   },
   view: webhookView,
   errors: [aheadOfProject(), eventsExpired(17), noWebhook()],

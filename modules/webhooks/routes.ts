@@ -7,8 +7,8 @@ import { webhookReads } from './reads.ts'
 import { replayWebhook } from './replay.ts'
 import { testWebhook } from './send-test.ts'
 
-const all = '/:id/webhooks'
-const one = `${all}/:webhookId` as const
+const webhooksPath = '/:id/webhooks'
+const webhookPath = `${webhooksPath}/:webhookId` as const
 
 export function webhookRoutes(
   { callerGuard, queryRoute, commandRoute, accountRoute }: RouteBuilders,
@@ -18,13 +18,20 @@ export function webhookRoutes(
   const { creating, updating, rotating, replaying, deleting } = webhookHooks(services)
   return new Elysia({ prefix: '/projects' })
     .use(callerGuard)
-    .post(...commandRoute(all, createWebhook, 'Create a webhook', creating))
-    .get(...queryRoute(all, list, 'List the webhooks of a project'))
-    .get(...queryRoute(one, get, 'Get a webhook'))
-    .patch(...commandRoute(one, updateWebhook, 'Change a webhook, disable or enable it', updating))
-    .delete(...commandRoute(one, deleteWebhook, 'Delete a webhook', deleting))
-    .post(...commandRoute(`${one}/rotate`, rotateWebhook, "Rotate a webhook's secret", rotating))
-    .post(...accountRoute(`${one}/test`, testWebhook(services), 'Send a test to a webhook'))
-    .post(...commandRoute(`${one}/replay`, replayWebhook, 'Replay or skip events of a webhook', replaying))
-    .get(...queryRoute(`${one}/deliveries`, deliveries, 'List the deliveries of a webhook'))
+    .post(...commandRoute(webhooksPath, createWebhook, 'Create a webhook', creating))
+    .get(...queryRoute(webhooksPath, list, 'List the webhooks of a project'))
+    .get(...queryRoute(webhookPath, get, 'Get a webhook'))
+    .patch(...commandRoute(webhookPath, updateWebhook, 'Change a webhook, disable or enable it', updating))
+    .delete(...commandRoute(webhookPath, deleteWebhook, 'Delete a webhook', deleting))
+    .post(...commandRoute(`${webhookPath}/rotate`, rotateWebhook, "Rotate a webhook's secret", rotating))
+    .post(...accountRoute(`${webhookPath}/test`, testWebhook(services), 'Send a test to a webhook'))
+    .post(
+      ...commandRoute(
+        `${webhookPath}/replay`,
+        replayWebhook,
+        'Replay or skip events of a webhook',
+        replaying,
+      ),
+    )
+    .get(...queryRoute(`${webhookPath}/deliveries`, deliveries, 'List the deliveries of a webhook'))
 }

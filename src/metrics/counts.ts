@@ -20,7 +20,7 @@ export const newCommitCounts = () => ({
 export const newLeaseCounts = () => ({
   /** Time to acquire a lease, including the wait for another holder. */
   seconds: new Distribution(),
-  /** Leases that another process held when this process asked. */
+  /** Leases that another process held when this process requested them. */
   waits: 0,
   handOvers: 0,
 })

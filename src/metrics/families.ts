@@ -38,7 +38,7 @@ const writeFamilies = ({ commits, leases, forwards: orders }: Counts): Family[] 
   ),
   counter(
     'lease_waits_total',
-    'Leases that another process held when this process asked for them.',
+    'Leases that another process held when this process requested them.',
     leases.waits,
   ),
   counter('lease_hand_overs_total', 'Leases that another process handed over.', leases.handOvers),

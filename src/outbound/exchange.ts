@@ -44,9 +44,9 @@ export function openExchange(ca?: string) {
     return readResponse(outgoing, body)
   }
 
-  return (...given: Parameters<typeof send>): Promise<ResponseSummary> =>
-    send(...given).catch((error: unknown) => {
-      if (error instanceof StaleConnection) return send(...given)
+  return (...args: Parameters<typeof send>): Promise<ResponseSummary> =>
+    send(...args).catch((error: unknown) => {
+      if (error instanceof StaleConnection) return send(...args)
       throw error
     })
 }

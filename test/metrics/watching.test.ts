@@ -39,7 +39,7 @@ test('alerts and dashboard use only existing metrics and labels', () => {
 
 test('every metric appears in the dashboard or the alerts', () => {
   const text = readFileSync(alerts, 'utf8') + JSON.stringify(dashboard)
-  const families = [...told.keys()]
+  const families = [...labelsByMetric.keys()]
     .filter((name) => !/_(sum|count)$/.test(name))
     .map((name) => name.replace(/_bucket$/, ''))
   const seldom = words(
@@ -50,7 +50,7 @@ test('every metric appears in the dashboard or the alerts', () => {
 })
 
 test('no label grows with the number of users or projects', () => {
-  const labels = new Set([...told.values()].flat())
+  const labels = new Set([...labelsByMetric.values()].flat())
   const few = words('method route status le outcome cache result pool batch follower mode state')
   expect([...labels].filter((label) => !few.includes(label))).toEqual([])
   expect(openCounts().requests.all()).toEqual([])

@@ -155,7 +155,7 @@ test('disables the webhook with a reason when undelivered events have expired', 
   await scene.sql`delete from events where seq <= 5`
   await ada.patch(scene.path(id), { enabled: true })
   await eventually('the end', async () => !(await scene.state(id)).enabled)
-  const disabledReason = 'Events before 6 are no longer kept: replay after one that is'
+  const disabledReason = 'Events before 6 are no longer kept: replay from a later event'
   expect(await scene.state(id)).toMatchObject({ disabledReason, cursor: 2 })
   expect(receiver.received).toEqual([])
   expect((await ada.post(`${scene.path(id)}/replay`, { after: 1 })).status).toBe(410)

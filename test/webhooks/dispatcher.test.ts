@@ -9,7 +9,7 @@ import { forFile } from '../support/service.ts'
 import { make } from '../support/client.ts'
 import { openReceiver } from './receiver.ts'
 
-// Without a worker: nothing looks for what is due.
+// No worker runs, so nothing else delivers.
 const { service, sql, ada } = await openScene(['Ada'])
 const receiver = await forFile(openReceiver())
 let projectId: string
@@ -59,7 +59,7 @@ const told = async (reads: Promise<EventPage>[]) =>
   (await Promise.allSettled(reads)).map((one) =>
     one.status === 'fulfilled' ? shown(one.value) : (one.reason as Error).message,
   )
-/** A project of so many tasks, and what is asked of its events. */
+/** Creates a project with tasks, and returns a request for a page of its events. */
 async function place(tasks: number, over: Partial<EventSlice> = {}, description = ''): Promise<EventSlice> {
   const { id } = await make(ada, '/projects', { name: 'Engine' })
   for (const n of upTo(tasks)) await make(ada, '/tasks', { title: `T${n}`, description, projectId: id })

@@ -45,7 +45,7 @@ test('the job does nothing after the project is deleted', async () => {
   expect(await unassigned()).toHaveLength(0)
 })
 
-// Last: from here on the workers run.
+// The last test, because the workers keep running.
 test('unassigns every task of a removed member, and the history shows it', async () => {
   scene.service.startWorkers()
   const elsewhere = await make(ada, '/projects', { name: 'Other' })

@@ -7,7 +7,7 @@ import { type AdminContext, plain, type CommandGroup, table, AdminError } from '
 import { users } from './users.ts'
 import { webhooks } from './webhooks.ts'
 
-const topics: Record<string, CommandGroup> = { users, projects, jobs, webhooks, backup, restore }
+const groups: Record<string, CommandGroup> = { users, projects, jobs, webhooks, backup, restore }
 const notMigrated = ['42P01', '42703']
 
 export interface Output {
@@ -18,33 +18,34 @@ export interface Output {
 /** Parses an admin command line. Returns a function that runs the command, or a help text for a wrong command line. */
 export function parseAdmin(words: string[]): Output | ((context: AdminContext) => Promise<Output>) {
   const [name = 'help', ...rest] = words
-  if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(topics) }
-  const topic = ownProperty(topics, name)
-  if (!topic) return wrong(unknownWord('command', name, Object.keys(topics)), topics)
-  const isVerb = Object.hasOwn(topic, '')
-  const [named = Object.keys(topic)[0]!, ...given] = isVerb ? ['', ...rest] : rest
-  const verb = ownProperty(topic, named)
-  if (!verb) return wrong(unknownWord(`command of ${name}`, named, Object.keys(topic)), { [name]: topic })
-  const [usage, , run] = verb
-  const problem = argumentProblem(usage, given)
-  if (problem) return wrong(`${[name, named].filter(Boolean).join(' ')}: ${problem}`, { [name]: topic })
-  return (context) => done(run(context, ...given))
+  if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(groups) }
+  const group = ownProperty(groups, name)
+  if (!group) return usageError(unknownWord('command', name, Object.keys(groups)), groups)
+  const isSingle = Object.hasOwn(group, '')
+  const [verb = Object.keys(group)[0]!, ...args] = isSingle ? ['', ...rest] : rest
+  const subcommand = ownProperty(group, verb)
+  if (!subcommand)
+    return usageError(unknownWord(`command of ${name}`, verb, Object.keys(group)), { [name]: group })
+  const [usage, , run] = subcommand
+  const problem = argumentProblem(usage, args)
+  if (problem) return usageError(`${[name, verb].filter(Boolean).join(' ')}: ${problem}`, { [name]: group })
+  return (context) => printed(run(context, ...args))
 }
 
 const ownProperty = <T>(some: Record<string, T>, name: string): T | undefined =>
   Object.hasOwn(some, name) ? some[name] : undefined
 
-const wrong = (problem: string, help: Record<string, CommandGroup>): Output => ({
+const usageError = (problem: string, help: Record<string, CommandGroup>): Output => ({
   code: 1,
   text: `${problem}\n\n${helpOf(help)}`,
 })
 
-function unknownWord(what: string, word: string, known: string[]): string {
-  const suggestion = nearest(word, known)
-  return `"${plain(word)}" is not a ${what}${suggestion ? `; did you mean ${suggestion}?` : ''}`
+function unknownWord(kind: string, word: string, names: string[]): string {
+  const suggestion = nearest(word, names)
+  return `"${plain(word)}" is not a ${kind}${suggestion ? `; did you mean ${suggestion}?` : ''}`
 }
 
-async function done(output: Promise<string>): Promise<Output> {
+async function printed(output: Promise<string>): Promise<Output> {
   try {
     return { code: 0, text: await output }
   } catch (error) {
@@ -54,19 +55,19 @@ async function done(output: Promise<string>): Promise<Output> {
   }
 }
 
-function argumentProblem(usage: string, given: string[]): string | undefined {
+function argumentProblem(usage: string, args: string[]): string | undefined {
   const parameters = usage.split(' ').filter(Boolean)
-  const missing = parameters.filter((word, at) => word.startsWith('<') && given[at] === undefined)
+  const missing = parameters.filter((word, at) => word.startsWith('<') && args[at] === undefined)
   if (missing.length > 0) return `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`
-  const extra = given[parameters.length]
+  const extra = args[parameters.length]
   return extra === undefined
     ? undefined
     : `"${plain(extra)}" is one argument too many; put quotes around a name with spaces`
 }
 
 function helpOf(some: Record<string, CommandGroup>): string {
-  const lines = Object.entries(some).flatMap(([name, topic]) =>
-    Object.entries(topic).map(([verb, [usage, help]]) => [
+  const lines = Object.entries(some).flatMap(([name, group]) =>
+    Object.entries(group).map(([verb, [usage, help]]) => [
       `  ${[name, verb, usage].filter(Boolean).join(' ')}`,
       help,
     ]),

@@ -38,10 +38,10 @@ function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }:
 }
 
 async function disable(context: AdminContext, id = ''): Promise<string> {
-  const [found] = await context.sql<{ projectId: string }[]>`
+  const [webhook] = await context.sql<{ projectId: string }[]>`
     select project_id from webhooks where id = ${idOrNil(id)} and disabled_at is null`
-  if (!found) throw new AdminError(`No enabled webhook has the id ${id}`)
-  const input = { projectId: found.projectId, webhookId: id, reason }
+  if (!webhook) throw new AdminError(`No enabled webhook has the id ${id}`)
+  const input = { projectId: webhook.projectId, webhookId: id, reason }
   await runCommand(context, { name: disableWebhook.name, input, caller: { userId: workerActor } })
   return `${id} is disabled`
 }

@@ -12,8 +12,8 @@ export const hashesIn = (line = ''): string[] | undefined =>
   line.startsWith(first) ? line.slice(first.length).split(' ') : undefined
 
 /** The applied migrations; undefined when this release does not know one of the hashes. */
-export function migrationsOf(hashes: string[], known: MigrationMeta[]): MigrationMeta[] | undefined {
-  const applied = known.slice(0, hashes.length)
+export function migrationsOf(hashes: string[], allMigrations: MigrationMeta[]): MigrationMeta[] | undefined {
+  const applied = allMigrations.slice(0, hashes.length)
   const areSame = hashes.length > 0 && hashes.every((hash, n) => applied[n]?.hash === hash)
   return areSame ? applied : undefined
 }

@@ -39,23 +39,23 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
   await tx.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
   const hashes = hashesIn(await backup.line().catch(() => undefined))
   if (!hashes) throw new AdminError('The file is not a Docket backup')
-  const known = knownMigrations()
-  const migrations = migrationsOf(hashes, known)
+  const allMigrations = knownMigrations()
+  const migrations = migrationsOf(hashes, allMigrations)
   if (!migrations)
     throw new AdminError('The backup was made by a later release: restore it with that release')
   if (!(await tryMigrationLock(tx)))
     throw new AdminError('A migration is running: try again when it has finished')
-  for (const table of tablesOf(known)) await remove(tx, table, replaces)
+  for (const table of tablesOf(allMigrations)) await dropTable(tx, table, replaces)
   await tx.unsafe('drop table if exists drizzle.__drizzle_migrations')
   await applyToEmpty(tx, migrations)
-  await fill(tx, backup, tablesOf(migrations)).catch((error) =>
+  await loadTables(tx, backup, tablesOf(migrations)).catch((error) =>
     Promise.reject(isTransient(error) ? error : damaged()),
   )
 }
 
-async function remove(tx: TransactionSql, table: string, replaces: boolean): Promise<void> {
-  const [found] = await tx`select to_regclass(${`"${table}"`}) is not null as exists`
-  if (!found?.exists) return
+async function dropTable(tx: TransactionSql, table: string, replaces: boolean): Promise<void> {
+  const [existing] = await tx`select to_regclass(${`"${table}"`}) is not null as exists`
+  if (!existing?.exists) return
   const [row] = replaces ? [] : await tx.unsafe(`select from "${table}" limit 1`)
   if (row)
     throw new AdminError(
@@ -64,7 +64,7 @@ async function remove(tx: TransactionSql, table: string, replaces: boolean): Pro
   await tx.unsafe(`drop table "${table}"`)
 }
 
-async function fill(tx: TransactionSql, backup: BackupReader, tables: string[]): Promise<void> {
+async function loadTables(tx: TransactionSql, backup: BackupReader, tables: string[]): Promise<void> {
   for (let line = await backup.line(); line !== last; line = await backup.line()) {
     const block = line === undefined ? undefined : backup.block(line)
     if (!block || !tables.includes(block.table)) throw damaged()

@@ -56,7 +56,7 @@ async function releaseClaims(sql: Sql, workerId: string, results: DeliveryResult
       where w.id = r.id and w.lease_by = ${workerId} and s.project_id = w.project_id
       returning w.id, coalesce(r."upTo", r."waitMs") is not null as was_tried,
         w.disabled_at is null and w.next_at is null and w.cursor < s.version as has_more),
-    noted as (
+    recorded as (
       insert into webhook_deliveries
       select a.* from jsonb_to_recordset(${JSON.stringify(attempts)}::text::jsonb) as a(${deliveryColumns(sql)})
       where exists (select from webhooks w where w.id = a."webhookId") on conflict do nothing)

@@ -36,5 +36,5 @@ function permanentFailure(error: unknown): string | undefined {
   if (!(error instanceof HttpError)) return undefined
   if (error.status === 409) return error.message
   // Continuing with the remaining events would hide the loss from the receiver.
-  return error.status === 410 ? `${error.message}: replay after one that is` : undefined
+  return error.status === 410 ? `${error.message}: replay from a later event` : undefined
 }
