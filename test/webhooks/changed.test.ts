@@ -22,7 +22,7 @@ function held(status: number) {
 /** A webhook with a running first delivery; `answer` lets its receiver respond. */
 async function heldAt(status: number) {
   const { manners, answer } = held(status)
-  scene = await openScene({}, manners)
+  scene = await openScene(undefined, manners)
   const { id } = await scene.hook({ types: ['task.created'] })
   await scene.work(1)
   await eventually('a delivery', () => scene.receiver.received.length === 1)
@@ -84,7 +84,7 @@ test('a rotation during a failing delivery sends the delivery again at once, sig
 })
 
 test('enabling a webhook resets its failures, even while the last attempt of five days is running', async () => {
-  scene = await openScene({}, (response) => response.writeHead(500).end())
+  scene = await openScene(undefined, (response) => response.writeHead(500).end())
   const { ada, receiver } = scene
   const { id } = await scene.hook()
   await scene.work(1)
@@ -117,7 +117,7 @@ for (const [what, change, sent] of [
   ['types', { types: ['task.created'] }, [3, 4, 5]],
 ] as const)
   test(`a change of ${what} assembles a failed delivery again, with a new id`, async () => {
-    scene = await openScene({}, (response) => response.writeHead(500).end())
+    scene = await openScene(undefined, (response) => response.writeHead(500).end())
     const { ada, receiver } = scene
     const { id } = await scene.hook({ enabled: false })
     await scene.work(3)

@@ -28,7 +28,7 @@ test('delivers every event once, in order, with the content of the feed and a si
 
 test('events committed during a slow delivery follow together, at most maxEvents in one delivery', async () => {
   const { promise: first, resolve: answer } = Promise.withResolvers<void>()
-  await using scene = await openScene({}, async (response) => {
+  await using scene = await openScene(undefined, async (response) => {
     await first
     response.end()
   })
@@ -72,7 +72,7 @@ test('receivers that never answer do not delay other receivers', async () => {
 
 test('retries a failed delivery with the same id and events, before later events', async () => {
   let isBroken = true
-  await using scene = await openScene({}, (response) => response.writeHead(isBroken ? 503 : 204).end())
+  await using scene = await openScene(undefined, (response) => response.writeHead(isBroken ? 503 : 204).end())
   const { receiver } = scene
   const { id, secret } = await scene.hook()
   const before = Date.now()
@@ -101,7 +101,7 @@ test('retries a failed delivery with the same id and events, before later events
 
 test('treats a redirect as a failure, does not follow it, and waits for Retry-After', async () => {
   const inside = await openReceiver()
-  await using scene = await openScene({}, (response) =>
+  await using scene = await openScene(undefined, (response) =>
     response.writeHead(302, { location: inside.url, 'retry-after': '120' }).end('elsewhere'),
   )
   const { id } = await scene.hook()
@@ -116,7 +116,7 @@ test('treats a redirect as a failure, does not follow it, and waits for Retry-Af
 
 test('410 disables the webhook with a reason; enabling it continues where delivery stopped', async () => {
   let status = 410
-  await using scene = await openScene({}, (response) => response.writeHead(status).end())
+  await using scene = await openScene(undefined, (response) => response.writeHead(status).end())
   const { ada, receiver } = scene
   const { id } = await scene.hook()
   await scene.work(2)
@@ -137,7 +137,7 @@ test('410 disables the webhook with a reason; enabling it continues where delive
 })
 
 test('five days of failures disable the webhook with a reason', async () => {
-  await using scene = await openScene({}, (response) => response.writeHead(500).end())
+  await using scene = await openScene(undefined, (response) => response.writeHead(500).end())
   const { id } = await scene.hook()
   await scene.work(1)
   await eventually('a failure', async () => (await scene.state(id)).failures === 1)

@@ -1,5 +1,5 @@
 import { type Body, make, register } from '../support/client.ts'
-import { disposable, openTestService } from '../support/service.ts'
+import { disposable, forFile, openTestService } from '../support/service.ts'
 import { type Manners, openReceiver } from './receiver.ts'
 
 export type Hook = Body & {
@@ -13,12 +13,16 @@ export type Hook = Body & {
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-/** Opens a service with a worker, a user with a project, and a receiver. */
-export async function openScene(overrides: Record<string, string> = {}, manners?: Manners) {
-  const service = await openTestService(overrides)
+/** Serves the tests of a file that need no settings of their own. */
+const shared = await forFile(openTestService())
+shared.startWorkers()
+
+/** Opens a user with a project and a receiver, in the service of the file or in a service with other settings. */
+export async function openScene(overrides?: Record<string, string>, manners?: Manners) {
+  const service = overrides ? await openTestService(overrides) : shared
   const [ada, receiver] = [await register(service.client), await openReceiver(manners)]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  service.startWorkers()
+  if (overrides) service.startWorkers()
   const sql = service.services.database.background
   const path = (id: string) => `/projects/${projectId}/webhooks/${id}`
   return disposable({
@@ -36,7 +40,9 @@ export async function openScene(overrides: Record<string, string> = {}, manners?
     hurry: () => sql`update webhooks set next_at = now() where next_at is not null`,
     async close() {
       await receiver.close()
-      await service.close()
+      if (overrides) return service.close()
+      await sql`delete from webhooks`
+      await sql`delete from webhook_deliveries`
     },
   })
 }

@@ -26,7 +26,7 @@ test('both secrets sign deliveries for a day after a rotation, the new one first
 })
 
 test('sends a test at once, even to a disabled webhook, and returns the result', async () => {
-  await using scene = await openScene({}, (response) => response.writeHead(418).end('short and stout'))
+  await using scene = await openScene(undefined, (response) => response.writeHead(418).end('short and stout'))
   const { ada, projectId, receiver } = scene
   const { id, secret } = await scene.hook({ enabled: false })
   const { status, body } = await ada.post(`${scene.path(id)}/test`)
@@ -44,7 +44,7 @@ test('sends a test at once, even to a disabled webhook, and returns the result',
 
 test('limits the running tests of an account to four across all its tokens, separately for each account', async () => {
   const answers: (() => void)[] = []
-  await using scene = await openScene({}, (response) => void answers.push(() => response.end('ok')))
+  await using scene = await openScene(undefined, (response) => void answers.push(() => response.end('ok')))
   const { ada, service, projectId } = scene
   const { id } = await scene.hook({ enabled: false })
   const program = await withToken(ada)
@@ -92,7 +92,7 @@ test('a replay repeats events after a seq, or skips events before it', async () 
 
 test('a change during a delivery stays in effect, whatever the result of the delivery', async () => {
   const answers: (() => void)[] = []
-  await using scene = await openScene({}, (response) => void answers.push(() => response.end()))
+  await using scene = await openScene(undefined, (response) => void answers.push(() => response.end()))
   const { ada, receiver } = scene
   const { id } = await scene.hook()
   await scene.work(3)
@@ -122,7 +122,7 @@ test('a change during a delivery stays in effect, whatever the result of the del
 
 test('lists every attempt, newest first, in pages', async () => {
   let isBroken = true
-  await using scene = await openScene({}, (response) =>
+  await using scene = await openScene(undefined, (response) =>
     response.writeHead(isBroken ? 500 : 200).end('x'.repeat(3_000)),
   )
   const { ada } = scene
