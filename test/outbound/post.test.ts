@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Socket } from 'node:net'
-import type { AddressInfo, Server } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { openDestinations } from '../../src/outbound/destination.ts'
 import type { Lookup } from '../../src/outbound/lookup.ts'
 import { openPost } from '../../src/outbound/post.ts'
 import { openReceiver } from '../webhooks/receiver.ts'
 import { testCertificate } from '../support/tls-proxy.ts'
+import { listen } from '../support/listen.ts'
 import { openForEach } from '../support/service.ts'
 
 const forEach = openForEach()
@@ -131,13 +131,11 @@ test('tries the next address of a name when the first does not accept connection
 
 test('verifies the TLS certificate against the host name, and sends SNI', async () => {
   const names: unknown[] = []
-  const server: Server = createTlsServer(testCertificate, (request, response) => {
+  const server = createTlsServer(testCertificate, (request, response) => {
     names.push([(request.socket as TLSSocket).servername, request.headers.host])
     response.end('ok')
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  await forEach({ close: () => void server.close() })
-  const { port } = server.address() as AddressInfo
+  const { port } = await forEach(listen(server))
   const look: Lookup = async () => [{ address: '127.0.0.1' }]
   const untrusted = await post(lenient, look)(parcel(`https://localhost:${port}/`))
   expect(untrusted).toMatchObject({ status: null, error: 'No connection: DEPTH_ZERO_SELF_SIGNED_CERT' })
@@ -161,10 +159,8 @@ test('repeats a request on a new connection when the receiver has closed the reu
       else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  await forEach({ close: () => void server.close() })
+  const { url } = await forEach(listen(server))
   const send = post()
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   for (const _ of [1, 2, 3]) expect((await send(parcel(url))).status).toBe(200)
   expect(sockets.length).toBe(3)
 })
@@ -178,9 +174,7 @@ test('rejects a response with too many interim responses', async () => {
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  await forEach({ close: () => void server.close() })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { url } = await forEach(listen(server))
   const after = async (count: number) => {
     interim = count
     const { status, error } = await post()(parcel(url))

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from '../support/listen.ts'
 
 export interface Collected {
   name: string
@@ -34,13 +34,5 @@ export async function openCollector() {
       for (const span of scopeSpans.flatMap((one) => one.spans)) spans.push({ ...span, service })
     }
   }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    spans,
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  return { spans, ...(await listen(server)) }
 }

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
 import { read } from '../architecture/source.ts'
 import { eventually, upTo } from '../races/pair.ts'
+import { listen } from '../support/listen.ts'
 import { openScene } from './scene.ts'
 
 type Receive = (secret: string, take: (event: { seq: number }) => unknown) => Server
@@ -24,8 +24,7 @@ test('the documented receiver accepts every event, retries included, and rejects
     if (isBroken) throw new Error('The disk is full')
     taken.push(seq)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { url, close } = await listen(server)
   expect((await fetch(url, { method: 'POST', body: '{"type":"events","data":{"events":[]}}' })).status).toBe(
     400,
   )
@@ -37,6 +36,5 @@ test('the documented receiver accepts every event, retries included, and rejects
   await scene.hurry()
   await eventually('all', () => taken.length >= 4)
   expect(taken).toEqual(upTo(6).slice(2))
-  server.closeAllConnections()
-  server.close()
+  await close()
 })

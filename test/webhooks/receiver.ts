@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
+import { listen } from '../support/listen.ts'
 
 export interface Received {
   path: string
@@ -30,20 +30,17 @@ export async function openReceiver(manners: Manners = (response) => response.end
     received.push(one)
     await receiver.manners(response, one)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listen(server)
   const receiver = {
     manners,
     received,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
+    close,
     /** The seqs received at a path, in the order of arrival. */
     seqs: (path = '/') =>
       received
         .filter((one) => one.path === path)
         .flatMap(({ body }) => body.data.events.map(({ seq }) => seq)),
-    close() {
-      server.closeAllConnections()
-      return new Promise((resolve) => server.close(resolve))
-    },
   }
   return receiver
 }

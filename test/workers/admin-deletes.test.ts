@@ -4,16 +4,16 @@ import { parseAdmin, type Output } from '../../workers/admin/admin.ts'
 import { eventually } from '../races/pair.ts'
 import { make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
+import { execute } from './run-admin.ts'
 
 const { service, ada } = await openScene(['Ada'])
 
-async function admin(...words: string[]) {
-  const work = parseAdmin(words)
-  const { config, database } = service.services
-  // These commands run without JWT_SECRET.
-  const errand = { config: { ...config, jwtSecret: '' }, sql: database.background }
-  return typeof work === 'function' ? work(errand) : work
+// These commands run without JWT_SECRET.
+const context = {
+  config: { ...service.services.config, jwtSecret: '' },
+  sql: service.services.database.background,
 }
+const admin = (...words: string[]) => execute(words, context)
 const signIn = (email: string, password: string) => service.client.post('/auth/login', { email, password })
 
 test('an operator deletes an account with its projects and memberships', async () => {

@@ -1,21 +1,16 @@
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
-import { parseAdmin } from '../../workers/admin/admin.ts'
 import { eventually } from '../races/pair.ts'
 import { run } from '../processes/launch.ts'
 import { make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
+import { runAdmin } from './run-admin.ts'
 
 const { service, ada } = await openScene(['Ada'])
 // A name stored by a release that accepted control characters.
 await service.services.database.background`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
 
-async function admin(...words: string[]) {
-  const work = parseAdmin(words)
-  return typeof work === 'function'
-    ? work({ config: service.services.config, sql: service.services.database.background })
-    : work
-}
+const admin = (...words: string[]) => runAdmin(service, ...words)
 const signIn = (email: string, password: string) => service.client.post('/auth/login', { email, password })
 const passwordIn = (text: string) => / password (\S{20})/.exec(text)![1]!
 

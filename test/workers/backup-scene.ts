@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { withConnections } from '../../drizzle/migrate.ts'
 import { readConfig } from '../../src/config.ts'
-import { parseAdmin } from '../../workers/admin/admin.ts'
 import { emptyDatabase } from '../processes/launch.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, newFolder, openTestService } from '../support/service.ts'
+import { execute } from './run-admin.ts'
 
 /** Texts that COPY must escape, or that look like the end of a table. */
 const texts = [
@@ -49,10 +49,8 @@ export async function openBackupScene() {
     },
 
     async admin(databaseUrl: string, ...words: string[]) {
-      const work = parseAdmin(words)
-      if (typeof work !== 'function') return work
       const config = readConfig({ ...service.env, DATABASE_URL: databaseUrl })
-      return withConnections(databaseUrl, (sql) => work({ config, sql }))
+      return withConnections(databaseUrl, (sql) => execute(words, { config, sql }))
     },
 
     /** The responses of a service on another database to a caller with an existing token. */

@@ -6,6 +6,7 @@ import { openTestService, spawnService, type TestService, openForEach } from '..
 import { type FeedEvent, readFeed } from '../http/feed.ts'
 import { nextPath } from '../http/list-pages.ts'
 import { eventually, upTo } from '../races/pair.ts'
+import { countDeletes } from './remains.ts'
 
 const forEach = openForEach()
 let service: TestService
@@ -87,15 +88,10 @@ test('an event with a future time expires with the event after it', async () => 
 
 test('no statement deletes more rows than the batch size', async () => {
   await open()
-  await sql()`create table statements (rows int)`
-  await sql()`create function note() returns trigger language plpgsql as
-    'begin insert into statements select count(*) from gone; return null; end'`
-  await sql()`create trigger note after delete on events referencing old table as gone
-    for each statement execute function note()`
+  const deletes = await countDeletes(sql(), 'events')
   await openProject(98, 95)
   await expire()
-  const counts = await sql()<{ rows: number }[]>`select rows from statements where rows > 0`
-  expect(counts.map(({ rows }) => rows)).toEqual([...Array(9).fill(10), 5])
+  expect(await deletes()).toEqual([...Array(9).fill(10), 5])
 })
 
 test('the next slice continues where the previous one stopped', async () => {

@@ -7,7 +7,7 @@ import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
-import { type Furnished, furnish, owed, rowsWith, settled } from './remains.ts'
+import { flushRedis, type Furnished, furnish, owed, rowsWith, settled } from './remains.ts'
 
 let service: TestService
 let ada: Person
@@ -25,12 +25,6 @@ beforeEach(async () => {
   doomed = await furnish(ada, 4)
 })
 afterEach(() => service.close())
-
-async function flush(): Promise<void> {
-  const client = new Redis(redis.url)
-  await client.flushall()
-  client.disconnect()
-}
 
 async function gone(): Promise<void> {
   await settled(sql())
@@ -107,7 +101,7 @@ test('runs jobs that Redis lost', async () => {
   await ada.delete(`/tasks/${doomed.taskIds[0]}`)
   await ada.delete(`/projects/${doomed.id}`)
   await queued(2)
-  await flush()
+  await flushRedis(redis.url)
   service.startWorkers()
   await gone()
 })
@@ -116,7 +110,7 @@ test('runs every job when Redis is flushed while jobs run', async () => {
   service.startWorkers()
   const more = await Promise.all([furnish(ada, 10), furnish(ada, 10), furnish(ada, 10)])
   for (const { id } of [doomed, ...more]) await ada.delete(`/projects/${id}`)
-  await flush()
+  await flushRedis(redis.url)
   await gone()
   for (const { ids } of more) expect(await rowsWith(sql(), ids)).toEqual({})
 })
@@ -127,7 +121,7 @@ test('the sweep queues only jobs that are missing from the queue', async () => {
   await queued(4)
   const sweep = openSweep(sql(), jobs)
   expect(await sweep()).toBe(0)
-  await flush()
+  await flushRedis(redis.url)
   expect(await sweep()).toBe(4)
   expect(await sweep()).toBe(0)
   expect(await jobs.queue.getWaitingCount()).toBe(4)

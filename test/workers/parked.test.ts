@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { Redis } from 'ioredis'
 import { newId, nilId } from '../../src/ids.ts'
-import { parseAdmin } from '../../workers/admin/admin.ts'
 import { orphanStreams, queueOrphanJobs } from '../../workers/orphans.ts'
 import { openSweep } from '../../workers/sweep.ts'
 import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
-import { type Furnished, furnish, owed, rowsWith, settled } from './remains.ts'
+import { flushRedis, type Furnished, furnish, owed, rowsWith, settled } from './remains.ts'
+import { runAdmin } from './run-admin.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { reasonOf } from '../../workers/reason.ts'
 import { holdTransaction } from '../support/database.ts'
@@ -31,14 +30,8 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await service.close()
-  await flush()
+  await flushRedis(redis.url)
 })
-
-async function flush(): Promise<void> {
-  const client = new Redis(redis.url)
-  await client.flushall()
-  client.disconnect()
-}
 
 /** Makes each deletion of comments fail. A sequence counts the attempts, because a rollback does not reset it. */
 async function refuse(): Promise<void> {
@@ -58,10 +51,7 @@ interface Row {
 }
 const row = async () => (await sql()<Row[]>`select id, attempts, error, parked_at from outbox`)[0]
 const parked = () => eventually('a parked job', async () => Boolean((await row())?.parkedAt))
-const manage = async (...words: string[]) => {
-  const work = parseAdmin(['jobs', ...words])
-  return typeof work === 'function' ? work({ config: service.services.config, sql: sql() }) : work
-}
+const manage = (...words: string[]) => runAdmin(service, 'jobs', ...words)
 
 async function park(): Promise<Row> {
   await refuse()
@@ -88,7 +78,7 @@ test('counts attempts even when Redis loses the job', async () => {
   service.startWorkers()
   for (let n = 1; n < attempts; n++) {
     await eventually(`try ${n}`, async () => (await row())!.attempts >= n)
-    await flush()
+    await flushRedis(redis.url)
   }
   await parked()
   // An attempt that ran when Redis lost the job may end only now.
@@ -154,7 +144,7 @@ test('parks a job whose worker crashes at each attempt, and logs the parking', a
     const worker = await spawnService('worker', service.env)
     await eventually(`try ${n}`, async () => (await row())!.attempts === n)
     await worker.stop('SIGKILL')
-    await flush() // otherwise the queue waits until it detects the crash
+    await flushRedis(redis.url) // otherwise the queue waits until it detects the crash
   }
   const worker = await spawnService('worker', service.env)
   await parked()

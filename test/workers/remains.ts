@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
@@ -46,3 +47,20 @@ export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, 
 export const owed = async (sql: Sql): Promise<number> => (await sql`select 1 from outbox`).length
 
 export const settled = (sql: Sql) => eventually('an empty outbox', async () => (await owed(sql)) === 0)
+
+export async function flushRedis(url: string): Promise<void> {
+  const client = new Redis(url)
+  await client.flushall()
+  client.disconnect()
+}
+
+/** Records the number of rows that each statement deletes from a table. */
+export async function countDeletes(sql: Sql, table: string) {
+  await sql`create table statements (rows int)`
+  await sql`create function note() returns trigger language plpgsql as
+    'begin insert into statements select count(*) from deleted; return null; end'`
+  await sql`create trigger note after delete on ${sql(table)} referencing old table as deleted
+    for each statement execute function note()`
+  return async () =>
+    (await sql<{ rows: number }[]>`select rows from statements where rows > 0`).map(({ rows }) => rows)
+}
