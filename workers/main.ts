@@ -58,7 +58,7 @@ export function startWorkers(services: Services): () => Promise<void> {
     ...options,
     concurrency: Object.keys(steps).length,
   })
-  log.info({ concurrency: config.jobConcurrency }, 'workers started')
+  log.info({ concurrency: config.jobConcurrency }, 'working')
   const recurring = openRecurring(jobs, steps)
   const stops = [
     repeatedly(openSweep(sql, jobs), config.sweepEveryMs, log),
