@@ -50,7 +50,7 @@ const aTimeInTheYear =
 const invalid: [field: string, values: unknown[], message: RegExp][] = [
   ['name', invalidNames(200), /^name /],
   ['scopes', scopeLists, /^scopes must be a list of read, write, admin/],
-  ['projects', projectLists, /^projects must be a list of 1 to 100 ids/],
+  ['projects', projectLists, /^projects must be a list of 1 to 100 project ids/],
   ['expiresAt', [null, 7, 'soon', '2027-02-30', '2027-01-31T10:00:00'], aTimeInTheYear],
   [
     'expiresAt',
