@@ -26,7 +26,7 @@ test('registration for some domains rejects addresses of other domains with 403'
   withService({ REGISTRATION: 'example.com, Example.org' }, async (service) => {
     for (const email of ['ada@example.com', 'Ada@EXAMPLE.ORG'])
       expect((await registering(service, email)).status).toBe(201)
-    const message = 'Registration takes addresses of example.com, example.org'
+    const message = 'Registration accepts only addresses of example.com, example.org'
     for (const email of ['ada@example.net', 'ada@sub.example.com', 'ada@notexample.com'])
       expectError(await registering(service, email), 403, message)
     expectError(await registering(service, 'nobody'), 400, /^email must be /)
