@@ -35,25 +35,19 @@ export function startWorkers(services: Services): () => Promise<void> {
   const sql = services.database.background
   let isStopping = false
   const begin = () => beginSlice(config, () => isStopping)
-
   const connection = openBlocking(config.redisUrl, log)
-  const runner = {
-    sql,
-    log,
-    handlers: jobHandlers(services),
-    beginSlice: begin,
-    attempts: config.jobAttempts,
-  }
+  const handlers = jobHandlers(services)
+  const runner = { sql, log, handlers, beginSlice: begin, attempts: config.jobAttempts }
   const steps = recurringSteps(services)
   const options = { ...workerOptions, prefix: queuePrefix(config) }
   const workers = openWorkers(connection, log)
-  const perform = async (job: Job, token?: string) => {
+  const processJob = async (job: Job, token?: string) => {
     const { id = '', name } = job
     if (isId(id)) return runJob(runner, job, id, token)
     await jobs.queue.removeJobScheduler(name) // an earlier release stored schedules in this queue
   }
   for (const name of [queueName, mailQueueName])
-    workers.open(name, perform, { ...options, concurrency: config.jobConcurrency })
+    workers.open(name, processJob, { ...options, concurrency: config.jobConcurrency })
   workers.open<StepData>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
     ...options,
     concurrency: Object.keys(steps).length,

@@ -33,15 +33,10 @@ export async function openTracing() {
   })
   const tracer = provider.getTracer('docket')
   return {
-    begin(
-      name: string,
-      kind: 'SERVER' | 'INTERNAL',
-      traceparent: string | null,
-      attributes?: Attributes,
-    ): Span {
+    begin(name: string, kind: 'SERVER' | 'INTERNAL', traceparent: string | null, start?: Attributes): Span {
       const remote = readTraceparent(traceparent)
       const parent = remote && trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true })
-      const options = { kind: SpanKind[kind], attributes }
+      const options = { kind: SpanKind[kind], attributes: start }
       const span = tracer.startSpan(name, options, parent ?? ROOT_CONTEXT)
       const context = span.spanContext()
       return {

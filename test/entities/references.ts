@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { eventually } from '../races/pair.ts'
 import { faultsOf } from '../support/history.ts'
-import { owed, rowsWith } from '../workers/remains.ts'
+import { outboxSize, rowsWith } from '../workers/remains.ts'
 import {
   ada,
   created,
@@ -130,7 +130,7 @@ test('attachments go with their task, and come back with it', async () => {
   const { projectId, taskId, attachment, path } = await tagged()
   await ada.delete(`/tasks/${taskId}`)
   const seq = await versionOf(projectId)
-  await eventually('an empty outbox', async () => (await owed(sql)) === 0)
+  await eventually('an empty outbox', async () => (await outboxSize(sql)) === 0)
   expect(await rowsWith(sql, [attachment.id])).toEqual({ events: 1 })
   await undo(projectId, seq)
   expect(await rowsAt(path)).toEqual([attachment])

@@ -5,12 +5,12 @@ import { Distribution } from '../../src/metrics/distribution.ts'
 import { counter, gauge, histogram, withProcessLabel } from '../../src/metrics/family.ts'
 import { RequestDurations } from '../../src/metrics/requests.ts'
 
-const written = (...all: object[]) => AggregatorRegistry.aggregate(all).metrics()
+const formatted = (...all: object[]) => AggregatorRegistry.aggregate(all).metrics()
 
 test('formats a distribution as a histogram with cumulative buckets', async () => {
   const sizes = new Distribution([1, 10])
   for (const size of [0.5, 1, 2, 10, 11, 1000]) sizes.add(size)
-  const text = await written([histogram('sizes', 'Sizes.', [[{ of: 'x' }, sizes]])])
+  const text = await formatted([histogram('sizes', 'Sizes.', [[{ of: 'x' }, sizes]])])
   expect(text.trim().split('\n')).toEqual([
     '# HELP docket_sizes Sizes.',
     '# TYPE docket_sizes histogram',
@@ -24,13 +24,13 @@ test('formats a distribution as a histogram with cumulative buckets', async () =
 
 test('aggregates the metrics of several processes, labelled by process', async () => {
   const of = (name: string, count: number) => withProcessLabel(name, [counter('done_total', 'Done.', count)])
-  expect((await written(of('web-1', 3), of('web-2', 4))).trim().split('\n')).toEqual([
+  expect((await formatted(of('web-1', 3), of('web-2', 4))).trim().split('\n')).toEqual([
     '# HELP docket_done_total Done.',
     '# TYPE docket_done_total counter',
     'docket_done_total{process="web-1"} 3',
     'docket_done_total{process="web-2"} 4',
   ])
-  expect(await written([gauge('now', 'Now.', [])], [])).toContain('# TYPE docket_now gauge')
+  expect(await formatted([gauge('now', 'Now.', [])], [])).toContain('# TYPE docket_now gauge')
 })
 
 test('counts unknown request methods under one label value', () => {

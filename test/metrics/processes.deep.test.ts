@@ -31,7 +31,7 @@ test('one address reports the metrics of all processes by name, including a repl
   expect(before.of('docket_outbox_jobs{process="web-1"}')).toBe(undefined)
   expect(promtool(['check', 'metrics'], before.text)).toEqual({ status: 0, output: '' })
   process.kill(several.pids().web[1]!, 'SIGKILL')
-  await eventually('another is there', async () => {
+  await eventually('the replaced process', async () => {
     const began = (await scrape(port)).of(start('web-2'))
     return began !== undefined && began > before.of(start('web-2'))!
   })

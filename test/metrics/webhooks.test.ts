@@ -9,7 +9,7 @@ import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
 
-async function told() {
+async function metrics() {
   const families = await webhookFamilies(service.services.database.background)
   return Object.fromEntries(
     families.flatMap(({ name, values }) =>
@@ -19,7 +19,7 @@ async function told() {
 }
 
 test('reports webhooks by state, and the largest lag of webhooks that do not fail', async () => {
-  expect(await told()).toMatchObject({
+  expect(await metrics()).toMatchObject({
     'docket_webhooks enabled': 0,
     'docket_follower_lag_seconds webhook': 0,
   })
@@ -32,7 +32,7 @@ test('reports webhooks by state, and the largest lag of webhooks that do not fai
   await sql`update webhooks set failures = 3, cursor = 0 where id = ${failing!.id}`
   await sql`update webhooks set disabled_at = now(), cursor = 0 where id = ${ended!.id}`
   await sql`update events set at = now() - interval '90 s' where project_id = ${projectId} and seq = 3`
-  const now = await told()
+  const now = await metrics()
   expect(now).toMatchObject({
     'docket_webhooks enabled': 1,
     'docket_webhooks failing': 1,
@@ -62,7 +62,7 @@ test('the lag of a stream with a blocked reader grows with every event', async (
   const reader = await openBlocked(projectId)
   const create = (n: number) => make(ada, '/tasks', { title: `T ${n}`, projectId })
   for (const n of upTo(10)) await create(n)
-  await eventually('a first lag', async () => (await scraped('follower_lag_events')) > 0)
+  await eventually('a lag above 0', async () => (await scraped('follower_lag_events')) > 0)
   const before = await scraped('follower_lag_events')
   for (const n of upTo(40)) await create(n)
   await eventually(
@@ -71,5 +71,5 @@ test('the lag of a stream with a blocked reader grows with every event', async (
   )
   expect(await scraped('follower_lag_seconds')).toBeGreaterThan(0)
   await reader.cancel()
-  await eventually('no stream to be behind', async () => (await scraped('follower_lag_events')) === 0)
+  await eventually('a lag of 0', async () => (await scraped('follower_lag_events')) === 0)
 })

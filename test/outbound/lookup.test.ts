@@ -20,7 +20,7 @@ await writeFile(
   hostsFile,
   '# own\n10.0.0.7\tinside Inside.example.com # and so on\n::7 inside\nnonsense here\n',
 )
-const look = openLookup(hostsFile, [`127.0.0.1:${(server.address() as AddressInfo).port}`])
+const lookup = openLookup(hostsFile, [`127.0.0.1:${(server.address() as AddressInfo).port}`])
 
 /** Encodes a DNS response (RFC 1035, 4.1): none for `silent…`, NXDOMAIN for `none…`, no IPv6 address for `four…`. */
 function answerTo(query: Buffer): Buffer | undefined {
@@ -40,12 +40,12 @@ function answerTo(query: Buffer): Buffer | undefined {
   const row = count ? [0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, address.length, ...address] : []
   return Buffer.concat([Buffer.from(head), query.subarray(12, at + 5), Buffer.from(row)])
 }
-const addresses = async (name: string) => (await look(name)).map(({ address }) => address)
+const addresses = async (name: string) => (await lookup(name)).map(({ address }) => address)
 
 test('resolves names by the hosts file first, then by the name server', async () => {
   expect(await addresses('both.example.com')).toEqual(['192.0.2.1', '2001::1'])
   expect(await addresses('four.example.com.')).toEqual(['192.0.2.1'])
-  await expect(look('none.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' })
+  await expect(lookup('none.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' })
   asked = []
   expect(await addresses('INSIDE.')).toEqual(['10.0.0.7', '::7'])
   expect(await addresses('inside.example.com')).toEqual(['10.0.0.7'])
@@ -56,7 +56,7 @@ test('resolves names by the hosts file first, then by the name server', async ()
 
 test('names without a DNS response do not delay other lookups or password hashes', async () => {
   const silent = Array.from({ length: 100 }, (_, n) =>
-    look(`silent${n}.example.com`).catch(({ code }) => code as unknown),
+    lookup(`silent${n}.example.com`).catch(({ code }) => code as unknown),
   )
   const isLate = Symbol('late')
   const before = Promise.race([...silent, Bun.sleep(20_000)]).then(() => isLate)

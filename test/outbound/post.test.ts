@@ -13,9 +13,9 @@ import { openForEach } from '../support/service.ts'
 const forEach = openForEach()
 const receiver = (...given: Parameters<typeof openReceiver>) => forEach(openReceiver(...given))
 const lenient = { allowHttp: true, allowPrivate: true }
-const post = (reach = lenient, look?: Lookup, timeoutMs = 2_000) =>
-  openPost(openDestinations(reach, look), { timeoutMs })
-const parcel = (url: string) => ({ url, body: '{"a":1}', headers: { 'x-own': '1' } })
+const post = (reach = lenient, lookup?: Lookup, timeoutMs = 2_000) =>
+  openPost(openDestinations(reach, lookup), { timeoutMs })
+const requestTo = (url: string) => ({ url, body: '{"a":1}', headers: { 'x-own': '1' } })
 const portOf = ({ url }: { url: string }) => new URL(url).port
 
 test('returns the status, the duration and the beginning of a long body', async () => {
@@ -23,8 +23,8 @@ test('returns the status, the duration and the beginning of a long body', async 
     response.writeHead(500, { 'retry-after': '7' })
     response.end(`é\0${'x'.repeat(5_000)}`)
   })
-  const { answer, durationMs, ...told } = await post()(parcel(`${url}/a?b=c`))
-  expect(told).toEqual({ status: 500, error: null, retryAfterMs: 7_000 })
+  const { answer, durationMs, ...result } = await post()(requestTo(`${url}/a?b=c`))
+  expect(result).toEqual({ status: 500, error: null, retryAfterMs: 7_000 })
   expect(Buffer.byteLength(answer)).toBeLessThanOrEqual(1_026)
   expect(answer).toStartWith('é\ufffdxxx')
   expect(durationMs).toBeGreaterThanOrEqual(0)
@@ -36,18 +36,18 @@ test('returns the status, the duration and the beginning of a long body', async 
 test('returns a redirect without following it', async () => {
   const inside = await receiver()
   const { url } = await receiver((response) => response.writeHead(307, { location: inside.url }).end())
-  expect(await post()(parcel(url))).toMatchObject({ status: 307, error: null })
+  expect(await post()(requestTo(url))).toMatchObject({ status: 307, error: null })
   expect(inside.received).toEqual([])
 })
 
 test('times out for a receiver that sends nothing or no end, and reads only the beginning of an endless body', async () => {
   const silent = await receiver(() => {})
-  expect(await post(lenient, undefined, 100)(parcel(silent.url))).toMatchObject({
+  expect(await post(lenient, undefined, 100)(requestTo(silent.url))).toMatchObject({
     status: null,
     error: 'No response within 0.1 s',
   })
   const dripping = await receiver((response) => response.writeHead(200).write('.'))
-  expect(await post(lenient, undefined, 200)(parcel(dripping.url))).toMatchObject({
+  expect(await post(lenient, undefined, 200)(requestTo(dripping.url))).toMatchObject({
     error: 'No response within 0.2 s',
   })
   const endless = await receiver((response) => {
@@ -57,19 +57,19 @@ test('times out for a receiver that sends nothing or no end, and reads only the 
     }
     pour()
   })
-  expect(await post()(parcel(endless.url))).toMatchObject({ status: 200, answer: 'x'.repeat(1_024) })
+  expect(await post()(requestTo(endless.url))).toMatchObject({ status: 200, answer: 'x'.repeat(1_024) })
   const unresolved = await post(
     lenient,
     () => new Promise(() => {}),
     100,
-  )(parcel('http://hooks.example.com/'))
+  )(requestTo('http://hooks.example.com/'))
   expect(unresolved).toMatchObject({ status: null, error: 'No response within 0.1 s' })
 })
 
 test('rejects with the reason of an aborted signal', async () => {
   const { url } = await receiver(() => {})
   const over = new AbortController()
-  const sent = post()({ ...parcel(url), signal: over.signal })
+  const sent = post()({ ...requestTo(url), signal: over.signal })
   setTimeout(() => over.abort(new Error('Enough')), 20)
   await expect(sent).rejects.toThrow('Enough')
 })
@@ -78,14 +78,14 @@ test('resolves the host name for each request, and rejects a forbidden address e
   const inside = await receiver()
   const answers = ['127.0.0.1', '169.254.169.254', '127.0.0.1', 'fe80::1', '127.0.0.1']
   const asked: string[] = []
-  const look: Lookup = async (name) => {
+  const lookup: Lookup = async (name) => {
     asked.push(name)
     return [{ address: answers.shift()! }]
   }
   const byName = `http://hooks.example.com:${portOf(inside)}/`
-  const send = post(lenient, look)
+  const send = post(lenient, lookup)
   const statuses = []
-  for (const _ of [1, 2, 3, 4, 5]) statuses.push((await send(parcel(byName))).status)
+  for (const _ of [1, 2, 3, 4, 5]) statuses.push((await send(requestTo(byName))).status)
   expect(statuses).toEqual([200, null, 200, null, 200])
   expect(inside.received).toHaveLength(3)
   expect(inside.received[0]!.headers.host).toBe(`hooks.example.com:${portOf(inside)}`)
@@ -95,12 +95,12 @@ test('resolves the host name for each request, and rejects a forbidden address e
 test('does not connect to a private address when the host name resolves differently after the check', async () => {
   const inside = await receiver()
   const answers = ['93.184.215.14', '127.0.0.1']
-  const look: Lookup = async () => [{ address: answers.shift() ?? '127.0.0.1' }]
-  const destinations = openDestinations({ allowHttp: true, allowPrivate: false }, look)
+  const lookup: Lookup = async () => [{ address: answers.shift() ?? '127.0.0.1' }]
+  const destinations = openDestinations({ allowHttp: true, allowPrivate: false }, lookup)
   const url = `http://hooks.example.com:${portOf(inside)}/`
   await destinations.check(url, 1_000) // the first resolution, at the check, is public
-  const told = await openPost(destinations, { timeoutMs: 2_000 })(parcel(url))
-  expect(told).toMatchObject({
+  const result = await openPost(destinations, { timeoutMs: 2_000 })(requestTo(url))
+  expect(result).toMatchObject({
     status: null,
     error: expect.stringContaining('must resolve to a public address'),
   })
@@ -110,23 +110,26 @@ test('does not connect to a private address when the host name resolves differen
 test('fails with ENOTFOUND for a host name without addresses', async () => {
   const inside = await receiver()
   const reach = { allowHttp: true, allowPrivate: false }
-  const told = await post(reach, async () => [])(parcel(`http://hooks.example.com:${portOf(inside)}/`))
-  expect([told.error, inside.received]).toEqual(['No connection: ENOTFOUND', []])
+  const result = await post(reach, async () => [])(requestTo(`http://hooks.example.com:${portOf(inside)}/`))
+  expect([result.error, inside.received]).toEqual(['No connection: ENOTFOUND', []])
 })
 
 test('connects to exactly the checked address, without another lookup', async () => {
   const { url, received } = await receiver()
   let asked = 0
-  const look: Lookup = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2' }]
-  const told = await post(lenient, look)(parcel(`http://name.that.is.nowhere.invalid:${portOf({ url })}/`))
-  expect([told.status, received.length, asked]).toEqual([200, 1, 1])
+  const lookup: Lookup = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2' }]
+  const result = await post(
+    lenient,
+    lookup,
+  )(requestTo(`http://name.that.is.nowhere.invalid:${portOf({ url })}/`))
+  expect([result.status, received.length, asked]).toEqual([200, 1, 1])
 })
 
 test('tries the next address of a name when the first does not accept connections', async () => {
   const { url, received } = await receiver()
-  const look: Lookup = async () => [{ address: '127.0.0.9' }, { address: '127.0.0.1' }]
-  const told = await post(lenient, look)(parcel(`http://hooks.example.com:${portOf({ url })}/`))
-  expect([told.status, received.length]).toEqual([200, 1])
+  const lookup: Lookup = async () => [{ address: '127.0.0.9' }, { address: '127.0.0.1' }]
+  const result = await post(lenient, lookup)(requestTo(`http://hooks.example.com:${portOf({ url })}/`))
+  expect([result.status, received.length]).toEqual([200, 1])
 })
 
 test('verifies the TLS certificate against the host name, and sends SNI', async () => {
@@ -136,12 +139,12 @@ test('verifies the TLS certificate against the host name, and sends SNI', async 
     response.end('ok')
   })
   const { port } = await forEach(listen(server))
-  const look: Lookup = async () => [{ address: '127.0.0.1' }]
-  const untrusted = await post(lenient, look)(parcel(`https://localhost:${port}/`))
+  const lookup: Lookup = async () => [{ address: '127.0.0.1' }]
+  const untrusted = await post(lenient, lookup)(requestTo(`https://localhost:${port}/`))
   expect(untrusted).toMatchObject({ status: null, error: 'No connection: DEPTH_ZERO_SELF_SIGNED_CERT' })
-  const trusting = openPost(openDestinations(lenient, look), { timeoutMs: 2_000, ca: testCertificate.cert })
-  expect(await trusting(parcel(`https://localhost:${port}/`))).toMatchObject({ status: 200 })
-  expect(await trusting(parcel(`https://other.example.com:${port}/`))).toMatchObject({
+  const trusting = openPost(openDestinations(lenient, lookup), { timeoutMs: 2_000, ca: testCertificate.cert })
+  expect(await trusting(requestTo(`https://localhost:${port}/`))).toMatchObject({ status: 200 })
+  expect(await trusting(requestTo(`https://other.example.com:${port}/`))).toMatchObject({
     error: 'No connection: ERR_TLS_CERT_ALTNAME_INVALID',
   })
   expect(names).toEqual([['localhost', `localhost:${port}`]])
@@ -161,7 +164,7 @@ test('repeats a request on a new connection when the receiver has closed the reu
   })
   const { url } = await forEach(listen(server))
   const send = post()
-  for (const _ of [1, 2, 3]) expect((await send(parcel(url))).status).toBe(200)
+  for (const _ of [1, 2, 3]) expect((await send(requestTo(url))).status).toBe(200)
   expect(sockets.length).toBe(3)
 })
 
@@ -177,7 +180,7 @@ test('rejects a response with too many interim responses', async () => {
   const { url } = await forEach(listen(server))
   const after = async (count: number) => {
     interim = count
-    const { status, error } = await post()(parcel(url))
+    const { status, error } = await post()(requestTo(url))
     return [status, error]
   }
   expect(await after(3)).toEqual([200, null])

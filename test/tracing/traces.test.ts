@@ -62,7 +62,7 @@ test('the log line of a request holds its trace id, given or generated', async (
   const answers = [await pair.atA.get('/tasks', from(30)), await pair.atA.get('/tasks')]
   const ids = answers.map(({ headers }) => headers.get('x-request-id')!)
   const lineOf = (id: string) => pair.a.output.find((line) => line.includes(`"${id}"`))
-  await eventually('the lines', () => ids.every(lineOf))
+  await eventually('the log lines', () => ids.every(lineOf))
   const [given, begun] = ids.map((id) => JSON.parse(lineOf(id)!).trace_id)
   expect(given).toBe(traceId(30))
   expect(begun).toMatch(/^[0-9a-f]{32}$/)

@@ -10,21 +10,21 @@ afterEach(() => scene.close())
 function held(status: number) {
   const { promise, resolve: answer } = Promise.withResolvers<void>()
   let isFirst = true
-  const manners: Parameters<typeof openReceiver>[0] = async (response) => {
+  const respond: Parameters<typeof openReceiver>[0] = async (response) => {
     if (!isFirst) return response.end()
     isFirst = false
     await promise
     return response.writeHead(status, { 'retry-after': '3600' }).end()
   }
-  return { manners, answer }
+  return { respond, answer }
 }
 
 /** A webhook with a running first delivery; `answer` lets its receiver respond. */
 async function heldAt(status: number) {
-  const { manners, answer } = held(status)
-  scene = await openScene(undefined, manners)
+  const { respond, answer } = held(status)
+  scene = await openScene(undefined, respond)
   const { id } = await scene.hook({ types: ['task.created'] })
-  await scene.work(1)
+  await scene.createTasks(1)
   await eventually('a delivery', () => scene.receiver.received.length === 1)
   return { id, answer }
 }
@@ -46,9 +46,9 @@ for (const status of [410, 503])
     const next = await openReceiver()
     expect((await scene.ada.patch(scene.path(id), { url: next.url })).status).toBe(200)
     answer()
-    await eventually('the answer', async () => (await attempts(id)) > 0)
+    await eventually('the stored result', async () => (await attempts(id)) > 0)
     await expectUnharmed(id)
-    await eventually('it to come to the next', () => next.received.length === 1)
+    await eventually('a delivery to the new URL', () => next.received.length === 1)
     const [before, after] = [scene.receiver.received[0]!, next.received[0]!]
     expect(after.headers['webhook-id']).toBe(before.headers['webhook-id'])
     await next.close()
@@ -60,15 +60,18 @@ test('a 410 from the previous URL does not disable the webhook when the change a
   const changing = await scene.sql.begin(async (sql) => {
     await sql`select from webhooks where id = ${id} for update`
     const patched = scene.ada.patch(scene.path(id), { url: next.url })
-    await eventually('the change to wait', async () => (await waiting('update streams')) === 1)
+    await eventually('the change to wait for the lock', async () => (await waiting('update streams')) === 1)
     answer()
-    await eventually('the answer to wait', async () => (await waiting('jsonb_to_recordset')) === 1)
+    await eventually(
+      'the result to wait for the lock',
+      async () => (await waiting('jsonb_to_recordset')) === 1,
+    )
     return { patched }
   })
   expect((await changing.patched).status).toBe(200)
-  await eventually('the answer', async () => (await attempts(id)) > 0)
+  await eventually('the stored result', async () => (await attempts(id)) > 0)
   await expectUnharmed(id)
-  await eventually('it to come to the next', () => next.received.length === 1)
+  await eventually('a delivery to the new URL', () => next.received.length === 1)
   await next.close()
 })
 
@@ -77,9 +80,9 @@ test('a rotation during a failing delivery sends the delivery again at once, sig
   const { ada, receiver } = scene
   const { secret } = (await ada.post(`${scene.path(id)}/rotate`)).body as Hook
   answer()
-  await eventually('the answer', async () => (await attempts(id)) > 0)
+  await eventually('the stored result', async () => (await attempts(id)) > 0)
   await expectUnharmed(id)
-  await eventually('another', () => receiver.received.length === 2)
+  await eventually('another delivery', () => receiver.received.length === 2)
   expect(verified(secret, receiver.received[1]!)).toEqual(receiver.received[1]!.body)
 })
 
@@ -87,17 +90,17 @@ test('enabling a webhook resets its failures, even while the last attempt of fiv
   scene = await openScene(undefined, (response) => response.writeHead(500).end())
   const { ada, receiver } = scene
   const { id } = await scene.hook()
-  await scene.work(1)
-  await eventually('a failure', async () => (await scene.state(id)).failures === 1)
-  const { manners, answer } = held(500)
-  receiver.manners = manners
+  await scene.createTasks(1)
+  await eventually('a failed attempt', async () => (await scene.state(id)).failures === 1)
+  const { respond, answer } = held(500)
+  receiver.respond = respond
   await scene.sql`update webhooks set failing_since = failing_since - interval '5 days', next_at = now()`
   await eventually('the last attempt', () => receiver.received.length === 2)
   expect((await ada.patch(scene.path(id), { enabled: true })).status).toBe(200)
   answer()
-  await eventually('the answer', async () => (await attempts(id)) > 1)
+  await eventually('the stored result', async () => (await attempts(id)) > 1)
   await expectUnharmed(id)
-  await eventually('success', async () => (await scene.state(id)).cursor === 4)
+  await eventually('a successful delivery', async () => (await scene.state(id)).cursor === 4)
 })
 
 test('events delivered before a change of the URL are not sent to the new URL', async () => {
@@ -105,8 +108,8 @@ test('events delivered before a change of the URL are not sent to the new URL', 
   const next = await openReceiver()
   await scene.ada.patch(scene.path(id), { url: next.url })
   answer()
-  await eventually('it to be known', async () => (await scene.state(id)).cursor >= 3)
-  await scene.work(1)
+  await eventually('the stored result', async () => (await scene.state(id)).cursor >= 3)
+  await scene.createTasks(1)
   await eventually('the next event', () => next.received.length === 1)
   expect(next.seqs()).toEqual([5])
   await next.close()
@@ -120,13 +123,13 @@ for (const [what, change, sent] of [
     scene = await openScene(undefined, (response) => response.writeHead(500).end())
     const { ada, receiver } = scene
     const { id } = await scene.hook({ enabled: false })
-    await scene.work(3)
+    await scene.createTasks(3)
     await ada.patch(scene.path(id), { enabled: true })
-    await eventually('a failure', async () => (await scene.state(id)).failures === 1)
-    receiver.manners = (response) => response.end()
+    await eventually('a failed attempt', async () => (await scene.state(id)).failures === 1)
+    receiver.respond = (response) => response.end()
     await ada.patch(scene.path(id), change)
     await scene.hurry()
-    await eventually('all of them', async () => (await scene.state(id)).cursor === 7)
+    await eventually('all events', async () => (await scene.state(id)).cursor === 7)
     const [before, after] = receiver.received
     expect(before!.body.data.events).toHaveLength(4)
     expect(after!.headers['webhook-id']).not.toBe(before!.headers['webhook-id'])
@@ -141,7 +144,7 @@ test('concurrent changes of one webhook are both applied', async () => {
     const changes = [{ maxEvents: 7 }, { types: ['task.created'] }].map((one) =>
       scene.ada.patch(scene.path(id), one),
     )
-    await eventually('a change to wait', async () => (await waiting('update streams')) === 1)
+    await eventually('a change to wait for the lock', async () => (await waiting('update streams')) === 1)
     return { changes }
   })
   expect((await Promise.all(changed.changes)).map(({ status }) => status)).toEqual([200, 200])

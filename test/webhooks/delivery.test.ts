@@ -11,7 +11,7 @@ test('delivers every event once, in order, with the content of the feed and a si
   await using scene = await openScene()
   const { ada, projectId, receiver } = scene
   const { secret } = await scene.hook()
-  await scene.work(30)
+  await scene.createTasks(30)
   await eventually('all events', () => receiver.seqs().length >= 30)
   expect(receiver.seqs()).toEqual(from(3, 32))
   const feed = await readFeed(ada, `/projects/${projectId}/events?after=2`)
@@ -34,11 +34,11 @@ test('events committed during a slow delivery follow together, at most maxEvents
   })
   const { receiver } = scene
   await scene.hook({ maxEvents: 4 })
-  await scene.work(1)
-  await eventually('the first', () => receiver.received.length === 1)
-  await scene.work(10)
+  await scene.createTasks(1)
+  await eventually('the first delivery', () => receiver.received.length === 1)
+  await scene.createTasks(10)
   answer()
-  await eventually('the others', () => receiver.seqs().length >= 11)
+  await eventually('the other events', () => receiver.seqs().length >= 11)
   expect(receiver.received.map(({ body }) => body.data.events.length)).toEqual([1, 4, 4, 2])
   expect(receiver.seqs()).toEqual(from(3, 13))
 })
@@ -49,7 +49,7 @@ test('delivers only the requested types, and moves the cursor past all other eve
   const { id } = await scene.hook({ types: ['task.updated'] })
   const task = await make(ada, '/tasks', { title: 'T', projectId })
   await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
-  await scene.work(3)
+  await scene.createTasks(3)
   await eventually('the end of the log', async () => (await scene.state(id)).cursor === 7)
   expect(receiver.seqs()).toEqual([4])
 })
@@ -60,11 +60,11 @@ test('receivers that never answer do not delay other receivers', async () => {
   await using scene = await openScene({ WEBHOOK_CONCURRENCY: '3', PROJECT_WEBHOOKS: '100' })
   const { receiver } = scene
   for (let n = 0; n < 12; n++) await scene.hook({ url: silent.url })
-  await scene.work(1)
-  await eventually('some to hang', () => silent.received.length >= 3)
+  await scene.createTasks(1)
+  await eventually('pending deliveries', () => silent.received.length >= 3)
   await scene.hook()
-  await scene.work(5)
-  await eventually('the others', () => receiver.seqs().length >= 5)
+  await scene.createTasks(5)
+  await eventually('the other events', () => receiver.seqs().length >= 5)
   expect(over).toBe(0) // all of them are still waiting
   expect(receiver.seqs()).toEqual(from(16, 20))
   await silent.close()
@@ -76,26 +76,26 @@ test('retries a failed delivery with the same id and events, before later events
   const { receiver } = scene
   const { id, secret } = await scene.hook()
   const before = Date.now()
-  await scene.work(1)
-  await eventually('a failure', () => receiver.received.length === 1)
-  await scene.work(3)
+  await scene.createTasks(1)
+  await eventually('a failed attempt', () => receiver.received.length === 1)
+  await scene.createTasks(3)
   const state = () => scene.state(id)
-  await eventually('it to be known', async () => (await state()).failures === 1)
+  await eventually('the stored result', async () => (await state()).failures === 1)
   const { nextAttemptAt, cursor } = await state()
   expect(cursor).toBe(2)
   expect(Date.parse(nextAttemptAt!)).toBeWithin(before + 4_000, Date.now() + 5_500)
   await scene.hurry()
-  await eventually('another', () => receiver.received.length === 2)
+  await eventually('another delivery', () => receiver.received.length === 2)
   isBroken = false
-  await eventually('it to be known', async () => (await state()).failures === 2)
+  await eventually('the stored result', async () => (await state()).failures === 2)
   await scene.hurry()
-  await eventually('all', () => receiver.seqs().length >= 6)
+  await eventually('all events', () => receiver.seqs().length >= 6)
   const seqs = receiver.received.map(({ body }) => body.data.events.map(({ seq }) => seq).join())
   expect(seqs).toEqual(['3', '3', '3', '4,5,6'])
   const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect([new Set(ids.slice(0, 3)).size, new Set(ids).size]).toEqual([1, 2])
   for (const one of receiver.received) expect(verified(secret, one)).toEqual(one.body)
-  await eventually('the last to be noted', async () => (await state()).cursor === 6)
+  await eventually('the last stored result', async () => (await state()).cursor === 6)
   expect(await state()).toMatchObject({ failures: 0, nextAttemptAt: null })
 })
 
@@ -106,8 +106,8 @@ test('treats a redirect as a failure, does not follow it, and waits for Retry-Af
   )
   const { id } = await scene.hook()
   const before = Date.now()
-  await scene.work(1)
-  await eventually('a failure', async () => (await scene.state(id)).failures === 1)
+  await scene.createTasks(1)
+  await eventually('a failed attempt', async () => (await scene.state(id)).failures === 1)
   const next = Date.parse((await scene.state(id)).nextAttemptAt!)
   expect(next).toBeWithin(before + 119_000, Date.now() + 121_000)
   expect(inside.received).toEqual([])
@@ -119,30 +119,30 @@ test('410 disables the webhook with a reason; enabling it continues where delive
   await using scene = await openScene(undefined, (response) => response.writeHead(status).end())
   const { ada, receiver } = scene
   const { id } = await scene.hook()
-  await scene.work(2)
-  await eventually('the end', async () => !(await scene.state(id)).enabled)
+  await scene.createTasks(2)
+  await eventually('the disabled webhook', async () => !(await scene.state(id)).enabled)
   const disabledReason = 'The receiver answered 410 Gone'
   expect(await scene.state(id)).toMatchObject({ disabledReason, failures: 1 })
   const feed = await readFeed(ada, `/projects/${scene.projectId}/events?after=4`)
   const after = { enabled: false, changed: ['enabled'] }
   expect(feed).toMatchObject([{ entityId: id, actor: { name: null }, after }] as never)
   const before = receiver.seqs().length
-  await scene.work(3)
+  await scene.createTasks(3)
   status = 200
   expect(receiver.seqs().length).toBe(before)
   const { body } = await ada.patch(scene.path(id), { enabled: true })
   expect(body).toMatchObject({ enabled: true, disabledReason: null, failures: 0 })
-  await eventually('the rest', () => receiver.seqs().at(-1) === 9)
+  await eventually('the remaining events', () => receiver.seqs().at(-1) === 9)
   expect(receiver.seqs().slice(before)).toEqual(from(3, 9))
 })
 
 test('five days of failures disable the webhook with a reason', async () => {
   await using scene = await openScene(undefined, (response) => response.writeHead(500).end())
   const { id } = await scene.hook()
-  await scene.work(1)
-  await eventually('a failure', async () => (await scene.state(id)).failures === 1)
+  await scene.createTasks(1)
+  await eventually('a failed attempt', async () => (await scene.state(id)).failures === 1)
   await scene.sql`update webhooks set failing_since = failing_since - interval '5 days', next_at = now()`
-  await eventually('the end', async () => !(await scene.state(id)).enabled)
+  await eventually('the disabled webhook', async () => !(await scene.state(id)).enabled)
   const disabledReason = 'All attempts of 5 days failed'
   expect(await scene.state(id)).toMatchObject({ disabledReason, failures: 2 })
 })
@@ -151,17 +151,17 @@ test('disables the webhook with a reason when undelivered events have expired', 
   await using scene = await openScene({ HISTORY_DAYS: '30' })
   const { ada, receiver } = scene
   const { id } = await scene.hook({ enabled: false })
-  await scene.work(9)
+  await scene.createTasks(9)
   await scene.sql`delete from events where seq <= 5`
   await ada.patch(scene.path(id), { enabled: true })
-  await eventually('the end', async () => !(await scene.state(id)).enabled)
+  await eventually('the disabled webhook', async () => !(await scene.state(id)).enabled)
   const disabledReason = 'Events before 6 are no longer kept: replay from a later event'
   expect(await scene.state(id)).toMatchObject({ disabledReason, cursor: 2 })
   expect(receiver.received).toEqual([])
   expect((await ada.post(`${scene.path(id)}/replay`, { after: 1 })).status).toBe(410)
   expect((await ada.post(`${scene.path(id)}/replay`, { after: 5 })).status).toBe(200)
   await ada.patch(scene.path(id), { enabled: true })
-  await eventually('the rest', () => receiver.seqs().length === 10)
+  await eventually('the remaining events', () => receiver.seqs().length === 10)
   expect(receiver.seqs()).toEqual(from(6, 15))
 })
 
@@ -169,10 +169,10 @@ test('deleting the project stops deliveries, and deletes the webhook and the lis
   await using scene = await openScene()
   const { ada, projectId, receiver } = scene
   await scene.hook()
-  await scene.work(2)
-  await eventually('both', () => receiver.seqs().length === 2)
+  await scene.createTasks(2)
+  await eventually('both events', () => receiver.seqs().length === 2)
   await ada.delete(`/projects/${projectId}`)
-  await eventually('nothing to be left', async () => {
+  await eventually('no webhook and no delivery', async () => {
     const [rows] = await scene.sql<{ n: number }[]>`
       select (select count(*) from webhooks)::int4 + (select count(*) from webhook_deliveries)::int4 as n`
     return rows!.n === 0

@@ -22,7 +22,7 @@ test('a woken webhook gets all its events, one delivery after another', async ()
   for (const title of ['One', 'Two', 'Three']) await make(ada, '/tasks', { title, projectId })
   const dispatcher = new Dispatcher(service.services)
   dispatcher.wake([id])
-  await eventually('all of them', () => receiver.received.length === 3)
+  await eventually('all events', () => receiver.received.length === 3)
   expect(receiver.seqs()).toEqual([3, 4, 5])
   dispatcher.stop()
   await dispatcher.drain(60_000)
@@ -45,7 +45,7 @@ test('creating a webhook during the deletion of its project fails with 404', asy
     const deleted = ada.delete(`/projects/${projectId}`)
     const waiting = () => reads`select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%update streams%'`
-    await eventually('the end of the project to be waited for', async () => (await waiting()).length > 0)
+    await eventually('the deletion to wait for the lock', async () => (await waiting()).length > 0)
     return { deleted, made: ada.post(`/projects/${projectId}/webhooks`, { url: `${receiver.url}/` }) }
   })
   expect([(await deleted).status, (await made).status]).toEqual([200, 404])

@@ -12,7 +12,7 @@ import { countDeletes } from '../workers/remains.ts'
 import { openReceiver, verified } from './receiver.ts'
 import type { Hook } from './scene.ts'
 
-const pace = { batchRows: 7, pauseMs: 0 }
+const throttle = { batchRows: 7, pauseMs: 0 }
 const { sql, ada } = await openScene(['Ada'])
 const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
 const hook = async (url = unreachableUrl) =>
@@ -39,7 +39,7 @@ test('deletes deliveries after 30 days, or when their webhook is deleted', async
   await deliver(mixed.id, 10, 1)
   await deliver(randomUUID(), 20, 1)
   for (const _ of ['once', 'again']) {
-    expect(await expireDeliveries(sql, pace)).toBeUndefined()
+    expect(await expireDeliveries(sql, throttle)).toBeUndefined()
     expect(await kept()).toEqual({ [fresh.id]: 20, [mixed.id]: 10 })
   }
 })
@@ -49,7 +49,7 @@ test('keeps recent deliveries when the clock of this machine is a year ahead', a
   await deliver(id, 5, 1)
   try {
     setSystemTime(Date.now() + 365 * 86_400_000)
-    await expireDeliveries(sql, pace)
+    await expireDeliveries(sql, throttle)
   } finally {
     setSystemTime()
   }
@@ -59,7 +59,7 @@ test('keeps recent deliveries when the clock of this machine is a year ahead', a
 test('no statement deletes more rows than the batch size', async () => {
   const deletes = await countDeletes(sql, 'webhook_deliveries')
   await deliver((await hook()).id, 20, 31)
-  await expireDeliveries(sql, pace)
+  await expireDeliveries(sql, throttle)
   expect(await deletes()).toEqual([7, 7, 6])
 })
 
@@ -86,16 +86,16 @@ test('re-encrypts webhook secrets after a change of JWT_SECRET, without changing
   const { id, secret } = await hook(receiver.url)
   const path = `/projects/${projectId}/webhooks/${id}`
   const next = openEncryption(['the next secret, of thirty-two bytes', testSecret])
-  await reencryptSecrets(sql, next, pace)
+  await reencryptSecrets(sql, next, throttle)
   const stored = async () =>
     (await sql<{ secret: string }[]>`select secret from webhooks where id = ${id}`)[0]!.secret
   const sealed = await stored()
   expect(next.decrypt(sealed)).toBe(secret)
   expect(openEncryption([testSecret]).decrypt(sealed)).toBeNull()
-  await reencryptSecrets(sql, next, pace)
+  await reencryptSecrets(sql, next, throttle)
   expect(await stored()).toBe(sealed)
   expect((await ada.post(`${path}/test`)).body.message).toBe('The secret cannot be decrypted: rotate it')
-  await reencryptSecrets(sql, openEncryption([testSecret, 'the next secret, of thirty-two bytes']), pace)
+  await reencryptSecrets(sql, openEncryption([testSecret, 'the next secret, of thirty-two bytes']), throttle)
   expect((await ada.post(`${path}/test`)).status).toBe(200)
   expect(verified(secret, receiver.received[0]!)).toEqual(receiver.received[0]!.body)
   await receiver.close()

@@ -20,21 +20,21 @@ const startWorker = async (): Promise<ServiceProcess> => {
   return worker
 }
 
-async function open(manners?: Receiver['manners'], overrides = {}) {
+async function open(respond?: Receiver['respond'], overrides = {}) {
   service = await openTestService(overrides)
-  receiver = await openReceiver(manners)
+  receiver = await openReceiver(respond)
   const ada = await register(service.client)
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const { id } = await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url, maxEvents: 3 })
   return { ada, projectId, id }
 }
 
-const work = async (ada: Person, projectId: string, count: number) => {
+const createTasks = async (ada: Person, projectId: string, count: number) => {
   for (let n = 0; n < count; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
 }
 
 /** The seqs that a receiver accepts when it ignores repeated delivery ids. */
-const accepted = () => {
+const acceptedSeqs = () => {
   const known = new Set<unknown>()
   return receiver.received.flatMap(({ headers, body }) => {
     if (known.has(headers['webhook-id'])) return []
@@ -54,13 +54,13 @@ test('a worker killed between sending and storing the result loses no event: the
   for (let n = 0; n < kills; n++) {
     const worker = await startWorker()
     victim = worker
-    await work(ada, projectId, 4)
+    await createTasks(ada, projectId, 4)
     await worker.exited
   }
   await startWorker()
   const last = 2 + 4 * kills
-  await eventually('everything', () => accepted().at(-1) === last)
-  expect(accepted()).toEqual(upTo(last).slice(2))
+  await eventually('the last event', () => acceptedSeqs().at(-1) === last)
+  expect(acceptedSeqs()).toEqual(upTo(last).slice(2))
   const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect(ids.length - new Set(ids).size).toBe(kills)
 }, 60_000)
@@ -68,27 +68,27 @@ test('a worker killed between sending and storing the result loses no event: the
 test('several workers deliver each event once and in order, even after one of them is killed', async () => {
   const { ada, projectId } = await open()
   const [first] = await Promise.all([startWorker(), startWorker(), startWorker()])
-  await work(ada, projectId, 30)
-  await eventually('the first part', () => accepted().at(-1) === 32)
+  await createTasks(ada, projectId, 30)
+  await eventually('the first 30 events', () => acceptedSeqs().at(-1) === 32)
   expect(receiver.seqs()).toEqual(upTo(32).slice(2))
   await first.stop('SIGKILL')
-  await work(ada, projectId, 30)
-  await eventually('the rest', () => accepted().at(-1) === 62)
-  expect(accepted()).toEqual(upTo(62).slice(2))
+  await createTasks(ada, projectId, 30)
+  await eventually('the remaining events', () => acceptedSeqs().at(-1) === 62)
+  expect(acceptedSeqs()).toEqual(upTo(62).slice(2))
 }, 60_000)
 
 test('no other worker claims a long delivery; a stopping worker releases its claim at once', async () => {
   let answers: (() => void)[] = []
   const { ada, projectId } = await open((response) => void answers.push(() => response.end('ok')))
   const first = await startWorker()
-  await work(ada, projectId, 1)
+  await createTasks(ada, projectId, 1)
   await eventually('a delivery', () => answers.length === 1)
   await startWorker()
   await Bun.sleep(8_000) // longer than a lease
   expect(receiver.received).toHaveLength(1)
   answers = []
   await first.stop('SIGTERM')
-  await eventually('it to come again', () => answers.length === 1)
+  await eventually('a repeated delivery', () => answers.length === 1)
   answers.forEach((answer) => answer())
   const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect(new Set(ids).size).toBe(1)
@@ -97,7 +97,7 @@ test('no other worker claims a long delivery; a stopping worker releases its cla
 test('delivers events without Redis, by the periodic search', async () => {
   const { ada, projectId } = await open(undefined, { REDIS_URL: 'redis://127.0.0.1:9' })
   await startWorker()
-  await work(ada, projectId, 7)
-  await eventually('all', () => receiver.seqs().length >= 7)
+  await createTasks(ada, projectId, 7)
+  await eventually('all events', () => receiver.seqs().length >= 7)
   expect(receiver.seqs()).toEqual(upTo(9).slice(2))
 }, 60_000)

@@ -15,12 +15,12 @@ export interface Message {
 }
 
 /** Responds to a delivery. */
-export type Manners = (response: ServerResponse, received: Received) => unknown
+export type Respond = (response: ServerResponse, received: Received) => unknown
 
 export type Receiver = Awaited<ReturnType<typeof openReceiver>>
 
 /** Opens a receiver on a loopback address. It records each request before it responds. */
-export async function openReceiver(manners: Manners = (response) => response.end('ok')) {
+export async function openReceiver(respond: Respond = (response) => response.end('ok')) {
   const received: Received[] = []
   const server: Server = createServer(async (request, response) => {
     request.setEncoding('utf8')
@@ -28,11 +28,11 @@ export async function openReceiver(manners: Manners = (response) => response.end
     for await (const chunk of request) text += chunk
     const one = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) as Message }
     received.push(one)
-    await receiver.manners(response, one)
+    await receiver.respond(response, one)
   })
   const { url, close } = await listen(server)
   const receiver = {
-    manners,
+    respond,
     received,
     url,
     close,

@@ -1,6 +1,6 @@
 import { type Body, make, register } from '../support/client.ts'
 import { disposable, forFile, openTestService } from '../support/service.ts'
-import { type Manners, openReceiver } from './receiver.ts'
+import { type Respond, openReceiver } from './receiver.ts'
 
 export type Hook = Body & {
   secret: string
@@ -18,9 +18,9 @@ const shared = await forFile(openTestService())
 shared.startWorkers()
 
 /** Opens a user with a project and a receiver, in the service of the file or in a service with other settings. */
-export async function openScene(overrides?: Record<string, string>, manners?: Manners) {
+export async function openScene(overrides?: Record<string, string>, respond?: Respond) {
   const service = overrides ? await openTestService(overrides) : shared
-  const [ada, receiver] = [await register(service.client), await openReceiver(manners)]
+  const [ada, receiver] = [await register(service.client), await openReceiver(respond)]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   if (overrides) service.startWorkers()
   const sql = service.services.database.background
@@ -32,7 +32,7 @@ export async function openScene(overrides?: Record<string, string>, manners?: Ma
     /** Creates a webhook of the project for a path of the receiver. */
     hook: async (over: object = {}, at = '/') =>
       (await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url + at, ...over })) as Hook,
-    async work(count: number) {
+    async createTasks(count: number) {
       for (let n = 0; n < count; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
     },
     sql,

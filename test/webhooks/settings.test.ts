@@ -148,7 +148,7 @@ test('If-Match rejects a change after another change, but not after delivery pro
   const { ada, receiver } = scene
   const { id } = await scene.hook({ types: ['task.created'] })
   const etag = (await ada.get(scene.path(id))).headers.get('etag')!
-  await scene.work(1)
+  await scene.createTasks(1)
   await eventually('a delivery', async () => (await scene.state(id)).cursor === 3)
   expect((await ada.get(scene.path(id), { 'if-none-match': etag })).status).toBe(200)
   const changes = [1, 2, 3].map((n) => ada.patch(scene.path(id), { maxEvents: n }, { 'if-match': etag }))

@@ -67,8 +67,8 @@ test('a restored service accepts writes, and its outbox holds the same jobs', as
   const caller = other.client.as(scene.ada.token)
   const [project] = (await caller.get('/projects')).body
   await make(caller, '/tasks', { title: 'After it', projectId: project!.id })
-  const owed = (sql: TestService) => sql.services.database.reads`select name, data from outbox order by id`
-  expect([...(await owed(other))]).toEqual([...(await owed(scene.service))])
+  const jobsIn = (sql: TestService) => sql.services.database.reads`select name, data from outbox order by id`
+  expect([...(await jobsIn(other))]).toEqual([...(await jobsIn(scene.service))])
 })
 
 test('does not overwrite an existing file, and names a file that cannot be opened', async () => {

@@ -4,7 +4,7 @@ import { newId } from '../../src/ids.ts'
 import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { furnish, rowsWith, settled } from './remains.ts'
+import { createFullProject, rowsWith, untilOutboxEmpty } from './remains.ts'
 import { holdTransaction, untilBlocked } from '../support/database.ts'
 
 const sql = () => service.services.database.reads
@@ -13,44 +13,44 @@ service.startWorkers()
 const ada = await register(service.client)
 
 test('purging a deleted project deletes its rows in every table, and no row of another project', async () => {
-  const [doomed, kept] = [await furnish(ada, 20), await furnish(ada, 5)]
+  const [doomed, kept] = [await createFullProject(ada, 20), await createFullProject(ada, 5)]
   const neighbour = await rowsWith(sql(), kept.ids)
   expect(await rowsWith(sql(), doomed.ids)).toMatchObject({ tasks: 20, comments: 40, events: 81, streams: 1 })
   expect((await ada.delete(`/projects/${doomed.id}`)).status).toBe(200)
   expect((await ada.get(`/tasks/${doomed.taskIds[0]}`)).status).toBe(404)
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
   expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
   expect(await faultsOf(sql())).toEqual([])
 })
 
 test('purging a project also deletes its members and finishes its other jobs', async () => {
-  const { id, taskIds, ids } = await furnish(ada, 3)
+  const { id, taskIds, ids } = await createFullProject(ada, 3)
   const guest = await register(service.client)
   const invited = await ada.post(`/projects/${id}/members/invite`, { email: guest.email, role: 'EDITOR' })
   await ada.delete(`/projects/${id}/members/${invited.body.id}`)
   await ada.post(`/projects/${id}/members/invite`, { email: guest.email })
   await ada.delete(`/tasks/${taskIds[0]}`)
   await ada.delete(`/projects/${id}`)
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), [...ids, invited.body.id])).toEqual({})
 })
 
 test('purges neither an existing project nor an existing task', async () => {
-  const kept = await furnish(ada, 2)
+  const kept = await createFullProject(ada, 2)
   const before = await rowsWith(sql(), kept.ids)
-  const pace = { batchRows: 7, pauseMs: 0 }
-  await expect(purgeProject(sql(), kept.id, pace)).rejects.toThrow('still exists')
-  await purgeTask(sql(), { taskId: kept.taskIds[0] }, pace)
+  const throttle = { batchRows: 7, pauseMs: 0 }
+  await expect(purgeProject(sql(), kept.id, throttle)).rejects.toThrow('still exists')
+  await purgeTask(sql(), { taskId: kept.taskIds[0] }, throttle)
   expect(await rowsWith(sql(), kept.ids)).toEqual(before)
 })
 
 test('purging a deleted task deletes only its subtasks and comments', async () => {
-  const { id, taskIds } = await furnish(ada, 3)
+  const { id, taskIds } = await createFullProject(ada, 3)
   const [doomed, ...kept] = taskIds as [string, ...string[]]
   for (let n = 0; n < 20; n++) await make(ada, `/tasks/${doomed}/comments`, { text: `More ${n}` })
   await ada.delete(`/tasks/${doomed}`)
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), [doomed])).toEqual({ events: 25 })
   expect(await rowsWith(sql(), kept)).toMatchObject({ tasks: 2, subtasks: 2, comments: 4 })
   expect((await ada.get(`/projects/${id}`)).status).toBe(200)
@@ -58,27 +58,27 @@ test('purging a deleted task deletes only its subtasks and comments', async () =
 })
 
 test('purging the previous project of a moved task leaves the task unchanged', async () => {
-  const [old, home] = [await furnish(ada, 1), await furnish(ada, 0)]
+  const [old, home] = [await createFullProject(ada, 1), await createFullProject(ada, 0)]
   const [moved] = old.taskIds as [string]
   await ada.patch(`/tasks/${moved}`, { projectId: home.id })
   await ada.delete(`/projects/${old.id}`)
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), [moved])).toEqual({ tasks: 1, subtasks: 1, comments: 2, events: 1 })
   expect((await ada.get(`/tasks/${moved}/comments`)).body).toHaveLength(2)
 })
 
 test('repeated and concurrent purges change nothing else', async () => {
-  const [gone, kept] = [await furnish(ada, 6), await furnish(ada, 2)]
+  const [gone, kept] = [await createFullProject(ada, 6), await createFullProject(ada, 2)]
   const neighbour = await rowsWith(sql(), kept.ids)
   await ada.delete(`/tasks/${gone.taskIds[0]}`)
   await ada.delete(`/projects/${gone.id}`)
-  const pace = { batchRows: 3, pauseMs: 0 }
+  const throttle = { batchRows: 3, pauseMs: 0 }
   const again = () => [
-    purgeProject(sql(), gone.id, pace),
-    purgeTask(sql(), { taskId: gone.taskIds[0]! }, pace),
+    purgeProject(sql(), gone.id, throttle),
+    purgeTask(sql(), { taskId: gone.taskIds[0]! }, throttle),
   ]
   await Promise.all([...again(), ...again()])
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   await Promise.all(again())
   expect(await rowsWith(sql(), gone.ids)).toEqual({})
   expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
@@ -117,11 +117,11 @@ test('a paused purge does not delete the rows of a new task with the same id', a
       return woken.promise.then(() => query)
     },
   })
-  const pace = { batchRows: 2, pauseMs: 0 }
-  const removal = purgeProject(slow, old.id, pace)
+  const throttle = { batchRows: 2, pauseMs: 0 }
+  const removal = purgeProject(slow, old.id, throttle)
   await frozen.promise
   expect((await ada.delete(`/projects/${old.id}`)).status).toBe(200)
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   await sql()`delete from idempotency_keys where scope = 'ids'` // as the cleanup does later
   await make(bea, '/tasks', { id, title: 'New', projectId: other.id })
   await make(bea, `/tasks/${id}/comments`, { text: 'Precious' })

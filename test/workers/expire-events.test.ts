@@ -18,8 +18,8 @@ const open = async (overrides: Record<string, string> = {}) => {
 }
 
 const days = 30
-const pace = { batchRows: 10, pauseMs: 0 }
-const expire = (more = {}) => expireEvents(sql(), days, { ...pace, ...more })
+const throttle = { batchRows: 10, pauseMs: 0 }
+const expire = (more = {}) => expireEvents(sql(), days, { ...throttle, ...more })
 
 /** Creates a project with `count` events; the first `old` events have expired. */
 async function openProject(count: number, old: number): Promise<string> {
@@ -30,7 +30,7 @@ async function openProject(count: number, old: number): Promise<string> {
   return projectId
 }
 
-async function keptOf(projectId: string): Promise<number[]> {
+async function seqsOf(projectId: string): Promise<number[]> {
   const rows = await sql()<{ seq: number }[]>`
     select seq::float8 as seq from events where project_id = ${projectId} order by seq`
   return rows.map(({ seq }) => seq)
@@ -52,7 +52,7 @@ test('deletes expired events from the oldest on, and keeps the newest event of e
   for (const [count, old] of wanted) ids.push(await openProject(count, old))
   for (const _ of ['once', 'again']) {
     expect(await expire()).toBeUndefined()
-    const kept = await Promise.all(ids.map(keptOf))
+    const kept = await Promise.all(ids.map(seqsOf))
     expect(kept).toEqual(wanted.map(([count, old]) => from(Math.min(old + 1, count), count)))
   }
   await make(ada, '/tasks', { title: 'After', projectId: ids[2]! })
@@ -81,7 +81,7 @@ test('an event with a future time expires with the event after it', async () => 
   }
   for (const _ of ['once', 'again']) {
     expect(await expire()).toBeUndefined()
-    const kept = await Promise.all(ids.map(keptOf))
+    const kept = await Promise.all(ids.map(seqsOf))
     expect(kept).toEqual(ahead.map(([count, , , , first]) => from(first, count)))
   }
 })
@@ -98,9 +98,9 @@ test('the next slice continues where the previous one stopped', async () => {
   await open()
   const projectId = await openProject(50, 45)
   await expect(expire({ isOver: () => true })).rejects.toBeInstanceOf(SliceEnded)
-  expect(await keptOf(projectId)).toEqual(from(11, 50))
+  expect(await seqsOf(projectId)).toEqual(from(11, 50))
   await expire()
-  expect(await keptOf(projectId)).toEqual(from(46, 50))
+  expect(await seqsOf(projectId)).toEqual(from(46, 50))
 })
 
 test('two concurrent workers delete the same events as one', async () => {
@@ -108,7 +108,7 @@ test('two concurrent workers delete the same events as one', async () => {
   const ids = [await openProject(100, 95), await openProject(100, 90)]
   await Promise.all([expire(), expire({ batchRows: 7 }), expire({ batchRows: 3 })])
   await expire()
-  expect(await Promise.all(ids.map(keptOf))).toEqual([from(96, 100), from(91, 100)])
+  expect(await Promise.all(ids.map(seqsOf))).toEqual([from(96, 100), from(91, 100)])
 })
 
 /** Reads all pages of a feed or a history, and returns the seqs. */
@@ -135,7 +135,7 @@ test('pages read during expiry have no gap before the 410', async () => {
   const histories: number[][] = []
   const read = async (n: number) => {
     while (!isOver) {
-      const [oldest] = await keptOf(projectId)
+      const [oldest] = await seqsOf(projectId)
       const after = oldest! - 1 + (n % 3)
       const seqs = await pageThrough(`/projects/${projectId}/events?after=${after}&limit=${5 + n}`)
       feeds.push([after, ...seqs])
@@ -153,13 +153,13 @@ test('a killed worker leaves no gap, and the next run continues', async () => {
   await open({ HISTORY_DAYS: String(days), JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
   const projectId = await openProject(200, 190)
   const first = await spawnService('worker', service.env)
-  await eventually('a beginning', async () => (await keptOf(projectId)).length < 200)
+  await eventually('the first deletions', async () => (await seqsOf(projectId)).length < 200)
   await first.stop('SIGKILL')
-  const half = await keptOf(projectId)
+  const half = await seqsOf(projectId)
   expect(half.length).toBeGreaterThan(10)
   expect(half).toEqual(from(half[0]!, 200))
   await expire()
-  expect(await keptOf(projectId)).toEqual(from(191, 200))
+  expect(await seqsOf(projectId)).toEqual(from(191, 200))
 })
 
 test('deletes no event without HISTORY_DAYS', async () => {
@@ -167,10 +167,10 @@ test('deletes no event without HISTORY_DAYS', async () => {
   const projectId = await openProject(20, 20)
   const recurring = service.services.jobs.open('recurring')
   service.startWorkers()
-  await eventually('recurring work to rest', async () => {
+  await eventually('delayed steps', async () => {
     const { delayed, ...others } = await recurring.getJobCounts('delayed', 'active', 'waiting', 'prioritized')
     return delayed! > 0 && Object.values(others).every((count) => count === 0)
   })
   await recurring.close()
-  expect(await keptOf(projectId)).toHaveLength(20)
+  expect(await seqsOf(projectId)).toHaveLength(20)
 })

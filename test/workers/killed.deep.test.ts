@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type ServiceProcess, spawnService, forFile } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
-import { furnish, owed, rowsWith, settled } from './remains.ts'
+import { createFullProject, outboxSize, rowsWith, untilOutboxEmpty } from './remains.ts'
 import { openScene } from '../support/scene.ts'
 
 let worker: ServiceProcess
@@ -10,27 +10,27 @@ const start = async () => (worker = await forFile(spawnService('worker', service
 const { service, ada } = await openScene(['Ada'], { JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
 
 test('another worker finishes the purge of a killed worker', async () => {
-  const { id, ids } = await furnish(ada, 40)
+  const { id, ids } = await createFullProject(ada, 40)
   const left = async () => (await rowsWith(sql(), ids)).tasks ?? 0
   await start()
   await ada.delete(`/projects/${id}`)
-  await eventually('a beginning', async () => (await left()) < 40)
+  await eventually('the first deletions', async () => (await left()) < 40)
   await worker.stop('SIGKILL')
   const half = await left()
   expect(half).toBeGreaterThan(0)
   expect(half).toBeLessThan(40)
-  expect(await owed(sql())).toBe(1)
+  expect(await outboxSize(sql())).toBe(1)
   await start()
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), ids)).toEqual({})
 })
 
 test('a stopped worker finishes or returns its job, and exits with 0', async () => {
-  const { id, ids } = await furnish(ada, 20)
+  const { id, ids } = await createFullProject(ada, 20)
   await ada.delete(`/projects/${id}`)
-  await eventually('a beginning', async () => ((await rowsWith(sql(), ids)).tasks ?? 0) < 20)
+  await eventually('the first deletions', async () => ((await rowsWith(sql(), ids)).tasks ?? 0) < 20)
   expect(await worker.stop()).toBe(0)
   await start()
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), ids)).toEqual({})
 })

@@ -2,14 +2,14 @@ import { unassignMember } from '../../workers/cascade.ts'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, forFile } from '../support/service.ts'
 
-const pace = { batchRows: 3, pauseMs: 0 }
+const throttle = { batchRows: 3, pauseMs: 0 }
 
-/** Opens a service with an owner; `furnish` creates a project with a member and eight tasks assigned to the member. */
+/** Opens a service with an owner; `createFullProject` creates a project with a member and eight tasks assigned to the member. */
 export async function openScene() {
   const service = await forFile(openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' }))
   const ada = await register(service.client)
   const { reads } = service.services.database
-  async function furnish() {
+  async function createFullProject() {
     const guest: Person = await register(service.client)
     const project = await make(ada, '/projects', { name: 'Shared' })
     const member = await invite(ada, project.id, guest, 'EDITOR')
@@ -21,12 +21,12 @@ export async function openScene() {
       remove: () => ada.delete(`/projects/${project.id}/members/${member.id}`),
       /** Runs the job of a removal. */
       unassign: () =>
-        unassignMember(reads, service.services.run, { projectId: project.id, userId: guest.id }, pace),
+        unassignMember(reads, service.services.run, { projectId: project.id, userId: guest.id }, throttle),
       assignees: async () => {
         const { body } = await ada.get(`/tasks?projectId=${project.id}`)
         return body.map(({ assigneeId }) => assigneeId)
       },
     }
   }
-  return { service, ada, reads, furnish }
+  return { service, ada, reads, createFullProject }
 }

@@ -7,11 +7,18 @@ import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
-import { flushRedis, type Furnished, furnish, owed, rowsWith, settled } from './remains.ts'
+import {
+  flushRedis,
+  type FullProject,
+  createFullProject,
+  outboxSize,
+  rowsWith,
+  untilOutboxEmpty,
+} from './remains.ts'
 
 let service: TestService
 let ada: Person
-let doomed: Furnished
+let doomed: FullProject
 const sql = () => service.services.database.reads
 const queued = (count = 1) =>
   eventually(
@@ -22,12 +29,12 @@ const redis = await forFile(freshRedis())
 beforeEach(async () => {
   service = await openTestService({ REDIS_URL: redis.url, JOB_PAUSE_MS: '0' })
   ada = await register(service.client)
-  doomed = await furnish(ada, 4)
+  doomed = await createFullProject(ada, 4)
 })
 afterEach(() => service.close())
 
 async function gone(): Promise<void> {
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 }
 
@@ -52,7 +59,7 @@ test('runs the job of the outbox row even if the job in Redis was changed', asyn
   await client.hset(queue.toKey(id), { name: 'purge-project', data })
   client.disconnect()
   service.startWorkers()
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect((await ada.get(`/projects/${projectId}/events`)).body).not.toEqual([])
   expect((await ada.get(`/tasks/${doomed.taskIds[1]}`)).status).toBe(200)
   expect(await rowsWith(sql(), [task])).toEqual({ events: 5 })
@@ -84,7 +91,7 @@ test('runs a job that was inserted into the outbox by hand', async () => {
   await sql()`insert into outbox (id, project_id, name, data, created_at)
     values (${newId()}, ${doomed.id}, 'purge-task', ${data}::text::jsonb, now() - interval '1 hour')`
   service.startWorkers()
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), [taskId])).toEqual({ events: 4 })
 })
 
@@ -92,7 +99,7 @@ test('runs a job committed during an outage of Redis after the outage', async ()
   service.startWorkers()
   redis.kill()
   expect((await ada.delete(`/projects/${doomed.id}`)).status).toBe(200)
-  expect(await owed(sql())).toBe(1)
+  expect(await outboxSize(sql())).toBe(1)
   await redis.restart()
   await gone()
 })
@@ -108,7 +115,11 @@ test('runs jobs that Redis lost', async () => {
 
 test('runs every job when Redis is flushed while jobs run', async () => {
   service.startWorkers()
-  const more = await Promise.all([furnish(ada, 10), furnish(ada, 10), furnish(ada, 10)])
+  const more = await Promise.all([
+    createFullProject(ada, 10),
+    createFullProject(ada, 10),
+    createFullProject(ada, 10),
+  ])
   for (const { id } of [doomed, ...more]) await ada.delete(`/projects/${id}`)
   await flushRedis(redis.url)
   await gone()
@@ -164,7 +175,7 @@ test('an unavailable outbox counts no attempt, and the job runs later', async ()
 })
 
 test('two concurrent workers run each job', async () => {
-  const more = await Promise.all(Array.from({ length: 20 }, () => furnish(ada, 1)))
+  const more = await Promise.all(Array.from({ length: 20 }, () => createFullProject(ada, 1)))
   service.startWorkers()
   service.startWorkers()
   await Promise.all([doomed, ...more].map(({ id }) => ada.delete(`/projects/${id}`)))

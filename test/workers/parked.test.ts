@@ -6,7 +6,14 @@ import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
-import { flushRedis, type Furnished, furnish, owed, rowsWith, settled } from './remains.ts'
+import {
+  flushRedis,
+  type FullProject,
+  createFullProject,
+  outboxSize,
+  rowsWith,
+  untilOutboxEmpty,
+} from './remains.ts'
 import { runAdmin } from './run-admin.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { reasonOf } from '../../workers/reason.ts'
@@ -15,7 +22,7 @@ import { holdTransaction } from '../support/database.ts'
 const attempts = 3
 let service: TestService
 let ada: Person
-let doomed: Furnished
+let doomed: FullProject
 const sql = () => service.services.database.reads
 const redis = await forFile(freshRedis())
 beforeEach(async () => {
@@ -26,7 +33,7 @@ beforeEach(async () => {
     LOG_LEVEL: 'silent',
   })
   ada = await register(service.client)
-  doomed = await furnish(ada, 2)
+  doomed = await createFullProject(ada, 2)
 })
 afterEach(async () => {
   await service.close()
@@ -64,10 +71,10 @@ async function park(): Promise<Row> {
 test('parks a failing job with its error after the last attempt', async () => {
   expect(await park()).toMatchObject({ attempts, error: 'P0001: Not today' })
   const { queue } = service.services.jobs
-  await eventually('its leave from the queue', async () => (await queue.getJobCountByTypes()) === 0)
+  await eventually('an empty queue', async () => (await queue.getJobCountByTypes()) === 0)
   // Later jobs run, and the sweep ignores the parked job.
-  await ada.delete(`/projects/${(await furnish(ada, 0)).id}`)
-  await eventually('the end of the other', async () => (await owed(sql())) === 1)
+  await ada.delete(`/projects/${(await createFullProject(ada, 0)).id}`)
+  await eventually('the end of the other job', async () => (await outboxSize(sql())) === 1)
   expect(await openSweep(sql(), service.services.jobs)()).toBe(0)
   expect(await tries()).toBe(attempts)
 })
@@ -94,7 +101,7 @@ test('a retried job runs again', async () => {
     expect(listed.text).toContain(part)
   await allow()
   expect(await manage('retry', id)).toEqual({ code: 0, text: '1 job will be retried' })
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 })
 
@@ -103,7 +110,7 @@ test('an orphan gets no second job while its job is parked, and gets one after t
   const look = async () => (await queueOrphanJobs(sql(), orphanStreams, nilId, 1_000)).queued
   expect(await look()).toBe(0)
   expect(await manage('drop', id)).toEqual({ code: 0, text: '1 job dropped' })
-  expect(await owed(sql())).toBe(0)
+  expect(await outboxSize(sql())).toBe(0)
   expect(await look()).toBe(1)
 })
 

@@ -5,18 +5,20 @@ import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectUndone } from '../http/undo-scene.ts'
 import { openScene } from './member-scene.ts'
-import { settled } from './remains.ts'
+import { untilOutboxEmpty } from './remains.ts'
 
 type Scene = Awaited<ReturnType<typeof openScene>>
-let { guest, project, member, mine, unassign, assignees } = {} as Awaited<ReturnType<Scene['furnish']>>
+let { guest, project, member, mine, unassign, assignees } = {} as Awaited<
+  ReturnType<Scene['createFullProject']>
+>
 const sql = () => scene.reads
 const scene = await openScene()
 const ada = scene.ada
 /** Events: 1 the project, 2 the member, 3 to 10 their tasks, 11 the removal. */
 beforeEach(async () => {
-  const furnished = await scene.furnish()
-  ;({ guest, project, member, mine, unassign, assignees } = furnished)
-  expect((await furnished.remove()).status).toBe(200)
+  const scenery = await scene.createFullProject()
+  ;({ guest, project, member, mine, unassign, assignees } = scenery)
+  expect((await scenery.remove()).status).toBe(200)
 })
 
 const undo = () => ada.post(`/projects/${project.id}/undo`, { seq: 11 })
@@ -131,10 +133,10 @@ test('undoing a removal restores all assignments while workers run', async () =>
   for (let round = 0; round < 5; round++) {
     expectUndone(await ada.post(`/projects/${project.id}/undo`, { seq: await removalSeq() }))
     expect(await assignees()).toEqual(mine.map(() => guest.id))
-    await settled(sql())
+    await untilOutboxEmpty(sql())
     expect(await assignees()).toEqual(mine.map(() => guest.id))
     await ada.delete(`/projects/${project.id}/members/${member.id}`)
   }
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await faultsOf(sql())).toEqual([])
 })

@@ -101,7 +101,7 @@ test('a step continues at its position, and starts again when Redis has lost the
     options,
   )
   const rests = (times: number) =>
-    eventually('its rest', async () => places.length === times && (await queue.getDelayedCount()) === 1)
+    eventually('a delayed step', async () => places.length === times && (await queue.getDelayedCount()) === 1)
   await recurring.restore()
   await rests(1)
   await recurring.restore()

@@ -4,14 +4,14 @@ import { eventually } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
 
 /** A project with tasks, subtasks and comments, and the ids of all of them. */
-export interface Furnished {
+export interface FullProject {
   id: string
   taskIds: string[]
   ids: string[]
 }
 
-export async function furnish(owner: Person, tasks: number): Promise<Furnished> {
-  const { id: projectId } = await make(owner, '/projects', { name: 'Furnished' })
+export async function createFullProject(owner: Person, tasks: number): Promise<FullProject> {
+  const { id: projectId } = await make(owner, '/projects', { name: 'FullProject' })
   const taskIds: string[] = []
   const things = await Promise.all(
     Array.from({ length: tasks }, async (_, n) => {
@@ -44,9 +44,10 @@ export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, 
   return found
 }
 
-export const owed = async (sql: Sql): Promise<number> => (await sql`select 1 from outbox`).length
+export const outboxSize = async (sql: Sql): Promise<number> => (await sql`select 1 from outbox`).length
 
-export const settled = (sql: Sql) => eventually('an empty outbox', async () => (await owed(sql)) === 0)
+export const untilOutboxEmpty = (sql: Sql) =>
+  eventually('an empty outbox', async () => (await outboxSize(sql)) === 0)
 
 export async function flushRedis(url: string): Promise<void> {
   const client = new Redis(url)

@@ -5,7 +5,7 @@ import { faultsOf } from '../support/history.ts'
 import { holdTransaction, untilBlocked } from '../support/database.ts'
 import { openScene } from '../support/scene.ts'
 
-const pace = { batchRows: 3, pauseMs: 0 }
+const throttle = { batchRows: 3, pauseMs: 0 }
 const { service, ada } = await openScene(['Ada'])
 const sql = () => service.services.database.reads
 
@@ -16,13 +16,13 @@ async function deletedTask() {
   await make(ada, `/tasks/${id}/subtasks`, { title: 'S' })
   for (let n = 0; n < 8; n++) await make(ada, `/tasks/${id}/comments`, { text: `C${n}` })
   await ada.delete(`/tasks/${id}`)
-  const [owed] = await sql()<{ data: { taskId: string; eventId: string } }[]>`
+  const [job] = await sql()<{ data: { taskId: string; eventId: string } }[]>`
     select data from outbox where project_id = ${projectId}`
   const undo = async () =>
     expect((await ada.post(`/projects/${projectId}/undo`, { seq: 12 })).status).toBe(200)
-  return { id, projectId, data: owed!.data, undo }
+  return { id, projectId, data: job!.data, undo }
 }
-const hanging = async (id: string) => {
+const childrenOf = async (id: string) => {
   const lists = await Promise.all(['subtasks', 'comments'].map((list) => ada.get(`/tasks/${id}/${list}`)))
   return lists.map(({ body }) => body.map((one: Body) => one.title ?? one.text))
 }
@@ -31,21 +31,21 @@ const all = [['S'], ['C0', 'C1', 'C2', 'C3', 'C4', 'C5', 'C6', 'C7']]
 test('the purge job of a deletion does not delete restored children, before or after the restoration', async () => {
   const before = await deletedTask()
   await before.undo()
-  await purgeTask(sql(), before.data, pace)
-  expect(await hanging(before.id)).toEqual(all)
+  await purgeTask(sql(), before.data, throttle)
+  expect(await childrenOf(before.id)).toEqual(all)
   const after = await deletedTask()
-  await purgeTask(sql(), after.data, pace)
+  await purgeTask(sql(), after.data, throttle)
   await after.undo()
-  await purgeTask(sql(), after.data, pace)
-  expect(await hanging(after.id)).toEqual(all)
+  await purgeTask(sql(), after.data, throttle)
+  expect(await childrenOf(after.id)).toEqual(all)
   expect(await faultsOf(sql())).toEqual([])
 })
 
 test('a purge job of an earlier release, which names no event, does not delete restored children', async () => {
   const { id, data, undo } = await deletedTask()
   await undo()
-  await purgeTask(sql(), { taskId: data.taskId }, pace)
-  expect(await hanging(id)).toEqual(all)
+  await purgeTask(sql(), { taskId: data.taskId }, throttle)
+  expect(await childrenOf(id)).toEqual(all)
 })
 
 test('a purge job that waits for the lock of a restored row does not delete it', async () => {
@@ -57,10 +57,10 @@ test('a purge job that waits for the lock of a restored row does not delete it',
   )
   const undone = undo()
   await untilBlocked(sql())
-  const purged = purgeTask(service.services.database.background, data, pace)
+  const purged = purgeTask(service.services.database.background, data, throttle)
   await untilBlocked(sql(), 2)
   await Promise.all([release(), undone, purged])
-  expect(await hanging(id)).toEqual(all)
+  expect(await childrenOf(id)).toEqual(all)
   expect(await faultsOf(sql())).toEqual([])
 })
 
@@ -69,10 +69,10 @@ test('concurrent purge jobs and undos of many tasks leave all children', async (
   await Promise.all(
     tasks.flatMap(({ data, undo }) => [
       undo(),
-      purgeTask(service.services.database.background, data, pace),
-      purgeTask(sql(), data, pace),
+      purgeTask(service.services.database.background, data, throttle),
+      purgeTask(sql(), data, throttle),
     ]),
   )
-  for (const { id } of tasks) expect(await hanging(id)).toEqual(all)
+  for (const { id } of tasks) expect(await childrenOf(id)).toEqual(all)
   expect(await faultsOf(sql())).toEqual([])
 })

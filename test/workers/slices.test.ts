@@ -9,7 +9,7 @@ import { runJob } from '../../workers/run-job.ts'
 import { register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
-import { furnish, owed, rowsWith } from './remains.ts'
+import { createFullProject, outboxSize, rowsWith } from './remains.ts'
 
 const sql = () => service.services.database.reads
 // Purging a large project takes two minutes, and only one job runs at a time.
@@ -33,7 +33,7 @@ test('a job may need more slices than attempts', async () => {
   for (let slice = 1; slice < 5; slice++)
     expect(await runJob(by, job, id).catch((error) => error)).toBeInstanceOf(DelayedError)
   await runJob(by, job, id)
-  expect([slices, await owed(sql())]).toEqual([5, 0])
+  expect([slices, await outboxSize(sql())]).toEqual([5, 0])
 })
 
 test('parks a job as soon as its last attempt has failed', async () => {
@@ -68,13 +68,13 @@ test('an unfinished step runs again at once, a finished step after a minute', as
 })
 
 test('a small purge does not wait for large ones', async () => {
-  const large = await Promise.all([furnish(ada, 40), furnish(ada, 40)])
-  const small = await furnish(ada, 0)
+  const large = await Promise.all([createFullProject(ada, 40), createFullProject(ada, 40)])
+  const small = await createFullProject(ada, 0)
   service.startWorkers()
   for (const { id } of large) await ada.delete(`/projects/${id}`)
-  await eventually('a beginning', async () => (await rowsWith(sql(), large[0]!.ids)).comments! < 80)
+  await eventually('the first deletions', async () => (await rowsWith(sql(), large[0]!.ids)).comments! < 80)
   await ada.delete(`/projects/${small.id}`)
-  await eventually('the end of the small one', async () => (await owed(sql())) === 2)
+  await eventually('the end of the small purge', async () => (await outboxSize(sql())) === 2)
   expect(await rowsWith(sql(), small.ids)).toEqual({})
   for (const { ids } of large) expect((await rowsWith(sql(), ids)).tasks).toBeGreaterThan(30)
 })

@@ -3,14 +3,18 @@ import { workerActor } from '../../workers/cascade.ts'
 import { invite, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from './member-scene.ts'
-import { settled } from './remains.ts'
+import { untilOutboxEmpty } from './remains.ts'
 
 type Scene = Awaited<ReturnType<typeof openScene>>
-let { guest, project, mine, remove, unassign, assignees } = {} as Awaited<ReturnType<Scene['furnish']>>
+let { guest, project, mine, remove, unassign, assignees } = {} as Awaited<
+  ReturnType<Scene['createFullProject']>
+>
 const sql = () => scene.reads
 const scene = await openScene()
 const ada = scene.ada
-beforeEach(async () => void ({ guest, project, mine, remove, unassign, assignees } = await scene.furnish()))
+beforeEach(
+  async () => void ({ guest, project, mine, remove, unassign, assignees } = await scene.createFullProject()),
+)
 
 const unassigned = () => sql()<{ actorId: string }[]>`
   select actor_id from events where type = 'task.unassigned' and project_id = ${project.id}`
@@ -52,7 +56,7 @@ test('unassigns every task of a removed member, and the history shows it', async
   await invite(ada, elsewhere.id, guest, 'EDITOR')
   const kept = await make(ada, '/tasks', { title: 'Kept', projectId: elsewhere.id, assigneeId: guest.id })
   expect((await remove()).status).toBe(200)
-  await settled(sql())
+  await untilOutboxEmpty(sql())
   expect(await assignees()).toEqual(mine.map(() => null))
   expect(await unassigned()).toEqual(mine.map(() => ({ actorId: workerActor })) as never)
   expect((await ada.get(`/tasks/${kept.id}`)).body.assigneeId).toBe(guest.id)
