@@ -66,7 +66,8 @@ export function updateRow(
 ) {
   const next = { ...row, ...fields, revision: row.revision + 1 }
   const event = updated(
-    state, context,
+    state,
+    context,
     'webhook.updated',
     withoutSecrets('webhook', row),
     withoutSecrets('webhook', next),
