@@ -5,8 +5,8 @@ import { reasonOf } from './reason.ts'
 type ClaimedJob = Pick<OutboxRow, 'name' | 'data'> & { isParked: boolean }
 
 /**
- * Counts an attempt before it begins, so that the crash of a worker counts too. After the last attempt it parks the job.
- * Returns undefined for a job that is done, dropped or parked.
+ * Counts an attempt before it begins, so that the crash of a worker counts too. After the last attempt the job becomes a dead letter.
+ * Returns undefined for a job that is done, dropped or a dead letter.
  */
 export async function claimJob(sql: Sql, id: string, maxAttempts: number): Promise<ClaimedJob | undefined> {
   const [claimed] = await sql<ClaimedJob[]>`
@@ -16,7 +16,7 @@ export async function claimJob(sql: Sql, id: string, maxAttempts: number): Promi
   return claimed
 }
 
-/** Stores the error of a failed attempt. Returns true after the last attempt: the job is parked. */
+/** Stores the error of a failed attempt. Returns true after the last attempt: the job is a dead letter. */
 export async function recordFailure(
   sql: Sql,
   id: string,

@@ -16,7 +16,7 @@ export interface JobRunner {
   attempts: number
 }
 
-/** Runs one slice of a job. An unfinished job returns to the queue; a failed job is retried, then parked (a dead letter). */
+/** Runs one slice of a job. An unfinished job returns to the queue; a failed job is retried, then becomes a dead letter (`parked_at`). */
 export async function runJob(runner: JobRunner, job: Job, id: string, token?: string): Promise<void> {
   const claimed = await claimJob(runner.sql, id, runner.attempts).catch(leaveToSweep)
   if (!claimed) return
@@ -46,4 +46,4 @@ function leaveToSweep(error: unknown): never {
 }
 
 const logParked = (log: Log, id: string, job: string, reason: string) =>
-  log.error({ job, id, reason }, 'job failed too often and is parked; see `npm run jobs`')
+  log.error({ job, id, reason }, 'job failed too often and became a dead letter; see `npm run jobs`')

@@ -69,7 +69,7 @@ test('sends a deferred mail again with the same token', async () => {
   expect(await sql`select from mail_tokens where user_id = ${ada.id}`).toHaveLength(1)
 })
 
-test('gives up a permanently rejected recipient without parking the job', async () => {
+test('gives up a permanently rejected recipient without a dead letter', async () => {
   await using scene = await openMailScene({ LOG_LEVEL: 'silent' }, { reject: () => 550 })
   const ada = await register(scene.client)
   await scene.server.attempted(ada.email, 1)

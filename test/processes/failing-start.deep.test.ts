@@ -138,13 +138,13 @@ test('jobs lists dead letters, retries them, and rejects an unknown id', async (
     code: 0,
     output:
       `${id}  purge-project  project ${projectId}  8 attempts  since 2027-01-31T12:00:00.000Z\n` +
-      '  P0001: Not today\n1 job parked, 0 waiting or running\n',
+      '  P0001: Not today\n1 dead letter, 0 jobs waiting or running\n',
   })
   const unknown = newId()
   const refused = { code: 1, output: `No parked job has the id ${unknown}\n` }
   expect(await run('jobs', parked, 'drop', unknown)).toEqual(refused)
   expect(await run('jobs', parked, 'retry', id)).toEqual({ code: 0, output: '1 job will be retried\n' })
-  expect((await run('jobs', parked, 'list')).output).toBe('0 jobs parked, 1 waiting or running\n')
+  expect((await run('jobs', parked, 'list')).output).toBe('0 dead letters, 1 job waiting or running\n')
   expect((await run('jobs', parked, 'forget')).code).toBe(1)
 })
 
@@ -162,6 +162,6 @@ test('without DATABASE_URL, jobs uses the local Postgres of DATA_DIR', async () 
   const dir = await newFolder()
   expect(await run('jobs', { DATA_DIR: dir })).toEqual({
     code: 0,
-    output: '0 jobs parked, 0 waiting or running\n',
+    output: '0 dead letters, 0 jobs waiting or running\n',
   })
 })

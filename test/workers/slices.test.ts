@@ -36,7 +36,7 @@ test('a job may need more slices than attempts', async () => {
   expect([slices, await outboxSize(sql())]).toEqual([5, 0])
 })
 
-test('parks a job as soon as its last attempt has failed', async () => {
+test('a job becomes a dead letter as soon as its last attempt has failed', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'bad', '{}', now())`
   const tried = async () => [

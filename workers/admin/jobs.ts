@@ -4,9 +4,13 @@ import { withUnit, type AdminContext, type CommandGroup, AdminError } from './co
 const maxListed = 1_000
 
 export const jobs: CommandGroup = {
-  list: ['', 'lists parked jobs, which failed too often, and counts open jobs', list],
-  retry: ['<id|all>', 'retries parked jobs', (context, which) => change(context, which!, 'will be retried')],
-  drop: ['<id|all>', 'deletes parked jobs', (context, which) => change(context, which!, 'dropped')],
+  list: ['', 'lists dead letters, which are jobs that failed too often, and counts pending jobs', list],
+  retry: [
+    '<id|all>',
+    'runs dead letters again',
+    (context, which) => change(context, which!, 'will be retried'),
+  ],
+  drop: ['<id|all>', 'deletes dead letters', (context, which) => change(context, which!, 'dropped')],
 }
 
 async function list({ sql }: AdminContext): Promise<string> {
@@ -19,7 +23,7 @@ async function list({ sql }: AdminContext): Promise<string> {
   return [
     ...parked.map(line),
     ...(more > 0 ? [`and ${more} more`] : []),
-    `${withUnit(count!.parked, 'job')} parked, ${count!.open} waiting or running`,
+    `${withUnit(count!.parked, 'dead letter')}, ${withUnit(count!.open, 'job')} waiting or running`,
   ].join('\n')
 }
 
@@ -33,7 +37,7 @@ async function change(
   const { count } = await (outcome === 'dropped'
     ? sql`delete from outbox where ${isParked}`
     : sql`update outbox set attempts = 0, error = null, parked_at = null where ${isParked}`)
-  if (count === 0 && which !== 'all') throw new AdminError(`No parked job has the id ${which}`)
+  if (count === 0 && which !== 'all') throw new AdminError(`No dead letter has the id ${which}`)
   return `${withUnit(count, 'job')} ${outcome}`
 }
 

@@ -57,7 +57,7 @@ interface Row {
   parkedAt: string | null
 }
 const row = async () => (await sql()<Row[]>`select id, attempts, error, parked_at from outbox`)[0]
-const parked = () => eventually('a parked job', async () => Boolean((await row())?.parkedAt))
+const parked = () => eventually('a dead letter', async () => Boolean((await row())?.parkedAt))
 const manage = (...words: string[]) => runAdmin(service, 'jobs', ...words)
 
 async function park(): Promise<Row> {
@@ -68,11 +68,11 @@ async function park(): Promise<Row> {
   return (await row())!
 }
 
-test('parks a failing job with its error after the last attempt', async () => {
+test('a failing job becomes a dead letter with its error after the last attempt', async () => {
   expect(await park()).toMatchObject({ attempts, error: 'P0001: Not today' })
   const { queue } = service.services.jobs
   await eventually('an empty queue', async () => (await queue.getJobCountByTypes()) === 0)
-  // Later jobs run, and the sweep ignores the parked job.
+  // Later jobs run, and the sweep ignores the dead letter.
   await ada.delete(`/projects/${(await createFullProject(ada, 0)).id}`)
   await eventually('the end of the other job', async () => (await outboxSize(sql())) === 1)
   expect(await openSweep(sql(), service.services.jobs)()).toBe(0)
@@ -97,7 +97,7 @@ test('a retried job runs again', async () => {
   const { id } = await park()
   const listed = await manage()
   expect(listed.code).toBe(0)
-  for (const part of [id, 'purge-project', doomed.id, `${attempts} attempts`, 'Not today', '1 job parked'])
+  for (const part of [id, 'purge-project', doomed.id, `${attempts} attempts`, 'Not today', '1 dead letter'])
     expect(listed.text).toContain(part)
   await allow()
   expect(await manage('retry', id)).toEqual({ code: 0, text: '1 job will be retried' })
@@ -105,7 +105,7 @@ test('a retried job runs again', async () => {
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 })
 
-test('an orphan gets no second job while its job is parked, and gets one after the job is dropped', async () => {
+test('an orphan gets no second job while its job is a dead letter, and gets one after the job is dropped', async () => {
   const { id } = await park()
   const look = async () => (await queueOrphanJobs(sql(), orphanStreams, nilId, 1_000)).queued
   expect(await look()).toBe(0)
@@ -114,34 +114,34 @@ test('an orphan gets no second job while its job is parked, and gets one after t
   expect(await look()).toBe(1)
 })
 
-test('the jobs command rejects unknown ids and words, and leaves jobs that are not parked unchanged', async () => {
+test('the jobs command rejects unknown ids and words, and leaves pending jobs unchanged', async () => {
   await ada.delete(`/projects/${doomed.id}`)
   const { id } = (await row())!
   for (const verb of ['retry', 'drop']) {
-    expect(await manage(verb, id)).toEqual({ code: 1, text: `No parked job has the id ${id}` })
-    expect(await manage(verb, 'x')).toEqual({ code: 1, text: 'No parked job has the id x' })
+    expect(await manage(verb, id)).toEqual({ code: 1, text: `No dead letter has the id ${id}` })
+    expect(await manage(verb, 'x')).toEqual({ code: 1, text: 'No dead letter has the id x' })
     expect(await manage(verb, 'all')).toMatchObject({ code: 0, text: expect.stringContaining('0 jobs') })
     expect((await manage(verb)).code).toBe(1)
   }
   for (const words of [['sing'], ['list', 'all'], ['constructor', 'x'], ['drop', id, id]])
     expect(await manage(...words)).toMatchObject({ code: 1, text: expect.stringContaining('jobs retry') })
-  expect((await manage('list')).text).toBe('0 jobs parked, 1 waiting or running')
+  expect((await manage('list')).text).toBe('0 dead letters, 1 job waiting or running')
 })
 
-test('parks an unknown job, and stores an error without the rejected value', async () => {
+test('an unknown job becomes a dead letter, and its error omits the rejected value', async () => {
   await sql()`insert into outbox (id, project_id, name, data, created_at) values
     (${newId()}, null, 'sing', '{}', now()),
     (${newId()}, null, 'purge-task', '{"taskId":"the secret"}', now())`
   service.startWorkers()
   const all = () => sql()<Row[]>`select error from outbox where parked_at is not null order by name`
-  await eventually('two parked jobs', async () => (await all()).length === 2)
+  await eventually('two dead letters', async () => (await all()).length === 2)
   expect((await all()).map(({ error }) => error)).toEqual([
     '22P02: invalid input syntax for type uuid: "…"',
     'This release has no job sing',
   ])
 })
 
-test('parks a job whose worker crashes at each attempt, and logs the parking', async () => {
+test('a job whose worker crashes at each attempt becomes a dead letter, with a log line', async () => {
   await ada.delete(`/projects/${doomed.id}`)
   const release = await holdTransaction(
     service.services.database.commits,
