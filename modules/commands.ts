@@ -13,5 +13,5 @@ const single = [...commandsOf(modules), ...integrations]
 
 export const batchProject = batchOf(single)
 
-/** Everything that may be done to a project and to what is in it. */
+/** All commands of projects and of the entities in them. */
 export const commands: Command<never>[] = [...single, batchProject, undoProject]

@@ -7,7 +7,7 @@ import { subtasks } from './subtasks/routes.ts'
 import { tasks } from './tasks/routes.ts'
 import { webhook } from './webhooks/entity.ts'
 
-/** The modules that are an entity with its commands and reads. A new one is listed here and nowhere else. */
+/** The modules with an entity, its commands and reads. A new module is added only here. */
 export const modules = [projects, members, tasks, subtasks, comments]
 
 /** All entities of the service. */

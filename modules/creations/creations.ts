@@ -39,7 +39,7 @@ interface Removal {
   revoke?: string
 }
 
-/** A removal with `revoke` counts as so many writes, because its size is unknown before it runs. */
+/** The cost of a removal with `revoke`, in writes: its size is unknown before it runs. */
 const revocationWrites = 100
 export const removalCost = {
   cost: ({ revoke }: Removal) => (revoke === 'true' ? revocationWrites : 1),

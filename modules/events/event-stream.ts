@@ -8,7 +8,7 @@ import { streamStart, encode, heartbeat, heartbeatMs } from '../../src/responses
 import { type EncodedEvents, openEncodedEvents, type Position } from './encoded-events.ts'
 import { aheadOfProject, type FeedQuery, lastEventIdHeader } from './parameters.ts'
 
-/** After so many events of other types a stream sends an `id`, so that a client resumes there. */
+/** After this many events of other types, a stream sends an `id`, so that a client that reconnects resumes there. */
 const maxEventsWithoutId = 1_000
 
 /** The reader of a stream: the project, the version up to which rights were checked, and the position in the log. */

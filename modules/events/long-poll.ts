@@ -45,7 +45,7 @@ export const openLongPoll =
   }
 
 /**
- * Waits until one feed has events for the request. Returns the project's state after the poll.
+ * Waits until one feed has events for the request. Returns the project as the caller may see it after the wait.
  * @throws HttpError 400, 401, 404, 410, 429 or 503
  */
 export function openFeedLongPoll(

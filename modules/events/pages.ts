@@ -7,7 +7,7 @@ import type { ReadEvent } from './views.ts'
 
 /** The most events that a page with a filter scans. */
 export const maxScannedEvents = 10_000
-/** A scan of so many events costs one plain read. */
+/** A scan of this many events costs as much as one plain read. */
 const eventsPerRead = 500
 
 export const scanCost = (events: number): number => 1 + Math.min(events, maxScannedEvents) / eventsPerRead

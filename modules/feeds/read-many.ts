@@ -16,9 +16,9 @@ import { aheadIn, manyEventsView, ReadMany, readPositions } from './schema.ts'
 const about =
   'Although a POST, this is a read and takes no Idempotency-Key. It returns at most `limit` events and 1 MiB; the events of a project are in order and without gaps, and each project gets a fair share. Send the returned `after` with the next request. With `wait` the request waits until there are events.'
 
-/** A waiting request takes one slot for each so many projects. */
+/** A waiting request for this many projects takes one slot of the account. */
 const projectsPerSlot = 100
-/** A read of so many projects costs one plain read. */
+/** A read of this many projects costs as much as one plain read. */
 const projectsPerRead = 10
 
 interface FeedStates {

@@ -3,7 +3,7 @@ import { childList } from '../children/list.ts'
 import { inviteMember, removeMember, setRole } from './commands.ts'
 import { member } from './entity.ts'
 
-const about = 'The members in the order of their invitation, without the owner.'
+const about = 'The members in order of invitation, without the owner.'
 
 export const members = {
   entity: member,

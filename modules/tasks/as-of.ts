@@ -65,7 +65,7 @@ export async function snapshotOf(
 /**
  * Returns the task's current or last project, or for an instant its project at that time; null if the user may see no project
  * of the task.
- * @param at a version or an instant. For an instant the query reads at limit `limit` events of the task.
+ * @param at a version or an instant. For an instant the query reads at most `limit` events of the task.
  */
 async function projectOfTask(
   sql: Sql,

@@ -9,12 +9,12 @@ import { maxId, nilId } from '../../src/ids.ts'
 import type { TaskFilter } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
 
-/** The max tasks that one page scans if no index has both the list's order and its filter. */
+/** The most tasks that one page scans if no index has both the list's order and its filter. */
 export const maxScannedTasks = 2_000
 
 /**
  * Returns a page of tasks; undefined if the caller may not see the project of the filter. For each project, status and priority,
- * one branch of the query reads at max a page from an index in the list's order, so all pages cost the same. With a
+ * one branch of the query reads at most a page from an index in the list's order, so all pages cost the same. With a
  * snapshot, one more branch reads the rows that have changed since.
  */
 export async function listTasks(

@@ -13,7 +13,7 @@ export interface Undone {
   changes: ReadEvent[]
 }
 
-/** The most bytes of events in a response. It contains at least one event. */
+/** The most bytes of the events in a response. A response has at least one event, even if it is longer. */
 const maxResponseBytes = 500_000
 
 export const undoneView = view<Undone>({

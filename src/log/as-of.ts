@@ -19,7 +19,7 @@ export const AsOfParameter = () =>
     checked<string>(isAsOf, {
       type: 'string',
       description:
-        'A version of the project, or an ISO 8601 date-time with offset or a date (midnight UTC). The answer shows that state, with the current names of people',
+        'A version of the project, or an ISO 8601 date-time with offset or a date (midnight UTC): the answer shows the state at that time, with the current names of people',
       examples: ['41', '2027-01-31T17:00:00.000Z'],
     }),
   )

@@ -21,7 +21,7 @@ interface EventsBefore {
 const isBefore = (sql: Sql, { projectId, taskId, eventId }: EventsBefore) =>
   sql`e.task_id = ${taskId} and e.project_id = ${projectId} and e.id < ${eventId}`
 
-/** SQL for the last event that created, restored or moved in the task; null if it expired or is over `limit` events ago. */
+/** SQL for the last event that created, restored or moved in the task; null if it expired or is more than `limit` events ago. */
 const arrivalEvent = (sql: Sql, at: EventsBefore, limit: number | null = null) => sql`(
   select id from (select id, entity, before from events e where ${isBefore(sql, at)} order by id desc limit ${limit}) e
   where entity = 'task' and before is null limit 1)`

@@ -16,7 +16,7 @@ import { maxUndoneRows, maxUndoneEvents, readBounded, tooManyUndone, undoTooLarg
 import type { UndoSelection, LoggedEvent, UndoInput, UndoCaller, ReadUndoInput } from './undo-input.ts'
 import { readDeletedChildren } from './logged-children.ts'
 
-/** The keys and ids of a row as JSON take about so many characters. The limit of an undo counts texts only. */
+/** The approximate number of characters of the keys and ids of a row as JSON. The limit of an undo counts only texts. */
 const uncountedCharacters = 1_000
 
 /**
@@ -68,7 +68,7 @@ async function readSelectedEvents(
   { projectId, version }: UndoCaller,
   { seqs = [], batch }: UndoSelection,
 ): Promise<LoggedEvent[]> {
-  // Seqs have no gaps, so a batch ends at maxEvents so many seqs after its first event.
+  // Seqs have no gaps, so the last seq of a batch is at most `maxEvents` after its first.
   const maxEvents = maxUndoneEvents + maxUndoneRows
   const upTo = batch === undefined ? version : Math.min(version, batch + maxEvents)
   const which =

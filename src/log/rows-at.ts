@@ -82,7 +82,7 @@ export function visibleColumns(sql: Sql, entity: Entity, alias: string, moment?:
     .reduce((all, one): SqlPart => sql`${all}, ${one}`)
 }
 
-/** SQL for a row's event id. If references are hidden, one bit for each reference follows: see `visible`. */
+/** SQL for a row's event id. If references are hidden, one bit for each reference follows: see `hideDeletedReferences`. */
 export function visibleEventId(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
   const column = sql`${sql(`${alias}.event_id`)}`
   const fields = referencesOf(entity)

@@ -6,7 +6,7 @@ import { seqAt } from '../reads/seq-at.ts'
 import type { Versioned } from '../reads/versions.ts'
 import { asOfAhead, type Snapshot, parseAsOf, tooFarBack } from './as-of.ts'
 
-/** A snapshot costs one plain read more for each of so many reversed events. */
+/** To reverse this many events costs as much as one plain read. */
 const eventsPerRead = 25
 
 /** Finds and reads snapshots of projects. The caller must have checked before that the account may see the project. */

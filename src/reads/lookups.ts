@@ -11,7 +11,7 @@ import { lastRenaming } from './names.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
 import type { Versioned, Versions } from './versions.ts'
 
-/** For each kind of readMany-up; about 20 MB. */
+/** The number of cached results of each kind of look-up; about 20 MB. */
 const cachedLookups = 50_000
 
 /** A project that the caller may see. Its version is the ETag of its lists. */
@@ -79,7 +79,7 @@ export function openLookUp<S extends Versioned>(
     const { userId } = caller
     const last = cache.get(userId + id)
     let seen = last && versions.follow(last, id)
-    // To compare the version costs Postgres a third of a new readMany-up.
+    // To compare the version costs Postgres a third of a new look-up.
     if (seen && (await versions.isCurrent(seen))) counts.hits++
     else {
       counts.misses++

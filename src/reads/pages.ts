@@ -5,10 +5,10 @@ import { badRequest } from '../responses/errors.ts'
 import { isId, nilId } from '../ids.ts'
 import { type CachedBody, parsedUrl } from '../responses/reply.ts'
 
-/** The max bytes of a page. A single longer row is a page alone. */
+/** The most bytes of a page. A single longer row has a page of its own. */
 export const pageBytes = 1_048_576
 
-/** So few rows have at max about 5 MB, so the query need not add up their lengths. */
+/** A page of at most this many rows has at most about 5 MB, so the query need not add up the lengths of texts. */
 export const maxUnmeasuredRows = 64
 
 export interface Page {
@@ -29,7 +29,7 @@ export const Limit = (fallback: number, max: number) =>
       minimum: 1,
       maximum: max,
       fallback,
-      description: `The max rows in a page: 1 to ${max}, by default ${fallback}. A page also ends at ${pageBytes} bytes; the Link header then leads to the next page`,
+      description: `The most rows in a page: 1 to ${max}, by default ${fallback}. A page also ends at ${pageBytes} bytes; the Link header then leads to the next page`,
       examples: [20],
     }),
   )

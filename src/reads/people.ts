@@ -18,7 +18,7 @@ export interface Person {
   nameTag: string
   /** True if the account must verify its email address and has not. */
   isUnverified?: boolean
-  /** The project, for a service account. */
+  /** The project of a service account. */
   serves?: string | null
 }
 

@@ -11,7 +11,7 @@ import { VisibleProjectsByUser } from './visible-projects-by-user.ts'
 
 /** The most projects whose versions one query reads. */
 const maxProjects = 1_000
-/** How often versions are polled without Redis. With Redis, versions are polled in one of so many rounds, because notifications can get lost. */
+/** Without Redis, versions are polled this often. With Redis, only every fourth time, because few notifications get lost. */
 const pollEveryMs = 500
 const roundsPerPoll = 4
 

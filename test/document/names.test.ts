@@ -138,8 +138,8 @@ test('the description of every list states its order, also of tasks filtered by 
   for (const [name, { description }] of lists)
     expect([name, description]).toEqual([name, expect.stringMatching(statesOrder)])
   const { description } = operations.get('get /api/v1/tasks')!
-  expect(description).toMatch(/filtered by due date in order of that/)
-  expect(description).toMatch(/neither .* is inside/i)
+  expect(description).toMatch(/with a filter by due date sorted by due date/)
+  expect(description).toMatch(/`dueBefore` and `dueAfter` are exclusive/)
 })
 
 /** The contract requires both `/tasks/{id}/comments` and `/tasks/comments/{id}`. */
