@@ -141,7 +141,7 @@ test('jobs lists dead letters, retries them, and rejects an unknown id', async (
       '  P0001: Not today\n1 dead letter, 0 jobs waiting or running\n',
   })
   const unknown = newId()
-  const refused = { code: 1, output: `No parked job has the id ${unknown}\n` }
+  const refused = { code: 1, output: `No dead letter has the id ${unknown}\n` }
   expect(await run('jobs', parked, 'drop', unknown)).toEqual(refused)
   expect(await run('jobs', parked, 'retry', id)).toEqual({ code: 0, output: '1 job will be retried\n' })
   expect((await run('jobs', parked, 'list')).output).toBe('0 dead letters, 1 job waiting or running\n')
