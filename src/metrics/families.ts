@@ -18,41 +18,21 @@ export function countFamilies(counts: Counts): Family[] {
   ]
 }
 
-const writeFamilies = ({ commits, leases, forwards: orders }: Counts): Family[] => [
+const writeFamilies = ({ commits, leases, forwards }: Counts): Family[] => [
   histogram('commit_duration_seconds', 'Time of a group commit in Postgres.', commits.seconds),
-  histogram(
-    'commit_wait_seconds',
-    'Wait of the oldest unit of a group commit before the commit began.',
-    commits.waitSeconds,
-  ),
+  histogram('commit_wait_seconds', 'Longest wait of a unit for its group commit.', commits.waitSeconds),
   histogram('commit_size_events', 'Events in a group commit.', commits.events),
   counter(
     'commit_units_total',
-    'Commit units by outcome; lost means a version conflict.',
+    'Commit units; lost: a version conflict.',
     labelledBy('outcome', commits.units),
   ),
-  histogram(
-    'lease_wait_seconds',
-    'Time to acquire a lease, including the wait for another holder.',
-    leases.seconds,
-  ),
-  counter(
-    'lease_waits_total',
-    'Leases that another process held when this process requested them.',
-    leases.waits,
-  ),
+  histogram('lease_wait_seconds', 'Time to acquire a lease.', leases.seconds),
+  counter('lease_waits_total', 'Requested leases that another process held.', leases.waits),
   counter('lease_hand_overs_total', 'Leases that another process handed over.', leases.handOvers),
-  counter(
-    'forwarded_commands_total',
-    'Commands forwarded to the home process of their project.',
-    orders.forwarded,
-  ),
-  counter(
-    'forwards_lost_total',
-    'Forwarded commands whose home process disconnected before it answered.',
-    orders.lost,
-  ),
-  counter('served_commands_total', 'Commands executed for other processes.', orders.served),
+  counter('forwarded_commands_total', 'Commands forwarded to their home process.', forwards.forwarded),
+  counter('forwards_lost_total', 'Forwarded commands without a reply: the home was lost.', forwards.lost),
+  counter('served_commands_total', 'Commands executed for other processes.', forwards.served),
 ]
 
 function readFamilies({ queries, readWaits, caches }: Counts): Family[] {
@@ -66,11 +46,7 @@ function readFamilies({ queries, readWaits, caches }: Counts): Family[] {
   const waits = 'Wait of the oldest look-up of a batch for earlier batches.'
   return [
     gauge('postgres_queries_open', 'Queries that wait for a connection or an answer.', open),
-    histogram(
-      'postgres_query_duration_seconds',
-      'Time of a query, including the wait for a connection.',
-      took,
-    ),
+    histogram('postgres_query_duration_seconds', 'Query time with the wait for a connection.', took),
     histogram('read_wait_seconds', waits, labelledBy('batch', readWaits)),
     counter('cache_requests_total', 'Cache lookups by result.', lookups),
   ]

@@ -5,12 +5,8 @@ const maxListed = 1_000
 
 export const jobs: CommandGroup = {
   list: ['', 'lists dead letters, which are jobs that failed too often, and counts pending jobs', list],
-  retry: [
-    '<id|all>',
-    'runs dead letters again',
-    (context, which) => change(context, which!, 'will be retried'),
-  ],
-  drop: ['<id|all>', 'deletes dead letters', (context, which) => change(context, which!, 'dropped')],
+  retry: ['<id|all>', 'runs dead letters again', (context, id) => change(context, id!, 'will be retried')],
+  drop: ['<id|all>', 'deletes dead letters', (context, id) => change(context, id!, 'dropped')],
 }
 
 async function list({ sql }: AdminContext): Promise<string> {

@@ -8,11 +8,7 @@ import { runCommand } from './run-command.ts'
 const maxListed = 50
 
 export const projects: CommandGroup = {
-  list: [
-    '[email]',
-    `lists the projects with the most events, of one owner or of all; at most ${maxListed}`,
-    list,
-  ],
+  list: ['[email]', `lists projects with the most events, of one owner or all; at most ${maxListed}`, list],
   show: ['<id>', 'shows the owner, version and size of a project', show],
   delete: ['<id>', 'deletes a project for good, with everything inside, in the name of its owner', remove],
 }

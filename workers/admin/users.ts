@@ -21,7 +21,7 @@ const maxListed = 100
 export const users: CommandGroup = {
   list: [
     '[text]',
-    `lists accounts, or only those whose name or address contains the text; at most ${maxListed}`,
+    `lists accounts whose name or email contains the text, or all; at most ${maxListed}`,
     list,
   ],
   create: ['<email> <name>', 'creates an account and prints its password', create],
