@@ -8,11 +8,7 @@ export function countFamilies(counts: Counts): Family[] {
   const answered = took.map(([labels, { total }]): Labelled<number> => [labels, total])
   return [
     counter('http_requests_total', 'Answered requests.', answered),
-    histogram(
-      'http_request_duration_seconds',
-      'Time to the response; for a stream, time to its first byte.',
-      took,
-    ),
+    histogram('http_request_duration_seconds', 'Time to the response, or to the start of a stream.', took),
     ...writeFamilies(counts),
     ...readFamilies(counts),
   ]
@@ -22,11 +18,7 @@ const writeFamilies = ({ commits, leases, forwards }: Counts): Family[] => [
   histogram('commit_duration_seconds', 'Time of a group commit in Postgres.', commits.seconds),
   histogram('commit_wait_seconds', 'Longest wait of a unit for its group commit.', commits.waitSeconds),
   histogram('commit_size_events', 'Events in a group commit.', commits.events),
-  counter(
-    'commit_units_total',
-    'Commit units; lost: a version conflict.',
-    labelledBy('outcome', commits.units),
-  ),
+  counter('commit_units_total', 'Commit units by outcome.', labelledBy('outcome', commits.units)),
   histogram('lease_wait_seconds', 'Time to acquire a lease.', leases.seconds),
   counter('lease_waits_total', 'Requested leases that another process held.', leases.waits),
   counter('lease_hand_overs_total', 'Leases that another process handed over.', leases.handOvers),
