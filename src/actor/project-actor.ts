@@ -103,14 +103,14 @@ export class ProjectActor implements StateHolder {
 }
 
 /** Takes the next commands of one commit from the queue, at most `maxWrites`, or the next exclusive work. */
-export function takeFrom(queue: Queue, most: number): QueuedCommand[] | Exclusive {
+export function takeFrom(queue: Queue, maxWrites: number): QueuedCommand[] | Exclusive {
   if (queue[0] && 'run' in queue[0]) return queue.shift() as Exclusive
   let [count, weight, logReaders] = [0, 0, 0]
   for (const item of queue) {
     if ('run' in item) break
     weight += item.weight ?? 1
     if (item.preload?.undo) logReaders++
-    if (count > 0 && (weight > most || logReaders > maxLogReaders)) break
+    if (count > 0 && (weight > maxWrites || logReaders > maxLogReaders)) break
     count++
   }
   return queue.splice(0, count) as QueuedCommand[]

@@ -11,12 +11,12 @@ function openWork(ofAccount: number, isShared = false) {
     await new Promise<void>((resolve) => ends.push(resolve))
     return name
   }
-  return { begun, ends, ask: (account: string, name: string) => expensive.run(account, begin(name)) }
+  return { begun, ends, run: (account: string, name: string) => expensive.run(account, begin(name)) }
 }
 
 test('expensive operations run one at a time, and accounts alternate', async () => {
-  const { begun, ends, ask } = openWork(4)
-  const all = [ask('ada', 'a1'), ask('ada', 'a2'), ask('ada', 'a3'), ask('bob', 'b1'), ask('eve', 'e1')]
+  const { begun, ends, run } = openWork(4)
+  const all = [run('ada', 'a1'), run('ada', 'a2'), run('ada', 'a3'), run('bob', 'b1'), run('eve', 'e1')]
   for (const count of [1, 2, 3, 4, 5]) {
     while (begun.length < count) await new Promise(setImmediate)
     await new Promise(setImmediate)
@@ -38,13 +38,13 @@ test('a failed operation frees its slot', async () => {
 })
 
 test('while others are active, an account pauses for four times the duration of its operation, and other accounts go first', async () => {
-  const { begun, ends, ask } = openWork(4, true)
+  const { begun, ends, run } = openWork(4, true)
   const timers: [go: () => void, ms?: number][] = []
   const setTimer = spyOn(globalThis, 'setTimeout').mockImplementation(((...timer: [() => void]) =>
     timers.push(timer)) as unknown as typeof setTimeout)
   const now = spyOn(performance, 'now').mockReturnValue(0)
   try {
-    const all = [ask('ada', 'a1'), ask('ada', 'a2'), ask('ada', 'a3')]
+    const all = [run('ada', 'a1'), run('ada', 'a2'), run('ada', 'a3')]
     now.mockReturnValue(20)
     ends[0]!()
     await all[0]
@@ -53,7 +53,7 @@ test('while others are active, an account pauses for four times the duration of 
     await new Promise(setImmediate)
     ends[1]!()
     await all[1]
-    all.push(ask('bob', 'b1'))
+    all.push(run('bob', 'b1'))
     expect(begun).toEqual(['a1', 'a2', 'b1'])
     ends[2]!()
     while (begun.length < 4) await new Promise(setImmediate)

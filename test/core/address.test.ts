@@ -3,20 +3,20 @@ import { addressOf } from '../../src/http/limits/address.ts'
 import { words } from '../support/words.ts'
 import { Budget } from '../../src/http/limits/budget.ts'
 
-const asked = (forwarded?: string) =>
+const requestFrom = (forwarded?: string) =>
   new Request('http://x', { headers: forwarded ? { 'x-forwarded-for': forwarded } : {} })
 const server = (address: string) => ({ requestIP: () => ({ address }) })
-const proxied = (forwarded: string) => addressOf(asked(forwarded), server('3.3.3.3'), true)
+const proxied = (forwarded: string) => addressOf(requestFrom(forwarded), server('3.3.3.3'), true)
 
 test('reads the client address from the socket or the last entry of X-Forwarded-For, and groups IPv6 by /64 network', () => {
-  expect(addressOf(asked(), null, false)).toBe('local')
-  expect(addressOf(asked('1.1.1.1'), null, false)).toBe('local')
-  expect(addressOf(asked('1.1.1.1, 2.2.2.2 '), server('3.3.3.3'), true)).toBe('2.2.2.2')
-  expect(addressOf(asked(), server('::ffff:3.3.3.3'), true)).toBe('3.3.3.3')
+  expect(addressOf(requestFrom(), null, false)).toBe('local')
+  expect(addressOf(requestFrom('1.1.1.1'), null, false)).toBe('local')
+  expect(addressOf(requestFrom('1.1.1.1, 2.2.2.2 '), server('3.3.3.3'), true)).toBe('2.2.2.2')
+  expect(addressOf(requestFrom(), server('::ffff:3.3.3.3'), true)).toBe('3.3.3.3')
   for (const address of ['2001:db8:1:2:3:4:5:6', '2001:DB8:1:2::9', '2001:db8:1:2:0:0:0:1']) {
-    expect(addressOf(asked(), server(address), false)).toBe('2001:db8:1:2::/64')
+    expect(addressOf(requestFrom(), server(address), false)).toBe('2001:db8:1:2::/64')
   }
-  expect(addressOf(asked(), server('::1'), false)).toBe('0:0:0:0::/64')
+  expect(addressOf(requestFrom(), server('::1'), false)).toBe('0:0:0:0::/64')
 })
 
 test('accepts a port, brackets and quotes in X-Forwarded-For', () => {
@@ -56,7 +56,7 @@ test('uses the socket address if X-Forwarded-For contains no valid address', () 
     '1.1.1.1,',
   ]
   for (const written of odd) expect([written, proxied(written)]).toEqual([written, '3.3.3.3'])
-  expect(addressOf(asked('unknown'), null, true)).toBe('local')
+  expect(addressOf(requestFrom('unknown'), null, true)).toBe('local')
 })
 
 function open() {

@@ -12,17 +12,17 @@ import type { CommitUnit } from '../../src/commit/unit.ts'
 import { newId, nilId } from '../../src/ids.ts'
 import { newCommitCounts } from '../../src/metrics/counts.ts'
 
-const said = (code: string, severity = 'ERROR') =>
+const postgresError = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error
 
 const now = ['08006', '25006', '25P03', '40001', '40P01', '53300', '55P03', '57014', '57P01', '57P03']
-test.each(now)('SQLSTATE %s is transient', (code) => expect(isTransient(said(code))).toBe(true))
+test.each(now)('SQLSTATE %s is transient', (code) => expect(isTransient(postgresError(code))).toBe(true))
 
 const never = ['22P02', '23505', '23514', '40002', '42601', '42P01', 'XX000']
-test.each(never)('SQLSTATE %s is permanent', (code) => expect(isTransient(said(code))).toBe(false))
+test.each(never)('SQLSTATE %s is permanent', (code) => expect(isTransient(postgresError(code))).toBe(false))
 
 test('a FATAL error is transient, whatever its SQLSTATE', () => {
-  for (const code of ['28P01', '3D000', 'XX000']) expect(isTransient(said(code, 'FATAL'))).toBe(true)
+  for (const code of ['28P01', '3D000', 'XX000']) expect(isTransient(postgresError(code, 'FATAL'))).toBe(true)
 })
 
 test('errors of DNS, routing, TLS, sockets and time-outs are transient', () => {
@@ -38,7 +38,7 @@ test('errors of DNS, routing, TLS, sockets and time-outs are transient', () => {
 
 test('programming errors are not transient', () => {
   const defects = [new TypeError('of undefined'), Object.assign(new Error('no'), { code: 'UNDEFINED_VALUE' })]
-  for (const error of [...defects, said('42601')]) {
+  for (const error of [...defects, postgresError('42601')]) {
     markUnknownOutcome(error)
     expect(isTransient(error)).toBe(false)
   }
@@ -64,7 +64,7 @@ test('retries an unanswered write only if it was not committed', async () => {
   expect(await tried(true, lost)).toEqual([true, 1])
   expect(await tried(false, lost)).toEqual([false, 2])
   expect(await tried(true)).toEqual([false, 1])
-  expect(await tried(true, said('23505'))).toEqual(['refused', 1])
+  expect(await tried(true, postgresError('23505'))).toEqual(['refused', 1])
 })
 
 const unit = (): CommitUnit => {

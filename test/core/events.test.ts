@@ -35,17 +35,17 @@ async function live(): Promise<string> {
 test('events store the id of their task, and a migration adds it to old events', async () => {
   const id = await live()
   const aboutNone = ['project.created', 'project.created', 'member.invited']
-  const said = await tasksOf()
-  expect(said.filter(({ taskId }) => taskId === null).map(({ type }) => type)).toEqual(aboutNone)
-  const about = said.filter(({ taskId }) => taskId === id).map(({ type }) => type)
+  const before = await tasksOf()
+  expect(before.filter(({ taskId }) => taskId === null).map(({ type }) => type)).toEqual(aboutNone)
+  const about = before.filter(({ taskId }) => taskId === id).map(({ type }) => type)
   expect(about).toHaveLength(11)
-  expect(about.length + aboutNone.length).toBe(said.length)
+  expect(about.length + aboutNone.length).toBe(before.length)
 
   await sql()`alter table events drop column task_id, drop column batch`
   const migration = new URL('../../drizzle/migrations/0008_tasks_of_events.sql', import.meta.url)
   for (const statement of readFileSync(migration, 'utf8').split('--> statement-breakpoint'))
     await sql().unsafe(statement)
-  expect(await tasksOf()).toEqual(said)
+  expect(await tasksOf()).toEqual(before)
 })
 
 /** A command that creates several tasks, as a batch or not. */

@@ -13,15 +13,15 @@ const listening = async (server: Server) => {
 }
 
 function endOf(socket: Socket): Promise<string[]> {
-  const heard: string[] = []
+  const emitted: string[] = []
   closeOnError(socket)
   return new Promise((resolve) => {
     socket.on('error', (error: Error & { code?: string }) => {
-      heard.push(`error ${error.code}`)
-      queueMicrotask(() => heard.push('whoever was refused'))
-      setTimeout(resolve, 50, heard)
+      emitted.push(`error ${error.code}`)
+      queueMicrotask(() => emitted.push('error handler'))
+      setTimeout(resolve, 50, emitted)
     })
-    socket.on('close', (hadError) => heard.push(`close ${hadError}`))
+    socket.on('close', (hadError) => emitted.push(`close ${hadError}`))
   })
 }
 
@@ -31,20 +31,20 @@ test('a broken connection is closed before an error handler can react', async ()
   )
   const socket = connect(await listening(server), '127.0.0.1')
   socket.on('connect', () => socket.write('x'))
-  expect(await endOf(socket)).toEqual(['error ECONNRESET', 'close true', 'whoever was refused'])
+  expect(await endOf(socket)).toEqual(['error ECONNRESET', 'close true', 'error handler'])
   server.close()
 })
 
 test('a refused connection emits its error and then closes', async () => {
-  const heard = await endOf(new Socket().connect(1, '127.0.0.1'))
-  expect(heard).toEqual(['error ECONNREFUSED', 'close true', 'whoever was refused'])
+  const emitted = await endOf(new Socket().connect(1, '127.0.0.1'))
+  expect(emitted).toEqual(['error ECONNREFUSED', 'close true', 'error handler'])
 })
 
 test('a connection that ends without a message fails', async () => {
   const server = createServer((peer) => void peer.end())
   const socket = connect(await listening(server), '127.0.0.1')
   socket.resume()
-  expect(await endOf(socket)).toEqual(['error CONNECTION_CLOSED', 'close true', 'whoever was refused'])
+  expect(await endOf(socket)).toEqual(['error CONNECTION_CLOSED', 'close true', 'error handler'])
   server.close()
 })
 
@@ -121,46 +121,46 @@ test('postgres.js reconnects without a pause if a connection ends before its gre
 /** An accepted connection with an unanswered query. The test emits its close. */
 async function held() {
   const peers: Socket[] = []
-  const line = { socket: new Socket(), greetings: 0, heard: 0 }
+  const connection = { socket: new Socket(), greetings: 0, received: 0 }
   const server = createServer((peer) => {
     peers.push(peer)
-    peer.on('error', () => {}).on('data', () => void line.heard++)
+    peer.on('error', () => {}).on('data', () => void connection.received++)
     peer.once('data', () => {
-      line.greetings++
+      connection.greetings++
       peer.write(greeted)
     })
   })
   const socket = async ({ port: [port] }: { port: number[] }) =>
-    (line.socket = new Socket().connect(port!, '127.0.0.1'))
+    (connection.socket = new Socket().connect(port!, '127.0.0.1'))
   const sql = await played(server, { socket } as postgres.Options<{}>)
   const first = sql`select 1`.execute()
   first.catch(() => {})
-  await eventually('the query', () => line.heard > 1)
-  return { line, sql, peers, first }
+  await eventually('the query', () => connection.received > 1)
+  return { connection, sql, peers, first }
 }
 
 test('postgres.js never answers a query that is sent between the error and the close of a connection (porsager/postgres#1215)', async () => {
-  const { line, sql, first } = await held()
+  const { connection, sql, first } = await held()
   let second: Promise<unknown> = Promise.resolve()
   first.catch(() => void (second = sql`select 2`.execute()))
-  line.socket.emit('error', new Error('reset'))
+  connection.socket.emit('error', new Error('reset'))
   await Bun.sleep(50)
-  line.socket.emit('close', true)
-  line.socket.destroy()
+  connection.socket.emit('close', true)
+  connection.socket.destroy()
   expect(await isOpen(second)).toBeTrue()
 })
 
 test('postgres.js sends no startup message if a broken connection left unsent data (porsager/postgres#1133)', async () => {
-  const { line, sql, peers, first } = await held()
+  const { connection, sql, peers, first } = await held()
   for (const peer of peers) peer.write(refused)
   await first.catch(() => {})
   sql`select 2`.execute().catch(() => {})
   for (let step = 0; step < 5; step++) await null // the query is written, but not sent before the end of this tick
-  line.socket.emit('close', true)
-  line.socket.destroy()
+  connection.socket.emit('close', true)
+  connection.socket.destroy()
   sql`select 3`.execute().catch(() => {})
   await Bun.sleep(soonMs)
-  expect(line.greetings).toBe(1)
+  expect(connection.greetings).toBe(1)
 })
 
 test('Elysia parses a body before it authenticates the caller', async () => {
