@@ -72,10 +72,10 @@ test('rejects an undo that restores too many children with 409, and reports expi
   expect(await ask()).toMatchObject({ comment: { length: maxMoved.rows } })
   await sql()`delete from events where task_id = ${taskId} and seq > 1000`
   await add(maxMoved.rows + 1, 'Words')
-  await expect(ask()).rejects.toThrow('Too much')
+  await expect(ask()).rejects.toThrow('too large')
   await sql()`delete from events where task_id = ${taskId} and seq > 1000`
   await add(400, 'x'.repeat(20_000))
-  await expect(ask()).rejects.toThrow('Too much')
+  await expect(ask()).rejects.toThrow('too large')
   await sql()`delete from events where task_id = ${taskId} and entity = 'task'`
   expect(await ask()).toBe('expired')
 })
