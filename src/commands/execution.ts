@@ -1,58 +1,36 @@
-import type { QueuedCommand } from '../actor/queued-command.ts'
+import { QueuedCommand } from '../actor/queued-command.ts'
 import type { Preload } from '../actor/preload.ts'
 import type { ProjectState } from '../actor/state.ts'
-import { type IdempotencyKey, commandKey } from '../commit/idempotency.ts'
+import { commandKey } from '../commit/idempotency.ts'
 import type { Clock } from '../ids.ts'
-import type { UndoContext } from '../log/undo-input.ts'
 import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { hideDeletedReferences } from '../model/references.ts'
 import type { Person } from '../reads/people.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
-import type { HttpError } from '../responses/errors.ts'
 import type { Command, WriteDefinition, RuleContext } from './command.ts'
 import { authorize, decide, idIn, destinationOf } from './decide.ts'
 import type { LookedUp } from './look-up.ts'
 import type { LookupResults, RoutedCommand } from './request.ts'
 
 /** A routed command with its look-ups. It is also the context of its rule: one object less for each command. */
-export class Execution implements QueuedCommand<Reply>, RuleContext {
-  readonly id: string
-  readonly projectId: string
-  readonly destinationId: string | undefined
-  readonly caller: RoutedCommand['caller']
-  readonly preload: Preload | undefined
+export class Execution extends QueuedCommand<Reply> implements RuleContext {
   readonly ifMatch: string | undefined
-  readonly guard: IdempotencyKey | undefined
-  readonly clientIds: string[] | undefined
-  readonly weight: number | undefined
-  readonly createsProject: boolean
-  readonly isRecallable: boolean
   readonly person: Person | undefined
   readonly lookupResults: LookupResults | undefined
-  undo: UndoContext | undefined
-  claimedIds: string[] | undefined
-  rejection: HttpError | undefined
-  outcome: unknown
-  isRejected = false
-  since = 0
-  resolve = notQueued
-  reject = notQueued
   private clock: Clock | undefined
   private hasEvents = false
 
   constructor(
     private readonly command: Command,
     private readonly routed: RoutedCommand,
-    readonly deadline: number,
+    deadline: number,
     readonly limits: RuleContext['limits'],
     { person, lookupResults }: LookedUp = {},
   ) {
     const { id, projectId, input, caller, ifMatch, guard } = routed
-    this.id = id
-    this.projectId = projectId
+    super(id, projectId, caller, deadline)
     this.destinationId = command.destination?.(input)
-    this.caller = caller
     this.preload = preloadOf(command, routed, lookupResults)
     this.ifMatch = ifMatch
     this.guard = guard ?? (command.storesReply ? commandKey(id) : undefined)
@@ -100,8 +78,6 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
     return replyOf(this.command, hideDeletedReferences(state, entity, after), this.person)
   }
 }
-
-const notQueued = (): void => {}
 
 function preloadOf(
   command: Command,

@@ -69,7 +69,7 @@ test('a command whose rule throws fails alone', async () => {
   const decide = () => {
     throw new TypeError('a defect')
   }
-  const broken = actors.run({ ...validCommand(id, 'Never'), decide })
+  const broken = actors.run(Object.assign(validCommand(id, 'Never'), { decide }))
   const whole = actors.run(validCommand(id, 'Stands'))
   expect(await broken.catch((error: Error) => error)).toBeInstanceOf(TypeError)
   expect((await whole).number).toBe(1)

@@ -13,7 +13,7 @@ export function queuedCommand<T>(userId: string, { decide, ...given }: Given<T>)
   return {
     id: newId(),
     caller: { userId },
-    decide(clock, state) {
+    decide(this: QueuedCommand, clock: Clock, state: ProjectState) {
       return decide(state, contextOf(this, clock))
     },
     deadline: distantDeadline(),
@@ -26,7 +26,7 @@ export function queuedCommand<T>(userId: string, { decide, ...given }: Given<T>)
     resolve() {},
     reject() {},
     ...given,
-  }
+  } as QueuedCommand<T>
 }
 
 function contextOf({ id, caller, undo: past }: QueuedCommand, clock: Clock): Context {
