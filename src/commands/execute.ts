@@ -47,11 +47,10 @@ export function openExecute({
         // A retried command may be committed already: its actor searches the log.
         if (!routed.again) throw error
       })
-    const lookedUp = looksUp(command, routed.input) ? await lookUp(command, routed) : {}
+    const lookupResults = looksUp(command, routed.input) ? await lookUp(command, routed) : undefined
     // The id belongs to an existing project, whose actor must not be disturbed.
-    if (command.target.kind === 'new' && lookedUp.lookupResults?.takenIds.length && !routed.again)
-      throw idTaken()
-    const queued = new Execution(command, routed, deadline, limits, lookedUp)
+    if (command.target.kind === 'new' && lookupResults?.takenIds.length && !routed.again) throw idTaken()
+    const queued = new Execution(command, routed, deadline, limits, lookupResults)
     return queued.preload?.undo && explain ? actors.run(queued).catch(explain) : actors.run(queued)
   }
 

@@ -10,14 +10,12 @@ import type { Person } from '../reads/people.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
 import type { Command, WriteDefinition, RuleContext } from './command.ts'
 import { authorize, decide, idIn, destinationOf } from './decide.ts'
-import type { LookedUp } from './look-up.ts'
 import type { LookupResults, RoutedCommand } from './request.ts'
 
 /** A routed command with its look-ups. It is also the context of its rule: one object less for each command. */
 export class Execution extends QueuedCommand<Reply> implements RuleContext {
   readonly ifMatch: string | undefined
   readonly person: Person | undefined
-  readonly lookupResults: LookupResults | undefined
   private clock: Clock | undefined
   private hasEvents = false
 
@@ -26,7 +24,7 @@ export class Execution extends QueuedCommand<Reply> implements RuleContext {
     private readonly routed: RoutedCommand,
     deadline: number,
     readonly limits: RuleContext['limits'],
-    { person, lookupResults }: LookedUp = {},
+    readonly lookupResults?: LookupResults,
   ) {
     const { id, projectId, input, caller, ifMatch, guard } = routed
     super(id, projectId, caller, deadline)
@@ -38,8 +36,7 @@ export class Execution extends QueuedCommand<Reply> implements RuleContext {
     this.weight = command.weight?.(input)
     this.createsProject = command.target.kind === 'new'
     this.isRecallable = !command.storesReply
-    this.person = person
-    this.lookupResults = lookupResults
+    this.person = lookupResults?.people[0] ?? undefined
   }
 
   /** A retry that joins this command sets `again` on the routed command. */

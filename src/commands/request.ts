@@ -25,7 +25,7 @@ export interface Lookups {
 export interface LookupResults {
   people: (Person | null)[]
   taskIds: (string | null)[]
-  clientIds?: string[]
+  clientIds: string[]
   /** The client ids that a row has, or had. */
   takenIds: string[]
 }
