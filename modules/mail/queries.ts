@@ -1,7 +1,7 @@
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import type { MailPurpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { writeExactlyOnce, retryOnce } from '../../src/postgres/errors.ts'
+import { writeExactlyOnce, retryOnce } from '../../src/postgres/retries.ts'
 import { deleteOldTokens, insertRecord } from '../accounts/queries.ts'
 
 /** SQL: mail token `t` is unused and unexpired, and the address of user `u` (for a reset also the token version) is unchanged since. */

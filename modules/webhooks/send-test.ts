@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import { accountCommand, inProject } from '../../src/commands/command.ts'
-import { retryOnce } from '../../src/postgres/errors.ts'
+import { retryOnce } from '../../src/postgres/retries.ts'
 import type { Services } from '../../src/services.ts'
 import { insertRecord } from '../accounts/queries.ts'
 import { deliveryColumns, deliveryView } from './deliveries.ts'

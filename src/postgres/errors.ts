@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { databaseUnavailable, HttpError } from '../responses/errors.ts'
 
@@ -38,32 +37,6 @@ export function connectionError(code: string, message: string, cause?: unknown):
   unknownOutcomes.add(error)
   return error
 }
-
-/** Pause before a retry, so that it is not sent on a connection that is about to close. */
-export const retryDelay = () => sleep(20)
-
-/** Retries idempotent work once after a temporary error. */
-export const retryOnce = <T>(work: () => PromiseLike<T>): Promise<T> =>
-  Promise.resolve(work()).catch((error: unknown) =>
-    isTransient(error) ? retryDelay().then(work) : Promise.reject(error),
-  )
-
-/** True, or at least one row, if the statement changed or found something. */
-type Result = PromiseLike<boolean | readonly unknown[]>
-
-/** Retries a write after a temporary error, unless `isWritten` finds that the first attempt has committed. */
-export async function writeExactlyOnce(write: () => Result, isWritten: () => Result): Promise<boolean> {
-  try {
-    return isDone(await write())
-  } catch (error) {
-    if (!isTransient(error)) throw error
-    await retryDelay()
-    return isDone(await retryOnce(isWritten)) || isDone(await write())
-  }
-}
-
-const isDone = (found: boolean | readonly unknown[]): boolean =>
-  typeof found === 'boolean' ? found : found.length > 0
 
 /** Returns the SQLSTATE or the driver's code of an error, or an empty string. */
 export function errorCode(error: unknown): string {

@@ -1,21 +1,16 @@
 import postgres from 'postgres'
-import { newQueryCounts } from '../metrics/counts.ts'
 import { createConnector, connectMs, tlsModeOf, type PrimaryFinder } from './connect.ts'
-import { withTimeouts } from './query-timeouts.ts'
-import type { IdleTimeouts } from './idle-timeouts.ts'
+import { type QueryOptions, withTimeouts } from './query-timeouts.ts'
 import { isoInstant, arrayTypes } from './values.ts'
 import { padding } from './workarounds.ts'
 
-export interface PoolOptions {
+export interface PoolOptions extends QueryOptions {
   url: string
   primary?: PrimaryFinder
-  idleTimeouts: IdleTimeouts
   pooler: string
   connections: number
   statementMs: number
-  retries?: boolean
   settings?: Record<string, string>
-  counts?: ReturnType<typeof newQueryCounts>
 }
 
 /** Time after the statement timeout of Postgres, for its reply and for connecting. */
@@ -24,7 +19,7 @@ const graceMs = 700
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {
-  const { url, primary, idleTimeouts, pooler, statementMs, retries = false, counts = newQueryCounts() } = pool
+  const { url, primary, idleTimeouts, pooler, statementMs } = pool
   const isPooled = pooler !== 'off'
   const sockets = createConnector(idleTimeouts, statementMs + idleMs, tlsModeOf(url), isPooled, primary)
   const sql = postgres(url, {
@@ -48,6 +43,5 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  const limitMs = statementMs + graceMs
-  return withTimeouts(sql, { idleTimeouts, limitMs, retries, onStandby: sockets.closeAll, counts })
+  return withTimeouts(sql, { ...pool, limitMs: statementMs + graceMs, onStandby: sockets.closeAll })
 }

@@ -1,7 +1,8 @@
 import type { Sql } from 'postgres'
-import type { newQueryCounts } from '../metrics/counts.ts'
-import { isTransient, isStandby, markUnknownOutcome, retryDelay } from './errors.ts'
+import { newQueryCounts } from '../metrics/counts.ts'
+import { isTransient, isStandby, markUnknownOutcome } from './errors.ts'
 import type { IdleTimeouts } from './idle-timeouts.ts'
+import { retryDelay } from './retries.ts'
 import { withoutHoles } from './workarounds.ts'
 
 interface Query extends PromiseLike<unknown[]> {
@@ -10,14 +11,15 @@ interface Query extends PromiseLike<unknown[]> {
   handler: (query: Query) => unknown
 }
 
-interface Options {
+export interface QueryOptions {
   idleTimeouts: IdleTimeouts
-  limitMs: number
   /** Retries a query once after a temporary error. */
-  retries: boolean
-  onStandby(): void
-  counts: ReturnType<typeof newQueryCounts>
+  retries?: boolean
+  counts?: ReturnType<typeof newQueryCounts>
 }
+type Options = QueryOptions & { limitMs: number; onStandby(): void }
+
+const uncounted = newQueryCounts()
 
 /** For rare queries with many variants: each prepared statement stays on its connection forever. */
 export function unprepared<Q extends object>(query: Q): Q {
@@ -52,7 +54,7 @@ function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query
 
 function track(query: Query, options: Options, again?: () => Query): void {
   const { resolve, reject } = query
-  const { idleTimeouts, limitMs, onStandby, counts } = options
+  const { idleTimeouts, limitMs, onStandby, counts = uncounted } = options
   const began = performance.now()
   let isOver = false
   const isFirstEnd = () => {

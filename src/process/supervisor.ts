@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { type Config, withNewNames } from '../config.ts'
+import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { type Family, withProcessLabel } from '../metrics/family.ts'
 import { Child, type Exit, type Env, type Role } from './child.ts'
@@ -113,29 +113,5 @@ export class Supervisor {
       return log.error('the new process did not start: keeping the current processes')
     }
     log.info(this.pids(), 'rolling restart finished')
-  }
-}
-
-/** The environment of each kind of child: that of the parent, with the URLs of the local servers. */
-export function childEnvs(config: Config, given: Env): Record<Role, Env> {
-  const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
-  const common = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
-  const worker = { ...withNewNames(given), DATABASE_URL, REDIS_URL, JWT_SECRET, ...common }
-  return { web: { ...sharedPools(config), ...worker }, worker }
-}
-
-/** Six web processes with full pools, a worker and a successor use 88 connections. The default limit of Postgres is 100. */
-const fullProcesses = 6
-
-type Pools = Pick<Config, 'webConcurrency' | 'readConnections' | 'backgroundConnections' | 'commitSlots'>
-
-/** Default pool sizes of a web process: more than six web processes share the connections of six. */
-export function sharedPools({ webConcurrency, readConnections, backgroundConnections, commitSlots }: Pools) {
-  const share = (all: number) =>
-    String(Math.max(1, Math.min(all, Math.floor((all * fullProcesses) / webConcurrency))))
-  return {
-    READ_CONNECTIONS: share(readConnections),
-    BACKGROUND_CONNECTIONS: share(backgroundConnections),
-    COMMIT_SLOTS: share(commitSlots),
   }
 }

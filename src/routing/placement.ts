@@ -4,7 +4,8 @@ import type { Log } from '../log.ts'
 import type { RedisClient } from '../redis/connections.ts'
 import { within } from '../within.ts'
 import { type Members, Membership } from './membership.ts'
-import { assignShards, shardOf } from './assign-shards.ts'
+import { assignShards } from './assign-shards.ts'
+import { shardOf } from './hash.ts'
 import type { Peer } from './rpc.ts'
 
 const jitterMs = 100

@@ -3,8 +3,7 @@ import { unavailable } from '../responses/errors.ts'
 import { Batch } from './batch.ts'
 import { ClockOffset } from './clock-offset.ts'
 import { authorizationHeader, newNonce, verifyWelcome } from './handshake.ts'
-import { ConnectionLost, overheadBytes, goodbye, type Peer } from './rpc.ts'
-import { type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
+import { overheadBytes, goodbye, type Peer, type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
 
 /** Time after its deadline at which a call fails. The server never runs a request after its deadline. */
 const graceMs = 500
@@ -17,6 +16,17 @@ interface PendingCall {
   deadline: number
   resolve(response: RpcResponse): void
   reject(reason: Error): void
+}
+
+/** The connection broke or the call timed out: no response will arrive. */
+export class ConnectionLost extends Error {
+  constructor(
+    /** False: the request never left this process, so a retry is safe. */
+    readonly sent: boolean,
+    reason: string,
+  ) {
+    super(reason)
+  }
 }
 
 /** The client's side of one connection. Sends the requests of one turn of the event loop in one message. */

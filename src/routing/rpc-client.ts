@@ -1,6 +1,7 @@
+import type { Log } from '../log.ts'
 import { deriveKeys } from './handshake.ts'
-import { ConnectionLost, type Log, type Peer, type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
-import { RpcClientConnection } from './rpc-client-connection.ts'
+import { type Peer, type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
+import { ConnectionLost, RpcClientConnection } from './rpc-client-connection.ts'
 
 /** Pause before the next attempt to connect; it doubles with each failure. */
 const minDelayMs = 1_000

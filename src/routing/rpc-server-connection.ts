@@ -1,7 +1,8 @@
 import type { WebSocket } from 'ws'
+import type { Log } from '../log.ts'
 import { unavailable } from '../responses/errors.ts'
 import { Batch } from './batch.ts'
-import { overheadBytes, type Log, type RpcOptions, type RpcRequest } from './rpc.ts'
+import { overheadBytes, type RpcOptions, type RpcRequest } from './rpc.ts'
 import { type RpcResponse, type RequestHandler, tickMs } from './rpc.ts'
 
 /** The server closes a connection without a message for so long. Clients send heartbeats far more often. */

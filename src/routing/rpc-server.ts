@@ -4,21 +4,17 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { WebSocketServer, type WebSocket } from 'ws'
+import type { Log } from '../log.ts'
 import { throttle } from '../throttle.ts'
 import { within } from '../within.ts'
 import { authenticate, deriveKeys, createWelcome } from './handshake.ts'
 import { ownAddress } from './own-address.ts'
-import { goodbye, handshakeMs, type Log, type Peer, type RpcOptions, type RequestHandler } from './rpc.ts'
-import { tickMs } from './rpc.ts'
+import { goodbye, type Peer, type RpcOptions, type RequestHandler, tickMs } from './rpc.ts'
 import { RpcServerConnection } from './rpc-server-connection.ts'
 
 /** Replay protection: the server accepts each nonce once. */
 const rememberedNonces = 100_000
-const timeouts = {
-  headersTimeout: handshakeMs,
-  requestTimeout: handshakeMs,
-  connectionsCheckingInterval: 500,
-}
+const timeouts = { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 500 }
 
 export class RpcServer {
   private readonly http = createServer(timeouts)

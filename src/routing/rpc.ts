@@ -18,7 +18,6 @@ export const goodbye = 'goodbye'
 
 /** Time-outs count timer ticks of this length, so time during which this process was frozen does not count. */
 export const tickMs = 100
-export const handshakeMs = 2_000
 /** Upper bound of the bytes that id, deadline and commas add to one request or response. */
 export const overheadBytes = 128
 
@@ -26,7 +25,6 @@ export type Peer = { id: string; host: string; port: number }
 
 export interface RpcRequest {
   payload: unknown
-  /** On this process's performance.now() clock, in ms. */
   deadline: number
   /** Sends the response. Later calls do nothing. */
   respond(response: RpcResponse): void
@@ -40,19 +38,7 @@ export type RpcResponse =
   | { kind: 'unknown' }
   | { kind: 'failed' }
 
-/** The connection broke or the call timed out: no response will arrive. */
-export class ConnectionLost extends Error {
-  constructor(
-    /** False: the request never left this process, so a retry is safe. */
-    readonly sent: boolean,
-    reason: string,
-  ) {
-    super(reason)
-  }
-}
-
 export interface RpcOptions {
-  /** Client and server must share at least one secret. */
   secrets: string[]
   /** Limit of one message, and so of one request. The same in all processes. */
   maxBytes: number
@@ -60,9 +46,4 @@ export interface RpcOptions {
   maxUnsentBytes: number
   /** Limit of requests without a response, for each connection. */
   maxPending: number
-}
-
-export interface Log {
-  warn(what: object, message: string): void
-  error(what: object, message: string): void
 }

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { type RpcResponse, ConnectionLost, type Peer } from '../../src/routing/rpc.ts'
+import { ConnectionLost } from '../../src/routing/rpc-client-connection.ts'
+import type { Peer, RpcResponse } from '../../src/routing/rpc.ts'
 import type { Command } from '../../src/commands/command.ts'
 import { openRoute } from '../../src/commands/router.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readConfig, requireProductionSettings, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
-import { childEnvs, sharedPools } from '../../src/process/supervisor.ts'
+import { childEnvs, sharedPools } from '../../src/process/child-env.ts'
 import { upTo } from '../races/pair.ts'
 
 /** The variables that accept any text. */

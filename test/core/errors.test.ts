@@ -1,11 +1,7 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import {
-  writeExactlyOnce,
-  isTransient,
-  markUnknownOutcome,
-  connectionError,
-} from '../../src/postgres/errors.ts'
+import { isTransient, markUnknownOutcome, connectionError } from '../../src/postgres/errors.ts'
+import { writeExactlyOnce } from '../../src/postgres/retries.ts'
 import '../../modules/modules.ts'
 import { openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'

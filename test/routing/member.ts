@@ -1,6 +1,6 @@
 import { readConfig } from '../../src/config.ts'
 import { Placement, type Timing } from '../../src/routing/placement.ts'
-import { shardOf } from '../../src/routing/assign-shards.ts'
+import { shardOf } from '../../src/routing/hash.ts'
 import { newId } from '../../src/ids.ts'
 import { until } from '../../src/local/wait.ts'
 import { openLog } from '../../src/log.ts'

@@ -141,7 +141,7 @@ test('if the request handler throws, requests without a response resolve as fail
   const { client, peer } = pair
   const responses = await Promise.all([1, 2].map((i) => client.call(peer, i, inTenSeconds())))
   expect(responses).toEqual([reply('done'), { kind: 'failed' }])
-  expect(pair.log.lines.map(({ fields }) => fields.reason)).toEqual(['Error: unexpected'])
+  expect(pair.log.lines.map(({ reason }) => reason)).toEqual(['Error: unexpected'])
 })
 
 test('client and server each reject requests above their limit of pending requests with 503', async () => {

@@ -1,13 +1,9 @@
 import { expect } from 'bun:test'
+import { openLog } from '../../src/log.ts'
 import { RpcServer } from '../../src/routing/rpc-server.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
-import {
-  ConnectionLost,
-  type RpcResponse,
-  type RpcRequest,
-  type Log,
-  type Peer,
-} from '../../src/routing/rpc.ts'
+import { ConnectionLost } from '../../src/routing/rpc-client-connection.ts'
+import type { Peer, RpcRequest, RpcResponse } from '../../src/routing/rpc.ts'
 import { eventually } from '../races/pair.ts'
 import { disposable } from '../support/service.ts'
 
@@ -15,15 +11,10 @@ export const secret = 'a secret that is long enough for this'
 export const limits = { secrets: [secret], maxBytes: 2_097_152, maxUnsentBytes: 8_388_608, maxPending: 2_000 }
 export const inTenSeconds = () => performance.now() + 10_000
 
-export interface LogLine {
-  fields: Record<string, unknown>
-  message: string
-}
-export function memoryLog(): Log & { lines: LogLine[] } {
-  const lines: LogLine[] = []
-  const add = (fields: object, message: string) =>
-    void lines.push({ fields: fields as Record<string, unknown>, message })
-  return { lines, warn: add, error: add }
+export function memoryLog() {
+  const lines: { msg: string; reason: string }[] = []
+  const log = openLog('warn', null, { write: (line) => void lines.push(JSON.parse(line)) })
+  return Object.assign(log, { lines })
 }
 
 export const reply = (body: string, etag: string | null = null): RpcResponse => ({

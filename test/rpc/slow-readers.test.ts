@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { authenticate, deriveKeys, createWelcome } from '../../src/routing/handshake.ts'
-import { ConnectionLost } from '../../src/routing/rpc.ts'
+import { ConnectionLost } from '../../src/routing/rpc-client-connection.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { limits, memoryLog, openPair, reply, secret, inTenSeconds, until } from './pair.ts'
@@ -111,7 +111,7 @@ test('a client keeps an idle connection while heartbeats are answered, and close
   const client = new RpcClient(limits, log)
   void client.call({ id: 'home-1', host: '127.0.0.1', port: server.port }, 1, inTenSeconds()).catch(() => {})
   expect(await closed.promise).toBeGreaterThan(6)
-  expect(log.lines.map(({ fields }) => fields.reason)).toEqual(['no heartbeat in time'])
+  expect(log.lines.map(({ reason }) => reason)).toEqual(['no heartbeat in time'])
   client.close()
   server.close()
 })

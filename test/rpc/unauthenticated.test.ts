@@ -27,7 +27,7 @@ test('rejects a client without a valid proof with 401', async () => {
     expect(await connectRaw(pair.peer.port, header).catch((error) => error.message)).toContain('401')
   expect(await honest()).toEqual(reply('"honest"'))
   expect(served).toEqual(['honest'])
-  expect(pair.log.lines[0]!.message).toBe('rejected an unauthenticated peer')
+  expect(pair.log.lines[0]!.msg).toBe('rejected an unauthenticated peer')
 })
 
 test('accepts each proof only once', async () => {

@@ -1,7 +1,7 @@
 import { type DeliveryRow, deliveryColumns } from '../../modules/webhooks/deliveries.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { retryOnce } from '../../src/postgres/errors.ts'
+import { retryOnce } from '../../src/postgres/retries.ts'
 import { claimWebhooks, leaseMs, type Claim } from './claim.ts'
 
 /** The result of a claimed delivery. Neither `upTo`, `waitMs` nor `disabled` set: the claim is released without a result. */
