@@ -79,7 +79,7 @@ export interface MemberRemoval {
 export const memberRemovalView = view<MemberRemoval>({
   name: 'Departure',
   schema: Type.Object({
-    message: Type.String({ description: 'What was done', examples: ['Member removed successfully'] }),
+    message: Type.String({ description: 'The result', examples: ['Member removed successfully'] }),
     stillWorking: Lists,
     revoked: Lists,
   }),

@@ -20,7 +20,7 @@ export const subtaskView = view<SubtaskRow>({
   name: 'Subtask',
   schema: Type.Object({
     id: Id('The subtask'),
-    title: Type.String({ description: 'What is to be done', examples: ['Sharpen the pencil'] }),
+    title: Type.String({ description: 'The title of the subtask', examples: ['Sharpen the pencil'] }),
     completed: Type.Boolean({ description: 'False when created', examples: [false] }),
     taskId: Id('The task it belongs to'),
     createdAt: Timestamp('When it was created'),

@@ -18,7 +18,7 @@ export const fields = {
   description: field.of(
     Nullable(Text(0, 20_000, 'In ink, with all wheels')),
     Type.Union([Type.String(), Type.Null()], {
-      description: 'More about it, or null',
+      description: 'A description, or null',
       examples: ['In ink, with all wheels'],
     }),
     null,
@@ -63,7 +63,7 @@ export const taskView = view<TaskRow>({
     id: Id('The task'),
     projectId: Id('The project it belongs to'),
     number: Type.Integer({ minimum: 1, description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
-    title: Type.String({ description: 'What is to be done', examples: ['Draw the second plate'] }),
+    title: Type.String({ description: 'The title of the task', examples: ['Draw the second plate'] }),
     ...outputsOf(fields),
     createdAt: Timestamp('When it was created'),
     updatedAt: Timestamp('When it was last changed'),
