@@ -91,5 +91,5 @@ export const memberRemovalView = view<MemberRemoval>({
 
 export const Revoke = Flag(
   'Revoke',
-  'where `true`, all webhooks, service accounts and tokens that the member created end with the membership',
+  '`true` also ends all webhooks, service accounts and tokens that the member created',
 )

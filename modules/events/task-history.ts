@@ -17,7 +17,7 @@ import { eventView } from './schema.ts'
 import { type ReadEvent, shownEvent } from './views.ts'
 import { retentionNote, openLogTag } from './project-history.ts'
 
-const about = `Events of the task, its subtasks and comments, newest first, across moves between projects and after deletion. It takes the right to read the task's current or last project. Events in projects that the caller may not read are left out. ${retentionNote}`
+const about = `Events of the task, its subtasks and comments, newest first, across moves between projects and after deletion. It requires the right to read the task's current or last project. Events in projects that the caller may not read are left out. ${retentionNote}`
 
 const taskEventView = view<ReadEvent>({
   name: 'TaskEvent',

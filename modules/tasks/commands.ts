@@ -39,7 +39,7 @@ export const createTask = command('task.create', {
 
 export const updateTask = command('task.update', {
   about:
-    'Absent fields do not change; null clears an optional field. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number. A move takes the role EDITOR in both projects; 409 if there are too many subtasks and comments.',
+    'Absent fields do not change; null clears an optional field. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number. A move requires the role EDITOR in both projects; 409 if there are too many subtasks and comments.',
   input: UpdateTask,
   target: ofTask(),
   role: 'EDITOR',
