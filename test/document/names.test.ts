@@ -127,7 +127,7 @@ test('streams are documented as server-sent events, with valid messages as the e
   }
 })
 
-const statesOrder = /(oldest|newest) first|in (that )?order/i
+const statesOrder = /(oldest|newest) first|in (the )?order/i
 
 test('the description of every list states its order, also of tasks filtered by due date', () => {
   const operations = operationsOf(api)
