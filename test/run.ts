@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { installPrograms, peers, redis } from './runner/programs.ts'
+import { installPrograms, deepPrograms, redis } from './runner/programs.ts'
 import { slowestOf } from './runner/report.ts'
 import { startServers, type TestServers } from './runner/servers.ts'
 import { readSummary } from './runner/summary.ts'
 
-/** More than two cores need: tests of processes mostly wait. */
+/** More than the cores of a small machine, because many tests wait for processes. */
 const parallelFiles = 4
 const testTimeoutMs = 120_000
-/** How many cases property tests try, as a factor. */
+/** Factor for the cases of property tests. */
 const deepDepth = '10'
 const deepFiles = '.deep.test.ts'
 const programsDir = new URL('../node_modules/.cache/test-programs', import.meta.url).pathname
@@ -21,19 +21,19 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.exit(await main(process.argv.slice(2)))
 
 /**
- * Runs the tests on a Postgres and a Redis of their own; the last line is `N passed, N failed`.
- * @param args `--all`: the deep files too; `--deep`: only these; `--profile`: the seconds of all files. Everything else
- *   is for `bun test`: files or folders, and its options.
+ * Runs the tests on a new Postgres and Redis; the last line is `N passed, N failed`.
+ * @param args `--all`: also the deep files; `--deep`: only the deep files; `--profile`: the seconds of all files.
+ *   All other arguments are passed to `bun test`.
  */
 async function main(args: string[]): Promise<number> {
-  const own = ['--all', '--deep', '--profile'] as const
-  const [isAll, isDeep, isProfile] = own.map((flag) => args.includes(flag))
-  const given = args.filter((arg) => !own.some((flag) => flag === arg))
+  const flags = ['--all', '--deep', '--profile'] as const
+  const [isAll, isDeep, isProfile] = flags.map((flag) => args.includes(flag))
+  const given = args.filter((arg) => !flags.some((flag) => flag === arg))
   const dataDir = await mkdtemp(join(tmpdir(), 'docket-test-'))
   let servers: TestServers | undefined
   let result = { passed: 0, failed: 1 }
   try {
-    await installPrograms(isAll || isDeep ? [redis, ...peers] : [redis], programsDir)
+    await installPrograms(isAll || isDeep ? [redis, ...deepPrograms] : [redis], programsDir)
     servers = await startServers(dataDir)
     const timings = join(dataDir, 'timings.json')
     const TEST_DEPTH = process.env.TEST_DEPTH ?? (isAll || isDeep ? deepDepth : '1')
@@ -51,13 +51,13 @@ async function main(args: string[]): Promise<number> {
   return result.failed > 0 || result.passed === 0 ? 1 : 0
 }
 
-/** Files named on the command line run in any case; without names, deep files run only where they are asked for. */
+/** Without file names on the command line, deep files run only with --all or --deep. */
 function filesOf(isDeep = false): string[] {
   return isDeep ? [deepFiles] : [`--path-ignore-patterns=**/*${deepFiles}`]
 }
 
 async function runTests(args: string[], env: Record<string, string>) {
-  // --no-orphans: servers that a failed test left behind end with the run.
+  // --no-orphans ends the servers that a failed test leaves running.
   const limits = [`--timeout=${testTimeoutMs}`, `--parallel=${parallelFiles}`, '--update-timings']
   const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}
   const child = spawn(process.execPath, ['test', '--no-env-file', '--no-orphans', ...limits, ...args], {
@@ -77,7 +77,7 @@ async function runTests(args: string[], env: Record<string, string>) {
   return readSummary(output, exitCode)
 }
 
-// bun test ends its tests on SIGTERM at once; what follows in main cleans up.
+// bun test exits on SIGTERM; then main stops the servers and removes the folder.
 function interrupt(): void {
   isInterrupted = true
   tests?.kill('SIGTERM')

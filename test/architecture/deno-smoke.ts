@@ -1,4 +1,4 @@
-// Run by Deno, not by Bun: see deno.test.ts. Fails by throwing, and says what it ran on.
+// Runs on Deno: see deno.test.ts. Prints what the service answered as JSON; an error ends it with a non-zero exit code.
 import process from 'node:process'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
@@ -8,16 +8,12 @@ import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { make, openClient, register } from '../support/client.ts'
 
-interface DenoServer {
-  addr: { port: number }
-  shutdown(): Promise<void>
-}
 declare const Deno: {
   version: { deno: string }
   serve(
     options: { hostname: string; port: number; onListen(): void },
     handler: (request: Request) => Response | Promise<Response>,
-  ): DenoServer
+  ): { addr: { port: number }; shutdown(): Promise<void> }
 }
 
 const config = readConfig(process.env)
@@ -32,20 +28,20 @@ const task = await make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
 const step = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Sharpen' })
 const toggled = await ada.patch(`/tasks/subtasks/${step.id}/toggle`)
 const listed = await ada.get(`/tasks?projectId=${project.id}`)
-const refused = await ada.post('/tasks', { projectId: project.id })
+const rejected = await ada.post('/tasks', { projectId: project.id })
 const docs = await fetch(`${origin}/api/docs`)
 const ready = await fetch(`${origin}/health/ready`)
 
-const told = {
+const results = {
   deno: Deno.version.deno,
   number: task.number,
   completed: toggled.body.completed,
   listed: listed.body.map(({ title }) => title),
-  refused: refused.body,
+  rejected: rejected.body,
   docs: [docs.status, (await docs.text()).includes('swagger-ui')],
   ready: [ready.status, await ready.json()],
 }
 await server.shutdown()
 await services.close()
-console.log(JSON.stringify(told))
+console.log(JSON.stringify(results))
 process.exit(0)

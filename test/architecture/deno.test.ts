@@ -7,27 +7,27 @@ import { root } from './source.ts'
 
 const run = promisify(execFile)
 const timeoutMs = 100_000
-// The package's own launcher asks for Node; we have Bun for sure.
+// The launcher of the package would need Node.
 const deno = join(root, 'node_modules/deno/bin.cjs')
-// The packages that are installed, nothing from the network and nothing written beside them.
+// Deno uses the installed packages, downloads nothing and writes no lock file.
 const flags = ['--node-modules-dir=manual', '--no-lock', '--cached-only', '--no-config', '--allow-all']
 const fresh = await forFile(freshEnv())
 
-test('the service runs on Deno as it does on Bun', async () => {
+test('app.fetch serves requests on Deno', async () => {
   const script = join(import.meta.dirname, 'deno-smoke.ts')
   const { PATH, HOME } = process.env
   const env = { PATH, HOME, DENO_NO_UPDATE_CHECK: '1', ...fresh.env }
   const options = { cwd: root, env, timeout: timeoutMs }
   const { stdout } = await run(process.execPath, [deno, 'run', ...flags, script], options)
-  const { deno: version, ...told } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+  const { deno: version, ...results } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
   expect(version).toMatch(/^\d+\./)
   const message =
     'title is required: a text of 1 to 500 characters, without control or bidirectional-override characters'
-  expect(told).toEqual({
+  expect(results).toEqual({
     number: 1,
     completed: true,
     listed: ['Draw'],
-    refused: { statusCode: 400, message, error: 'Bad Request' },
+    rejected: { statusCode: 400, message, error: 'Bad Request' },
     docs: [200, true],
     ready: [200, { status: 'ok', postgres: 'ok', redis: 'ok' }],
   })

@@ -8,8 +8,8 @@ export interface Span {
 }
 
 /**
- * All functions of a file: declarations, expressions, arrows, methods, accessors and constructors. One that stands in
- * another counts for both. Comments and decorators before a function do not count; classes are no functions.
+ * Returns all functions of a file: declarations, expressions, arrow functions, methods, accessors and constructors.
+ * An inner function also counts for the outer one. Comments before a function do not count.
  */
 export function functionsIn({ path, text }: Pick<Source, 'path' | 'text'>): Span[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
@@ -28,7 +28,7 @@ export function functionsIn({ path, text }: Pick<Source, 'path' | 'text'>): Span
 
 const isFunction = (node: ts.Node) => ts.isFunctionLike(node) && 'body' in node && node.body !== undefined
 
-/** Its own name, or that of what it is given to. */
+/** Returns the name of the function, or of the variable or property that it initializes. */
 function nameOf(node: ts.Node): string {
   for (const { name } of [node, node.parent] as { name?: ts.Node }[]) if (name) return name.getText()
   return ''

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import { importsOf, product, read, runtimeImportsOf, type Source, sourcesIn } from './source.ts'
 import { words } from '../support/words.ts'
 
-/** Who puts the layers together, and so may name them all. */
+/** Files that may import from every layer. */
 const composition = ['src/app.ts', 'src/main.ts']
 
-// From the ground up: each place imports from itself and from those before it.
+/** Lowest first: a place may import from itself and from the places before it. */
 const places = [
   ...words(`
     drizzle package.json src/hosts.ts src/setting-values.ts src/config.ts src/ids.ts src/log.ts
@@ -22,26 +22,25 @@ const places = [
 const isIn = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
 const placeOf = (path: string) => places.find((place) => isIn(path, place))
 
-test('every file has a place', () => {
-  const homeless = product().filter(({ path }) => !composition.includes(path) && !placeOf(path))
-  expect(homeless.map(({ path }) => path)).toEqual([])
+test('every product file belongs to a place', () => {
+  const others = product().filter(({ path }) => !composition.includes(path) && !placeOf(path))
+  expect(others.map(({ path }) => path)).toEqual([])
 })
 
-test('imports point one way: drizzle, src, modules, workers, and one way between the rooms of each', () => {
+test('imports point downwards: drizzle, src, modules, workers, and one way between the folders of src', () => {
   const isBelow = (name: string, path: string) =>
     places.slice(0, places.indexOf(placeOf(path) ?? '') + 1).some((place) => isIn(name, place))
-  const astray = product()
+  const upward = product()
     .filter(({ path }) => !composition.includes(path))
-    .flatMap((source) => {
-      const own = importsOf(source).filter(({ isPackage }) => !isPackage)
-      return own
-        .filter(({ name }) => !isBelow(name, source.path))
-        .map(({ name }) => `${source.path} imports ${name}`)
-    })
-  expect(astray).toEqual([])
+    .flatMap((source) =>
+      importsOf(source)
+        .filter(({ name, isPackage }) => !isPackage && !isBelow(name, source.path))
+        .map(({ name }) => `${source.path} imports ${name}`),
+    )
+  expect(upward).toEqual([])
 })
 
-test('no two modules import each other, and the own servers know nobody', () => {
+test('no two modules import each other, and src/local imports nothing from outside', () => {
   const moduleOf = (path: string) => /^modules\/[a-z-]+(?=\/)/.exec(path)?.[0]
   const pairs = sourcesIn('modules').flatMap((source) =>
     importsOf(source).map(({ name }) => [moduleOf(source.path), moduleOf(name)].join(' ')),
@@ -55,7 +54,7 @@ test('no two modules import each other, and the own servers know nobody', () => 
   expect(local.filter(({ name, isPackage }) => !isPackage && !isIn(name, 'src/local'))).toEqual([])
 })
 
-test('no file imports itself through others, not even for a type', () => {
+test('no imports form a cycle, type imports included', () => {
   const sources = product()
   const paths = new Set(sources.map(({ path }) => path))
   const imports = new Map(
@@ -74,82 +73,74 @@ test('no file imports itself through others, not even for a type', () => {
   expect([...paths].filter((path) => reaches(path, path))).toEqual([])
 })
 
-const mostFiles = 16
+const maxFiles = 16
 
-test(`a room holds at most ${mostFiles} files`, () => {
+test(`a folder has at most ${maxFiles} files`, () => {
   const rooms = Map.groupBy(product(), ({ path }) => path.slice(0, path.lastIndexOf('/')))
-  const full = [...rooms].filter(([, files]) => files.length > mostFiles)
+  const full = [...rooms].filter(([, files]) => files.length > maxFiles)
   expect(full.map(([room, { length }]) => `${room} ${length}`)).toEqual([])
 })
 
-test('nothing that serves requests imports a test or a benchmark', () => {
-  const astray = product().flatMap((source) =>
+test('product code imports no test or benchmark', () => {
+  const testImports = product().flatMap((source) =>
     importsOf(source).filter(({ name }) => /^(test|bench)\//.test(name)),
   )
-  expect(astray).toEqual([])
+  expect(testImports).toEqual([])
 })
 
-test('in modules only routes know Elysia', () => {
+test('in modules only routes.ts imports Elysia', () => {
   const users = sourcesIn('modules').filter((source) => namesPackage(source, /^@?elysia/))
   const others = users.filter(({ path }) => !/routes\.ts$/.test(path))
   expect(others.map(({ path }) => path)).toEqual([])
   expect(users.length).toBeGreaterThan(0)
 })
 
-/** Schemas, a comparison by value, and the description of tables. */
+/** Packages without I/O: schemas, comparison by value, table definitions. */
 const pure = ['@sinclair/typebox', 'node:util', 'drizzle-orm', 'drizzle-orm/pg-core']
 
-test('rules are pure: what they load, and what that loads, is no package but for schemas, and not the outside world', () => {
-  const rules = sourcesIn('modules').filter(
-    ({ path }) => path.endsWith('/commands.ts') && path !== 'modules/commands.ts',
-  )
+const rulesOfModules = () =>
+  sourcesIn('modules').filter(({ path }) => /^modules\/.+\/commands\.ts$/.test(path))
+
+test('commands.ts of every module is pure: neither the file nor its imports do I/O or read the clock', () => {
+  const rules = rulesOfModules()
   expect(rules.length).toBeGreaterThan(4)
   const loaded = closureOf(rules)
   const impure = loaded.flatMap((source) => {
-    const packages = runtimeImportsOf(source).filter(
-      ({ isPackage, name }) => isPackage && !pure.includes(name),
-    )
+    const imports = runtimeImportsOf(source)
+    const packages = imports.filter(({ isPackage, name }) => isPackage && !pure.includes(name))
     const world = source.text.match(
       /\b(Date\.now|new Date\(\)|fetch\(|crypto\b|Math\.random|process\b|performance\b)/g,
     )
-    return [...packages.map(({ name }) => name), ...(world ?? [])].map((what) => `${source.path}: ${what}`)
+    return [...packages.map(({ name }) => name), ...(world ?? [])].map((one) => `${source.path}: ${one}`)
   })
   expect(impure).toEqual([])
 })
 
-test('rules name no package either, not even for a type', () => {
-  const rules = sourcesIn('modules').filter(
-    ({ path }) => path.endsWith('/commands.ts') && path !== 'modules/commands.ts',
-  )
-  expect(rules.filter((rule) => namesPackage(rule, /./)).map(({ path }) => path)).toEqual([])
+test('commands.ts of a module imports no package, type imports included', () => {
+  const impure = rulesOfModules().filter((rule) => namesPackage(rule, /./))
+  expect(impure.map(({ path }) => path)).toEqual([])
 })
 
-test('what is not Bun stays portable: no Bun global, no bun: import', () => {
-  const bound = product().filter(({ path }) => path !== 'src/main.ts' && !isIn(path, 'src/local'))
-  const users = bound.filter(
-    (source) => /\bBun\s*[.[]/.test(source.text) || namesPackage(source, /^bun(:|$)/),
-  )
+test('only src/main.ts and src/local use the Bun global, import bun: or read process.env', () => {
+  const portable = product().filter(({ path }) => path !== 'src/main.ts' && !isIn(path, 'src/local'))
+  const platform = /\bBun\s*[.[]|\bprocess\.env\b/
+  const users = portable.filter((one) => platform.test(one.text) || namesPackage(one, /^bun(:|$)/))
   expect(users.map(({ path }) => path)).toEqual([])
-})
-
-test('only the process entry and the local servers read the environment', () => {
-  const bound = product().filter(({ path }) => path !== 'src/main.ts' && !isIn(path, 'src/local'))
-  expect(bound.filter(({ text }) => /\bprocess\.env\b/.test(text)).map(({ path }) => path)).toEqual([])
 })
 
 const namesPackage = (source: Source, pattern: RegExp) =>
   importsOf(source).some(({ name, isPackage }) => isPackage && pattern.test(name))
 
-/** Names the event types, and loads all modules for that. */
+/** Imports every module, so the search for imports stops here. */
 const listOfModules = 'modules/modules.ts'
 
-/** These files and all they load, directly or not. */
+/** Returns these files and all their direct and indirect imports at run time. */
 function closureOf(sources: Source[]): Source[] {
-  const known = new Map(sources.map((source) => [source.path, source]))
-  for (const source of known.values()) {
+  const found = new Map(sources.map((source) => [source.path, source]))
+  for (const source of found.values()) {
     for (const { name, isPackage } of runtimeImportsOf(source)) {
-      if (!isPackage && name !== listOfModules && !known.has(name)) known.set(name, read(name))
+      if (!isPackage && name !== listOfModules && !found.has(name)) found.set(name, read(name))
     }
   }
-  return [...known.values()]
+  return [...found.values()]
 }

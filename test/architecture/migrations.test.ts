@@ -3,9 +3,9 @@ import { expect, test } from 'bun:test'
 import { read } from './source.ts'
 
 const folder = 'drizzle/migrations'
-/** From here on the release before serves while a migration runs. */
+/** From this migration on, the previous release serves requests while a migration runs. */
 const first = '0010'
-/** What no release reads any more, and may go: statements, word for word. */
+/** Exact statements that remove something which no running release reads. */
 const removals: string[] = []
 
 const migrations = readdirSync(folder)
@@ -17,37 +17,39 @@ function statementsOf(text: string): string[] {
   return text.split('--> statement-breakpoint').flatMap((one) => one.trim() || [])
 }
 
-/** What the release before would be hurt by; undefined when it is not. */
+/** Returns how a statement would break the previous release; undefined when it would not. */
 function harm(statement: string, created: string[]): string | undefined {
   const [, table = ''] = / (?:ON|TABLE) "(\w+)"/i.exec(statement) ?? []
   if (removals.includes(statement) || /^CREATE TABLE /i.test(statement)) return undefined
   if (/^CREATE (UNIQUE )?INDEX /i.test(statement)) {
-    const isBeside = /^CREATE (UNIQUE )?INDEX CONCURRENTLY /i.test(statement)
-    return isBeside || created.includes(table) ? undefined : 'the table cannot be written meanwhile'
+    const isConcurrent = /^CREATE (UNIQUE )?INDEX CONCURRENTLY /i.test(statement)
+    return isConcurrent || created.includes(table) ? undefined : 'it blocks writes to the table'
   }
   if (created.includes(table)) return undefined
   if (/^ALTER TABLE "\w+" ADD COLUMN /i.test(statement))
-    return /NOT NULL/i.test(statement) && !/DEFAULT/i.test(statement) ? 'inserts leave it out' : undefined
+    return /NOT NULL/i.test(statement) && !/DEFAULT/i.test(statement)
+      ? 'inserts of the previous release omit the column'
+      : undefined
   return /^ALTER TABLE "\w+" ALTER COLUMN "\w+" (DROP NOT NULL|SET DEFAULT)/i.test(statement)
     ? undefined
-    : 'it does more than to add'
+    : 'it does more than add'
 }
 
 const createdIn = (statements: string[]) =>
   statements.flatMap((one) => /^CREATE TABLE "(\w+)"/i.exec(one)?.[1] ?? [])
 
-test('a migration hurts nothing that the release before does', () => {
+test('no migration breaks the previous release', () => {
   expect(migrations.length).toBeGreaterThan(5)
   const found = migrations.flatMap(({ name, statements }) =>
     statements.flatMap((one) => {
-      const why = harm(one, createdIn(statements))
-      return why ? [`${name}: ${one}: ${why}`] : []
+      const reason = harm(one, createdIn(statements))
+      return reason ? [`${name}: ${one}: ${reason}`] : []
     }),
   )
   expect(found).toEqual([])
 })
 
-test('what would hurt is seen', () => {
+test('finds the harm in statements that would break the previous release', () => {
   for (const bad of [
     'CREATE INDEX "a" ON "tasks" USING btree ("id");',
     'ALTER TABLE "tasks" ADD COLUMN "a" text NOT NULL;',

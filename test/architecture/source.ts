@@ -31,18 +31,11 @@ export function read(path: string): Source {
   return { path, text, lines: text.split('\n').length - 1 }
 }
 
-/** What stands at the top: as committed, or as it lies there when the project came without its history. */
+/** Returns the top-level files and folders: committed ones, or without git all that .gitignore does not list. */
 export function topLevel(): string[] {
   const listed = spawnSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
-  if (listed.status === 0)
-    return [
-      ...new Set(
-        listed.stdout
-          .trim()
-          .split('\n')
-          .map((path) => path.split('/')[0]!),
-      ),
-    ]
+  const paths = listed.stdout.trim().split('\n')
+  if (listed.status === 0) return [...new Set(paths.map((path) => path.split('/')[0]!))]
   const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n')
   return readdirSync(root).filter((name) => !ignored.includes(name) && !ignored.includes(`${name}/`))
 }
@@ -50,13 +43,13 @@ export function topLevel(): string[] {
 const statement =
   /^\s*(?:import|export)\b[^'"`;=]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/gm
 
-/** Everything a file names, also what it only takes types from. */
+/** Returns all imports of a file, type imports included. */
 export function importsOf({ path, text }: Source): Import[] {
-  const named = [...text.matchAll(statement)].map((match) => match[1] ?? match[2]!)
-  // The scanner knows the language but sees no types; where it finds more than we do, the pattern is wrong.
-  const missed = runtimeNames(text).filter((name) => !named.includes(name))
-  if (missed.length) throw new Error(`${path}: the imports ${missed.join(', ')} were not understood`)
-  return named.map((name) => resolved(path, name))
+  const names = [...text.matchAll(statement)].map((match) => match[1] ?? match[2]!)
+  // Bun's scanner parses the language but skips type imports. If it finds more, our pattern is wrong.
+  const missed = runtimeNames(text).filter((name) => !names.includes(name))
+  if (missed.length) throw new Error(`${path}: the imports ${missed.join(', ')} were not matched`)
+  return names.map((name) => resolved(path, name))
 }
 
 export const runtimeImportsOf = ({ path, text }: Source) =>
@@ -70,7 +63,7 @@ function resolved(from: string, name: string): Import {
   return { isPackage, name: isPackage ? name : relative(root, resolve(root, dirname(from), name)) }
 }
 
-/** The text without comments and without what stands in quotes, so that patterns see code alone. */
+/** Returns the text without comments and without the contents of strings. */
 export function codeOf({ text }: Source): string {
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g, (piece) =>
     piece.startsWith('/') ? '' : "''",

@@ -1,28 +1,6 @@
-import type { Edit } from '../architecture/newcomer.ts'
+import { moduleText, type NewEntity } from './module-text.ts'
 
-/** A child of a task as its module writes it: with JSON, a list of tags in a JSON column, and one tag. */
-export const attachmentFiles: Record<string, string> = {
-  'drizzle/schema/attachments.ts': `import { index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
-import { eventId, instant } from '../columns.ts'
-
-export const attachments = pgTable(
-  'attachments',
-  {
-    id: uuid('id').primaryKey(),
-    taskId: uuid('task_id').notNull(),
-    name: text('name').notNull(),
-    size: integer('size').notNull(),
-    details: jsonb('details').$type<Record<string, unknown>>(),
-    tagIds: jsonb('tag_ids').$type<string[]>().notNull().default([]),
-    mainTagId: uuid('main_tag_id'),
-    createdAt: instant('created_at').notNull(),
-    updatedAt: instant('updated_at').notNull(),
-    eventId,
-  },
-  (t) => [index('attachments_task').on(t.taskId, t.id, t.createdAt)],
-)
-`,
-  'modules/attachments/schema.ts': `import { type Static, Type } from '@sinclair/typebox'
+const schema = `import { Type } from '@sinclair/typebox'
 import { field, inputsOf, outputsOf } from '../../src/model/fields.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, Timestamp } from '../../src/schema/response.ts'
@@ -42,7 +20,6 @@ export const fields = {
 const FileName = Name(200, 'plan.pdf')
 
 export const CreateAttachment = Input({ id: OwnId(), taskId: IdOf('task'), name: FileName, size: Size, ...inputsOf(fields) })
-export type Asked = Omit<Static<typeof CreateAttachment>, 'id'>
 export const UpdateAttachment = Input({ id: IdOf('attachment'), name: Type.Optional(FileName), ...inputsOf(fields) })
 
 export const attachmentView = view<object>({
@@ -57,30 +34,9 @@ export const attachmentView = view<object>({
     updatedAt: Timestamp('When it was last changed'),
   }),
 })
-`,
-  'modules/attachments/entity.ts': `import { attachments } from '../../drizzle/schema/attachments.ts'
-import { entity, standardEvents } from '../../src/model/definition.ts'
-import { referencesIn } from '../../src/model/fields.ts'
-import { attachmentView, fields } from './schema.ts'
+`
 
-declare module '../../src/model/entities.ts' {
-  interface Entities {
-    attachment: { row: typeof attachments.$inferSelect; event: 'created' | 'updated' | 'deleted' }
-  }
-}
-
-export const attachment = entity<'attachment'>({
-  name: 'attachment',
-  about: 'Files of a task.',
-  table: attachments,
-  parent: 'task',
-  load: 'by row',
-  view: attachmentView,
-  references: referencesIn(fields),
-  events: standardEvents,
-})
-`,
-  'modules/attachments/commands.ts': `import { ofTask } from '../../src/commands/command.ts'
+const commands = `import { ofTask } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
 import { defaultsOf } from '../../src/model/fields.ts'
 import { attachment } from './entity.ts'
@@ -103,31 +59,31 @@ export const updateAttachment = update(attachment, {
 })
 
 export const deleteAttachment = deletion(attachment, { role: 'EDITOR' })
-`,
-  'modules/attachments/routes.ts': `import type { Module } from '../../src/module.ts'
-import { childList } from '../children/list.ts'
-import { createAttachment, deleteAttachment, updateAttachment } from './commands.ts'
-import { attachment } from './entity.ts'
+`
 
-export const attachments = {
-  entity: attachment,
-  writes: [
-    ['post', '/tasks/:id/attachments', createAttachment, 'Attach a file'],
-    ['patch', '/tasks/attachments/:id', updateAttachment, 'Change an attachment'],
-    ['delete', '/tasks/attachments/:id', deleteAttachment, 'Delete an attachment'],
+/** A child of a task with a JSON column, a list of tags in a JSON column, and a single tag. */
+export const attachment: NewEntity = {
+  files: moduleText({
+    ...{ name: 'attachment', about: 'Files of a task.', parent: 'task', load: 'by row' },
+    ...{
+      path: '/tasks/attachments',
+      columnTypes: ['integer', 'jsonb'],
+      schema,
+      commands,
+      hasReferences: true,
+    },
+    columns: `    size: integer('size').notNull(),
+    details: jsonb('details').$type<Record<string, unknown>>(),
+    tagIds: jsonb('tag_ids').$type<string[]>().notNull().default([]),
+    mainTagId: uuid('main_tag_id'),
+    updatedAt: instant('updated_at').notNull(),`,
+  }),
+  edits: [
+    {
+      path: 'modules/modules.ts',
+      find: "import { comments } from './comments/routes.ts'",
+      put: "import { attachments } from './attachments/routes.ts'\nimport { comments } from './comments/routes.ts'",
+    },
+    { path: 'modules/modules.ts', find: 'subtasks, comments]', put: 'subtasks, comments, attachments]' },
   ],
-  reads: (services, seeTask) => [
-    ['/tasks/:id/attachments', childList(services, attachment, seeTask), "List a task's attachments"],
-  ],
-} satisfies Module
-`,
 }
-
-export const attachmentEdits: Edit[] = [
-  {
-    path: 'modules/modules.ts',
-    find: "import { comments } from './comments/routes.ts'",
-    put: "import { attachments } from './attachments/routes.ts'\nimport { comments } from './comments/routes.ts'",
-  },
-  { path: 'modules/modules.ts', find: 'subtasks, comments]', put: 'subtasks, comments, attachments]' },
-]

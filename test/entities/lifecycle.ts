@@ -1,4 +1,4 @@
-// Runs in a copy of the tree that has these entities: see new-entities.test.ts.
+// Runs in a copy of the tree that has the new entities: see new-entities.test.ts.
 import { describe, expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { readFeed } from '../http/feed.ts'
@@ -6,7 +6,7 @@ import { eventually } from '../races/pair.ts'
 import { faultsOf } from '../support/history.ts'
 import { openReceiver } from '../webhooks/receiver.ts'
 import { outboxSize, rowsWith } from '../workers/remains.ts'
-import { ada, created, furnish, type Place, rowsAt, sql, undo, versionOf } from './scene.ts'
+import { ada, batch, createPlace, created, type Place, rowsAt, sql, undo, versionOf } from './scene.ts'
 
 interface Kind {
   entity: string
@@ -37,15 +37,14 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
   const feed = (projectId: string) => readFeed(ada, `/projects/${projectId}/events?after=2`)
   const names = async (path: string) => (await rowsAt(path)).map(({ name }) => name)
 
-  test('is created, listed, updated and deleted, each with an event and under If-Match', async () => {
-    const place = await furnish()
+  test('is created, listed, updated and deleted, with an event for each write, and checks If-Match', async () => {
+    const place = await createPlace()
     const row = await created(list(place), body)
     expect(await rowsAt(list(place))).toEqual([row])
     const changed = await ada.patch(one(row.id), { name: 'Sketch' })
     expect(changed.body).toMatchObject({ ...body, name: 'Sketch' })
-    expect((await ada.patch(one(row.id), { name: 'Sketch' })).headers.get('etag')).toBe(
-      changed.headers.get('etag'),
-    )
+    const unchanged = await ada.patch(one(row.id), { name: 'Sketch' })
+    expect(unchanged.headers.get('etag')).toBe(changed.headers.get('etag'))
     expect((await ada.delete(one(row.id), { 'if-match': '"no"' })).status).toBe(412)
     expect((await ada.delete(one(row.id))).status).toBe(200)
     expect((await ada.delete(one(row.id))).status).toBe(404)
@@ -57,21 +56,21 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     expect(await faultsOf(sql)).toEqual([])
   })
 
-  test('is written in a batch, under a name', async () => {
-    const place = await furnish()
+  test('is written by a batch that refers to it by name', async () => {
+    const place = await createPlace()
     const operations = [
       { op: `${entity}.create`, as: 'one', ...parent(place), ...body },
       { op: `${entity}.update`, id: '#one', was: { name: 'Plan' }, name: 'Sketch' },
     ]
-    const { body: answer } = await ada.post(`/projects/${place.projectId}/batch?return=full`, { operations })
+    const { body: answer } = await batch(place, operations, '?return=full')
     const { results } = answer as never as { results: { id: string; name: string }[] }
     expect(results.map(({ name }) => name)).toEqual(['Plan', 'Sketch'])
-    const gone = [{ op: `${entity}.delete`, id: results[0]!.id, was: { name: 'Plan' } }]
-    expect((await ada.post(`/projects/${place.projectId}/batch`, { operations: gone })).status).toBe(409)
+    const stale = { op: `${entity}.delete`, id: results[0]!.id, was: { name: 'Plan' } }
+    expect((await batch(place, [stale])).status).toBe(409)
   })
 
-  test('each change is undone, and done again', async () => {
-    const place = await furnish()
+  test('every write can be undone, and undone again', async () => {
+    const place = await createPlace()
     const row = await created(list(place), body)
     await ada.patch(one(row.id), { name: 'Sketch' })
     await undo(place.projectId, 4)
@@ -87,22 +86,21 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     expect(await faultsOf(sql)).toEqual([])
   })
 
-  test('is in the history, and as it was at an earlier version', async () => {
-    const place = await furnish()
+  test('is shown in the history and as of earlier versions', async () => {
+    const place = await createPlace()
     const row = await created(list(place), body)
     await ada.patch(one(row.id), { name: 'Sketch' })
     await ada.delete(one(row.id))
     const history = await readFeed(ada, `/projects/${place.projectId}/history?entity=${entity}`)
-    expect(history.map(({ type }) => type)).toEqual(
-      ['deleted', 'updated', 'created'].map((verb) => `${entity}.${verb}`),
-    )
-    const then = async (version: number) => names(`${list(place)}?asOf=${version}`)
-    const found = [await then(2), await then(3), await then(4), await then(5)]
-    expect(found).toEqual([[], ['Plan'], ['Sketch'], []])
+    const types = ['deleted', 'updated', 'created'].map((verb) => `${entity}.${verb}`)
+    expect(history.map(({ type }) => type)).toEqual(types)
+    const namesAt = async (version: number) => names(`${list(place)}?asOf=${version}`)
+    for (const [version, expected] of Object.entries({ 2: [], 3: ['Plan'], 4: ['Sketch'], 5: [] }))
+      expect(await namesAt(Number(version))).toEqual(expected)
   })
 
-  test('goes with its project, row by row', async () => {
-    const place = await furnish()
+  test('is purged with its project', async () => {
+    const place = await createPlace()
     const { id } = await created(list(place), body)
     await ada.delete(`/projects/${place.projectId}`)
     expect((await ada.get(list(place))).status).toBe(404)
@@ -110,15 +108,15 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     expect(await rowsWith(sql, [id])).toEqual({})
   })
 
-  test('is created once under one Idempotency-Key, and under an id of its client', async () => {
-    const place = await furnish()
+  test('is created once for one Idempotency-Key, and with an id from the client', async () => {
+    const place = await createPlace()
     const key = { 'idempotency-key': newId() }
     const [first, again] = [await ada.post(list(place), body, key), await ada.post(list(place), body, key)]
     expect([again.status, again.text]).toEqual([201, first.text])
     const id = newId()
     const own = { ...body, name: 'Own', id }
     expect((await created(list(place), own)).id).toBe(id)
-    const other = await furnish()
+    const other = await createPlace()
     expect((await ada.post(list(other), own)).status).toBe(409)
     await ada.delete(one(id))
     await sql`delete from idempotency_keys` // a day later
@@ -128,7 +126,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
   })
 
   test('is sent to a webhook', async () => {
-    const place = await furnish()
+    const place = await createPlace()
     const receiver = await openReceiver()
     const hook = { url: receiver.url, types: [`${entity}.created`] }
     await created(`/projects/${place.projectId}/webhooks`, hook)

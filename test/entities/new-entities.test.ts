@@ -1,36 +1,43 @@
 import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { copyTree } from '../architecture/newcomer.ts'
 import { read } from '../architecture/source.ts'
-import { freshEnv } from '../support/service.ts'
-import { attachmentEdits, attachmentFiles } from './attachment.ts'
-import { tagEdits, tagFiles } from './tag.ts'
+import { forFile, freshEnv, newFolder } from '../support/service.ts'
+import { attachment } from './attachment.ts'
+import { copyTree, fieldAndCommand } from './edits.ts'
+import { tag } from './tag.ts'
 
 const run = promisify(execFile)
+const { env } = await forFile(freshEnv())
+const folder = await newFolder('docket-entities-')
+const guide = read('CONTRIBUTING.md').text
 
-test('a new child of a task, and an entity that tasks refer to, take six files and four lines each', async () => {
-  // Each has a migration too.
-  for (const files of [attachmentFiles, tagFiles])
-    expect(Object.keys(files).length + 1).toBeLessThanOrEqual(6)
-  for (const edits of [attachmentEdits, tagEdits]) expect(edits.length).toBeLessThanOrEqual(4)
-  const fresh = await freshEnv()
-  const folder = await mkdtemp(join(tmpdir(), 'docket-entities-'))
-  const inCopy = (...words: string[]) =>
-    run(process.execPath, words, { cwd: folder, env: { ...process.env, ...fresh.env } })
-  await copyTree(folder, [...attachmentEdits, ...tagEdits])
-  for (const [path, text] of Object.entries({ ...attachmentFiles, ...tagFiles })) {
-    await mkdir(dirname(join(folder, path)), { recursive: true })
-    await writeFile(join(folder, path), text)
+test('README and CONTRIBUTING use no command beyond Node and npm', () => {
+  for (const path of ['README.md', 'CONTRIBUTING.md']) expect(read(path).text).not.toContain('bunx')
+})
+
+test('CONTRIBUTING names every file that a new field or command of a task changes', () => {
+  const section = guide.slice(guide.indexOf('To add a field to a task'), guide.indexOf('## A new entity'))
+  const paths = fieldAndCommand.map(({ path }) => path)
+  expect(paths.filter((path) => !section.includes(path))).toEqual([])
+  expect(paths.filter((path) => !/^(modules\/tasks\/|drizzle\/schema\/tasks\.ts$)/.test(path))).toEqual([])
+})
+
+test('a new child of a task and a new referenced entity need at most six files and four edits each', () => {
+  for (const { files, edits } of [attachment, tag]) {
+    expect(Object.keys(files).length + 1).toBeLessThanOrEqual(6) // with the migration
+    expect(edits.length).toBeLessThanOrEqual(4)
   }
-  const [generate] = /drizzle-kit generate .+/.exec(read('CONTRIBUTING.md').text)!
+})
+
+test('a tree with a new field, command and two entities type-checks, migrates and passes their tests', async () => {
+  const inCopy = (...args: string[]) =>
+    run(process.execPath, args, { cwd: folder, env: { ...process.env, ...env } })
+  const edits = [...fieldAndCommand, ...attachment.edits, ...tag.edits]
+  await copyTree(folder, { ...attachment.files, ...tag.files }, edits)
+  const [generate] = /drizzle-kit generate .+/.exec(guide)!
   await inCopy('node_modules/drizzle-kit/bin.cjs', ...generate.split(' ').slice(1))
   await inCopy('check', '--no-script', 'src', 'modules', 'workers', 'drizzle')
-  for (const suite of ['lifecycle', 'references'])
+  for (const suite of ['field-and-command', 'lifecycle', 'references'])
     await inCopy('test', '--no-env-file', `./test/entities/${suite}.ts`)
-  await rm(folder, { recursive: true })
-  await fresh.drop()
 }, 300_000)

@@ -1,39 +1,39 @@
 import { afterAll } from 'bun:test'
 import { migrate } from '../../drizzle/migrate.ts'
 import type { UndoResponse } from '../http/undo-scene.ts'
-import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
+import { type Answer, type Body, make, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 
-export type Row = Body & {
-  [name in 'tagIds']: string[]
-} & { mainTagId: string | null; details: unknown; size: number }
+export type Row = Body & { tagIds: string[]; mainTagId: string | null; details: unknown; size: number }
 
 const url = process.env.DATABASE_URL!
 await migrate(url)
-export const service = await openTestService({ DATABASE_URL: url, REDIS_URL: process.env.REDIS_URL! })
+const service = await openTestService({ DATABASE_URL: url, REDIS_URL: process.env.REDIS_URL! })
 service.startWorkers()
 afterAll(() => service.close())
 export const sql = service.services.database.reads
 export const ada = await register(service.client, 'Ada')
 
-/** A project with a task. */
-export async function furnish(name = 'P'): Promise<{ projectId: string; taskId: string }> {
-  const { id: projectId } = await make(ada, '/projects', { name })
+/** Creates a project with a task. */
+export async function createPlace(): Promise<{ projectId: string; taskId: string }> {
+  const { id: projectId } = await make(ada, '/projects', { name: 'P' })
   const { id: taskId } = await make(ada, '/tasks', { title: 'T', projectId })
   return { projectId, taskId }
 }
-export type Place = Awaited<ReturnType<typeof furnish>>
+export type Place = Awaited<ReturnType<typeof createPlace>>
 
 export const created = async (path: string, body: object): Promise<Row> =>
   (await make(ada, path, body)) as Row
 export const rowsAt = async (path: string): Promise<Row[]> => (await ada.get(path)).body as unknown as Row[]
 export const readTask = async (id: string) => (await ada.get(`/tasks/${id}`)).body as Row
+export const batch = ({ projectId }: Place, operations: object[], query = '') =>
+  ada.post(`/projects/${projectId}/batch${query}`, { operations })
 export const versionOf = async (projectId: string) =>
   Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
 
-export const undo = async (projectId: string, seq: number, who: Person = ada): Promise<UndoResponse> => {
-  const { status, body, text } = await who.post(`/projects/${projectId}/undo`, { seq })
+export const undo = async (projectId: string, seq: number): Promise<UndoResponse> => {
+  const { status, body, text } = await ada.post(`/projects/${projectId}/undo`, { seq })
   if (status !== 200) throw new Error(`${status} ${text}`)
   return body as unknown as UndoResponse
 }
-export const refused = ({ status, body }: Answer) => [status, body.message]
+export const errorOf = ({ status, body }: Answer) => [status, body.message]

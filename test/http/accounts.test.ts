@@ -8,7 +8,7 @@ import { freshRedis } from '../support/redis.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile, openTestService, testSecret } from '../support/service.ts'
 import { countStatuses, expectError, expectResponse, unknownId } from './responses.ts'
-import { invalidNames, validTexts } from './texts.ts'
+import { invalidNames, validTexts } from './sample-texts.ts'
 
 const password = 'secret-1'
 const newPassword = 'secret-2'

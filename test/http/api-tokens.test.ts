@@ -3,7 +3,7 @@ import { eventually, upTo } from '../races/pair.ts'
 import { type Client, make, type Person, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { aTimestamp, anId, countStatuses, expectError, malformedIds, unknownId } from './responses.ts'
-import { invalidNames } from './texts.ts'
+import { invalidNames } from './sample-texts.ts'
 
 const { client, sql, ada } = await openScene(['Ada'])
 

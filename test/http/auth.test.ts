@@ -4,7 +4,7 @@ import { openPasswords } from '../../src/identity/passwords.ts'
 import { openScene } from '../support/scene.ts'
 import { words } from '../support/words.ts'
 import { anId, countStatuses, expectError, expectResponse, unknownId } from './responses.ts'
-import { invalidNames, invalidTexts, validTexts } from './texts.ts'
+import { invalidNames, invalidTexts, validTexts } from './sample-texts.ts'
 
 const { service, client, sql } = await openScene()
 

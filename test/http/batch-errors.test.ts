@@ -11,7 +11,7 @@ let project: Body
 let task: Body
 const scene = await openUndoScene()
 const { ada, bea, batch, events } = scene
-beforeEach(async () => void ({ project, task } = await scene.furnish()))
+beforeEach(async () => void ({ project, task } = await scene.setUp()))
 
 test('an invalid operation rejects the whole batch, with its own error and its index', async () => {
   await invite(ada, project.id, bea, 'VIEWER')

@@ -10,7 +10,7 @@ let project: Body
 let task: Body
 const scene = await openUndoScene()
 const { ada, bea, batch, events } = scene
-beforeEach(async () => void ({ project, task } = await scene.furnish()))
+beforeEach(async () => void ({ project, task } = await scene.setUp()))
 const update = (fields: object) => ({ op: 'task.update', id: task.id, ...fields })
 
 test('a batch is one commit with consecutive seqs and one batch number, and each operation sees those before it', async () => {

@@ -3,7 +3,7 @@ import { invite, make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { type OpenApi, operationsOf, resolveSchema } from '../support/schema-check.ts'
 import { expectError, unknownId } from './responses.ts'
-import { invalidNames, invalidTexts, validMultilineTexts, validTexts } from './texts.ts'
+import { invalidNames, invalidTexts, validMultilineTexts, validTexts } from './sample-texts.ts'
 
 const { client, ada } = await openScene(['Ada'])
 const projectId = (await make(ada, '/projects', { name: 'P' })).id

@@ -16,7 +16,7 @@ let keys = 0
 const newKey = () => `key-${++keys}`
 const withKey = (key: string) => ({ 'idempotency-key': key })
 
-type Write = { who: Client; method: string; path: string; body?: object }
+type Write = { client: Client; method: string; path: string; body?: object }
 
 const people = { ...(await registerTeam(ada.as())), owner: ada }
 const guest = await register(ada.as())
@@ -24,60 +24,60 @@ const task = async () => (await make(ada, '/tasks', { title: 'T', projectId: awa
 const project = async () => (await make(ada, '/projects', { name: 'P' })).id
 
 const writes: Record<string, () => Promise<Write>> = {
-  'create a project': async () => ({ who: ada, method: 'POST', path: '/projects', body: { name: 'P' } }),
+  'create a project': async () => ({ client: ada, method: 'POST', path: '/projects', body: { name: 'P' } }),
   'move a task': async () => {
     const body = { projectId: await project() }
-    return { who: ada, method: 'PATCH', path: `/tasks/${await task()}`, body }
+    return { client: ada, method: 'PATCH', path: `/tasks/${await task()}`, body }
   },
 }
-for (const { title: does, method, path, body, allowedRoles: may } of endpoints)
-  if (method !== 'GET' && !does.includes('webhook'))
-    writes[does] = async () => {
-      const things = await createFullProject(people, guest)
-      return { who: people[may[0]!], method, path: path(things), body: body?.(things) }
+for (const { title, method, path, body, allowedRoles } of endpoints)
+  if (method !== 'GET' && !title.includes('webhook'))
+    writes[title] = async () => {
+      const parts = await createFullProject(people, guest)
+      return { client: people[allowedRoles[0]!], method, path: path(parts), body: body?.(parts) }
     }
-/** A move is an event where the task left and one where it came; what most other writes do is one event. */
-const eventsOf: Record<string, number> = { 'move a task': 2, 'run a batch': 4 }
-/** Another body, where a read-only field may not come along. */
-const others: Record<string, object> = {
+/** Events of a write; writes that are not listed make one. */
+const eventCounts: Record<string, number> = { 'move a task': 2, 'run a batch': 4 }
+/** A different body, for operations that reject read-only fields. */
+const otherBodies: Record<string, object> = {
   'run a batch': { operations: [{ op: 'task.create', title: 'T' }] },
   undo: { seq: seqOf.comment },
 }
 
-const send = ({ who, method, path, body }: Write, key: string, at: ServiceProcess) =>
-  who.at(at.url).call(method, path, body, withKey(key))
-const facts = async () => (await pair.sql`select 1 from events`).length
+const send = ({ client, method, path, body }: Write, key: string, at: ServiceProcess) =>
+  client.at(at.url).call(method, path, body, withKey(key))
+const countEvents = async () => (await pair.sql`select 1 from events`).length
 
-for (const [does, prepare] of Object.entries(writes)) {
-  test(`${does}: a repeat is answered and not done again`, async () => {
+for (const [title, prepare] of Object.entries(writes)) {
+  test(`${title}: a repeated request returns the first response and writes nothing`, async () => {
     const write = await prepare()
     const key = newKey()
     const first = await send(write, key, pair.a)
     expect([first.status < 300, isReplay(first)]).toEqual([true, false])
-    const before = await facts()
+    const before = await countEvents()
     for (const at of [pair.a, pair.b, pair.a]) {
       const again = await send(write, key, at)
       expect(replayedParts(again)).toEqual(replayedParts(first))
       expect(isReplay(again)).toBeTrue()
     }
-    const other = { ...write, body: others[does] ?? { ...write.body, createdAt: null } }
+    const other = { ...write, body: otherBodies[title] ?? { ...write.body, createdAt: null } }
     if (write.body) expectError(await send(other, key, pair.b), 422, used)
-    expect(await facts()).toBe(before)
+    expect(await countEvents()).toBe(before)
   })
 
-  test(`${does}: repeats at once, through two processes, are done once`, async () => {
+  test(`${title}: concurrent repeats through two processes write once`, async () => {
     const write = await prepare()
     const key = newKey()
-    const before = await facts()
+    const before = await countEvents()
     const answers = await Promise.all(upTo(12).map((n) => send(write, key, n % 2 ? pair.a : pair.b)))
     expect(new Set(answers.map((answer) => JSON.stringify(replayedParts(answer)))).size).toBe(1)
     expect(answers[0]!.status).toBeLessThan(300)
     expect(answers.filter((answer) => !isReplay(answer))).toHaveLength(1)
-    expect((await facts()) - before).toBe(eventsOf[does] ?? 1)
+    expect((await countEvents()) - before).toBe(eventCounts[title] ?? 1)
   })
 }
 
-test('a key stands for one request, whatever else is asked with it', async () => {
+test('rejects a key that was used for another request with 422', async () => {
   const key = withKey(newKey())
   const projectId = await project()
   expect((await ada.post('/tasks', { title: 'T', projectId }, key)).status).toBe(201)
@@ -86,22 +86,22 @@ test('a key stands for one request, whatever else is asked with it', async () =>
   expectError(await ada.delete(`/projects/${projectId}`, key), 422, used)
 })
 
-test('the first answer is given also when the thing is gone', async () => {
+test('returns the first response after the resource is deleted', async () => {
   const [first, second] = [newKey(), newKey()]
   const projectId = await project()
   const create = () => ada.post('/tasks', { title: 'T', projectId }, withKey(first))
   const created = await create()
   const path = `/tasks/${created.body.id}`
-  const change = (who: Client) => who.patch(path, { title: 'U' }, withKey(second))
+  const change = (client: Client) => client.patch(path, { title: 'U' }, withKey(second))
   const changed = await change(ada)
-  for (const gone of [path, `/projects/${projectId}`]) {
-    await ada.delete(gone)
+  for (const deleted of [path, `/projects/${projectId}`]) {
+    await ada.delete(deleted)
     expect(replayedParts(await create())).toEqual(replayedParts(created))
     expect(replayedParts(await change(atB))).toEqual(replayedParts(changed))
   }
 })
 
-test('a change that changed nothing is answered the same after others changed it', async () => {
+test('a repeated update without effect returns the first response after another client changed the task', async () => {
   const path = `/tasks/${await task()}`
   const key = newKey()
   const first = await ada.patch(path, { title: 'T' }, withKey(key))
@@ -110,7 +110,7 @@ test('a change that changed nothing is answered the same after others changed it
   expect((await ada.get(path)).body.title).toBe('Other')
 })
 
-test('a refusal is not kept: the same key may do it right', async () => {
+test('an error is not stored: the same key works with a valid request', async () => {
   const key = newKey()
   const projectId = await project()
   expectError(await ada.post('/tasks', { projectId }, withKey(key)), 400)
@@ -119,7 +119,7 @@ test('a refusal is not kept: the same key may do it right', async () => {
   expect([answer.status, isReplay(answer)]).toEqual([201, false])
 })
 
-test('keys of different users never meet', async () => {
+test('two accounts may use the same key', async () => {
   const grace = await register(ada.as())
   const key = newKey()
   const hers = await ada.post('/projects', { name: 'P' }, withKey(key))
@@ -128,27 +128,27 @@ test('keys of different users never meet', async () => {
   expect(hers.body.id).not.toBe(his.body.id)
 })
 
-test('a key is 1 to 255 printable characters, quoted or bare', async () => {
-  const ask = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
+test('accepts a key of 1 to 255 printable characters, quoted or bare', async () => {
+  const create = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
   for (const key of ['', '""', '   ', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'tab\there', 'ümlaut'])
-    expectError(await ask(key), 400, /^Idempotency-Key must be /)
+    expectError(await create(key), 400, /^Idempotency-Key must be /)
   const bare = newKey()
-  const first = await ask(bare)
+  const first = await create(bare)
   for (const same of [`"${bare}"`, ` ${bare} `])
-    expect(replayedParts(await ask(same))).toEqual(replayedParts(first))
+    expect(replayedParts(await create(same))).toEqual(replayedParts(first))
   const odd = ['"a \\" b \\\\ c"', 'a b', "'; drop table users"]
   for (const key of ['y'.repeat(255), `"${'z'.repeat(255)}"`, ...odd]) {
-    expect((await ask(key)).status).toBe(201)
-    expect(isReplay(await ask(key))).toBeTrue()
+    expect((await create(key)).status).toBe(201)
+    expect(isReplay(await create(key))).toBeTrue()
   }
 })
 
-test('an answer is kept for its hours and then removed, in bounded batches', async () => {
+test('deletes a stored response after its retention time, in bounded batches', async () => {
   const [old, young] = [newKey(), newKey()]
-  const ask = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
-  const [first, second] = [await ask(old), await ask(young)]
+  const create = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
+  const [first, second] = [await create(old), await create(young)]
   await pair.sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second' where key = ${old}`
   await expireKeys(pair.sql, { batchRows: 1, pauseMs: 0 }, 24)
-  expect((await ask(old)).body.id).not.toBe(first.body.id)
-  expect(replayedParts(await ask(young))).toEqual(replayedParts(second))
+  expect((await create(old)).body.id).not.toBe(first.body.id)
+  expect(replayedParts(await create(young))).toEqual(replayedParts(second))
 })

@@ -10,7 +10,7 @@ const { client, ada, host } = await openScene(['Ada', 'Host'])
 const projectId = (await make(ada, '/projects', { name: 'Lists' })).id
 const task = await make(ada, '/tasks', { title: 'T0', projectId })
 for (let i = 1; i < rows; i++) {
-  // Several tasks are due on the same day and several on none: ties that a cursor must break.
+  // Several tasks have the same due date, several have none: a cursor must break these ties.
   const dueDate = i % 3 === 0 ? null : `2027-01-0${1 + (i % 2)}`
   await make(ada, '/tasks', { title: `T${i}`, projectId, dueDate })
   const { id } = await make(i % 2 ? ada : host, '/projects', { name: `P${i}` })
@@ -26,13 +26,13 @@ const paths = [
   ...['subtasks', 'comments'].map((one) => `/tasks/${task.id}/${one}?`),
 ]
 for (const sort of sorts) paths.push(`/tasks?projectId=${projectId}&sort=${sort}&`, `/tasks?sort=${sort}&`)
-/** Every list of the service: its path and the most rows in a page. */
-const lists: { path: string; most: number }[] = paths.map((path) => ({ path, most: 200 }))
-lists.push({ path: '/projects?', most: 1_000 })
+/** Every list of the service, with the most rows in a page. */
+const lists: { path: string; max: number }[] = paths.map((path) => ({ path, max: 200 }))
+lists.push({ path: '/projects?', max: 1_000 })
 
 const idsOf = (bodies: Body[]) => bodies.map(({ id }) => id)
 
-test('following the links shows every row once, in the order of the whole list', async () => {
+test('following the links returns every row once, in the order of the whole list', async () => {
   for (const { path } of lists) {
     const [whole] = (await allPages(ada, path.slice(0, -1))) as [Body[]]
     expect(whole).toHaveLength(rows)
@@ -45,7 +45,7 @@ test('following the links shows every row once, in the order of the whole list',
   }
 })
 
-test('rows that come while someone follows the links are not shown twice and hide none', async () => {
+test('rows that are created or deleted between two pages are neither repeated nor hide other rows', async () => {
   const { id } = await make(ada, '/tasks', { title: 'Growing', projectId })
   const add = (title: string) => make(ada, `/tasks/${id}/subtasks`, { title })
   const [a, b, c] = [await add('a'), await add('b'), await add('c')]
@@ -57,7 +57,7 @@ test('rows that come while someone follows the links are not shown twice and hid
   await ada.delete(`/tasks/${id}`)
 })
 
-test('tasks are sorted by creation or by due date, without one last, and descending the other way round', async () => {
+test('tasks are sorted by creation or by due date (no due date last), and reversed by a minus sign', async () => {
   const list = async (sort: string) => (await ada.get(`/tasks?projectId=${projectId}&sort=${sort}`)).body
   const created = await list('createdAt')
   expect(idsOf(created)).toEqual(idsOf([...created]).sort())
@@ -70,18 +70,18 @@ test('tasks are sorted by creation or by due date, without one last, and descend
   expect(await list('')).toMatchObject({ statusCode: 400 })
 })
 
-test('limit is a whole number from 1 to the most of its list', async () => {
-  for (const { path, most } of lists) {
-    for (const limit of ['1', '007', `${most}`])
+test('limit must be a whole number from 1 to the maximum of the list', async () => {
+  for (const { path, max } of lists) {
+    for (const limit of ['1', '007', `${max}`])
       expect((await ada.get(`${path}limit=${limit}`)).status).toBe(200)
-    for (const limit of ['0', `${most + 1}`, '-1', '1.5', '1e2', '', 'all', 'NaN', '%20', '9'.repeat(400)]) {
-      const message = `limit must be a whole number from 1 to ${most}`
+    for (const limit of ['0', `${max + 1}`, '-1', '1.5', '1e2', '', 'all', 'NaN', '%20', '9'.repeat(400)]) {
+      const message = `limit must be a whole number from 1 to ${max}`
       expectError(await ada.get(`${path}limit=${limit}`), 400, message)
     }
   }
 })
 
-test('a cursor is one that the list gave', async () => {
+test('rejects a cursor that the list did not return with 400', async () => {
   const encode = (key: unknown) => Buffer.from(JSON.stringify(key)).toString('base64url')
   const keys = [[], {}, null, 1, '', [1], ['x'], [null], [unknownId, unknownId, unknownId], [null, null]]
   const dues = ['2027-01-01T00:00:00+23:59', 'infinity', '', '2027-01-01', "'; select 1"]
@@ -96,18 +96,18 @@ test('a cursor is one that the list gave', async () => {
   expectError(await ada.get(`/tasks?sort=dueDate&cursor=${cursor}`), 400, /^cursor must be/)
 })
 
-test('a parameter that a list does not know is refused, not overlooked', async () => {
+test('rejects an unknown parameter with 400 and suggests the nearest name', async () => {
   for (const { path } of lists)
     for (const name of ['stauts', 'page', 'Limit', 'offset', 'x'.repeat(200)]) {
       const answer = await ada.get(`${path}${name}=1`)
-      const meant = { stauts: '; did you mean status?', Limit: '; did you mean limit?' }[name] ?? ''
-      const known = name === 'stauts' && !path.startsWith('/tasks?') ? '' : meant
-      expectError(answer, 400, `${name.slice(0, 100)} is not known here${known}`)
+      const suggestion = { stauts: '; did you mean status?', Limit: '; did you mean limit?' }[name] ?? ''
+      const hint = name === 'stauts' && !path.startsWith('/tasks?') ? '' : suggestion
+      expectError(answer, 400, `${name.slice(0, 100)} is not known here${hint}`)
     }
 })
 
-test('a page without limit holds 50 rows, of projects all', async () => {
-  const { id } = await make(ada, '/tasks', { title: 'Many', projectId })
+test('without limit a page has 50 rows, and a page of projects all rows', async () => {
+  const { id } = await make(ada, '/tasks', { title: 'Long', projectId })
   const add = (title: string) => make(ada, `/tasks/${id}/subtasks`, { title })
   await Promise.all(Array.from({ length: 51 }, (_, i) => add(`S${i}`)))
   expect((await allPages(ada, `/tasks/${id}/subtasks`)).map(({ length }) => length)).toEqual([50, 1])

@@ -2,30 +2,29 @@ import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
-import { make, expiresAt } from '../support/client.ts'
+import { make, makeToken } from '../support/client.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { expectError } from './responses.ts'
 import { forFile } from '../support/service.ts'
 
 const { web, env, ada } = await forFile(openWebProcess({ LOG_REQUESTS: 'on' }))
-const nobody = ada.as()
+const anonymous = ada.as()
 
-/** The lines that the process logged about requests, once it has logged one that says `last`. */
+/** Returns the log lines about requests, as soon as the log contains `last`. */
 async function logged(last: string): Promise<Record<string, unknown>[]> {
-  await eventually(`the log says ${last}`, () => web.output.some((line) => line.includes(last)))
+  await eventually(`a log line with ${last}`, () => web.output.some((line) => line.includes(last)))
   return web.output.filter((line) => line.includes('"requestId"')).map((line) => JSON.parse(line))
 }
 
-test('the log has one line for a request: who, what, where, how long', async () => {
+test('logs one line per request with caller, route, status and duration', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
-  const made = await make(ada, '/tokens', { name: 'T', scopes: ['read'], expiresAt })
-  const { id: tokenId, token } = made as typeof made & { token: string }
+  const { id: tokenId, token } = await makeToken(ada, { scopes: ['read'] })
   const answers = [
     await ada.get(`/projects/${id}?`),
     await ada.post('/tasks', { title: 'T', projectId: id }),
     await ada.patch('/projects/none', { name: 'Q' }),
     await ada.as(token).get('/projects/none'),
-    await nobody.get('/auth/me'),
+    await anonymous.get('/auth/me'),
   ]
   const ids = answers.map(({ headers }) => headers.get('x-request-id'))
   const lines = await logged(ids[4]!)
@@ -43,69 +42,55 @@ test('the log has one line for a request: who, what, where, how long', async () 
   expect(JSON.stringify(lines)).not.toContain(token)
 })
 
-test('the log names the trace that a request says to be of, and nothing that is none', async () => {
+test('logs the trace id of a valid traceparent, and ignores an invalid one', async () => {
   const trace = '0af7651916cd43dd8448eb211c80319c'
   const sent = [`00-${trace}-b7ad6b7169203331-01`, `00-${trace}-b7ad6b7169203331`]
   const ids: string[] = []
   for (const traceparent of sent)
     ids.push((await ada.get('/auth/me', { traceparent })).headers.get('x-request-id')!)
   const lines = await logged(`"${ids[1]}"`)
-  const told = ids.map((id) => lines.find(({ requestId }) => requestId === id)?.trace_id)
-  expect(told).toEqual([trace, undefined])
+  const traceIds = ids.map((id) => lines.find(({ requestId }) => requestId === id)?.trace_id)
+  expect(traceIds).toEqual([trace, undefined])
 })
 
-test('the log and errors hold no secret, token, password or what was sent', async () => {
+test('a failed request is logged once; neither the log nor an error contains a secret, token, password or body', async () => {
   const secrets = ['hunter2-hunter2', 'hunter3-hunter3', 'the words of a comment']
   const [first, second, words] = secrets as [string, string, string]
   const email = 'careful@example.com'
-  const { sql, close } = open()
-  const told: string[] = []
-  const say = async (answer: Promise<{ text: string; status: number; body: { access_token?: string } }>) => {
+  const database = openDatabase(readConfig(env))
+  const sql = database.reads
+  const errors: string[] = []
+  const send = async (answer: Promise<{ text: string; status: number; body: { access_token?: string } }>) => {
     const { text, status, body } = await answer
-    if (status >= 400) told.push(text)
+    if (status >= 400) errors.push(text)
     return body
   }
-  const registered = await say(nobody.post('/auth/register', { name: 'C', email, password: first }))
-  const careful = nobody.as(registered.access_token)
-  await say(nobody.post('/auth/register', { name: 'C', email, password: first }))
-  await say(nobody.post('/auth/login', { email, password: second }))
-  await say(nobody.post('/auth/register', { name: 7, email: first, password: { first } }))
-  await say(careful.patch('/auth/me', { password: second, currentPassword: second }))
-  await say(careful.as(`${careful.token}x`).get('/auth/me'))
-  await say(careful.get(`/tasks?cursor=${careful.token}`))
-  await say(careful.post('/projects', `{"name": ${first}`))
+  const registered = await send(anonymous.post('/auth/register', { name: 'C', email, password: first }))
+  const careful = anonymous.as(registered.access_token)
+  await send(anonymous.post('/auth/register', { name: 'C', email, password: first }))
+  await send(anonymous.post('/auth/login', { email, password: second }))
+  await send(anonymous.post('/auth/register', { name: 7, email: first, password: { first } }))
+  await send(careful.patch('/auth/me', { password: second, currentPassword: second }))
+  await send(careful.as(`${careful.token}x`).get('/auth/me'))
+  await send(careful.get(`/tasks?cursor=${careful.token}`))
+  await send(careful.post('/projects', `{"name": ${first}`))
   await sql`alter table projects rename to hidden`
-  await say(careful.get('/projects', { 'x-secret': first }))
+  const failed = await ada.get('/projects', { 'x-secret': first })
+  errors.push(failed.text)
   await sql`alter table hidden rename to projects`
   await sql`alter table users add constraint odd check (name <> ${sql.unsafe(`'${words}'`)})`
-  await say(careful.patch('/auth/me', { name: words }))
-  await close()
-  expect(told).toHaveLength(9)
-  await logged('"status":500')
+  await send(careful.patch('/auth/me', { name: words }))
+  await database.close()
+  expect(errors).toHaveLength(9)
+  expectError(failed, 500, 'An unexpected error occurred in the service')
+  const id = failed.headers.get('x-request-id')
+  const lines = (await logged('"status":500')).filter(({ requestId }) => requestId === id)
+  const line = { level: 50, userId: ada.id, method: 'GET', route: '/api/v1/projects', status: 500 }
+  expect(lines).toMatchObject([{ ...line, error: { code: '42P01' } }])
   const { DATABASE_URL, JWT_SECRET } = env
   secrets.push(careful.token!, careful.token!.split('.')[2]!, JWT_SECRET!, new URL(DATABASE_URL!).password)
-  const all = [...told, ...web.output].join('\n')
+  const all = [...errors, ...web.output].join('\n')
   for (const secret of secrets) expect([secret, all.includes(secret)]).toEqual([secret, false])
   for (const inside of ['postgres', 'select', 'hidden', '/src/', 'constraint'])
-    expect([inside, told.join('\n').toLowerCase().includes(inside)]).toEqual([inside, false])
+    expect([inside, errors.join('\n').toLowerCase().includes(inside)]).toEqual([inside, false])
 })
-
-test('the log has one line for a request that failed by our doing', async () => {
-  const { sql, close } = open()
-  await sql`alter table projects rename to hidden`
-  const answer = await ada.get('/projects')
-  await sql`alter table hidden rename to projects`
-  await close()
-  expectError(answer, 500, 'An unexpected error occurred in the service')
-  const id = answer.headers.get('x-request-id')
-  await ada.get('/auth/me')
-  const lines = (await logged(id!)).filter(({ requestId }) => requestId === id)
-  expect(lines).toHaveLength(1)
-  expect(lines[0]).toMatchObject({ level: 50, userId: ada.id, method: 'GET', route: '/api/v1/projects' })
-  expect(lines[0]).toMatchObject({ status: 500, error: { code: '42P01' } })
-})
-
-function open() {
-  const database = openDatabase(readConfig(env))
-  return { sql: database.reads, close: () => database.close() }
-}

@@ -8,12 +8,12 @@ import { openScene } from '../support/scene.ts'
 const { service, client, ada } = await openScene(['Ada'])
 const app = createApp(service.services)
 
-const ask = async (method: string, path: string) => {
+const send = async (method: string, path: string) => {
   const { status, headers, text } = await client.call(method, `/../..${path}`)
   return { status, headers, text, allow: headers.get('allow') }
 }
 
-test('every path says which methods it takes, and refuses others with 405', async () => {
+test('OPTIONS returns the methods of a path, and any other method is rejected with 405', async () => {
   const project = `/api/v1/projects/${unknownId}`
   const allowed: Record<string, string[]> = {
     'GET, HEAD, POST, OPTIONS': ['/api/v1/projects', '/api/v1/tasks?limit=1'],
@@ -29,66 +29,62 @@ test('every path says which methods it takes, and refuses others with 405', asyn
   }
   for (const [allow, paths] of Object.entries(allowed))
     for (const path of paths) {
-      const options = await ask('OPTIONS', path)
+      const options = await send('OPTIONS', path)
       expect([path, options.status, options.allow, options.text]).toEqual([path, 204, allow, ''])
-      const refused = await ask('PUT', path)
-      expect([path, refused.status, refused.allow]).toEqual([path, 405, allow])
-      expect(JSON.parse(refused.text)).toStrictEqual({
+      const rejected = await send('PUT', path)
+      expect([path, rejected.status, rejected.allow]).toEqual([path, 405, allow])
+      expect(JSON.parse(rejected.text)).toStrictEqual({
         ...{ statusCode: 405, error: 'Method Not Allowed' },
         message: `PUT is not allowed at this path; allowed: ${allow}`,
       })
-      for (const { headers } of [options, refused]) {
+      for (const { headers } of [options, rejected]) {
         expect(headers.get('x-content-type-options')).toBe('nosniff')
         expect(headers.get('x-request-id')).toMatch(/^[\w-]{8,64}$/)
       }
     }
 })
 
-test('every route is among the methods of its path', async () => {
+test('Allow lists the method of every route', async () => {
   for (const { method, path } of app.routes) {
-    const { status, allow } = await ask('OPTIONS', path.replace(/:\w+/g, unknownId))
+    const { status, allow } = await send('OPTIONS', path.replace(/:\w+/g, unknownId))
     expect([path, status, allow?.split(', ')]).toEqual([path, 204, expect.arrayContaining([method])])
   }
 })
 
-test('a path that is not there has no methods', async () => {
+test('returns 404 for an unknown path, with every method', async () => {
   for (const path of words(`
     /nowhere /api/v1/nowhere /api/v1 // /api/v1/tasks/a/b/c /api/docs/x /api/v1/tasks#x /health/x`))
     for (const method of ['GET', 'OPTIONS', 'PUT', 'HEAD'])
-      expect([path, (await ask(method, path)).status]).toEqual([path, 404])
+      expect([path, (await send(method, path)).status]).toEqual([path, 404])
 })
 
-test('HEAD answers what GET does, without the body', async () => {
+test('HEAD returns the status and headers of GET without a body', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
-  for (const one of [id, unknownId]
-    .map((some) => `/projects/${some}`)
-    .concat(words('/projects /tasks /auth/me /tasks?limit=0'))) {
-    const [got, head] = [await ada.get(one), await ada.call('HEAD', one)]
-    expect([one, head.status, head.text]).toEqual([one, got.status, ''])
+  const projects = [id, unknownId].map((one) => `/projects/${one}`)
+  for (const path of [...projects, ...words('/projects /tasks /auth/me /tasks?limit=0')]) {
+    const [got, head] = [await ada.get(path), await ada.call('HEAD', path)]
+    expect([path, head.status, head.text]).toEqual([path, got.status, ''])
     for (const name of words('etag content-type link cache-control vary ratelimit-policy'))
-      expect([one, name, head.headers.get(name)]).toEqual([one, name, got.headers.get(name)])
+      expect([path, name, head.headers.get(name)]).toEqual([path, name, got.headers.get(name)])
   }
   expectError(await ada.as().get('/auth/me'), 401)
   expect((await ada.as().call('HEAD', '/auth/me')).status).toBe(401)
-  const known = { 'if-none-match': (await ada.get('/auth/me')).headers.get('etag')! }
-  expect((await ada.call('HEAD', '/auth/me', undefined, known)).status).toBe(304)
+  const condition = { 'if-none-match': (await ada.get('/auth/me')).headers.get('etag')! }
+  expect((await ada.call('HEAD', '/auth/me', undefined, condition)).status).toBe(304)
 })
 
 const links = { docs: '/api/docs', openapi: '/api/docs/json', live: '/health/live', ready: '/health/ready' }
 
-test.each(['/api', '/api/'])(
-  '%s leads to the docs, with links for programs that lead somewhere',
-  async (path) => {
-    const answer = await service.fetch(path)
-    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/api/docs'])
-    expect(answer.headers.get('content-type')).toBe('application/json')
-    expect(await answer.json()).toEqual(links)
-    for (const link of Object.values(links))
-      expect([link, (await service.fetch(link)).status]).toEqual([link, 200])
-  },
-)
+test.each(['/api', '/api/'])('%s redirects to the docs, with working links for programs', async (path) => {
+  const answer = await service.fetch(path)
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, '/api/docs'])
+  expect(answer.headers.get('content-type')).toBe('application/json')
+  expect(await answer.json()).toEqual(links)
+  for (const link of Object.values(links))
+    expect([link, (await service.fetch(link)).status]).toEqual([link, 200])
+})
 
-test('/health answers as /health/ready', async () => {
+test('/health returns the same as /health/ready', async () => {
   const [health, ready] = [await service.fetch('/health'), await service.fetch('/health/ready')]
   expect(health.status).toBe(200)
   expect(await health.json()).toEqual(await ready.json())

@@ -13,7 +13,7 @@ const projectId = (await make(ada, '/projects', { name: 'P' })).id
 const people = { ...(await registerTeam(ada.as())), owner: ada }
 const guest = await register(ada.as())
 
-const kinds: [what: string, path: string, change: (n: number) => object, below?: string][] = [
+const kinds: [entity: string, path: string, change: (n: number) => object, below?: string][] = [
   ['project', '/projects/{id}', (n) => ({ name: `P ${n}` })],
   ['member', '/projects/{id}/members/{id}', (n) => ({ role: n % 2 ? 'ADMIN' : 'EDITOR' }), '/role'],
   ['task', '/tasks/{id}', (n) => ({ title: `T ${n}` })],
@@ -23,51 +23,51 @@ const kinds: [what: string, path: string, change: (n: number) => object, below?:
   ['account', '/auth/me', (n) => ({ name: `A ${n}` })],
 ]
 
-async function prepare([what, template, change, below = '']: (typeof kinds)[number]) {
+async function prepare([entity, template, change, below = '']: (typeof kinds)[number]) {
   const path = fillPath(template, await createFullProject(people, guest))
   const others: Record<string, Person> = { comment: people.editor, account: await register(ada.as()) }
-  return { who: others[what] ?? ada, path, at: path + below, change }
+  return { client: others[entity] ?? ada, path, at: path + below, change }
 }
-type Thing = Awaited<ReturnType<typeof prepare>>
+type Resource = Awaited<ReturnType<typeof prepare>>
 
-const patch = ({ who, at, change }: Thing, n: number, ifMatch?: string, base = pair.a.url) =>
-  who.at(base).patch(at, change(n), ifMatch === undefined ? {} : { 'if-match': ifMatch })
-async function touched(thing: Thing, n: number): Promise<string> {
-  const { status, headers } = await patch(thing, n)
+const patch = ({ client, at, change }: Resource, n: number, ifMatch?: string, base = pair.a.url) =>
+  client.at(base).patch(at, change(n), ifMatch === undefined ? {} : { 'if-match': ifMatch })
+async function update(resource: Resource, n: number): Promise<string> {
+  const { status, headers } = await patch(resource, n)
   expect(status).toBe(200)
   return headers.get('etag')!
 }
 
 for (const kind of kinds) {
-  const [what] = kind
-  test(`${what}: a change goes through while its tag holds, and is refused after`, async () => {
-    const thing = await prepare(kind)
-    const [old, now] = [await touched(thing, 1), await touched(thing, 2)]
+  const [entity] = kind
+  test(`${entity}: accepts an update with the current ETag, and rejects a stale one with 412`, async () => {
+    const resource = await prepare(kind)
+    const [old, now] = [await update(resource, 1), await update(resource, 2)]
     expect(now).not.toBe(old)
     for (const tag of [old, `W/${now}`, now.slice(1, -1), '"other"', '', `"other", W/${now}`])
-      expectError(await patch(thing, 3, tag), 412, changed)
-    const next = await patch(thing, 3, `"other", ${now}`)
+      expectError(await patch(resource, 3, tag), 412, changed)
+    const next = await patch(resource, 3, `"other", ${now}`)
     expect(next.status).toBe(200)
-    expect((await patch(thing, 4, next.headers.get('etag')!)).status).toBe(200)
-    expect((await patch(thing, 5, '*')).status).toBe(200)
+    expect((await patch(resource, 4, next.headers.get('etag')!)).status).toBe(200)
+    expect((await patch(resource, 5, '*')).status).toBe(200)
   })
 
-  test(`${what}: of twenty who hold the same tag, one changes it`, async () => {
-    const thing = await prepare(kind)
-    const tag = await touched(thing, 0)
+  test(`${entity}: of twenty concurrent updates with one ETag, one succeeds`, async () => {
+    const resource = await prepare(kind)
+    const tag = await update(resource, 0)
     const answers = await Promise.all(
-      upTo(20).map((n) => patch(thing, what === 'member' ? 1 : n, tag, n % 2 ? pair.a.url : pair.b.url)),
+      upTo(20).map((n) => patch(resource, entity === 'member' ? 1 : n, tag, n % 2 ? pair.a.url : pair.b.url)),
     )
     const winners = answers.filter(({ status }) => status === 200)
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...upTo(19).map(() => 412)])
-    expect((await patch(thing, 99, winners[0]!.headers.get('etag')!)).status).toBe(200)
+    expect((await patch(resource, 99, winners[0]!.headers.get('etag')!)).status).toBe(200)
   })
 
-  test(`${what}: it is deleted only under the tag it has`, async () => {
-    const thing = await prepare(kind)
-    const [old, now] = [await touched(thing, 1), await touched(thing, 2)]
+  test(`${entity}: is deleted only with its current ETag`, async () => {
+    const resource = await prepare(kind)
+    const [old, now] = [await update(resource, 1), await update(resource, 2)]
     const remove = (tag: string, n = 0) =>
-      thing.who.at(n % 2 ? pair.a.url : pair.b.url).delete(thing.path, { 'if-match': tag })
+      resource.client.at(n % 2 ? pair.a.url : pair.b.url).delete(resource.path, { 'if-match': tag })
     for (const tag of [old, '"other"']) expectError(await remove(tag), 412, changed)
     const statuses = (await Promise.all(upTo(6).map((n) => remove(now, n)))).map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
@@ -75,7 +75,7 @@ for (const kind of kinds) {
   })
 }
 
-test('a repeat under its key is answered also when the tag no longer holds, and anything new is not', async () => {
+test('a repeat with its Idempotency-Key returns the first response although the ETag is stale; a new request gets 412', async () => {
   const { id } = await make(ada, '/tasks', { title: 'T', projectId })
   const { headers } = await ada.get(`/tasks/${id}`)
   const conditions = { 'if-match': headers.get('etag')!, 'idempotency-key': `once-${id}` }

@@ -10,25 +10,25 @@ import {
   malformedIds,
 } from './responses.ts'
 import { registerTeam, openProject, openTeam } from './scene.ts'
-import { invalidTexts } from './texts.ts'
+import { invalidTexts } from './sample-texts.ts'
 
 const { service, client, people, owner, admin, viewer } = await openTeam()
 const projectId = await openProject(people)
 const path = `/projects/${projectId}/members`
-const invited = (body: object) => owner.post(`${path}/invite`, body)
+const sendInvitation = (body: object) => owner.post(`${path}/invite`, body)
 
-test('creating answers the project with its caller as owner, who cannot be chosen', async () => {
-  const wanted = { name: 'Engine', description: 'With wheels' }
-  const answer = await owner.post('/projects', { ...wanted, ownerId: unknownId })
-  const shown = { id: owner.id, name: 'Someone', email: owner.email }
-  expectResponse(answer, 201, { id: anId, ...wanted, ownerId: owner.id, owner: shown, createdAt: aTimestamp })
+test('a new project has its caller as owner; ownerId is ignored', async () => {
+  const fields = { name: 'Engine', description: 'With wheels' }
+  const answer = await owner.post('/projects', { ...fields, ownerId: unknownId })
+  const user = { id: owner.id, name: 'Someone', email: owner.email }
+  expectResponse(answer, 201, { id: anId, ...fields, ownerId: owner.id, owner: user, createdAt: aTimestamp })
   expectResponse(await owner.get(`/projects/${answer.body.id}`), 200, answer.body)
   expectError(await owner.post('/projects', { name: 'P', version: 9 }), 400, 'version is not known here')
-  for (const bare of [{}, { description: null }, { description: '' }, { description: '  ' }])
-    expect((await make(owner, '/projects', { name: 'Bare', ...bare })).description).toBeNull()
+  for (const fields of [{}, { description: null }, { description: '' }, { description: '  ' }])
+    expect((await make(owner, '/projects', { name: 'P', ...fields })).description).toBeNull()
 })
 
-test('a change keeps what is absent, clears what is null, and leaves no trace where nothing differs', async () => {
+test('an update keeps absent fields, clears null fields, and writes no event when nothing changes', async () => {
   const before = await make(owner, '/projects', { name: 'Same', description: 'Text' })
   const at = `/projects/${before.id}`
   const { headers } = await owner.get(at)
@@ -45,7 +45,7 @@ test('a change keeps what is absent, clears what is null, and leaves no trace wh
   expect(await countEvents(service, before.id)).toBe(3)
 })
 
-test('the list holds what a user owns or is a member of', async () => {
+test("the list contains the caller's own projects and those of which the caller is a member", async () => {
   const others = await registerTeam(client)
   const shared = await openProject(others, 'Shared')
   const own = await make(others.viewer, '/projects', { name: 'Own' })
@@ -55,7 +55,7 @@ test('the list holds what a user owns or is a member of', async () => {
   expectResponse(await others.stranger.get('/projects'), 200, [])
 })
 
-test('deleting says so, and the project is gone from every answer', async () => {
+test('DELETE confirms, and the project disappears from every response', async () => {
   const others = await registerTeam(client)
   const at = `/projects/${await openProject(others)}`
   expectResponse(await others.owner.delete(at), 200, { message: 'Project deleted successfully' })
@@ -64,26 +64,26 @@ test('deleting says so, and the project is gone from every answer', async () => 
   for (const one of [others.owner, others.viewer]) expectResponse(await one.get('/projects'), 200, [])
 })
 
-test('inviting answers the member, a viewer unless said otherwise, whose address is found in every letter case', async () => {
+test('an invitation returns the new member, by default a VIEWER; the e-mail address is matched in any letter case', async () => {
   const guest = await register(client)
   const user = { id: guest.id, name: 'Someone', email: guest.email }
   const member = { id: anId, userId: guest.id, user, projectId, role: 'VIEWER', createdAt: aTimestamp }
-  expectResponse(await invited({ email: ` ${guest.email.toUpperCase()} ` }), 201, member)
+  expectResponse(await sendInvitation({ email: ` ${guest.email.toUpperCase()} ` }), 201, member)
   expect((await guest.get(`/projects/${projectId}`)).status).toBe(200)
   for (const role of ['VIEWER', 'EDITOR', 'ADMIN'])
     expect((await invite(admin, projectId, await register(client), role)).role).toBe(role)
 })
 
-test('an invitation needs an email address and knows three roles', async () => {
+test('an invitation needs an e-mail address and one of three roles', async () => {
   for (const email of [...invalidTexts(254), 'not-an-address', undefined])
-    expectError(await invited({ email }), 400, /^email /)
+    expectError(await sendInvitation({ email }), 400, /^email /)
   const { email } = people.stranger
   for (const role of ['OWNER', 'viewer', '', null, 1, ['ADMIN'], {}])
-    expectError(await invited({ email, role }), 400, /^role must be one of VIEWER/)
+    expectError(await sendInvitation({ email, role }), 400, /^role must be one of VIEWER/)
   expectError(await people.stranger.get(`/projects/${projectId}`), 404)
 })
 
-test('the list holds everyone invited, in that order, without the owner', async () => {
+test('the list contains all members in the order of their invitations, without the owner', async () => {
   const id = await openProject(people)
   const { status, body } = await viewer.get(`/projects/${id}/members`)
   expect(status).toBe(200)
@@ -96,7 +96,7 @@ test('the list holds everyone invited, in that order, without the owner', async 
   }
 })
 
-test('setting a role answers the member; the same role again leaves no trace', async () => {
+test('setting a role returns the member; setting the same role again writes no event', async () => {
   const member = await invite(owner, projectId, await register(client))
   const set = (role: unknown) => admin.patch(`${path}/${member.id}/role`, { role })
   const before = await countEvents(service, projectId)
@@ -107,7 +107,7 @@ test('setting a role answers the member; the same role again leaves no trace', a
   for (const role of ['OWNER', 'admin', '', null, 0, undefined]) expectError(await set(role), 400, /^role /)
 })
 
-test('removing says so; the user is out and may be invited again', async () => {
+test('removing a member confirms; the user loses access and may be invited again', async () => {
   const guest = await register(client)
   const { id } = await invite(owner, projectId, guest)
   const none = { webhooks: [], serviceAccounts: [], tokens: [] }
@@ -119,7 +119,7 @@ test('removing says so; the user is out and may be invited again', async () => {
   expect((await invite(owner, projectId, guest, 'EDITOR')).id).not.toBe(id)
 })
 
-test('a member who is absent, malformed or of another project is not found', async () => {
+test('an absent or malformed member id, or one of another project, gets 404', async () => {
   const other = await make(owner, '/projects', { name: 'Other' })
   const elsewhere = await invite(owner, other.id, viewer)
   for (const id of [unknownId, elsewhere.id, ...malformedIds]) {

@@ -3,14 +3,14 @@ import { make } from '../support/client.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { sendRaw, requestHead } from './raw.ts'
 
-/** A web process of a file's own, somebody with a project, and a way to ask it in raw HTTP, one connection a request. */
+/** Starts a web process with a user and a project. `send` sends raw HTTP, one connection a request. */
 export async function openRawClient() {
   const { web, ada, close } = await openWebProcess()
   const { id: projectId } = await make(ada, '/projects', { name: 'Sockets' })
   const withToken = { Authorization: `Bearer ${ada.token}` }
   return {
     ...{ web, ada, projectId, withToken },
-    ask: (method: string, path: string, headers: Record<string, string | number> = {}, ...body: string[]) =>
+    send: (method: string, path: string, headers: Record<string, string | number> = {}, ...body: string[]) =>
       sendRaw(web.url, requestHead(method, path, { ...withToken, ...headers }), ...body),
     async close(): Promise<void> {
       expect(await web.stop()).toBe(0)

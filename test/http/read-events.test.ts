@@ -8,14 +8,14 @@ import { openScene } from '../support/scene.ts'
 
 const { ada, grace } = await openScene(['Ada', 'Grace'])
 
-const openProject = async (who = ada) => (await make(who, '/projects', { name: 'Engine' })).id
+const openProject = async (client = ada) => (await make(client, '/projects', { name: 'Engine' })).id
 const addTask = (projectId: string, title = 'Draw') => make(ada, '/tasks', { title, projectId })
 
 const addTasks = async (projectId: string, count: number) => {
   const operations = upTo(count).map((n) => ({ op: 'task.create', title: `T${n}` }))
   expect((await ada.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
 }
-const read = (after: object, more = {}, who = ada) => who.post('/events/read', { after, ...more })
+const read = (after: object, more = {}, client = ada) => client.post('/events/read', { after, ...more })
 const readOf = async (after: object, more = {}) => expectEvents(await read(after, more))
 const seqsOf = ({ events }: EventsPage, projectId: string) =>
   events.filter((event) => event.projectId === projectId).map(({ seq }) => seq)
@@ -23,16 +23,16 @@ const seqsOf = ({ events }: EventsPage, projectId: string) =>
 const from = (seq: number, ids: string[]): Record<string, number> =>
   Object.fromEntries(ids.map((id) => [id, seq]))
 
-test('events of several projects come in one answer, as the feed of each tells them', async () => {
+test('one response contains the events of several projects, equal to those of each feed', async () => {
   const [one, other, quiet] = [await openProject(), await openProject(), await openProject()]
   await addTasks(one, 3)
   await addTask(other)
-  const asked = { [one]: 1, [other.toUpperCase()]: 0, [quiet]: 1 }
-  const found = await readOf(asked)
+  const positions = { [one]: 1, [other.toUpperCase()]: 0, [quiet]: 1 }
+  const found = await readOf(positions)
   const after = { [one]: 4, [other]: 2, [quiet]: 1 }
   expect({ ...found, events: [] }).toEqual({ events: [], after, gone: [] })
   expect(Object.keys(found.after)).toEqual([one, other, quiet])
-  for (const [id, seq] of Object.entries(asked)) {
+  for (const [id, seq] of Object.entries(positions)) {
     const projectId = id.toLowerCase()
     const feed = (await ada.get(`/projects/${projectId}/events?after=${seq}`)).body
     const own = found.events.filter((event) => event.projectId === projectId)
@@ -41,7 +41,7 @@ test('events of several projects come in one answer, as the feed of each tells t
   expect(await readOf(found.after)).toEqual({ events: [], after, gone: [] })
 })
 
-test('a busy project does not keep the others waiting', async () => {
+test('a project with many events does not displace the events of others', async () => {
   const busy = await openProject()
   await addTasks(busy, 200)
   const others: string[] = []
@@ -53,49 +53,49 @@ test('a busy project does not keep the others waiting', async () => {
   expect(seqsOf(first, busy)).toEqual(upTo(26))
 })
 
-test('with more projects than an answer has room for, none waits for ever though many are always busy', async () => {
+test('with more projects than the limit, quiet projects are read although others always have new events', async () => {
   const ids: string[] = []
   for (const _ of upTo(12)) ids.push(await openProject())
   const [busy, quiet] = [ids.slice(0, 6), ids.slice(6)]
   for (const one of quiet) await addTask(one)
-  const seen = new Map(ids.map((id) => [id, [] as number[]]))
+  const received = new Map(ids.map((id) => [id, [] as number[]]))
   let after = from(0, ids)
-  // Each call has room for five of twelve: that one of them is never drawn has a chance of one to 10^16.
-  for (let i = 0; i < 70 && quiet.some((id) => seen.get(id)!.length < 2); i++) {
+  // Each call reads five of twelve projects at random: a project is never read with a probability of 10^-16.
+  for (let i = 0; i < 70 && quiet.some((id) => received.get(id)!.length < 2); i++) {
     for (const one of busy) await addTask(one)
     const found = await readOf(after, { limit: 5 })
     expect(found.events).toHaveLength(5)
-    for (const id of ids) seen.get(id)!.push(...seqsOf(found, id))
+    for (const id of ids) received.get(id)!.push(...seqsOf(found, id))
     after = found.after
   }
-  for (const id of quiet) expect(seen.get(id)).toEqual([1, 2])
-  for (const id of busy) expect(seen.get(id)).toEqual(upTo(after[id]!))
+  for (const id of quiet) expect(received.get(id)).toEqual([1, 2])
+  for (const id of busy) expect(received.get(id)).toEqual(upTo(after[id]!))
 })
 
-test('an answer ends where it is large enough, and those after it miss nothing', async () => {
+test('a response is limited in bytes, and the following responses contain all other events', async () => {
   const ids = [await openProject(), await openProject(), await openProject()]
   for (const id of ids) {
     const task = await addTask(id)
     for (const _ of upTo(20)) await make(ada, `/tasks/${task.id}/comments`, { text: 'é'.repeat(20_000) })
   }
-  const seen: Event[] = []
+  const received: Event[] = []
   let after = from(0, ids)
   let reads = 0
-  for (; reads === 0 || seen.length < 66; reads++) {
+  for (; reads === 0 || received.length < 66; reads++) {
     const answer = await read(after, { limit: 500 })
     expect(Buffer.byteLength(answer.text)).toBeLessThan(1_048_576 + 10_000)
     const { events, after: next } = expectEvents(answer)
-    // All go on together, until their ends.
+    // All projects advance together until each ends.
     const steps = ids.filter((id) => next[id] !== 22).map((id) => next[id]! - after[id]!)
     expect(Math.max(0, ...steps) - Math.min(...steps, Math.max(0, ...steps))).toBeLessThanOrEqual(1)
-    seen.push(...events)
+    received.push(...events)
     after = next
   }
   expect(reads).toBeGreaterThan(2)
-  for (const id of ids) expect(seqsOf({ events: seen, after: {}, gone: [] }, id)).toEqual(upTo(22))
+  for (const id of ids) expect(seqsOf({ events: received, after: {}, gone: [] }, id)).toEqual(upTo(22))
 })
 
-test('what the caller may not see is named as gone, whether it is there or not', async () => {
+test('lists projects that the caller may not see under gone, existing or not', async () => {
   const [own, hers, deleted] = [await openProject(), await openProject(grace), await openProject()]
   await ada.delete(`/projects/${deleted}`)
   const found = await readOf({ ...from(0, [own, hers, deleted]), [unknownId]: 9, none: 1 })
@@ -104,7 +104,7 @@ test('what the caller may not see is named as gone, whether it is there or not',
   expect(await readOf({})).toEqual({ events: [], after: {}, gone: [] })
 })
 
-test('what cannot be is refused', async () => {
+test('rejects invalid positions, limits and waits with 400', async () => {
   const own = await openProject()
   expectError(await read({ [own]: 2 }), 400, `after.${own} is ahead of the project: it has no such version`)
   expectError(await read({ [own]: 0, [own.toUpperCase()]: 0 }), 400, `after.${own} is given more than once`)
@@ -119,7 +119,7 @@ test('what cannot be is refused', async () => {
   expectError(await read({}, {}, ada.as() as Person), 401, 'A bearer token is required')
 })
 
-test('it counts as a read, and takes no Idempotency-Key', async () => {
+test('counts as a read and ignores an Idempotency-Key', async () => {
   await using strict = await openTestService({ READS_PER_MINUTE: '3', WRITES_PER_MINUTE: '2' })
   const bea = await register(strict.client)
   const { id } = await make(bea, '/projects', { name: 'Engine' })

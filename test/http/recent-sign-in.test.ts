@@ -18,19 +18,23 @@ const asMinutesAgo = async (minutes: number, { id, as }: Person): Promise<Client
 }
 const from = (n: number) => ({ 'x-forwarded-for': `10.4.0.${n}` })
 
-type Write = (who: Client, body?: object, headers?: Record<string, string>) => Promise<Answer>
-const writes: [does: string, status: number, Write][] = [
-  ['deleting the account', 200, (who, body, headers) => who.call('DELETE', '/auth/me', body, headers)],
-  ['making a token', 201, (who, body, headers) => who.post('/tokens', { ...token, ...body }, headers)],
+type Write = (client: Client, body?: object, headers?: Record<string, string>) => Promise<Answer>
+const writes: [operation: string, status: number, Write][] = [
+  ['deleting an account', 200, (client, body, headers) => client.call('DELETE', '/auth/me', body, headers)],
+  [
+    'creating a token',
+    201,
+    (client, body, headers) => client.post('/tokens', { ...token, ...body }, headers),
+  ],
 ]
-for (const [does, status, write] of writes) {
-  describe(does, () => {
-    test('takes nothing more within five minutes of the sign-in', async () => {
+for (const [operation, status, write] of writes) {
+  describe(operation, () => {
+    test('needs no password within five minutes of the sign-in', async () => {
       const ada = await register(client)
       expect((await write(await asMinutesAgo(4.5, ada))).status).toBe(status)
     })
 
-    test('takes the password later, or where the token does not say when it was issued', async () => {
+    test('needs the password later, or if the token has no issue time', async () => {
       const ada = await register(client)
       const tokens = openTokens([testSecret], 86_400, async () => Date.now() / 1000)
       const { issuedAt: _, ...before } = await tokens.issue(ada.id, 0)
@@ -43,16 +47,16 @@ for (const [does, status, write] of writes) {
       expect((await write(later, { password: 'secret-1' })).status).toBe(status)
     })
 
-    test('checks a password that is given, however recent the sign-in, and no faster than signing in does', async () => {
+    test('checks a given password even after a recent sign-in, and limits the guesses as sign-in does', async () => {
       const ada = await register(client)
       expectError(await write(ada, { password: 'secret-2' }, from(10)), 403, wrong)
       const guess = (n: number) => write(ada, { password: `guess ${n}` }, from(n))
       expect(countStatuses(await Promise.all(upTo(9).map(guess)))).toEqual({ 403: 3, 429: 6 })
     })
 
-    test('is answered to a repeat that comes later, and compares its password', async () => {
+    test('returns the first response to a repeat, and rejects a repeat with another password', async () => {
       const ada = await register(client)
-      const key = { 'idempotency-key': does }
+      const key = { 'idempotency-key': operation }
       const first = await write(ada, { password: 'secret-1' }, key)
       expect(first.status).toBe(status)
       expectError(await write(ada, { password: 'secret-2' }, key), 422)
@@ -62,7 +66,7 @@ for (const [does, status, write] of writes) {
   })
 }
 
-test("a service account's token, which outlives sign-ins as well, takes the same", async () => {
+test('creating a token of a service account needs a recent sign-in or the password too', async () => {
   const ada = await register(client)
   const { id: projectId } = await make(ada, '/projects', { name: 'P' })
   const { id } = await make(ada, `/projects/${projectId}/service-accounts`, { name: 'S' })
@@ -73,14 +77,14 @@ test("a service account's token, which outlives sign-ins as well, takes the same
   expect((await ada.post(path, token)).status).toBe(201)
 })
 
-test('a check of the password takes from the sign-ins of its address', async () => {
+test('a password check counts as a sign-in of its IP address', async () => {
   await using limited = await openTestService({ TRUST_PROXY: 'on', SIGN_INS_PER_MINUTE: '3' })
   const ada = await register(limited.client)
   const check = (n: number) => ada.post('/tokens', { ...token, password: 'secret-1', name: `T${n}` }, from(1))
   expect(countStatuses(await Promise.all(upTo(5).map(check)))).toEqual({ 201: 3, 429: 2 })
 })
 
-test('a password that was just given is a recent sign-in', async () => {
+test('a changed password and a login both count as a recent sign-in', async () => {
   const ada = await register(client)
   const later = await asMinutesAgo(60, ada)
   const { body } = await later.patch('/auth/me', { password: 'secret-2', currentPassword: 'secret-1' })
@@ -89,7 +93,7 @@ test('a password that was just given is a recent sign-in', async () => {
   expect((await ada.as(login.body.access_token).delete('/auth/me')).status).toBe(200)
 })
 
-test('a deletion takes an empty body, or none, with any headers of one', async () => {
+test('deletes an account with an empty body or without a body, whatever its headers', async () => {
   const bodies: [body?: unknown, headers?: Record<string, string>][] = [
     [],
     [{}],

@@ -6,12 +6,13 @@ import { expectError } from './responses.ts'
 import { type Client, register } from '../support/client.ts'
 
 const account = (email: string) => ({ name: 'Ada', email, password: 'secret-1' })
-const registering = ({ client }: TestService, email: string) => client.post('/auth/register', account(email))
+const registerEmail = ({ client }: TestService, email: string) =>
+  client.post('/auth/register', account(email))
 
-test('closed registration rejects with 403, and an operator still makes accounts', () =>
+test('closed registration rejects with 403, and the operator can create accounts', () =>
   withService({ REGISTRATION: 'closed' }, async (service) => {
     const closed = 'Registration is closed: ask the operator of this service for an account'
-    expectError(await registering(service, 'ada@example.com'), 403, closed)
+    expectError(await registerEmail(service, 'ada@example.com'), 403, closed)
     const create = parseAdmin(['users', 'create', 'ada@example.com', 'Ada'])
     const { text } = await (create as Exclude<typeof create, { code: number }>)({
       config: service.services.config,
@@ -25,14 +26,14 @@ test('closed registration rejects with 403, and an operator still makes accounts
 test('registration for some domains rejects addresses of other domains with 403', () =>
   withService({ REGISTRATION: 'example.com, Example.org' }, async (service) => {
     for (const email of ['ada@example.com', 'Ada@EXAMPLE.ORG'])
-      expect((await registering(service, email)).status).toBe(201)
+      expect((await registerEmail(service, email)).status).toBe(201)
     const message = 'Registration accepts only addresses of example.com, example.org'
     for (const email of ['ada@example.net', 'ada@sub.example.com', 'ada@notexample.com'])
-      expectError(await registering(service, email), 403, message)
-    expectError(await registering(service, 'nobody'), 400, /^email must be /)
+      expectError(await registerEmail(service, email), 403, message)
+    expectError(await registerEmail(service, 'nobody'), 400, /^email must be /)
   }))
 
-test('REGISTRATION is open, closed or a list of domains', () => {
+test('REGISTRATION accepts open, closed or a list of domains', () => {
   const read = (REGISTRATION: string) => readConfig({ REGISTRATION }).registration
   expect(['', 'open', 'closed'].map(read)).toEqual(['open', 'open', 'closed'])
   expect(read('a.example,b.example')).toEqual(['a.example', 'b.example'])
@@ -41,7 +42,7 @@ test('REGISTRATION is open, closed or a list of domains', () => {
 })
 
 let people = 0
-const enrol = (client: Client, password: string) =>
+const registerWith = (client: Client, password: string) =>
   client.post('/auth/register', { name: 'Ada', email: `new-password-${++people}@example.com`, password })
 
 describe('PASSWORD_MIN_CHARACTERS', () => {
@@ -49,16 +50,16 @@ describe('PASSWORD_MIN_CHARACTERS', () => {
     withService({ PASSWORD_MIN_CHARACTERS: '10' }, async ({ client }) => {
       const message = 'password must be a password of 10 to 1024 characters'
       for (const short of ['123456', '123456789', '🪐'.repeat(9)])
-        expectError(await enrol(client, short), 400, message)
-      const { status, body } = await enrol(client, '🪐'.repeat(10))
+        expectError(await registerWith(client, short), 400, message)
+      const { status, body } = await registerWith(client, '🪐'.repeat(10))
       expect(status).toBe(201)
       const change = { password: 'too short', currentPassword: '🪐'.repeat(10) }
       expectError(await client.as(body.access_token).patch('/auth/me', change), 400, message)
     }))
 
-  test('is not asked of passwords that are there', async () => {
+  test('does not apply to existing passwords', async () => {
     await using service = await openTestService()
-    expect((await enrol(service.client, 'password')).status).toBe(201)
+    expect((await registerWith(service.client, 'password')).status).toBe(201)
     const { email } = await register(service.client)
     await using raised = await openTestService({ ...service.env, PASSWORD_MIN_CHARACTERS: '12' })
     const { status, body } = await raised.client.post('/auth/login', { email, password: 'secret-1' })
@@ -74,12 +75,12 @@ describe('PASSWORD_MIN_CHARACTERS', () => {
 })
 
 describe('PASSWORD_REJECT_COMMON', () => {
-  test('rejects the most common passwords, in every letter case, where a password is new', () =>
+  test('rejects the most common passwords for new passwords, in every letter case', () =>
     withService({ PASSWORD_REJECT_COMMON: 'on' }, async ({ client }) => {
       const wrong = 'password must not be one of the 10,000 most common passwords'
       for (const common of ['123456', 'password', 'Password', 'TRUSTNO1', 'iloveyou'])
-        expectError(await enrol(client, common), 400, wrong)
-      const { status, body } = await enrol(client, 'secret-1')
+        expectError(await registerWith(client, common), 400, wrong)
+      const { status, body } = await registerWith(client, 'secret-1')
       expect(status).toBe(201)
       const ada = client.as(body.access_token)
       const change = (password: string) => ada.patch('/auth/me', { password, currentPassword: 'secret-1' })

@@ -9,18 +9,18 @@ import { type Account, accountsPath, tokensPath } from './service-account-scene.
 const { service, sql, owner } = await openScene(['Owner'])
 service.startWorkers()
 
-const isRefused = async (token: { token: string }) =>
+const isRejected = async (token: { token: string }) =>
   (await owner.as(token.token).get('/auth/me')).status === 401
 
-test('revoke=true ends what a member created through a service account that is deleted already', async () => {
+test('revoke=true deletes what a member created through service accounts, even after they are deleted', async () => {
   const { admin, projectId, account, token, member, webhooks } = await openCreations(owner)
   const program = admin.as(token.token)
   const second = (await make(program, accountsPath(projectId), { name: 'Second', role: 'ADMIN' })) as Account
   const secondToken = await makeToken(admin, {}, tokensPath(second))
   const secondProgram = admin.as(secondToken.token)
-  const wanted = { name: 'Third', role: 'ADMIN' }
-  const third = (await make(secondProgram, accountsPath(projectId), wanted)) as Account
-  const kept = await makeToken(owner, {}, tokensPath(third))
+  const fields = { name: 'Third', role: 'ADMIN' }
+  const third = (await make(secondProgram, accountsPath(projectId), fields)) as Account
+  const tokenOfThird = await makeToken(owner, {}, tokensPath(third))
   const hook = await make(program, webhooks, { url: unreachableUrl })
   for (const { id } of [account, second])
     expect((await admin.delete(`${accountsPath(projectId)}/${id}`)).status).toBe(200)
@@ -33,13 +33,13 @@ test('revoke=true ends what a member created through a service account that is d
   expect(idsIn(revoked)[0]).toContain(hook.id)
   expect(idsIn(revoked)[1]).toEqual([third.id])
   expect((await owner.get(webhooks)).body).toHaveLength(0)
-  await eventually('the token is rejected', () => isRefused(kept))
+  await eventually('the token is rejected', () => isRejected(tokenOfThird))
   await eventually('the accounts are deleted', async () => {
     return (await sql`select from users where project_id = ${projectId}`).length === 0
   })
 })
 
-test('revoke=true ends the tokens of accounts of others, however many own ones a member created', async () => {
+test("revoke=true revokes a member's tokens of other accounts, even after thousands of tokens of own accounts", async () => {
   const { admin, projectId, account, member } = await openCreations(owner)
   await sql`
     insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_by, created_at)
@@ -48,5 +48,5 @@ test('revoke=true ends the tokens of accounts of others, however many own ones a
   const other = (await make(owner, accountsPath(projectId), { name: 'Other' })) as Account
   const lent = await Promise.all(upTo(5).map(() => makeToken(admin, {}, tokensPath(other))))
   expect((await owner.delete(`${member}?revoke=true`)).status).toBe(200)
-  for (const token of lent) await eventually('the token is rejected', () => isRefused(token))
+  for (const token of lent) await eventually('the token is rejected', () => isRejected(token))
 })

@@ -2,11 +2,11 @@ import { type Client, invite, make, type Person, register } from '../support/cli
 import { openScene } from '../support/scene.ts'
 import { unknownId } from './responses.ts'
 
-/** One of each: who can be in a project, and somebody who is not. */
+/** One client of each role, and a stranger to the project. */
 export const callers = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const
 export type Team = Record<(typeof callers)[number], Person>
 
-/** What paths and bodies name. The comment is the editor's, the member a guest, the invitee the stranger. */
+/** The ids for paths and bodies. The editor wrote the comment; the member is the guest; the stranger is the invitee. */
 export type ProjectParts = {
   projectId: string
   memberId: string
@@ -17,12 +17,12 @@ export type ProjectParts = {
   webhookId: string
 }
 
-export async function registerTeam(nobody: Client): Promise<Team> {
-  const [owner, admin, editor, viewer, stranger] = await Promise.all(callers.map(() => register(nobody)))
+export async function registerTeam(client: Client): Promise<Team> {
+  const [owner, admin, editor, viewer, stranger] = await Promise.all(callers.map(() => register(client)))
   return { owner, admin, editor, viewer, stranger } as Team
 }
 
-/** A service for all tests of a file, with one of each who may call it. */
+/** Opens a service for all tests of a file, with a registered client of each role. */
 export async function openTeam<Name extends string = never>(
   names: Name[] = [],
   env: Record<string, string> = {},
@@ -42,13 +42,13 @@ export async function openProject({ owner, admin, editor, viewer }: Team, name =
   return id
 }
 
-/** Of the events that make them. */
+/** The seq of the event that creates each. */
 export const seqOf = { subtask: 7, comment: 8 }
 
-/** Where nobody listens. */
+/** No server listens at this port. */
 export const unreachableUrl = 'http://127.0.0.1:9/hook'
 
-/** A project with one of everything in it. `guest` is the member that may be changed or removed. */
+/** Creates a project with one of every entity. The member `guest` may be changed or removed by a test. */
 export async function createFullProject(people: Team, guest: Person, given?: string): Promise<ProjectParts> {
   const { owner, editor, stranger } = people
   const projectId = given ?? (await openProject(people))
@@ -61,7 +61,7 @@ export async function createFullProject(people: Team, guest: Person, given?: str
   return { projectId, inviteeEmail: stranger.email, webhookId: webhook.id, ...ids }
 }
 
-/** The path of an operation as the document names it, below /api/v1 and with these ids: `taskId` after `tasks`. */
+/** Fills the ids into a documented path: `taskId` follows `tasks/`. The result is relative to /api/v1. */
 export const fillPath = (path: string, ids: Record<string, string>): string =>
   path
     .replace('/api/v1', '')

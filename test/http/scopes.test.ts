@@ -14,44 +14,46 @@ const tokens: Record<Scope, Token> = Object.fromEntries(
   await Promise.all(scopes.map(async (scope) => [scope, await makeToken(owner, { scopes: [scope] })])),
 )
 
-const furnish = () => createOwnProject(owner, guest, other)
+const createProject = () => createOwnProject(owner, guest, other)
 
 async function call(name: string, operation: Operation, token?: string): Promise<Answer> {
-  const ids = { ...(await furnish()), tokenId: tokens.read.id }
+  const ids = { ...(await createProject()), tokenId: tokens.read.id }
   const [method = '', path = ''] = name.split(' ')
   return owner.as(token).call(method.toUpperCase(), fillPath(path, ids), exampleFor(operation, ids))
 }
 
-test('every operation is done with the scopes that the document says, and with no other', async () => {
+test('every operation accepts exactly the scopes that the document lists', async () => {
   const rank = (scope: string) => scopes.indexOf(scope as Scope)
   for (const [name, operation] of operationsOf(api)) {
     const { security, 'x-scope': role } = operation
     if (security.length === 0) continue
     for (const scope of scopes) {
       const answer = await call(name, operation, tokens[scope].token)
-      const wanted = !role ? 'sign in' : rank(scope) < rank(role) ? 'more' : 'done'
-      const refused = /sign-in token/.test(answer.body?.message) ? 'sign in' : 'more'
-      const found = { 403: refused, 200: 'done', 201: 'done', 204: 'done' }[answer.status] ?? answer.status
-      expect([name, scope, found]).toEqual([name, scope, wanted])
-      if (wanted === 'more') expectError(answer, 403, `This needs an API token with the scope ${role}`)
+      const expected = !role ? 'sign-in token' : rank(scope) < rank(role) ? 'more scope' : 'success'
+      const needed = /sign-in token/.test(answer.body?.message) ? 'sign-in token' : 'more scope'
+      const found =
+        { 403: needed, 200: 'success', 201: 'success', 204: 'success' }[answer.status] ?? answer.status
+      expect([name, scope, found]).toEqual([name, scope, expected])
+      if (expected === 'more scope')
+        expectError(answer, 403, `This needs an API token with the scope ${role}`)
     }
   }
 })
 
-test('what changes something takes no less than write, and what an ADMIN may, admin', () => {
+test('a write needs at least the scope write, and an operation for ADMINs the scope admin', () => {
   for (const [name, operation] of operationsOf(api)) {
     const { security, description, operationId, responses, 'x-scope': scope } = operation
     if (security.length === 0 || !scope) continue
     const isAdmin =
-      /Takes the role ADMIN/.test(description) || ['deleteProject', 'removeMember'].includes(operationId)
+      /Requires the role ADMIN/.test(description) || ['deleteProject', 'removeMember'].includes(operationId)
     expect([name, scope]).toEqual([name, isAdmin ? 'admin' : responses[422] ? 'write' : 'read'])
     expect(description).toContain(`An API token needs the scope ${scope}.`)
   }
 })
 
-test('a scope gives nobody a higher role', async () => {
+test('a scope does not raise the role of its account', async () => {
   const viewer = await register(client)
-  const { projectId } = await furnish()
+  const { projectId } = await createProject()
   await invite(owner, projectId, viewer)
   const program = await withToken(viewer)
   expectError(await program.patch(`/projects/${projectId}`, { name: 'N' }), 403, /the role ADMIN/)
@@ -59,8 +61,8 @@ test('a scope gives nobody a higher role', async () => {
   expect((await program.get(`/projects/${projectId}`)).status).toBe(200)
 })
 
-test('each operation of a batch takes its own scope', async () => {
-  const { projectId, memberId, taskId } = await furnish()
+test('each operation of a batch needs its own scope', async () => {
+  const { projectId, memberId, taskId } = await createProject()
   const batch = (token: { token: string }, ...operations: object[]) =>
     owner.as(token.token).post(`/projects/${projectId}/batch`, { operations })
   const write = { op: 'task.update', id: taskId, title: 'N' }
@@ -73,8 +75,8 @@ test('each operation of a batch takes its own scope', async () => {
   expect((await batch(tokens.admin, write, administer)).status).toBe(200)
 })
 
-test('to undo takes the scope of what is done by it', async () => {
-  const { projectId, memberId, taskId } = await furnish()
+test('an undo needs the scope of the change that it undoes', async () => {
+  const { projectId, memberId, taskId } = await createProject()
   await owner.patch(`/tasks/${taskId}`, { title: 'N' })
   await owner.patch(`/projects/${projectId}/members/${memberId}/role`, { role: 'EDITOR' })
   const events = await readFeed(owner, `/projects/${projectId}/events`)
@@ -88,8 +90,8 @@ test('to undo takes the scope of what is done by it', async () => {
   expect((await undo('admin', 'member.role_set')).status).toBe(200)
 })
 
-test("another's comment is deleted with the scope admin alone", async () => {
-  const { projectId, taskId } = await furnish()
+test("deleting another member's comment needs the scope admin", async () => {
+  const { projectId, taskId } = await createProject()
   const editor = await register(client)
   await invite(owner, projectId, editor, 'EDITOR')
   const { id } = await make(editor, `/tasks/${taskId}/comments`, { text: 'Here' })
@@ -102,9 +104,9 @@ test("another's comment is deleted with the scope admin alone", async () => {
   expect((await owner.as(tokens.admin.token).delete(path)).status).toBe(200)
 })
 
-test('who is not in a project learns nothing by the scope of a token', async () => {
+test('a stranger to a project gets 404, whatever the scope of the token', async () => {
   const stranger = await register(client)
-  const { projectId } = await furnish()
+  const { projectId } = await createProject()
   const program = await withToken(stranger, { scopes: ['read'] })
   expectError(await program.patch(`/projects/${projectId}`, { name: 'N' }), 404, 'Project not found')
 })

@@ -6,12 +6,12 @@ export const accountsPath = (projectId: string) => `/projects/${projectId}/servi
 export const tokensPath = ({ projectId, id }: Account) => `${accountsPath(projectId)}/${id}/tokens`
 export const emailOf = ({ id }: Account) => `${id}@service-account.invalid`
 
-/** A service account in a project of its own, and the program that runs as it. */
+/** Creates a service account in a new project; `program` is a client with a token of the account. */
 export async function openServiceAccount(
   people: Team,
-  wanted: { role?: string; scopes?: string[]; projects?: string[] } = {},
+  options: { role?: string; scopes?: string[]; projects?: string[] } = {},
 ) {
-  const { role = 'EDITOR', scopes = ['admin'], projects } = wanted
+  const { role = 'EDITOR', scopes = ['admin'], projects } = options
   const projectId = await openProject(people)
   const account = (await make(people.admin, accountsPath(projectId), { name: 'Importer', role })) as Account
   const over = { scopes, ...(projects && { projects }) }

@@ -8,48 +8,45 @@ import { accountsPath, openServiceAccount, tokensPath } from './service-account-
 const { service, client, sql, people } = await openTeam([], { PROJECT_MEMBERS: '6' })
 service.startWorkers()
 
-const accountsGo = (projectId: string) =>
-  eventually(
-    'the accounts to go',
-    async () => (await sql`select from users where project_id = ${projectId}`).length === 0,
-  )
-const isRefused = async (program: Client) => (await program.get('/auth/me')).status === 401
+const untilAccountsDeleted = (id: string) =>
+  eventually('no accounts', async () => (await sql`select from users where project_id = ${id}`).length === 0)
+const isRejected = async (program: Client) => (await program.get('/auth/me')).status === 401
 
-for (const way of ['deleted', 'removed from the members'])
-  test(`a service account that is ${way} is gone, its tokens with it, and what it did stays`, async () => {
+for (const how of ['deleted', 'removed from the members'])
+  test(`a service account that is ${how} loses its tokens, and its tasks and comments stay`, async () => {
     const { projectId, account, program } = await openServiceAccount(people)
     const task = await make(program, '/tasks', { title: 'Wheels', projectId, assigneeId: account.id })
     await make(program, `/tasks/${task.id}/comments`, { text: 'Oiled' })
     const path =
-      way === 'deleted'
+      how === 'deleted'
         ? `${accountsPath(projectId)}/${account.id}`
         : `/projects/${projectId}/members/${account.memberId}`
     expect((await people.admin.delete(path)).status).toBe(200)
     expect((await people.viewer.get(accountsPath(projectId))).text).toBe('[]')
-    await eventually('its tokens to be refused', () => isRefused(program))
-    await accountsGo(projectId)
+    await eventually('the rejection of its tokens', () => isRejected(program))
+    await untilAccountsDeleted(projectId)
     expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
     expect((await people.viewer.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
     const [comment] = (await people.viewer.get(`/tasks/${task.id}/comments`)).body
     expect(comment).toMatchObject({ author: null, authorRemoved: true, authorId: account.id } as never)
   })
 
-test('service accounts go with their project, and with an owner who is gone', async () => {
+test('service accounts are deleted with their project and with the account of its owner', async () => {
   const { projectId, account, program } = await openServiceAccount(people)
   await make(people.admin, accountsPath(projectId), { name: 'Other' })
   expect((await program.get('/auth/me')).status).toBe(200)
   expect((await people.owner.delete(`/projects/${projectId}`)).status).toBe(200)
-  await eventually('its tokens to be refused', () => isRefused(program))
-  await accountsGo(projectId)
+  await eventually('the rejection of its tokens', () => isRejected(program))
+  await untilAccountsDeleted(projectId)
   expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
   const owner: Person = await register(client)
   const { id } = await make(owner, '/projects', { name: 'P' })
   await make(owner, accountsPath(id), { name: 'Importer' })
   expect((await owner.delete('/auth/me')).status).toBe(200)
-  await accountsGo(id)
+  await untilAccountsDeleted(id)
 })
 
-test('a repeat under a key makes no second one, and a full project none', async () => {
+test('a repeat with its Idempotency-Key creates no second account, and a full project rejects a new account', async () => {
   const projectId = await openProject(people)
   const key = { 'idempotency-key': 'the importer' }
   const repeat = () => people.admin.post(accountsPath(projectId), { name: 'Importer' }, key)
@@ -63,7 +60,7 @@ test('a repeat under a key makes no second one, and a full project none', async 
   expect(await sql`select from users where project_id = ${projectId}`).toHaveLength(3)
 })
 
-test('a service account lists page by page, and is no operation of a batch', async () => {
+test('the list of service accounts has pages, and a batch cannot create a service account', async () => {
   const projectId = await openProject(people)
   for (const name of ['A', 'B', 'C']) await make(people.admin, accountsPath(projectId), { name })
   const first = await people.viewer.get(`${accountsPath(projectId)}?limit=2`)
@@ -74,37 +71,38 @@ test('a service account lists page by page, and is no operation of a batch', asy
   expectError(batched, 400, /op must be the name of a command/)
 })
 
-test('one that is made while its project is deleted goes with it', async () => {
+test('a service account created while its project is deleted is deleted too', async () => {
   for (const _ of upTo(10)) {
     const projectId = await openProject(people)
-    const [deleted, ...made] = await Promise.all([
+    const [deleted, ...created] = await Promise.all([
       people.owner.delete(`/projects/${projectId}`),
       ...upTo(4).map((n) => people.admin.post(accountsPath(projectId), { name: `${n}` })),
     ])
     expect(deleted.status).toBe(200)
-    for (const { status } of made) expect([201, 404, 409]).toContain(status)
-    await accountsGo(projectId)
+    for (const { status } of created) expect([201, 404, 409]).toContain(status)
+    await untilAccountsDeleted(projectId)
   }
 })
 
-test('a repeat under a key is not answered to a caller who lost the right to the write', async () => {
+test('a repeat with its Idempotency-Key is rejected after the caller lost the right to the write', async () => {
   const { projectId, account } = await openServiceAccount(people)
   const admin: Person = await register(client)
   const member = await invite(people.owner, projectId, admin, 'ADMIN')
-  const wanted = { name: 'T', scopes: ['read'], expiresAt }
+  const fields = { name: 'T', scopes: ['read'], expiresAt }
   const repeat = async (path: string, body: object) => admin.post(path, body, { 'idempotency-key': path })
-  const ofProject = () =>
+  const writesInProject = () =>
     Promise.all([
       repeat(`/projects/${projectId}/webhooks`, { url: unreachableUrl }),
-      repeat(tokensPath(account), wanted),
+      repeat(tokensPath(account), fields),
     ])
-  for (const { status } of [...(await ofProject()), ...(await ofProject())]) expect(status).toBe(201)
-  expect((await repeat('/tokens', wanted)).status).toBe(201)
+  for (const { status } of [...(await writesInProject()), ...(await writesInProject())])
+    expect(status).toBe(201)
+  expect((await repeat('/tokens', fields)).status).toBe(201)
   const path = `/projects/${projectId}/members/${member.id}`
   await people.owner.patch(`${path}/role`, { role: 'EDITOR' })
-  for (const answer of await ofProject()) expectError(answer, 403)
+  for (const answer of await writesInProject()) expectError(answer, 403)
   await people.owner.delete(path)
-  for (const answer of await ofProject()) expectError(answer, 404)
+  for (const answer of await writesInProject()) expectError(answer, 404)
   await admin.post('/auth/logout')
-  expectError(await repeat('/tokens', wanted), 401)
+  expectError(await repeat('/tokens', fields), 401)
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { type Client, make, makeToken, expiresAt } from '../support/client.ts'
 import { unknownId, anId, aTimestamp, expectResponse, expectError, malformedIds } from './responses.ts'
 import { readFeed } from './feed.ts'
-import { openProject, openTeam } from './scene.ts'
+import { callers, openProject, openTeam } from './scene.ts'
 import {
   type Account,
   accountsPath,
@@ -13,13 +13,13 @@ import {
 
 const { client, people } = await openTeam()
 
-test('a service account is a member with a role, shown as one and named by events and comments', async () => {
+test('a service account is a member with a role, and events and comments show its name', async () => {
   const projectId = await openProject(people)
   const answer = await people.admin.post(accountsPath(projectId), { name: ' Importer ' })
   const account = answer.body as Account
   const { memberId } = account
-  const shown = { id: anId, name: 'Importer', projectId, memberId: anId, role: 'VIEWER' }
-  expectResponse(answer, 201, { ...shown, createdBy: people.admin.id, createdAt: aTimestamp })
+  const expected = { id: anId, name: 'Importer', projectId, memberId: anId, role: 'VIEWER' }
+  expectResponse(answer, 201, { ...expected, createdBy: people.admin.id, createdAt: aTimestamp })
   expect(answer.headers.get('location')).toBe(`/api/v1${accountsPath(projectId)}/${account.id}`)
   expect((await people.viewer.get(accountsPath(projectId))).body).toStrictEqual([account] as never)
   const user = { id: account.id, name: 'Importer', email: emailOf(account) }
@@ -43,70 +43,74 @@ test('a service account is a member with a role, shown as one and named by event
   expect(events.at(-1)).toMatchObject({ type: 'comment.created', actor })
 })
 
-test('who may make, list and delete service accounts and their tokens', async () => {
+test('each role may create, list and delete service accounts and tokens as documented', async () => {
   const { projectId, account } = await openServiceAccount(people)
   const body = { name: 'T', scopes: ['read'], expiresAt }
-  const asks: [does: string, statuses: number[], (who: Client) => ReturnType<Client['get']>][] = [
-    ['make', [201, 201, 403, 403, 404], (who) => who.post(accountsPath(projectId), { name: 'B' })],
-    ['list', [200, 200, 200, 200, 404], (who) => who.get(accountsPath(projectId))],
-    ['make a token', [201, 201, 403, 403, 404], (who) => who.post(tokensPath(account), body)],
-    ['list tokens', [200, 200, 403, 403, 404], (who) => who.get(tokensPath(account))],
-    ['delete', [200, 404, 403, 403, 404], (who) => who.delete(`${accountsPath(projectId)}/${account.id}`)],
+  const requests: [name: string, statuses: number[], (client: Client) => ReturnType<Client['get']>][] = [
+    ['create', [201, 201, 403, 403, 404], (client) => client.post(accountsPath(projectId), { name: 'B' })],
+    ['list', [200, 200, 200, 200, 404], (client) => client.get(accountsPath(projectId))],
+    ['create a token', [201, 201, 403, 403, 404], (client) => client.post(tokensPath(account), body)],
+    ['list tokens', [200, 200, 403, 403, 404], (client) => client.get(tokensPath(account))],
+    [
+      'delete',
+      [200, 404, 403, 403, 404],
+      (client) => client.delete(`${accountsPath(projectId)}/${account.id}`),
+    ],
   ]
-  for (const [does, statuses, ask] of asks) {
+  for (const [name, statuses, send] of requests) {
     const found: number[] = []
-    for (const who of ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const)
-      found.push((await ask(people[who])).status)
-    expect([does, found]).toEqual([does, statuses])
+    for (const role of callers) found.push((await send(people[role])).status)
+    expect([name, found]).toEqual([name, statuses])
   }
 })
 
-test('what is no service account of the project is not found, a member of flesh neither', async () => {
+test('an id that is not a service account of the project gets 404, also the id of a human member', async () => {
   const { projectId, account } = await openServiceAccount(people)
   const { account: other } = await openServiceAccount(people)
   const none = 'Service account not found'
   for (const id of [people.editor.id, people.owner.id, other.id, unknownId, ...malformedIds]) {
     expectError(await people.owner.delete(`${accountsPath(projectId)}/${id}`), 404, none)
     expectError(await people.owner.get(`${accountsPath(projectId)}/${id}/tokens`), 404, none)
-    const wanted = { name: 'T', scopes: ['read'], expiresAt }
-    expectError(await people.owner.post(`${accountsPath(projectId)}/${id}/tokens`, wanted), 404, none)
+    const fields = { name: 'T', scopes: ['read'], expiresAt }
+    expectError(await people.owner.post(`${accountsPath(projectId)}/${id}/tokens`, fields), 404, none)
   }
   expectError(await people.owner.delete(`${tokensPath(account)}/${unknownId}`), 404, 'Token not found')
   const own = await makeToken(people.owner, { scopes: ['read'] })
   expectError(await people.owner.delete(`${tokensPath(account)}/${own.id}`), 404, 'Token not found')
 })
 
-test('tokens of service accounts take a sign-in token', async () => {
+test('managing the tokens of a service account needs a sign-in token', async () => {
   const { account, program, token } = await openServiceAccount(people, { role: 'ADMIN' })
   const admin = await makeToken(people.admin, { scopes: ['admin'] })
-  for (const who of [program, people.admin.as(admin.token)]) {
-    expectError(await who.get(tokensPath(account)), 403, /sign-in token/)
-    const wanted = { name: 'T', scopes: ['read'], expiresAt }
-    expectError(await who.post(tokensPath(account), wanted), 403, /sign-in token/)
-    expectError(await who.delete(`${tokensPath(account)}/${token.id}`), 403, /sign-in token/)
+  for (const client of [program, people.admin.as(admin.token)]) {
+    expectError(await client.get(tokensPath(account)), 403, /sign-in token/)
+    const fields = { name: 'T', scopes: ['read'], expiresAt }
+    expectError(await client.post(tokensPath(account), fields), 403, /sign-in token/)
+    expectError(await client.delete(`${tokensPath(account)}/${token.id}`), 403, /sign-in token/)
   }
 })
 
-test('a service account cannot sign in, and nobody can register in its place', async () => {
+test('a service account cannot sign in, and its e-mail address cannot be registered', async () => {
   const email = emailOf((await openServiceAccount(people)).account)
   for (const password of ['', 'null', 'secret-1'])
     expectError(await client.post('/auth/login', { email, password }), 401, 'Wrong email or password')
   expectError(await client.post('/auth/register', { name: 'Eve', email, password: 'secret-1' }), 409)
 })
 
-test('a service account sees its project alone, cannot leave it, and cannot be invited elsewhere', async () => {
+test('a service account sees only its project, cannot leave it, and cannot be invited to another', async () => {
   const { projectId, account, program } = await openServiceAccount(people, { role: 'ADMIN' })
   const other = await openProject(people)
   expectError(await program.post('/projects', { name: 'Mine' }), 403, /not bound to projects/)
   expect((await program.get('/projects')).body.map(({ id }) => id)).toEqual([projectId])
   expectError(await program.get(`/projects/${other}`), 404)
-  const stays = 'A service account cannot leave its project'
-  expectError(await program.delete(`/projects/${projectId}/members/${account.memberId}`), 403, stays)
-  expectError(await program.delete(`${accountsPath(projectId)}/${account.id}`), 403, stays)
+  const cannotLeave = 'A service account cannot leave its project'
+  expectError(await program.delete(`/projects/${projectId}/members/${account.memberId}`), 403, cannotLeave)
+  expectError(await program.delete(`${accountsPath(projectId)}/${account.id}`), 403, cannotLeave)
   const batch = { operations: [{ op: 'member.remove', memberId: account.memberId }] }
-  expectError(await program.post(`/projects/${projectId}/batch`, batch), 403, `operations[0]: ${stays}`)
+  expectError(await program.post(`/projects/${projectId}/batch`, batch), 403, `operations[0]: ${cannotLeave}`)
   const events = await readFeed(program, `/projects/${projectId}/events?types=member.invited`)
-  expectError(await program.post(`/projects/${projectId}/undo`, { seq: events.at(-1)!.seq }), 403, stays)
+  const { seq } = events.at(-1)!
+  expectError(await program.post(`/projects/${projectId}/undo`, { seq }), 403, cannotLeave)
   const invited = { email: emailOf(account) }
   for (const id of [other, projectId])
     expectError(await people.owner.post(`/projects/${id}/members/invite`, invited), 404, 'User not found')
@@ -116,7 +120,7 @@ test('a service account sees its project alone, cannot leave it, and cannot be i
   expect((await program.get(`/projects/${projectId}`)).status).toBe(200)
 })
 
-test('its role is what it may, and a token bound to another project reaches nothing', async () => {
+test('a service account is limited by its role, and a token bound to another project sees no project', async () => {
   const { projectId, program } = await openServiceAccount(people, { role: 'VIEWER' })
   expectError(await program.post('/tasks', { title: 'T', projectId }), 403, /the role EDITOR/)
   const bound = await openServiceAccount(people, { projects: [projectId] })

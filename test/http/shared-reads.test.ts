@@ -4,12 +4,10 @@ import { type Client, invite, make, type Person, register } from '../support/cli
 import { forFile, openTestService } from '../support/service.ts'
 import { openStreamIn, takeEvents } from './streaming.ts'
 
-const listeners = 40
+const streams = 40
 const rounds = 10
-/** How often it was asked whether somebody may see a project. */
-let looks = 0
-/** How often it was asked whether a project is as it was. */
-let comparisons = 0
+let roleChecks = 0
+let versionChecks = 0
 const service = await forFile(openTestService())
 const { services } = service
 const texts: string[] = []
@@ -20,70 +18,67 @@ services.database.reads = new Proxy<Sql>(services.database.reads, {
   },
 })
 const { findRole } = services
-services.findRole = (...asked) => {
-  looks += 1
-  return findRole(...asked)
+services.findRole = (...args) => {
+  roleChecks += 1
+  return findRole(...args)
 }
 const { isCurrent } = services.versions
 services.versions.isCurrent = (one) => {
-  comparisons += 1
+  versionChecks += 1
   return isCurrent(one)
 }
-// What was seen of names is believed however long a round takes.
+// Cached names do not expire, however long a round takes.
 Object.assign(services.authenticate, { isFresh: () => true })
 const other = await forFile(openTestService(service.env))
 const ada = await register(service.client)
 
-/** Has many listen to a project, and gives what was asked of the database for each of some writes by one of the processes. */
-async function askedFor(writer: Client) {
+/** Opens many streams of one project, and returns the database reads for each of ten writes. */
+async function readsPerWrite(writer: Client) {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const grace = await register(service.client)
   await invite(ada, projectId, grace)
   const all = []
-  for (let i = 0; i < listeners; i++) all.push(await openStreamIn(service, i % 2 ? ada : grace, projectId))
-  const asked = []
+  for (let i = 0; i < streams; i++) all.push(await openStreamIn(service, i % 2 ? ada : grace, projectId))
+  const perWrite = []
   let names = 0
   for (let round = 0; round < rounds; round++) {
     texts.length = 0
-    ;[looks, comparisons] = [0, 0]
-    const heard = Promise.all(all.map((messages) => takeEvents(messages, 1)))
+    ;[roleChecks, versionChecks] = [0, 0]
+    const received = Promise.all(all.map((messages) => takeEvents(messages, 1)))
     await make(writer, '/tasks', { title: `T${round}`, projectId })
-    for (const [event] of await heard) expect(event).toMatchObject({ id: String(round + 3) })
+    for (const [event] of await received) expect(event).toMatchObject({ id: String(round + 3) })
     const count = (part: string) => texts.filter((text) => text.includes(part)).length
-    // The text that finds events is a part of that which bounds them.
-    asked.push({ reads: count('from events e'), looks, comparisons })
+    perWrite.push({ reads: count('from events e'), roleChecks, versionChecks })
     names += count('from users where id')
   }
-  return { asked, names }
+  return { perWrite, names }
 }
 
-test('what many listen to is read and encoded once, and whether somebody may see it is asked once for all their streams', async () => {
-  const { asked, names } = await askedFor(other.client.as(ada.token))
-  expect(asked).toEqual(Array(rounds).fill({ reads: 1, looks: 2, comparisons: 2 }))
+test('an event from another process is read once for all streams, and each account is authorized once', async () => {
+  const { perWrite, names } = await readsPerWrite(other.client.as(ada.token))
+  expect(perWrite).toEqual(Array(rounds).fill({ reads: 1, roleChecks: 2, versionChecks: 2 }))
   expect(names).toBeLessThan(2)
 })
 
-test('what this process committed is not read back, and nobody is asked for who has kept their rights', async () => {
-  const { asked, names } = await askedFor(ada)
-  expect(asked).toEqual(Array(rounds).fill({ reads: 0, looks: 0, comparisons: 0 }))
+test('an event committed by this process needs no read and no authorization while the members do not change', async () => {
+  const { perWrite, names } = await readsPerWrite(ada)
+  expect(perWrite).toEqual(Array(rounds).fill({ reads: 0, roleChecks: 0, versionChecks: 0 }))
   expect(names).toBeLessThan(2)
 })
 
-async function furnish() {
+async function createProject() {
   const grace = await register(service.client)
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  const [wheel, axle] = [
-    (await make(ada, '/tasks', { title: 'Wheel', projectId })).id,
-    (await make(ada, '/tasks', { title: 'Axle', projectId })).id,
-  ]
+  const { id: wheel } = await make(ada, '/tasks', { title: 'Wheel', projectId })
+  const { id: axle } = await make(ada, '/tasks', { title: 'Axle', projectId })
   const { id: memberId } = await invite(ada, projectId, grace)
   const wheelOf = (person: Person) => person.get(`/tasks/${wheel}`)
   return { grace, projectId, wheel, axle, memberId, wheelOf }
 }
 const rename = (id: string, title: string) => ada.patch(`/tasks/${id}`, { title })
 
-test('a task is read again when it changes, and not when others in its project do', async () => {
-  const { grace, wheel, axle, wheelOf } = await furnish()
+test('a cached task is read again after it changes, but not after other tasks change', async () => {
+  const { grace, wheel, axle, wheelOf } = await createProject()
   const expectTitle = async (title: string) => {
     for (const person of [ada, grace]) expect((await wheelOf(person)).body).toMatchObject({ title })
   }
@@ -100,8 +95,8 @@ test('a task is read again when it changes, and not when others in its project d
   expect(texts.length).toBeGreaterThan(0)
 })
 
-test('a list of a project that moved on asks for its rows, and not who may see them', async () => {
-  const { grace, projectId, wheel } = await furnish()
+test('after a write a list is read again, but the role of the caller is not', async () => {
+  const { grace, projectId, wheel } = await createProject()
   const { roles } = services.counts.caches
   const list = () => grace.get(`/tasks?projectId=${projectId}`)
   await list()
@@ -113,8 +108,8 @@ test('a list of a project that moved on asks for its rows, and not who may see t
   expect(roles.misses).toBe(misses)
 })
 
-test('who was removed between two writes about other things sees nothing more', async () => {
-  const { grace, projectId, wheel, axle, memberId } = await furnish()
+test('a member removed between two other writes gets 404 for every read', async () => {
+  const { grace, projectId, wheel, axle, memberId } = await createProject()
   const reads = [`/tasks/${wheel}`, `/tasks?projectId=${projectId}`, `/projects/${projectId}`]
   for (const path of reads) expect((await grace.get(path)).status).toBe(200)
   await rename(axle, 'Shaft')
@@ -123,8 +118,8 @@ test('who was removed between two writes about other things sees nothing more', 
   for (const path of reads) expect([path, (await grace.get(path)).status]).toEqual([path, 404])
 })
 
-test('a task that moved away is where it went, whatever was written before and after', async () => {
-  const { grace, wheel, axle, wheelOf } = await furnish()
+test('a moved task is found in its new project, and not by members of its old project only', async () => {
+  const { grace, wheel, axle, wheelOf } = await createProject()
   const { id: other } = await make(ada, '/projects', { name: 'Mill' })
   for (const person of [ada, grace]) await wheelOf(person)
   await rename(axle, 'Shaft')

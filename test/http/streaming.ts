@@ -8,29 +8,23 @@ export interface Message {
   retry?: string
 }
 
-export async function openStream(
-  who: Person,
-  at: { url: string },
-  path: string,
-  headers: Record<string, string> = {},
-) {
-  const over = new AbortController()
-  const answer = await fetch(`${at.url}/api/v1${path}`, {
-    headers: { authorization: `Bearer ${who.token}`, accept: 'text/event-stream', ...headers },
-    signal: over.signal,
-  })
-  return { answer, messages: parseMessages(answer.body!), stop: () => over.abort() }
+const headersOf = ({ token }: Person) => ({ authorization: `Bearer ${token}`, accept: 'text/event-stream' })
+
+export async function openStream(client: Person, at: { url: string }, path: string, headers: object = {}) {
+  const abort = new AbortController()
+  const init = { headers: { ...headersOf(client), ...headers }, signal: abort.signal }
+  const answer = await fetch(`${at.url}/api/v1${path}`, init)
+  return { answer, messages: parseMessages(answer.body!), stop: () => abort.abort() }
 }
 
-/** A stream as it comes from this very process. */
-export async function streamBodyIn(service: TestService, who: Person, path: string) {
-  const headers = { authorization: `Bearer ${who.token}`, accept: 'text/event-stream' }
-  return (await service.fetch(`/api/v1${path}`, { headers })).body!
+/** Opens a stream of a service in this process. */
+export async function streamBodyIn(service: TestService, client: Person, path: string) {
+  return (await service.fetch(`/api/v1${path}`, { headers: headersOf(client) })).body!
 }
 
-/** Reads a project's stream in this very process, from now on unless told. */
-export async function openStreamIn(service: TestService, who: Person, projectId: string, query = '') {
-  const messages = parseMessages(await streamBodyIn(service, who, `/projects/${projectId}/events${query}`))
+/** Opens a project's stream of a service in this process, and reads its first message, which has no event. */
+export async function openStreamIn(service: TestService, client: Person, projectId: string, query = '') {
+  const messages = parseMessages(await streamBodyIn(service, client, `/projects/${projectId}/events${query}`))
   await messages.next()
   return messages
 }
@@ -49,11 +43,8 @@ export async function* parseMessages(body: ReadableStream<Uint8Array>): AsyncGen
   }
 }
 
-/** The next so many that have a name, fewer when the stream ends. */
-export async function takeEvents(
-  messages: AsyncGenerator<Message, void, void>,
-  count: number,
-): Promise<Message[]> {
+/** Returns the next `count` messages with an event name; fewer when the stream ends. */
+export async function takeEvents(messages: AsyncGenerator<Message, void>, count: number) {
   const taken: Message[] = []
   while (taken.length < count) {
     const { value, done } = await messages.next()

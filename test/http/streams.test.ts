@@ -18,7 +18,7 @@ const openProject = async () => (await make(ada, '/projects', { name: 'Engine' }
 const addTask = (projectId: string) => make(ada, '/tasks', { title: 'Draw', projectId })
 const seqsOf = (messages: Message[]) => messages.map(({ id }) => Number(id))
 
-test('a stream tells what happens in another process, each event once and in order', async () => {
+test('a stream sends the events of another process once and in order', async () => {
   const projectId = await openProject()
   const { answer, messages, stop } = await openStream(ada, other, `/projects/${projectId}/events?after=0`)
   const headers = ['content-type', 'x-accel-buffering'].map((name) => answer.headers.get(name))
@@ -33,7 +33,7 @@ test('a stream tells what happens in another process, each event once and in ord
   stop()
 })
 
-test('a stream begins now, or where its reader was cut', async () => {
+test('a stream starts at the newest event, or after Last-Event-ID', async () => {
   const projectId = await openProject()
   for (let i = 0; i < 3; i++) await addTask(projectId)
   const path = `/projects/${projectId}/events`
@@ -46,7 +46,7 @@ test('a stream begins now, or where its reader was cut', async () => {
   for (const { stop } of [now, resumed]) stop()
 })
 
-test('a stream of some types tells no others', async () => {
+test('a stream with a type filter sends no other types', async () => {
   const projectId = await openProject()
   const path = `/projects/${projectId}/events?after=0&types=task.updated`
   const { messages, stop } = await openStream(ada, other, path)
@@ -56,48 +56,49 @@ test('a stream of some types tells no others', async () => {
   stop()
 })
 
-test('a stream ends when its reader may see it no more, or is signed out, and says why', async () => {
+test('a stream ends with the reason when its reader is removed or signs out, or its project is deleted', async () => {
   const projectId = await openProject()
   const grace = await register(openClient(one.url), 'Grace')
   const member = await invite(ada, projectId, grace)
   const bea = await register(openClient(one.url), 'Bea')
   await invite(ada, projectId, bea)
   const path = `/projects/${projectId}/events`
-  const hers = await openStream(grace, other, path)
-  const own = await openStream(ada, other, path)
-  const signedOut = await openStream(bea, one, path)
-  await signedOut.messages.next()
+  const ofGrace = await openStream(grace, other, path)
+  const ofAda = await openStream(ada, other, path)
+  const ofBea = await openStream(bea, one, path)
+  await ofBea.messages.next()
   await bea.post('/auth/logout')
   await ada.delete(`/projects/${projectId}/members/${member.id}`)
-  expect(await takeEvents(hers.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 404 } }])
-  expect(await takeEvents(signedOut.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 401 } }])
+  expect(await takeEvents(ofGrace.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 404 } }])
+  expect(await takeEvents(ofBea.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 401 } }])
   await ada.delete(`/projects/${projectId}`)
-  expect((await takeEvents(own.messages, 9)).at(-1)).toMatchObject({ event: 'end' })
+  expect((await takeEvents(ofAda.messages, 9)).at(-1)).toMatchObject({ event: 'end' })
 })
 
-test('who leaves makes room for another', async () => {
+test('a closed stream frees its place, and HEAD needs no place', async () => {
   await using own = await openWebProcess({ SUBSCRIBERS_PER_ACCOUNT: '3' })
   const { web, ada: bea } = own
-  const path = `/projects/${(await make(bea, '/projects', { name: 'Engine' })).id}/events`
-  for (let round = 0; round < 3; round++) {
-    const streams = await fill(bea, web, path)
+  const ofProject = `/projects/${(await make(bea, '/projects', { name: 'Engine' })).id}/events`
+  for (const path of [ofProject, '/events', ofProject, '/events']) {
+    const streams = await openAll(bea, web, path)
+    expect((await bea.call('HEAD', path)).status).toBe(200)
     const { answer } = await openStream(bea, web, path)
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
     for (const { stop } of streams) stop()
   }
 })
 
-/** As many streams as one caller may have: that others have left, the service hears a moment later. */
-async function fill(who: Person, at: ServiceProcess, path: string) {
+/** Opens as many streams as one account may have; retries while the service has not yet noticed closed streams. */
+async function openAll(client: Person, at: ServiceProcess, path: string) {
   for (;;) {
-    const streams = await Promise.all([1, 2, 3].map(() => openStream(who, at, path)))
+    const streams = await Promise.all([1, 2, 3].map(() => openStream(client, at, path)))
     if (streams.every(({ answer }) => answer.status === 200)) return streams
     for (const { stop } of streams) stop()
     await sleep(20)
   }
 }
 
-test('where the database is away a stream ends as soon as it begins: after 503 no EventSource would come back', async () => {
+test('without Postgres a stream starts with 200 and ends at once, because EventSource does not reconnect after 503', async () => {
   const projectId = await openProject()
   const away = await spawnService('web', { ...env, DATABASE_URL: 'postgres://docket@127.0.0.1:1/docket' })
   for (const path of ['/events', `/projects/${projectId}/events`]) {
@@ -111,7 +112,7 @@ test('where the database is away a stream ends as soon as it begins: after 503 n
   await away.stop()
 })
 
-test('a process that ends ends its streams first, and they come back one after another', async () => {
+test('a stopping process ends its streams first, with retry times spread over seconds', async () => {
   await using own = await openWebProcess()
   const { web, ada: bea } = own
   const { id } = await make(bea, '/projects', { name: 'Engine' })
@@ -121,30 +122,30 @@ test('a process that ends ends its streams first, and they come back one after a
   const waiting = paths.map((_, n) =>
     n ? bea.get(`${paths[1]}?after=1&wait=25`) : bea.post('/events/read', { after: { [id]: 1 }, wait: 25 }),
   )
-  // When later requests are answered, those that wait have arrived.
+  // The service handles requests in order: after these responses, the long polls have arrived.
   await Promise.all(waiting.map(() => bea.get('/auth/me')))
   const ends = streams.map(({ messages }) => takeEvents(messages, 9))
   const stopped = web.stop()
   const last = (await Promise.all(ends)).map((messages) => messages.at(-1))
   for (const end of last) expect(end).toMatchObject({ event: 'end', data: { statusCode: 503 } })
   const retries = last.map((end) => Number(end?.retry))
-  const [role, most] = [Math.min(...retries), Math.max(...retries)]
-  for (const bound of [role, most]) expect(bound).toBeWithin(500, 3_001)
-  expect(most - role).toBeGreaterThan(1_000)
+  const [shortest, longest] = [Math.min(...retries), Math.max(...retries)]
+  for (const bound of [shortest, longest]) expect(bound).toBeWithin(500, 3_001)
+  expect(longest - shortest).toBeGreaterThan(1_000)
   for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200)
   expect(await stopped).toBe(0)
 })
 
-test('who does not read costs no memory, and a process that ends tells its streams to come back', async () => {
+test('streams whose clients do not read need bounded memory, and end with 503 when the process stops', async () => {
   await using own = await openWebProcess()
   const { web, ada: bea } = own
   const { id: projectId } = await make(bea, '/projects', { name: 'Engine' })
   const task = await make(bea, '/tasks', { title: 'Talk', projectId })
-  // 36 MB, of which the kernel holds ten for a connection that is not read.
+  // 36 MB of events; the kernel buffers about 10 MB for a connection that is not read.
   const operations = Array(15).fill({ op: 'comment.create', taskId: task.id, text: '語'.repeat(20_000) })
   for (let i = 0; i < 40; i++)
     expect((await bea.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
-  // Of one type, for what all may have is encoded once for all.
+  // With a type filter, because unfiltered events are encoded once and shared by all streams.
   const path = (after: number) => `/api/v1/projects/${projectId}/events?after=${after}&types=comment.created`
   const sockets = Array.from({ length: 20 }, (_, after) => {
     const socket = connect(Number(new URL(web.url).port), '127.0.0.1')
@@ -161,7 +162,7 @@ test('who does not read costs no memory, and a process that ends tells its strea
   const before = mebibytesOf(web)
   const live = await openStream(bea, web, `/projects/${projectId}/events?after=0`)
   expect(await takeEvents(live.messages, 602)).toHaveLength(602)
-  // All that these sockets asked for: then it would be 720 MiB more, and is 30 to 70.
+  // Buffering everything would need 720 MiB; measured: 30 to 70 MiB.
   expect(mebibytesOf(web) - before).toBeLessThan(300)
   const ended = takeEvents(live.messages, 9)
   const stopped = web.stop()

@@ -16,24 +16,23 @@ for (const status of ['TODO', 'IN_PROGRESS', 'DONE'])
   for (const priority of ['LOW', 'MEDIUM', 'HIGH'])
     for (const dueDate of dues) {
       const projectId = n++ % 2 ? second : first
-      const assigneeId = [null, ada.id, bob.id][n % 3]
-      const free = projectId === second && assigneeId === bob.id ? null : assigneeId
-      await make(ada, '/tasks', { title: `T${n}`, projectId, status, priority, dueDate, assigneeId: free })
+      const assigneeId = [null, ada.id, projectId === first ? bob.id : null][n % 3]
+      await make(ada, '/tasks', { title: `T${n}`, projectId, status, priority, dueDate, assigneeId })
     }
 const all: Body[] = (await allPages(ada, '/tasks?limit=200')).flat()
-const others = await make(bob, '/projects', { name: "Bob's own" })
-await make(bob, '/tasks', { title: 'Hidden from Ada', projectId: others.id, assigneeId: bob.id })
+const bobsProject = await make(bob, '/projects', { name: "Bob's own" })
+await make(bob, '/tasks', { title: 'Hidden from Ada', projectId: bobsProject.id, assigneeId: bob.id })
 
-type Fits = (task: Body) => boolean
+type Matches = (task: Body) => boolean
 const idsOf = (tasks: Body[]) => tasks.map(({ id }) => id).sort()
 
-/** The list under this query, walked page by page, holds exactly the tasks of all that fit. */
-async function expectExactly(query: string, fits: Fits, who: Person = ada) {
-  const pages = await allPages(who, `/tasks?${query}&limit=5`)
-  expect(idsOf(pages.flat())).toEqual(idsOf(all.filter(fits)))
+/** Expects that the pages of a query contain exactly the matching tasks. */
+async function expectExactly(query: string, matches: Matches, client: Person = ada) {
+  const pages = await allPages(client, `/tasks?${query}&limit=5`)
+  expect(idsOf(pages.flat())).toEqual(idsOf(all.filter(matches)))
 }
 
-const filters: [query: string, Fits][] = [
+const filters: [query: string, Matches][] = [
   [`projectId=${first}`, (task) => task.projectId === first],
   [`projectId=${second}`, (task) => task.projectId === second],
   ['status=IN_PROGRESS', (task) => task.status === 'IN_PROGRESS'],
@@ -44,7 +43,7 @@ const filters: [query: string, Fits][] = [
   ['dueBefore=2027-01-02', ({ dueDate }) => dueDate !== null && dueDate < '2027-01-02'],
 ]
 
-test('across projects the list holds every task of those the caller is in, and no other', async () => {
+test("a list across projects contains exactly the tasks of the caller's projects", async () => {
   expect(all).toHaveLength(36)
   await expectExactly('', () => true)
   const { body } = await bob.get('/tasks?limit=200')
@@ -53,13 +52,13 @@ test('across projects the list holds every task of those the caller is in, and n
   expectResponse(await (await register(client)).get('/tasks'), 200, [])
 })
 
-test('pages with fewer rows than there are projects go through all of them, in every sort', async () => {
+test('pages smaller than the number of projects contain every task, in every order', async () => {
   const carl = await register(client)
   const open = (n: number) => make(carl, '/projects', { name: `P${n}` })
   const projects = await Promise.all(upTo(6).map(open))
   for (let n = 0; n < 18; n++) {
     const dueDate = n % 4 === 0 ? null : `2027-01-${10 + ((n * 5) % 18)}`
-    const projectId = projects[(n * n) % 5]!.id // some in several projects, none in the last
+    const projectId = projects[(n * n) % 5]!.id // the last project has no tasks
     await make(carl, '/tasks', { title: `T${n}`, projectId, dueDate, priority: n % 3 ? 'LOW' : 'HIGH' })
   }
   for (const sort of ['createdAt', '-createdAt', 'dueDate', '-dueDate'])
@@ -72,17 +71,17 @@ test('pages with fewer rows than there are projects go through all of them, in e
     }
 })
 
-test('each filter lets through exactly what it says', async () => {
+test('each filter returns exactly the matching tasks', async () => {
   for (const filter of filters) await expectExactly(...filter)
 })
 
-test('filters combine, in every sort', async () => {
+test('filters can be combined, in every order', async () => {
   for (const [a, one] of filters.entries())
     for (const other of filters.slice(a + 1)) {
-      const [[query, fits], [otherQuery, otherFits]] = [one, other]
+      const [[query, matches], [otherQuery, matchesOther]] = [one, other]
       if (query.split('=')[0] === otherQuery.split('=')[0]) continue
       for (const sort of ['createdAt', '-createdAt', 'dueDate', '-dueDate'])
-        await expectExactly(`${query}&${otherQuery}&sort=${sort}`, (task) => fits(task) && otherFits(task))
+        await expectExactly(`${query}&${otherQuery}&sort=${sort}`, (one) => matches(one) && matchesOther(one))
     }
   const query = `projectId=${first}&status=TODO&priority=LOW&assigneeId=me&dueBefore=2028-01-01`
   const { body } = await ada.get(`/tasks?${query}`)
@@ -90,7 +89,7 @@ test('filters combine, in every sort', async () => {
   expect(idsOf(body)).toEqual(idsOf(fits.filter((t) => t.assigneeId === ada.id && t.dueDate !== null)))
 })
 
-test('due dates are compared exactly: neither bound is inside', async () => {
+test('dueAfter and dueBefore exclude their bounds', async () => {
   const range = `dueAfter=2027-01-01&dueBefore=2027-01-03T00:00:00.001Z`
   await expectExactly(range, ({ dueDate }) => dueDate === dues[2] || dueDate === dues[3])
   await expectExactly('dueBefore=2027-01-01', () => false)
@@ -98,7 +97,7 @@ test('due dates are compared exactly: neither bound is inside', async () => {
   await expectExactly('dueBefore=2027-01-01T01:00:00%2B00:30', ({ dueDate }) => dueDate === dues[1])
 })
 
-test('filtered by due date the list is sorted by it, unless told otherwise', async () => {
+test('a list with a due date filter is sorted by due date by default', async () => {
   const dueOf = (tasks: Body[]) => tasks.map(({ dueDate }) => dueDate as string)
   const due = dueOf((await ada.get('/tasks?dueAfter=2026-01-01')).body)
   expect(due).toEqual([...due].sort())
@@ -106,25 +105,25 @@ test('filtered by due date the list is sorted by it, unless told otherwise', asy
   expect(body.map(({ id }) => id)).toEqual(idsOf(body))
 })
 
-test('`me` is whoever asks', async () => {
-  for (const who of [ada, bob, ada]) {
-    const { body } = await who.get(`/tasks?projectId=${first}&assigneeId=me`)
-    expect(idsOf(body)).toEqual(idsOf(all.filter((t) => t.projectId === first && t.assigneeId === who.id)))
+test('assigneeId=me means the caller', async () => {
+  for (const person of [ada, bob, ada]) {
+    const { body } = await person.get(`/tasks?projectId=${first}&assigneeId=me`)
+    expect(idsOf(body)).toEqual(idsOf(all.filter((t) => t.projectId === first && t.assigneeId === person.id)))
   }
 })
 
-test('a filter that means nothing is refused', async () => {
-  const refuse = async (name: string, values: string[], message: RegExp) => {
+test('rejects an invalid filter with 400', async () => {
+  const expectRejected = async (name: string, values: string[], message: RegExp) => {
     for (const value of values) expectError(await ada.get(`/tasks?${name}=${value}`), 400, message)
   }
-  await refuse('status', ['', 'todo', 'OPEN', 'TODO,DONE'], /^status must be one of/)
-  await refuse('priority', ['', 'low', 'URGENT'], /^priority must be one of/)
-  await refuse('sort', ['', 'title', 'createdAt,dueDate', '--dueDate'], /^sort must be one of/)
+  await expectRejected('status', ['', 'todo', 'OPEN', 'TODO,DONE'], /^status must be one of/)
+  await expectRejected('priority', ['', 'low', 'URGENT'], /^priority must be one of/)
+  await expectRejected('sort', ['', 'title', 'createdAt,dueDate', '--dueDate'], /^sort must be one of/)
   const wrongIds = malformedIds.filter((id) => id !== 'me')
-  await refuse('assigneeId', ['', 'Me', ...wrongIds], /^assigneeId must be/)
+  await expectRejected('assigneeId', ['', 'Me', ...wrongIds], /^assigneeId must be/)
 })
 
-test('a project the caller is not in is not found, and nobody assigned is nothing', async () => {
+test("a project that is not the caller's gets 404, and an assignee without tasks an empty list", async () => {
   const stranger = await register(client)
   for (const id of ['', unknownId, ...malformedIds])
     expectError(await ada.get(`/tasks?projectId=${id}`), 404, 'Project not found')

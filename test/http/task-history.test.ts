@@ -11,11 +11,12 @@ const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'])
 
 type TaskEvent = FeedEvent & { projectId: string }
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
-const ofTask = async (who: Person, taskId: string, query = '') =>
-  (await readFeed(who, `/tasks/${taskId}/history${query}`)) as TaskEvent[]
-const typesOf = async (who: Person, taskId: string) => (await ofTask(who, taskId)).map(({ type }) => type)
+const historyOf = async (client: Person, taskId: string, query = '') =>
+  (await readFeed(client, `/tasks/${taskId}/history${query}`)) as TaskEvent[]
+const typesOf = async (client: Person, taskId: string) =>
+  (await historyOf(client, taskId)).map(({ type }) => type)
 
-test("a task's history tells of it and all that hangs on it, also once it is gone", async () => {
+test('the history of a task includes its subtasks and comments, also after the task is deleted', async () => {
   const { projectId, task, comment } = await createHistory(ada, grace)
   await make(ada, '/tasks', { title: 'Another', projectId })
   await ada.delete(`/tasks/comments/${comment.id}`)
@@ -23,17 +24,17 @@ test("a task's history tells of it and all that hangs on it, also once it is gon
   const feed = await readFeed(ada, `/projects/${projectId}/events`)
   const own = feed.filter(({ taskId }) => taskId === task.id).map((event) => ({ projectId, ...event }))
   for (const query of ['', '?limit=2', '?limit=7'])
-    expect(await ofTask(grace, task.id, query)).toEqual(own.toReversed())
+    expect(await historyOf(grace, task.id, query)).toEqual(own.toReversed())
   for (const less of [0, 1]) {
     const { headers } = await ada.get(`/tasks/${task.id}/history?limit=${own.length - less}`)
     expect([less, headers.has('link')]).toEqual([less, less === 1])
   }
   await sql`delete from subtasks where task_id = ${task.id}`
-  expect(await ofTask(ada, task.id)).toHaveLength(own.length)
+  expect(await historyOf(ada, task.id)).toHaveLength(own.length)
 })
 
-/** A task that went from one project to another and on to a third, and was changed in each. */
-async function travelled() {
+/** Creates a task that moves through three projects and is changed in each. */
+async function createMovedTask() {
   const projects = [await openProject(), await openProject(), await openProject()]
   const task = await make(ada, '/tasks', { title: 'Draw', projectId: projects[0]! })
   await make(ada, `/tasks/${task.id}/comments`, { text: 'Here' })
@@ -44,8 +45,8 @@ async function travelled() {
   return { task, projects: projects as [string, string, string] }
 }
 
-test("a task's history goes through moves, without what its reader may not read", async () => {
-  const { task, projects } = await travelled()
+test('the history of a moved task omits the events of projects that the reader may not see', async () => {
+  const { task, projects } = await createMovedTask()
   const [one, two, three] = projects
   const feeds = await Promise.all(projects.map((id) => readFeed(ada, `/projects/${id}/events`)))
   const all = feeds
@@ -53,49 +54,50 @@ test("a task's history goes through moves, without what its reader may not read"
     .filter(({ taskId }) => taskId === task.id)
     .sort((a, b) => (a.id > b.id ? -1 : 1))
   expect(all).toHaveLength(8)
-  for (const query of ['', '?limit=1', '?limit=3']) expect(await ofTask(ada, task.id, query)).toEqual(all)
+  for (const query of ['', '?limit=1', '?limit=3']) expect(await historyOf(ada, task.id, query)).toEqual(all)
 
-  const seenBy = async (who: Person) => [...new Set((await ofTask(who, task.id)).map((one) => one.projectId))]
+  const visibleProjects = async (client: Person) =>
+    Array.from(new Set((await historyOf(client, task.id)).map((one) => one.projectId)))
   const guest = await register(client)
   const inOne = await invite(ada, one, guest)
   await invite(ada, two, guest)
   expect(await statusAndMessage(guest, `/tasks/${task.id}/history`)).toBe('404 Task not found')
   await invite(ada, three, guest)
   const before = await guest.get(`/tasks/${task.id}/history`)
-  expect(await seenBy(guest)).toEqual([three, two, one])
+  expect(await visibleProjects(guest)).toEqual([three, two, one])
   await ada.delete(`/projects/${one}/members/${inOne.id}`)
-  expect(await seenBy(guest)).toEqual([three, two])
+  expect(await visibleProjects(guest)).toEqual([three, two])
   const after = await guest.get(`/tasks/${task.id}/history`, { 'if-none-match': before.headers.get('etag')! })
   expect(after.status).toBe(200)
-  expect(await seenBy(ada)).toEqual([three, two, one])
+  expect(await visibleProjects(ada)).toEqual([three, two, one])
   await ada.delete(`/projects/${two}`)
-  expect(await seenBy(guest)).toEqual([three])
+  expect(await visibleProjects(guest)).toEqual([three])
   await ada.delete(`/tasks/${task.id}`)
-  expect(await seenBy(guest)).toEqual([three])
+  expect(await visibleProjects(guest)).toEqual([three])
   expect((await typesOf(ada, task.id)).slice(0, 2)).toEqual(['task.deleted', 'task.updated'])
   await ada.delete(`/projects/${three}`)
   expect(await statusAndMessage(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
 })
 
-test('a task whose last project is gone with its log has no history, not even where it was before', async () => {
-  const { task, projects } = await travelled()
+test('a task whose last project is purged has no history, even in its earlier projects', async () => {
+  const { task, projects } = await createMovedTask()
   await ada.delete(`/projects/${projects[2]}`)
   await sql`delete from tasks where id = ${task.id}`
   await sql`delete from events where project_id = ${projects[2]}`
   expect(await statusAndMessage(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
 })
 
-test('a task that comes back is in one history', async () => {
-  const { task, projects } = await travelled()
+test('a task that moves back to its first project has one history', async () => {
+  const { task, projects } = await createMovedTask()
   await ada.patch(`/tasks/${task.id}`, { projectId: projects[0] })
-  const [latest, ...others] = await ofTask(ada, task.id)
+  const [latest, ...others] = await historyOf(ada, task.id)
   expect([latest!.type, latest!.projectId]).toEqual(['task.moved_in', projects[0]])
   expect(others[0]).toMatchObject({ type: 'task.moved_out', projectId: projects[2] })
   expect(others.at(-1)).toMatchObject({ type: 'task.created', projectId: projects[0] })
 })
 
-test('of events that their reader may not read, so many are passed over for one page', async () => {
-  const { task, projects } = await travelled()
+test('a page skips a bounded number of events that the reader may not see', async () => {
+  const { task, projects } = await createMovedTask()
   const guest = await register(client)
   for (const id of [projects[0], projects[2]]) await invite(ada, id, guest)
   const [arrived] = await sql<{ id: string }[]>`

@@ -20,45 +20,40 @@ const optional = { description: null, dueDate: null, assigneeId: null }
 const defaults = { ...optional, status: 'TODO', priority: 'MEDIUM' }
 const instants = { createdAt: aTimestamp, updatedAt: aTimestamp }
 
-test('creating answers the task with its defaults, and takes every field', async () => {
+test('a new task has defaults for absent fields and accepts every field', async () => {
   const answer = await editor.post('/tasks', { title: ' Wheels ', projectId })
   const { number, createdAt, updatedAt, id } = answer.body
   expectResponse(answer, 201, { id: anId, projectId, number, title: 'Wheels', ...defaults, ...instants })
   expect(updatedAt).toBe(createdAt)
   expectResponse(await viewer.get(`/tasks/${id}`), 200, answer.body)
   const dueDate = '2027-01-31T17:00:00.000Z'
-  const wanted = { title: 'All', description: 'D', status: 'DONE', priority: 'HIGH', dueDate }
-  const whole = await make(owner, '/tasks', { ...wanted, projectId, assigneeId: viewer.id })
-  expect(whole).toMatchObject({ ...wanted, assigneeId: viewer.id, number: number + 1 })
+  const fields = { title: 'All', description: 'D', status: 'DONE', priority: 'HIGH', dueDate }
+  const whole = await make(owner, '/tasks', { ...fields, projectId, assigneeId: viewer.id })
+  expect(whole).toMatchObject({ ...fields, assigneeId: viewer.id, number: number + 1 })
 })
 
-/** Fields with what they take, and what they do not. */
-const closed: [field: string, right: unknown[], wrong: unknown[], message: RegExp][] = [
+/** Fields with their valid and invalid values. */
+const enums: [field: string, valid: unknown[], invalid: unknown[], message: RegExp][] = [
   ['status', words('DONE TODO IN_PROGRESS DONE IN_PROGRESS TODO'), [null], /^status must be one of/],
   ['priority', words('LOW MEDIUM HIGH'), [null], /^priority must be one of/],
   [
     'assigneeId',
-    [
-      ...Object.values(people)
-        .map(({ id }) => id)
-        .slice(0, 4),
-      null,
-    ],
+    [owner.id, people.admin.id, editor.id, viewer.id, null],
     [people.stranger.id, unknownId, ...malformedIds, 'x'.repeat(101)],
     /^assigneeId must be/,
   ],
 ]
-test.each(closed)('%s is one of those there are', async (field, right, wrong, message) => {
+test.each(enums)('%s accepts only its documented values', async (field, valid, invalid, message) => {
   const { id } = await add()
-  for (const one of right)
+  for (const one of valid)
     expect((await editor.patch(`/tasks/${id}`, { [field]: one })).body).toMatchObject({ [field]: one })
-  for (const one of [...wrong, 'done', 'OPEN', '', ' DONE', 1, true, ['DONE'], {}]) {
+  for (const one of [...invalid, 'done', 'OPEN', '', ' DONE', 1, true, ['DONE'], {}]) {
     expectError(await editor.patch(`/tasks/${id}`, { [field]: one }), 400, message)
     expectError(await editor.post('/tasks', { title: 'T', projectId, [field]: one }), 400, message)
   }
 })
 
-test('a change keeps what is absent, clears what is null, and leaves no trace where nothing differs', async () => {
+test('an update keeps absent fields, clears null fields, and writes no event when nothing changes', async () => {
   const before = await add({ description: 'D', dueDate: '2027-01-01', assigneeId: owner.id })
   const path = `/tasks/${before.id}`
   const events = await countEvents(service, projectId)
@@ -75,7 +70,7 @@ test('a change keeps what is absent, clears what is null, and leaves no trace wh
   expect((await viewer.get(path)).body).toMatchObject({ ...optional, title: 'New' })
 })
 
-test('a task needs a project that its maker can write in', async () => {
+test('a task needs the id of a project that its creator may write', async () => {
   const create = (inProject: unknown) => editor.post('/tasks', { title: 'T', projectId: inProject })
   expectError(await create(undefined), 400, /^projectId is required/)
   for (const wrong of [null, 7, {}, 'x'.repeat(101)])
@@ -84,7 +79,7 @@ test('a task needs a project that its maker can write in', async () => {
     expectError(await create(wrong), 404, 'Project not found')
 })
 
-test('deleting says so, and the task is gone', async () => {
+test('DELETE confirms, and later requests get 404', async () => {
   const { id } = await add()
   expectResponse(await editor.delete(`/tasks/${id}`), 200, { message: 'Task deleted successfully' })
   expectError(await editor.get(`/tasks/${id}`), 404, 'Task not found')
@@ -92,7 +87,7 @@ test('deleting says so, and the task is gone', async () => {
 })
 
 // More forms, read by the same function, are in test/core/instants.test.ts.
-test('a due date is stored in UTC with milliseconds, and what is no date is refused, in filters too', async () => {
+test('a due date is stored in UTC with milliseconds, and an invalid date is rejected, in filters too', async () => {
   const list = (name: string, value: string) =>
     editor.get(`/tasks?projectId=${projectId}&${name}=${encodeURIComponent(value)}`)
   const filters = ['dueBefore', 'dueAfter']

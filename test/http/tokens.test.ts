@@ -23,12 +23,12 @@ function sign(payload: unknown, { alg = 'HS256', secret = testSecret } = {}): st
 const me = (authorization?: string): ReturnType<Client['get']> =>
   client.get('/auth/me', authorization === undefined ? {} : { authorization })
 
-test('a token made with the secret and the right claims is good, its scheme written in any case', async () => {
+test('accepts a token with a valid signature and claims, with the scheme in any letter case', async () => {
   for (const header of [`Bearer ${sign(claims())}`, `bearer ${ada.token}`, `BEARER  ${ada.token}`])
     expect((await me(header)).body.id).toBe(ada.id)
 })
 
-test('a token is verified once, however its scheme is written', async () => {
+test('verifies a token once, however the scheme is written', async () => {
   const grace = await register(client)
   const { tokens } = service.services
   const { verify } = tokens
@@ -43,7 +43,7 @@ test('a token is verified once, however its scheme is written', async () => {
   expect(verified).toBe(1)
 })
 
-test('no token is refused, and the answer names the scheme', async () => {
+test('rejects a missing token with 401 and names the scheme', async () => {
   for (const header of [undefined, '']) {
     const answer = await me(header)
     expectError(answer, 401, /required/)
@@ -51,7 +51,7 @@ test('no token is refused, and the answer names the scheme', async () => {
   }
 })
 
-test('what is no bearer token is refused', async () => {
+test('rejects a malformed bearer token with 401', async () => {
   const [head, body, signature] = ada.token!.split('.') as [string, string, string]
   const wrong = [ada.token!, 'Bearer', 'Bearer ', 'Bearer x', 'Bearer a.b.c', `Basic ${ada.token}`]
   wrong.push(`Bearer ${head}.${body}`, `Bearer ${head}.${body}.`, `Bearer ${ada.token}.x`, 'Bearer null')
@@ -59,41 +59,41 @@ test('what is no bearer token is refused', async () => {
   for (const header of wrong) expectError(await me(header), 401, 'The bearer token is not valid')
 })
 
-/** Tokens that are not good, each beside one that is; `ada.token` is at hand when they are made. */
-const wrong: Record<string, () => string[]> = {
-  'that was forged'() {
+/** Invalid tokens; functions, because they use `ada.token`. */
+const invalid: Record<string, () => string[]> = {
+  'a forged token'() {
     const [head, body, signature] = ada.token!.split('.') as [string, string, string]
     const otherBody = part({ ...JSON.parse(Buffer.from(body, 'base64url').toString()), sub: unknownId })
     const flipped = (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1)
     const unsigned = (alg: string) => `${part({ alg, typ: 'JWT' })}.${part(claims())}.`
     return [
       ...[`${head}.${otherBody}.${signature}`, `${head}.${body}.${flipped}`, unsigned('none')],
-      sign(claims(), { secret: 'a secret that somebody else has made up' }),
+      sign(claims(), { secret: 'a secret of another service' }),
       ...['HS512', 'HS384', 'none'].map((alg) => sign(claims(), { alg })),
       ...['none', 'RS256'].map((alg) => unsigned(alg) + signature),
     ]
   },
-  'that has expired, or never does': () => [now() - 1, undefined, 'soon'].map((exp) => sign(claims({ exp }))),
-  'of another issuer, for another audience, or of nobody': () => [
+  'a token that is expired or has no valid expiry': () =>
+    [now() - 1, undefined, 'soon'].map((exp) => sign(claims({ exp }))),
+  'a token with another issuer, audience or subject': () => [
     ...['other', undefined].flatMap((one) => [sign(claims({ iss: one })), sign(claims({ aud: one }))]),
     ...[undefined, 7, '', "' or 1=1"].map((sub) => sign(claims({ sub }))),
     ...[sign(claims({ nbf: now() + 60 })), sign(['not', 'claims']), sign(null)],
   ],
 }
-test.each(Object.entries(wrong))('a token %s is refused', async (_, tokens) => {
+test.each(Object.entries(invalid))('rejects %s with 401', async (_, tokens) => {
   for (const token of tokens()) expectError(await me(`Bearer ${token}`), 401)
 })
 
-test('the token of an account that is gone is refused', async () => {
-  const gone = await register(client)
-  await sql`delete from users where id = ${gone.id}`
-  expectError(await gone.get('/projects'), 401, 'The bearer token is not valid')
+test('rejects the token of a deleted account with 401', async () => {
+  const deleted = await register(client)
+  await sql`delete from users where id = ${deleted.id}`
+  expectError(await deleted.get('/projects'), 401, 'The bearer token is not valid')
   expectError(await me(`Bearer ${sign(claims({ sub: unknownId }))}`), 401)
 })
 
-test('who sends no token is refused before the body is looked at', async () => {
-  const nobody = client
-  expectError(await nobody.post('/projects', '{"name":'), 401)
-  expectError(await nobody.post('/projects', { name: 'P' }, { 'content-type': 'text/plain' }), 401)
-  expectError(await nobody.get('/tasks?unknown=1'), 401)
+test('rejects a request without a token before it reads the body or query', async () => {
+  expectError(await client.post('/projects', '{"name":'), 401)
+  expectError(await client.post('/projects', { name: 'P' }, { 'content-type': 'text/plain' }), 401)
+  expectError(await client.get('/tasks?unknown=1'), 401)
 })

@@ -11,30 +11,30 @@ export const expectUndone = ({ status, body, text }: Answer): UndoResponse => {
   expect([status, text]).toEqual([200, text])
   return body as unknown as UndoResponse
 }
-/** Its changes in short: the fact and what it takes back. */
+/** Returns each change as its event type and the seq that it undoes. */
 export const changesOf = ({ changes }: UndoResponse): string[] =>
   changes.map(({ type, undoes }) => `${type} ${undoes}`)
 
-/** Two people, and for each test a project of the first one's with a task in it: events 1 and 2. */
+/** Opens a service with two users; `setUp` creates Ada's project with a task, events 1 and 2, for each test. */
 export async function openUndoScene() {
   const { ada, ...others } = await openService(['Ada', 'Bea'])
   const scene = {
     ...{ ...others, ada },
     project: null as unknown as Body,
     task: null as unknown as Body,
-    async furnish() {
+    async setUp() {
       scene.project = await make(ada, '/projects', { name: 'P' })
       scene.task = await make(ada, '/tasks', { title: 'T', projectId: scene.project.id })
       return { project: scene.project, task: scene.task }
     },
-    async bothIn(taskId: string) {
+    async addChildren(taskId: string) {
       await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
       await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
     },
-    undo: (body: object, who: Person = ada, query = '', headers = {}) =>
-      who.post(`/projects/${scene.project.id}/undo${query}`, body, headers),
-    batch: (operations: object[], others: object = {}, query = '', headers = {}, who: Person = ada) =>
-      who.post(`/projects/${scene.project.id}/batch${query}`, { ...others, operations }, headers),
+    undo: (body: object, client: Person = ada, query = '', headers = {}) =>
+      client.post(`/projects/${scene.project.id}/undo${query}`, body, headers),
+    batch: (operations: object[], others: object = {}, query = '', headers = {}, client: Person = ada) =>
+      client.post(`/projects/${scene.project.id}/batch${query}`, { ...others, operations }, headers),
     events: () => scene.sql<{ seq: number; type: string; batch: number | null }[]>`
       select seq::float8 as seq, type, batch::float8 as batch from events
       where project_id = ${scene.project.id} order by events.seq`,

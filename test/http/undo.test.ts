@@ -9,9 +9,9 @@ let project: Body
 let task: Body
 const scene = await openUndoScene()
 const { ada, bea, undo } = scene
-beforeEach(async () => void ({ project, task } = await scene.furnish()))
+beforeEach(async () => void ({ project, task } = await scene.setUp()))
 
-test('a change is set back, and says so in the feed as in the answer', async () => {
+test('an undo restores the old values, and the feed shows the same changes as the response', async () => {
   await ada.patch(`/tasks/${task.id}`, { title: 'Other', status: 'DONE' })
   expectError(await undo({ seq: 3 }, ada, '', { 'if-match': '"other"' }), 412)
   const undone = expectUndone(await undo({ seq: 3 }))
@@ -25,20 +25,20 @@ test('a change is set back, and says so in the feed as in the answer', async () 
   expect(feed.body as unknown).toEqual(undone.changes)
 })
 
-test('a task comes back with all that hung on it, before and after its rows are gone', async () => {
+test('undoing a deletion restores a task with its subtasks and comments, before and after their rows are purged', async () => {
   const step = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'S' })
   await make(ada, `/tasks/${task.id}/comments`, { text: 'C' })
   await ada.patch(`/tasks/subtasks/${step.id}/toggle`)
-  const gone = await make(ada, `/tasks/${task.id}/comments`, { text: 'Gone' })
-  await ada.delete(`/tasks/comments/${gone.id}`)
+  const deleted = await make(ada, `/tasks/${task.id}/comments`, { text: 'Deleted' })
+  await ada.delete(`/tasks/comments/${deleted.id}`)
   const paths = ['', '/subtasks', '/comments']
   const texts = () => Promise.all(paths.map(async (path) => (await ada.get(`/tasks/${task.id}${path}`)).text))
   const before = await texts()
   for (const isPurged of [false, true]) {
     await ada.delete(`/tasks/${task.id}`)
     const seq = await scene.version()
-    if (isPurged) await scene.sql`delete from subtasks where task_id = ${task.id}`
-    if (isPurged) await scene.sql`delete from comments where task_id = ${task.id}`
+    for (const table of isPurged ? ['subtasks', 'comments'] : [])
+      await scene.sql`delete from ${scene.sql(table)} where task_id = ${task.id}`
     const undone = changesOf(expectUndone(await undo({ seq })))
     expect(undone).toEqual([`task.created ${seq}`, `subtask.created ${seq}`, `comment.created ${seq}`])
     expect(await texts()).toEqual(before)
@@ -47,7 +47,7 @@ test('a task comes back with all that hung on it, before and after its rows are 
   expect(await faultsOf(scene.sql)).toEqual([])
 })
 
-test('a field that was changed again is not undone, and the refusal names who did; others are kept', async () => {
+test('rejects an undo of a field that changed since and lists the later seqs; other fields are kept', async () => {
   const patch = (body: object) => ada.patch(`/tasks/${task.id}`, body)
   await patch({ title: 'Second', status: 'DONE' }) // 3
   await patch({ priority: 'HIGH' }) // 4
@@ -55,19 +55,17 @@ test('a field that was changed again is not undone, and the refusal names who di
   await patch({ title: 'Fourth', description: 'D' }) // 6
   expectError(await undo({ seq: 3 }), 409, 'Seq 3 cannot be undone: title changed since by seq 5, 6')
   expect(await scene.version()).toBe(6)
-  expect(changesOf(expectUndone(await undo({ seqs: [3, 5, 6] })))).toEqual(
-    [6, 5, 3].map((n) => `task.updated ${n}`),
-  )
+  const changes = changesOf(expectUndone(await undo({ seqs: [3, 5, 6] })))
+  expect(changes).toEqual([6, 5, 3].map((seq) => `task.updated ${seq}`))
   const before = { title: 'T', status: 'TODO', priority: 'HIGH', description: null }
   expect((await ada.get(`/tasks/${task.id}`)).body).toMatchObject(before)
   expectError(await undo({ seq: 3 }), 409, /: title, status changed since by seq 5, 6, 7, 8, 9$/)
 })
 
-test('a batch is undone whole, and done again by undoing that', async () => {
+test('a batch is undone as a whole, and undoing the undo restores it', async () => {
   const operations = [
     { op: 'task.create', as: 'new', title: 'New' },
-    { op: 'subtask.create', taskId: '#new', title: 'Step', as: 'step' },
-    { op: 'subtask.toggle', id: '#step' },
+    { op: 'subtask.create', taskId: '#new', title: 'Step' },
     { op: 'task.update', id: '#new', title: 'Newer', assigneeId: ada.id },
     { op: 'member.invite', email: bea.email, role: 'EDITOR', as: 'bea' },
     { op: 'task.update', id: task.id, assigneeId: bea.id },
@@ -83,16 +81,16 @@ test('a batch is undone whole, and done again by undoing that', async () => {
   const after = await state()
   const undone = expectUndone(await undo({ batch: 3 }))
   expect(await state()).toEqual(before)
-  expect(undone.changes.every(({ batch }) => batch === 10)).toBe(true)
-  expect(changesOf(undone)[0]).toBe('task.created 9')
-  const again = expectUndone(await undo({ batch: 10 }))
+  expect(undone.changes.every(({ batch }) => batch === 9)).toBe(true)
+  expect(changesOf(undone)[0]).toBe('task.created 8')
+  const again = expectUndone(await undo({ batch: 9 }))
   expect(await state()).toEqual(after)
   expect(await faultsOf(scene.sql)).toEqual([])
   expectUndone(await undo({ batch: again.changes[0]!.batch! }))
   expect(await state()).toEqual(before)
 })
 
-test('what came back with its task goes with it again, unless something was changed or added since', async () => {
+test('undoing a restore deletes the task with its subtasks, unless one changed since', async () => {
   const step = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'S' })
   await ada.delete(`/tasks/${task.id}`) // 4
   expectUndone(await undo({ seq: 4 })) // 5, 6
@@ -101,11 +99,11 @@ test('what came back with its task goes with it again, unless something was chan
   await ada.patch(`/tasks/subtasks/${step.id}/toggle`) // 10
   expectError(await undo({ seq: 8 }), 409, /^Seq 8 cannot be undone: task changed since by seq 9, 10$/)
   expectUndone(await undo({ seq: 10 })) // 11
-  for (const wanted of [{ batch: 8 }, { seq: 2 }]) expectError(await undo(wanted), 409)
+  for (const body of [{ batch: 8 }, { seq: 2 }]) expectError(await undo(body), 409)
 })
 
-test('to undo the making of a task takes nothing away that was added to it since', async () => {
-  await scene.bothIn(task.id)
+test('rejects an undo of a creation while the task has later subtasks or comments', async () => {
+  await scene.addChildren(task.id)
   expectError(await undo({ seq: 2 }), 409, 'Seq 2 cannot be undone: task changed since by seq 3, 4')
   expectUndone(await undo({ seqs: [2, 3, 4] }))
   expect((await ada.get(`/tasks/${task.id}`)).status).toBe(404)
@@ -113,8 +111,8 @@ test('to undo the making of a task takes nothing away that was added to it since
   expect((await ada.get(`/tasks/${task.id}/comments`)).body).toEqual([] as never)
 })
 
-test('a dry run shows what would come of it, and nothing does', async () => {
-  await scene.bothIn(task.id)
+test('a dry run returns the changes of the undo without writing them', async () => {
+  await scene.addChildren(task.id)
   await ada.delete(`/tasks/${task.id}`)
   const dry = expectUndone(await undo({ seq: 5 }, ada, '?dryRun=true'))
   expect([dry.version, await scene.version()]).toEqual([5, 5])
@@ -125,7 +123,7 @@ test('a dry run shows what would come of it, and nothing does', async () => {
   expect(plain(dry)).toEqual(plain(expectUndone(real)))
 })
 
-test('what is not there, not said or not possible is refused in words', async () => {
+test('rejects an unknown event, an invalid body or an impossible undo with a reason', async () => {
   const expectAll = async (bodies: object[], status: number, message?: string | RegExp) => {
     for (const body of bodies) expectError(await undo(body), status, message)
   }
@@ -147,7 +145,7 @@ test('what is not there, not said or not possible is refused in words', async ()
   await expectAll([{ seq: 4 }], 404, 'Project not found')
 })
 
-test('rejects an undo of events with more than 4,000,000 characters in their texts, and takes back fewer', async () => {
+test('rejects an undo of events with more than 4,000,000 characters in their texts, and accepts fewer', async () => {
   const long = (letter: string) => letter.repeat(20_000)
   const update = (n: number) => ({ op: 'task.update', id: task.id, description: long('ab'[n % 2]!) })
   for (let from = 0; from < 110; from += 40)
@@ -160,7 +158,7 @@ test('rejects an undo of events with more than 4,000,000 characters in their tex
   expect((await ada.get(`/tasks/${task.id}`)).body.description).toBe(long('b'))
 })
 
-test('a task is not given back to somebody who has left', async () => {
+test('rejects an undo that would assign a task to a former member', async () => {
   const { id } = await invite(ada, project.id, bea) // 3
   await ada.patch(`/tasks/${task.id}`, { assigneeId: bea.id }) // 4
   await ada.patch(`/tasks/${task.id}`, { assigneeId: null }) // 5
@@ -170,7 +168,7 @@ test('a task is not given back to somebody who has left', async () => {
   expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBe(bea.id)
 })
 
-test('who was removed and invited again is not exchanged for the earlier member in one undo', async () => {
+test('rejects an undo that would replace a member by an earlier membership of the same user', async () => {
   const { id } = await invite(ada, project.id, bea) // 3
   await ada.delete(`/projects/${project.id}/members/${id}`) // 4
   await invite(ada, project.id, bea) // 5

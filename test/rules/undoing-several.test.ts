@@ -75,8 +75,8 @@ test('an undo of several events has the same result before and after workers pur
   const lives = fc.array(step, { minLength: 8, maxLength: 20, size: 'max' })
   const property = fc.asyncProperty(lives, async (steps) => {
     await forgetAll(scene.sql)
-    await scene.furnish()
-    await scene.bothIn(scene.task.id)
+    await scene.setUp()
+    await scene.addChildren(scene.task.id)
     for (const step of steps) {
       if (step.isRemoved) await purgeRows()
       await (step.verb === 'undo' ? undo(step) : change(step))

@@ -7,14 +7,14 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const stepTimeoutMs = 300_000
 
-/** A program that tests start. Any of `names` is enough; `package` is the Debian package that ships it. */
+/** A program that tests start: its possible names, and its Debian package. */
 export interface Program {
   names: string[]
   package: string
 }
 
 export const redis: Program = { names: ['redis-server', 'valkey-server'], package: 'redis-server' }
-export const peers: Program[] = [
+export const deepPrograms: Program[] = [
   { names: ['haproxy'], package: 'haproxy' },
   { names: ['pgbouncer'], package: 'pgbouncer' },
   { names: ['promtool'], package: 'prometheus' },
@@ -22,13 +22,13 @@ export const peers: Program[] = [
 ]
 
 /**
- * Installs the programs that are not on the PATH: into the system as root or through sudo, else unpacked below `dir`,
- * which needs no rights. Adds their folders to the PATH of this process.
- * @throws Error naming the programs that are still missing, and the command that installs them
+ * Installs the programs that are not on the PATH: as root or by sudo into the system, otherwise into `dir`.
+ * Adds their folders to the PATH of this process.
+ * @throws Error with the missing programs and the command that installs them
  */
 export async function installPrograms(programs: Program[], dir: string): Promise<void> {
   process.env.PATH = [process.env.PATH, '/usr/sbin', join(dir, 'bin')].join(delimiter)
-  // Where there is no apt-get, the start of the servers installs Redis with the package manager that is there.
+  // Without apt-get, the start of the servers installs Redis with the package manager of the system.
   const needed = isOnPath('apt-get') ? programs : programs.filter((program) => program !== redis)
   const absent = () => needed.filter(({ names }) => !names.some(isOnPath))
   const missing = absent()
@@ -58,7 +58,7 @@ async function install(programs: Program[], dir: string): Promise<void> {
   await execute([...command, 'install', '-y', '-qq', '--no-install-recommends', ...packages])
 }
 
-/** Downloads the packages, and the libraries that this machine lacks for them, with package lists of our own. */
+/** Downloads and unpacks the packages and their missing libraries, with package lists below `dir`. */
 async function unpack(programs: Program[], dir: string): Promise<void> {
   const work = join(dir, 'download')
   await rm(work, { recursive: true, force: true })

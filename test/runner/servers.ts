@@ -2,15 +2,12 @@ import postgres from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
 import { type Local, startLocal } from '../../src/local/start.ts'
 
-export const templateDatabase = 'docket_template'
+const templateDatabase = 'docket_template'
 
-export interface TestServers {
-  env: Record<string, string>
-  stop(): Promise<void>
-}
+export type TestServers = Awaited<ReturnType<typeof startServers>>
 
-/** Starts a Postgres and a Redis with their data in `dataDir`, and prepares the database that tests copy. */
-export async function startServers(dataDir: string): Promise<TestServers> {
+/** Starts a Postgres and a Redis with their data in `dataDir`, and creates the template database of the tests. */
+export async function startServers(dataDir: string) {
   const local = await startLocal({ dataDir, postgres: true, redis: true, log: logInstallation })
   try {
     if (local.withoutRedis) throw new Error(local.withoutRedis)
@@ -28,13 +25,13 @@ async function prepareTemplate(adminUrl: string): Promise<void> {
   const sql = postgres(adminUrl, { max: 1, fetch_types: false, onnotice: () => {} })
   try {
     await sql`create database ${sql(templateDatabase)}`
-    // Each line of the log names its database.
+    // Adds the database to every log line.
     await sql`alter system set log_line_prefix = '%m [%p] %q%d '`
-    // Only a crash of the machine can lose data now, not one of Postgres: commits are still written before they are answered.
+    // Without fsync only a crash of the machine can lose commits, not a crash of Postgres.
     for (const name of ['fsync', 'full_page_writes']) await sql.unsafe(`alter system set ${name} = off`)
     await sql`select pg_reload_conf()`
     await migrate(withDatabase(adminUrl, templateDatabase))
-    // A database cannot be copied while a session is connected to it.
+    // A database with connected sessions cannot be copied.
     await sql`alter database ${sql(templateDatabase)} with is_template true allow_connections false`
   } finally {
     await sql.end({ timeout: 5 })

@@ -1,12 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 
-export interface Summary {
-  passed: number
-  failed: number
-}
-
-/** Reads the counts that end the output of `bun test`. What was skipped did not pass: it counts as failed. */
-export function readSummary(output: string, exitCode: number | null): Summary {
+/** Reads the counts at the end of the output of `bun test`. Skipped tests count as failed. */
+export function readSummary(output: string, exitCode: number | null) {
   const lines = stripVTControlCharacters(output).split('\n')
   const counts = new Map<string, number>()
   let end = lines.findLastIndex((line) => /^Ran \d+ tests? across/.test(line))
@@ -17,6 +12,6 @@ export function readSummary(output: string, exitCode: number | null): Summary {
   }
   const sum = (...words: string[]) => words.reduce((total, word) => total + (counts.get(word) ?? 0), 0)
   const failed = sum('fail', 'skip', 'todo')
-  // A crash, or an error outside every test, is a failure too.
+  // A crash or an error outside of a test counts as one failure.
   return { passed: sum('pass'), failed: failed === 0 && exitCode !== 0 ? 1 : failed }
 }

@@ -5,50 +5,48 @@ export interface Answer {
   headers: Headers
 }
 
-export interface Body extends Array<Body> {
-  id: string
-  name: string
-  email: string
-  access_token: string
+type TextField =
+  | ('id' | 'projectId' | 'taskId' | 'userId' | 'ownerId' | 'authorId' | 'createdAt' | 'updatedAt')
+  | (
+      | 'name'
+      | 'email'
+      | 'access_token'
+      | 'role'
+      | 'title'
+      | 'status'
+      | 'priority'
+      | 'text'
+      | 'message'
+      | 'error'
+    )
+
+/** Every field of every body; a body may also be a list. */
+export interface Body
+  extends
+    Array<Body>,
+    Record<TextField, string>,
+    Record<'description' | 'dueDate' | 'assigneeId', string | null>,
+    Record<'number' | 'statusCode', number>,
+    Record<'completed' | 'authorRemoved', boolean> {
   user: Body
-  ownerId: string
   owner: Body
-  userId: string
-  projectId: string
-  role: string
-  number: number
-  title: string
-  description: string | null
-  status: string
-  priority: string
-  dueDate: string | null
-  assigneeId: string | null
-  completed: boolean
-  taskId: string
-  text: string
-  authorId: string
   author: Body
-  authorRemoved: boolean
-  createdAt: string
-  updatedAt: string
-  statusCode: number
-  message: string
-  error: string
 }
 
-export type Fetch = (request: Request) => Response | Promise<Response>
+type HeaderFields = Record<string, string>
+type Fetch = (request: Request) => Response | Promise<Response>
 
 export type Client = ReturnType<typeof openClient>
 
 const json = { 'content-type': 'application/json' }
 
-/** Speaks to the service at `base`, through a socket or (with `fetch`) straight to the app. Paths are below /api/v1. */
+/** Sends requests to the service at `base`, by default through a socket. Paths are relative to /api/v1. */
 export function openClient(base: string, token?: string, send: Fetch = (request) => fetch(request)) {
   async function call(
     method: string,
     path: string,
     body?: unknown,
-    headers: Record<string, string> = {},
+    headers: HeaderFields = {},
   ): Promise<Answer> {
     const init: RequestInit = {
       method,
@@ -60,29 +58,27 @@ export function openClient(base: string, token?: string, send: Fetch = (request)
       ...(body !== undefined && { body: isSentAsIs(body) ? body : JSON.stringify(body) }),
     }
     const response = await send(new Request(base + '/api/v1' + path, init))
-    const text = isStream(response) ? await left(response) : await response.text()
+    const text = isStream(response) ? await cancel(response) : await response.text()
     return { status: response.status, text, body: parse(text), headers: response.headers }
   }
   return {
     call,
     token,
-    get: (path: string, headers?: Record<string, string>) => call('GET', path, undefined, headers),
-    post: (path: string, body?: unknown, headers?: Record<string, string>) =>
-      call('POST', path, body, headers),
-    patch: (path: string, body?: unknown, headers?: Record<string, string>) =>
-      call('PATCH', path, body, headers),
-    delete: (path: string, headers?: Record<string, string>) => call('DELETE', path, undefined, headers),
-    /** The same service as someone else; without a token as nobody. */
+    get: (path: string, headers?: HeaderFields) => call('GET', path, undefined, headers),
+    post: (path: string, body?: unknown, headers?: HeaderFields) => call('POST', path, body, headers),
+    patch: (path: string, body?: unknown, headers?: HeaderFields) => call('PATCH', path, body, headers),
+    delete: (path: string, headers?: HeaderFields) => call('DELETE', path, undefined, headers),
+    /** The same service with another token, or without a token. */
     as: (other?: string) => openClient(base, other, send),
-    /** The same person at another process. */
+    /** The same user at another process. */
     at: (other: string) => openClient(other, token),
   }
 }
 
 const isStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
 
-/** A stream has no end: it is left as soon as it has begun, and nothing is read of it. */
-async function left({ body }: Response): Promise<string> {
+/** Closes a stream without reading it, because a stream does not end. */
+async function cancel({ body }: Response): Promise<string> {
   await body?.cancel()
   return ''
 }
@@ -90,7 +86,7 @@ async function left({ body }: Response): Promise<string> {
 const isSentAsIs = (body: unknown): body is string | Uint8Array<ArrayBuffer> =>
   typeof body === 'string' || body instanceof Uint8Array
 
-/** Anything that is not JSON is null; its text is in the answer too. */
+/** Returns null for a text that is not JSON. */
 function parse(text: string): Body {
   try {
     return JSON.parse(text)
@@ -101,16 +97,16 @@ function parse(text: string): Body {
 
 let people = 0
 
-/** Registers somebody new and gives their client, id and email address. */
-export async function register(nobody: Client, name = 'Someone') {
+/** Registers a new user; returns the user's client, id and e-mail address. */
+export async function register(client: Client, name = 'Someone') {
   const email = `person-${process.pid}-${Date.now()}-${++people}@example.com`
-  const { status, body } = await nobody.post('/auth/register', { name, email, password: 'secret-1' })
+  const { status, body } = await client.post('/auth/register', { name, email, password: 'secret-1' })
   if (status !== 201) throw new Error(`register answered ${status}`)
-  return { ...nobody.as(body.access_token), id: body.user?.id, email }
+  return { ...client.as(body.access_token), id: body.user?.id, email }
 }
 export type Person = Awaited<ReturnType<typeof register>>
 
-/** Creates and gives back what a POST answers; fails unless it is 201. */
+/** Sends a POST and returns the body of the response. @throws unless the status is 201 */
 export async function make(client: Client, path: string, body: unknown): Promise<Body> {
   const answer = await client.post(path, body)
   if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status} ${answer.text}`)
@@ -123,11 +119,12 @@ export const invite = (owner: Client, projectId: string, person: Person, role = 
 export type Token = Body & { token: string }
 export const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
 
-/** Makes an API token of somebody, with the scope `admin` unless told. */
-export const makeToken = async (who: Client, over: object = {}, path = '/tokens') =>
-  (await make(who, path, { name: 'T', scopes: ['admin'], expiresAt, ...over })) as Token
+/** Creates an API token, by default with the scope `admin`. */
+export const makeToken = async (client: Client, over: object = {}, path = '/tokens') =>
+  (await make(client, path, { name: 'T', scopes: ['admin'], expiresAt, ...over })) as Token
 
-export const withToken = async (who: Person, over: object = {}): Promise<Person> => ({
-  ...who,
-  ...who.as((await makeToken(who, over)).token),
+/** Returns the user's client with a new API token. */
+export const withToken = async (person: Person, over: object = {}): Promise<Person> => ({
+  ...person,
+  ...person.as((await makeToken(person, over)).token),
 })

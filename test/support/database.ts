@@ -5,13 +5,8 @@ import { eventually } from '../races/pair.ts'
 const attempts = 50
 const retryMs = 100
 
-export interface FreshDatabase {
-  url: string
-  drop(): Promise<void>
-}
-
-/** Makes a migrated, empty database of a test file's own. */
-export async function freshDatabase(): Promise<FreshDatabase> {
+/** Creates a migrated, empty database. */
+export async function freshDatabase() {
   const name = `t_${randomBytes(8).toString('hex')}`
   await asAdmin((sql) => createFromTemplate(sql, name))
   const url = new URL(adminUrl())
@@ -28,7 +23,7 @@ async function createFromTemplate(sql: postgres.Sql, name: string): Promise<void
       await sql`create database ${sql(name)} template docket_template`
       return
     } catch (error) {
-      // Something, for instance autovacuum, is looking at the template.
+      // Another session, for instance autovacuum, uses the template.
       const isBusy = error instanceof postgres.PostgresError && error.code === '55006'
       if (!isBusy || attempt === attempts) throw error
       await Bun.sleep(retryMs)
@@ -47,27 +42,27 @@ function adminUrl(): string {
   return url
 }
 
-/** Begins a transaction that holds what `work` locks or writes. Returns what ends it. */
+/** Opens a transaction, runs `work` in it, and returns a function that commits it. */
 export async function holdTransaction(
   sql: postgres.Sql,
   work: (tx: postgres.TransactionSql) => Promise<unknown>,
 ): Promise<() => Promise<void>> {
-  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [isOpen, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const ended = sql.begin(async (tx) => {
     await work(tx)
-    held.resolve()
-    await release.promise
+    isOpen.resolve()
+    await commit.promise
   })
-  await Promise.race([held.promise, ended])
+  await Promise.race([isOpen.promise, ended])
   return async () => {
-    release.resolve()
+    commit.resolve()
     await ended
   }
 }
 
-/** Waits until so many statements wait for a lock. */
+/** Waits until `count` statements are blocked by a lock. */
 export const untilBlocked = (sql: postgres.Sql, count = 1, like = '%') =>
-  eventually(`${count} to wait for a lock`, async () => {
+  eventually(`${count} blocked statements`, async () => {
     const waiting = await sql`select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like ${like}`
     return waiting.length === count

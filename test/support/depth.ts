@@ -1,2 +1,2 @@
-/** How many cases a property test tries: `count` in `npm test`, `TEST_DEPTH` times as many in `npm run test:all`. */
+/** Returns the number of cases of a property test: `count`, multiplied by TEST_DEPTH in `npm run test:all`. */
 export const cases = (count: number): number => Math.ceil(count * Number(process.env.TEST_DEPTH ?? 1))

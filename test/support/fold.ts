@@ -11,10 +11,7 @@ export const emptyContents = (): Contents =>
 
 type Folded = Pick<StoredEvent, 'type' | 'entity' | 'entityId' | 'after'>
 
-/**
- * What a project's events say is in it, one after another from its first: a row is what its last event left, a task
- * comes with what hangs on it, and a row goes with its parent, all with the project. Pure but for the contents, which it changes.
- */
+/** Applies an event to the contents of a project. A moved task brings its children; a deleted row removes its children. */
 export function fold(contents: Contents, event: Folded): Contents {
   const { entity, entityId } = event
   const row = rowAfter(event)
@@ -22,8 +19,8 @@ export function fold(contents: Contents, event: Folded): Contents {
   if (row) rows.set(entityId, row)
   else rows.delete(entityId)
   if (!row) dropChildren(contents, entity, entityId)
-  for (const [child, along] of Object.entries(childrenMovedIn(event) ?? {}))
-    for (const one of along) contents[child as 'comment'].set(one.id, one as Rows['comment'])
+  for (const [child, children] of Object.entries(childrenMovedIn(event) ?? {}))
+    for (const one of children) contents[child as 'comment'].set(one.id, one as Rows['comment'])
   return contents
 }
 

@@ -1,15 +1,17 @@
 import { model } from '../../modules/modules.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { fold, emptyContents } from './fold.ts'
+import { emptyContents, fold } from './fold.ts'
 import { childrenMovedIn, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { readRows } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }
-type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
-type Left = Pick<Fact, 'id' | 'after'>
+/** An event with its entity's row before and after it. */
+type RowEvent = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
+/** The row that an event left. */
+type RowState = Pick<RowEvent, 'id' | 'after'>
 
 export interface StoredLog {
   events: StoredEvent[]
@@ -17,7 +19,7 @@ export interface StoredLog {
   streams: { projectId: string; version: number | null; lastNumber: number | null }[]
 }
 
-/** Returns the faults in the history of the projects that still exist, in words. */
+/** Returns the faults in the logs of all existing projects, in words. */
 export async function faultsOf(sql: Sql): Promise<string[]> {
   const streams = await sql<StoredLog['streams'][number][]>`
     select p.id as project_id, s.version::float8 as version, s.last_number
@@ -29,139 +31,140 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
 }
 
 /**
- * Holds a log to itself and to the rows: seq goes from 1 to the version and numbers from 1 to the last one, each fact builds
- * on the one before it, and folding the facts gives exactly the rows: all of them, and those of each project alone.
- * @param isWhole The events of deleted projects are there too.
+ * Compares a log with itself and with the stored rows. Seqs and task numbers must have no gaps, each event must continue
+ * the row that the previous event left, and folding the events must give exactly the stored rows.
+ * @param isComplete Whether the events of deleted projects are included.
  */
-export function faultsIn({ events, rows, streams }: StoredLog, isWhole = false): string[] {
-  const facts = inOrder(events).map(
-    (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as Fact,
+export function faultsIn({ events, rows, streams }: StoredLog, isComplete = false): string[] {
+  const rowEvents = inOrder(events).map(
+    (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as RowEvent,
   )
-  const histories = Map.groupBy(facts, ({ projectId }) => projectId)
-  const brought = new Map(events.flatMap(broughtBy).map((left) => [left.id, left]))
-  const lives = [...Map.groupBy(facts, ({ entityId }) => entityId).values()]
-  const followed = lives.map((life) => follow(life, brought, isWhole))
-  const ends = followed.flatMap(({ end }): [string, Row][] =>
-    end ? [[`${end.entity} ${end.entityId}`, end.after!]] : [],
-  )
+  const byProject = Map.groupBy(rowEvents, ({ projectId }) => projectId)
+  const moved = new Map(events.flatMap(movedRows).map((state) => [state.id, state]))
+  const byEntity = [...Map.groupBy(rowEvents, ({ entityId }) => entityId).values()]
+  const checked = byEntity.map((own) => checkEntity(own, moved, isComplete))
+  const lastRows = checked.flatMap(({ last }) => (last ? [[keyOf(last), last.after!] as const] : []))
   return [
-    ...[...histories].flatMap(([projectId, history]) => gapsIn(projectId, history)),
-    ...streams.flatMap((stream) => behind(stream, histories.get(stream.projectId) ?? [])),
-    ...followed.flatMap(({ faults }) => faults),
-    ...compare(rows, new Map(ends)),
+    ...[...byProject].flatMap(([projectId, history]) => gapsIn(projectId, history)),
+    ...streams.flatMap((stream) => streamFaults(stream, byProject.get(stream.projectId) ?? [])),
+    ...checked.flatMap(({ faults }) => faults),
+    ...compareRows(rows, new Map(lastRows)),
     ...faultsByProject({ events, rows }),
   ]
 }
 
+const keyOf = ({ entity, entityId }: RowEvent) => `${entity} ${entityId}`
 const inOrder = (events: StoredEvent[]) => events.toSorted((a, b) => a.seq - b.seq)
 
-/** A task that moves in may come in several events, of which only the first found nothing; one that comes back has its number. */
-const isArrival = ({ type, before, undoes }: Fact) =>
+/** Whether the event gives a task a number. An undo of a deletion restores the old number; a large move has several events. */
+const isNumbered = ({ type, before, undoes }: RowEvent) =>
   (type === 'task.created' && undoes == null) || (type === 'task.moved_in' && !before)
 
-const numbersIn = (history: Fact[]) => history.filter(isArrival).map(({ after }) => after!.number as number)
+const numbersIn = (history: RowEvent[]) =>
+  history.filter(isNumbered).map(({ after }) => after!.number as number)
 
-function gapsIn(projectId: string, history: Fact[]): string[] {
+function gapsIn(projectId: string, history: RowEvent[]): string[] {
   const gaps = (what: string, numbers: number[]) =>
     numbers.flatMap((number, i) => {
-      const expected = i > 0 ? numbers[i - 1]! + 1 : 1
-      if (number === expected) return []
-      return [`project ${projectId}: ${what} ${number} stands where ${expected} belongs`]
+      const expected = (numbers[i - 1] ?? 0) + 1
+      return number === expected ? [] : [`project ${projectId}: ${what} ${number} instead of ${expected}`]
     })
   const seqs = history.map(({ seq }) => seq)
   return [...gaps('event', seqs), ...gaps('task number', numbersIn(history))]
 }
 
-/** A project that stands is at the version of its last event, and its next task gets the next number. */
-function behind({ projectId, version, lastNumber }: StoredLog['streams'][number], history: Fact[]): string[] {
+/** The stored version must be the seq of the last event, and the stored number the number of the last task. */
+function streamFaults(stream: StoredLog['streams'][number], history: RowEvent[]): string[] {
+  const { projectId, version, lastNumber } = stream
   const [last, number] = [history.at(-1)?.seq ?? 0, numbersIn(history).at(-1) ?? 0]
   const faults: string[] = []
-  if (version !== last)
-    faults.push(`project ${projectId} is at version ${version}, its last event is ${last}`)
-  if (lastNumber !== number) faults.push(`project ${projectId} gave number ${number} and says ${lastNumber}`)
+  if (version !== last) faults.push(`project ${projectId} has version ${version}, its last event is ${last}`)
+  if (lastNumber !== number) faults.push(`project ${projectId} stores number ${lastNumber}, not ${number}`)
   return faults
 }
 
-/** What came with a task: the project that it came from, and its events, may be gone. */
-function broughtBy(event: StoredEvent): Left[] {
+/** Returns the children that moved with a task. The events of the project that they left may be deleted. */
+function movedRows(event: StoredEvent): RowState[] {
   const rows = Object.values(childrenMovedIn(event) ?? {}).flat()
   return rows.map((row) => ({ id: row.eventId, after: row as unknown as Row }))
 }
 
-/** Follows one entity through the projects it lived in: the fact that none builds on says how its row is. */
-function follow(life: Fact[], brought: Map<string, Left>, isWhole: boolean) {
-  const byId = new Map(life.map((fact) => [fact.id, fact]))
-  const builtUpon = new Set<string>()
+/** Checks the events of one entity in all projects; the last event is the one that no other continues. */
+function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: boolean) {
+  const byId = new Map(own.map((event) => [event.id, event]))
+  const continued = new Set<string>()
   const faults: string[] = []
   let starts = 0
-  for (const fact of life) {
-    const { before, type, id } = fact
-    const isBack = !before && fact.undoes != null
-    const last = isBack ? latestOf(life.filter((one) => one.id < id)) : undefined
-    const leftBy = (eventId: string): Left | undefined => byId.get(eventId) ?? brought.get(eventId)
-    const previous = before ? leftBy(before.eventId as string) : (last ?? departureOf(fact, life))
-    if (!before && type !== 'task.moved_in' && !isBack) starts++
-    if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not build on its row`)
-    // Of what went with its task, its own last fact is the only word.
-    const went = last?.after ?? last?.before
-    if (went && !isSame(withNamesOf(went, fact.after!), went, ['eventId']))
-      faults.push(`${type} ${id} came back otherwise than it went`)
-    if (previous && builtUpon.has(previous.id)) faults.push(`${type} ${id} and another build on the same row`)
-    if (previous) builtUpon.add(previous.id)
+  for (const event of own) {
+    const { before, type, id } = event
+    const isRestored = !before && event.undoes != null
+    const deletion = isRestored ? latestOf(own.filter((one) => one.id < id)) : undefined
+    const stateAt = (eventId: string): RowState | undefined => byId.get(eventId) ?? moved.get(eventId)
+    const previous = before ? stateAt(before.eventId as string) : (deletion ?? departureOf(event, own))
+    if (!before && type !== 'task.moved_in' && !isRestored) starts++
+    if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not continue its row`)
+    // A row that was deleted with its task has no deletion event: its own last event counts.
+    const lost = deletion?.after ?? deletion?.before
+    if (lost && !isSame(onlyFieldsOf(lost, event.after!), lost, ['eventId']))
+      faults.push(`${type} ${id} restored a different row`)
+    if (previous && continued.has(previous.id))
+      faults.push(`${type} ${id} and another event continue one row`)
+    if (previous) continued.add(previous.id)
   }
-  const ends = life.filter(({ id, after }) => after && !builtUpon.has(id))
-  const { entity, entityId } = life[0]!
-  if (starts > 1 || ends.length > 1) faults.push(`${entity} ${entityId} stands twice`)
-  if (isWhole && starts === 0) faults.push(`${entity} ${entityId} began nowhere`)
-  const moves = (type: string) => life.filter((fact) => fact.type === type && !fact.before !== !fact.after)
-  if (isWhole && moves('task.moved_out').length !== moves('task.moved_in').length)
-    faults.push(`${entity} ${entityId} was moved by half`)
-  return { faults, end: ends[0] }
+  const ends = own.filter(({ id, after }) => after && !continued.has(id))
+  const key = keyOf(own[0]!)
+  if (starts > 1 || ends.length > 1) faults.push(`${key} exists twice`)
+  if (isComplete && starts === 0) faults.push(`${key} was never created`)
+  const moves = (type: string) => own.filter((event) => event.type === type && !event.before !== !event.after)
+  if (isComplete && moves('task.moved_out').length !== moves('task.moved_in').length)
+    faults.push(`${key} has half of a move`)
+  return { faults, last: ends[0] }
 }
 
-/** Ids go on along a life, also from project to project. */
-const latestOf = (facts: Fact[]): Fact | undefined => facts.sort((a, b) => (a.id < b.id ? -1 : 1)).at(-1)
+/** Ids of events are ordered, also across projects. */
+const latestOf = (events: RowEvent[]): RowEvent | undefined =>
+  events.sort((a, b) => (a.id < b.id ? -1 : 1)).at(-1)
 
-/** The other half of a move: decided by the same process just before the arrival. */
-function departureOf(arrival: Fact, facts: Fact[]): Fact | undefined {
+/** The other half of a move: the same process decided it just before the arrival. */
+function departureOf(arrival: RowEvent, events: RowEvent[]): RowEvent | undefined {
   if (arrival.type !== 'task.moved_in') return undefined
-  const before = facts.filter(
-    ({ type, at, id }) => type === 'task.moved_out' && at === arrival.at && id < arrival.id,
-  )
-  return latestOf(before)
+  const { at, id } = arrival
+  return latestOf(events.filter((one) => one.type === 'task.moved_out' && one.at === at && one.id < id))
 }
 
-/** Returns the rows that differ from what the events of their own project alone give. */
+/** Returns the rows that differ from the fold of their own project's events. */
 export function faultsByProject({ events, rows }: Omit<StoredLog, 'streams'>): string[] {
   const histories = [...Map.groupBy(inOrder(events), ({ projectId }) => projectId).values()]
-  const own = new Map(histories.flatMap(rowsOf))
-  return compare(rows, own).map((fault) => `read by itself: ${fault}`)
+  const expected = new Map(histories.flatMap(foldedRows))
+  return compareRows(rows, expected).map((fault) => `folded by project: ${fault}`)
 }
 
-/** The rows that a project's own events leave. */
-function rowsOf(history: StoredEvent[]): [string, Row][] {
+function foldedRows(history: StoredEvent[]): [string, Row][] {
   const contents = history.reduce(fold, emptyContents()) as unknown as Record<Entity, Map<string, Row>>
   return model.names.flatMap((name) =>
     Array.from(contents[name].values(), (row): [string, Row] => [`${name} ${row.id}`, row]),
   )
 }
 
-function compare(rows: StoredLog['rows'], expected: Map<string, Row>): string[] {
+const byKey = (rows: StoredLog['rows']) =>
+  new Map(rows.map(({ entity, row }) => [`${entity} ${row.id}`, row]))
+
+function compareRows(rows: StoredLog['rows'], expected: Map<string, Row>): string[] {
   const isVisible = visibleIn(rows)
-  const stored = new Map(rows.map(({ entity, row }) => [`${entity} ${row.id}`, row]))
+  const stored = byKey(rows)
   return [...new Set([...stored.keys(), ...expected.keys()])].flatMap((key) => {
-    const [row, fact] = [stored.get(key), expected.get(key)]
-    // What a deleted project or task left behind goes later.
-    if (!isVisible(key.split(' ')[0]!, (row ?? fact)!) || isSame(row, fact)) return []
-    if (!row) return [`${key} is lost: ${JSON.stringify(fact)}`]
-    if (!fact) return [`${key} stands, its history says that it is gone`]
-    return [`${key} is ${JSON.stringify(row)} and not ${JSON.stringify(fact)}`]
+    const [row, logged] = [stored.get(key), expected.get(key)]
+    // Workers delete the rows of a deleted project or task later.
+    if (!isVisible(key.split(' ')[0]!, (row ?? logged)!) || isSame(row, logged)) return []
+    if (!row) return [`${key} is missing: ${JSON.stringify(logged)}`]
+    if (!logged) return [`${key} exists, but is deleted in its log`]
+    return [`${key} is ${JSON.stringify(row)}, not ${JSON.stringify(logged)}`]
   })
 }
 
-/** Whether the project, task or account of a row is among these rows. */
+/** Returns a function that tells whether the project, task or account of a row exists in `rows`. */
 export function visibleIn(rows: StoredLog['rows']) {
-  const stored = new Map(rows.map(({ entity, row }) => [`${entity} ${row.id}`, row]))
+  const stored = byKey(rows)
   const isAlive = (projectId: unknown) => stored.has(`project ${String(projectId)}`)
   return (entity: string, row: Row): boolean => {
     if (entity === 'project') return true
@@ -171,21 +174,18 @@ export function visibleIn(rows: StoredLog['rows']) {
   }
 }
 
-/** Whether two rows are the same but for these fields, whichever order their fields are in. */
-function isSame(one: Row | null | undefined, other: Row | null | undefined, but: string[] = []): boolean {
-  const canonical = (row: Row | null | undefined) =>
-    row
-      ? JSON.stringify(
-          Object.entries(row)
-            .filter(([name]) => !but.includes(name))
-            .sort(byName),
-        )
-      : ''
-  return canonical(one) === canonical(other)
+/** Compares as JSON, because events store JSON. */
+function isSame(one: Row | null | undefined, other: Row | null | undefined, except: string[] = []): boolean {
+  const toJson = (row: Row | null | undefined) =>
+    row &&
+    JSON.stringify(
+      Object.entries(row)
+        .filter(([name]) => !except.includes(name))
+        .sort(),
+    )
+  return (toJson(one) ?? null) === (toJson(other) ?? null)
 }
 
-/** A row without the fields that another one does not have: there were fewer once. */
-const withNamesOf = (other: Row, row: Row) =>
+/** Events that an earlier release wrote have fewer fields. */
+const onlyFieldsOf = (other: Row, row: Row) =>
   Object.fromEntries(Object.entries(row).filter(([name]) => name in other)) as Row
-
-const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1)

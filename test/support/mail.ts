@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { simpleParser } from 'mailparser'
 import { SMTPServer } from 'smtp-server'
 
-/** A mail as it arrived. */
+/** A received mail. */
 export interface Mail {
   /** The address in the envelope. */
   recipient: string
@@ -14,14 +14,14 @@ export interface Mail {
   /** The names and values of all header lines. */
   headers: [name: string, value: string][]
   source: string
-  /** The line that is a token. */
+  /** The line of the text that is a token. */
   token: string
 }
 
-/** Answers a recipient with an SMTP status, or accepts it. */
+/** Returns the SMTP status that rejects a recipient, or undefined to accept. */
 type Reject = (recipient: string, attempt: number) => number | undefined
 
-/** A real mail server of a test's own. */
+/** Opens an SMTP server that stores the mails it receives. */
 export async function openMailServer(reject: Reject = () => undefined) {
   const mails: Mail[] = []
   const attempts: string[] = []
@@ -54,10 +54,10 @@ export async function openMailServer(reject: Reject = () => undefined) {
     url: `smtp://127.0.0.1:${port}`,
     port,
     mails,
-    /** The recipients that were named to the server, one for each attempt. */
+    /** The recipient of every delivery attempt. */
     attempts,
     to: (email: string) => mails.filter(({ recipient }) => recipient === email),
-    /** The n-th mail to this address. */
+    /** Waits for the n-th mail to an address. */
     mail: (email: string, n = 1): Promise<Mail> =>
       until(() => mails.filter(({ recipient }) => recipient === email)[n - 1]),
     attempted: (email: string, count: number) =>
@@ -86,7 +86,7 @@ async function mailOf(source: Buffer, recipient: string): Promise<Mail> {
   }
 }
 
-/** A TCP server that accepts connections and never says anything. */
+/** Opens a TCP server that accepts connections and never sends a byte. */
 export async function openSilentServer() {
   const sockets = new Set<Socket>()
   const { promise: connected, resolve } = Promise.withResolvers<void>()

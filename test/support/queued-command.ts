@@ -8,7 +8,7 @@ interface Given<T> extends Partial<Omit<QueuedCommand<T>, 'decide'>> {
   decide(state: ProjectState, context: Context): Decision<T>
 }
 
-/** A command for an actor. Its reply never has to be found in the log. */
+/** Creates a command for an actor, whose reply is never looked up in the log. */
 export function queuedCommand<T>(userId: string, { decide, ...given }: Given<T>): QueuedCommand<T> {
   return {
     id: newId(),
@@ -41,5 +41,5 @@ function contextOf({ id, caller, undo: past }: QueuedCommand, clock: Clock): Con
   }
 }
 
-/** Far enough away to play no part. */
+/** A deadline that no test reaches. */
 export const distantDeadline = () => performance.now() + 15_000

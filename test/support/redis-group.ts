@@ -13,34 +13,24 @@ export const masterName = 'main'
 const password = 's3cret'
 const settings = { bind: '127.0.0.1', save: '', appendonly: 'no', 'repl-diskless-sync-delay': '0' }
 
-/** A server of a group. */
-export interface RedisNode {
-  port: number
-  command(...command: string[]): Promise<unknown>
-  kill(): Promise<void>
-  /** Again at the same port, with nothing. */
-  start(): Promise<void>
-}
+type RedisNode = Awaited<ReturnType<typeof openNode>>
 
 export interface RedisGroup {
   url: string
   nodes: RedisNode[]
-  /** The one that is master, or any of several. */
+  /** Returns the master, or one of the masters of a cluster. */
   master(): Promise<RedisNode>
   stop(): Promise<void>
 }
 
-/** Where a group is; one that is secured speaks TLS only, with everybody, and knows who brings the password. */
+/** A secured server accepts only TLS connections with the password. */
 interface Site {
   dir: string
   isSecured: boolean
 }
 
-/** Three masters, each with a third of all slots. */
-export async function openRedisCluster(
-  dataDir = process.env.TEST_DATA_DIR!,
-  isSecured = false,
-): Promise<RedisGroup> {
+/** Starts a cluster of three masters, each with a third of the slots. */
+export async function openRedisCluster(dataDir?: string, isSecured = false): Promise<RedisGroup> {
   const dir = await ownDir(dataDir)
   const own = { 'cluster-enabled': 'yes', 'cluster-node-timeout': '1000' }
   const nodes = await Promise.all([0, 1, 2].map((n) => openNode({ dir: join(dir, `${n}`), isSecured }, own)))
@@ -50,47 +40,43 @@ export async function openRedisCluster(
     await node.command('CLUSTER', 'MEET', '127.0.0.1', String(nodes[0]!.port))
   }
   const isUp = async () => {
-    const told = await Promise.all(nodes.map(({ command: ask }) => ask('CLUSTER', 'INFO')))
-    return told.every((info) => /cluster_state:ok.*cluster_known_nodes:3/s.test(String(info)))
+    const infos = await Promise.all(nodes.map(({ command }) => command('CLUSTER', 'INFO')))
+    return infos.every((info) => /cluster_state:ok.*cluster_known_nodes:3/s.test(String(info)))
   }
-  await waitFor('the cluster', isUp)
-  const url = `${head(isSecured, 'cluster')}${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}`
-  return { url, nodes, master: async () => nodes[0]!, stop: () => stopped(nodes) }
+  await waitFor('The cluster', isUp)
+  const url = `${scheme(isSecured, 'cluster')}${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}`
+  return { url, nodes, master: async () => nodes[0]!, stop: () => stopAll(nodes) }
 }
 
-/** A master, its replica, and three sentinels that watch over them. */
-export async function openRedisSentinels(
-  dataDir = process.env.TEST_DATA_DIR!,
-  isSecured = false,
-): Promise<RedisGroup> {
+/** Starts a master, a replica and three sentinels. */
+export async function openRedisSentinels(dataDir?: string, isSecured = false): Promise<RedisGroup> {
   const dir = await ownDir(dataDir)
   const at = (name: string) => ({ dir: join(dir, name), isSecured })
   const first = await openNode(at('a'), {})
   const second = await openNode(at('b'), { replicaof: `127.0.0.1 ${first.port}` })
-  await waitFor('the replica', async () => /master_link_status:up/.test(String(await second.command('INFO'))))
+  await waitFor('The replica', async () => /master_link_status:up/.test(String(await second.command('INFO'))))
   const sentinels = await Promise.all(
     [0, 1, 2].map((n) =>
       openSentinel(join(dir, `sentinel-${n}`), first.port, { quorum: 2, downMs: 500 }, isSecured),
     ),
   )
-  const known = (one: RedisNode) => one.command('SENTINEL', 'MASTER', masterName).then(String)
-  const knowAll = async () => {
-    const told = await Promise.all(sentinels.map(known))
-    return told.every((text) => /num-slaves,1,.*num-other-sentinels,2,/.test(text))
+  const areConnected = async () => {
+    const infos = await Promise.all(sentinels.map((one) => one.command('SENTINEL', 'MASTER', masterName)))
+    return infos.every((info) => /num-slaves,1,.*num-other-sentinels,2,/.test(String(info)))
   }
-  await waitFor('the sentinels', knowAll)
+  await waitFor('The sentinels', areConnected)
   const nodes = [first, second]
-  const isMaster = async ({ command: ask }: RedisNode) =>
-    String(await ask('ROLE').catch(() => '')).startsWith('master')
+  const isMaster = async ({ command }: RedisNode) =>
+    String(await command('ROLE').catch(() => '')).startsWith('master')
   return {
-    url: `${head(isSecured, 'sentinel')}${sentinels.map(({ port }) => `127.0.0.1:${port}`).join()}/${masterName}`,
+    url: `${scheme(isSecured, 'sentinel')}${sentinels.map(({ port }) => `127.0.0.1:${port}`).join()}/${masterName}`,
     nodes,
     master: async () => ((await isMaster(first)) ? first : second),
-    stop: () => stopped([...sentinels, ...nodes]),
+    stop: () => stopAll([...sentinels, ...nodes]),
   }
 }
 
-/** One that watches over the master at a port. */
+/** Starts a sentinel for the master at a port. */
 export function openSentinel(
   dir: string,
   port: number,
@@ -107,42 +93,41 @@ export function openSentinel(
   return openNode({ dir, isSecured }, {}, lines)
 }
 
-/** A node of these settings, or a sentinel of these lines. */
-async function openNode(
-  { dir, isSecured }: Site,
-  own: Record<string, string>,
-  sentinel?: string[],
-): Promise<RedisNode> {
+/** Starts a server with settings, or a sentinel with the lines of its configuration file. */
+async function openNode({ dir, isSecured }: Site, own: Record<string, string>, sentinel?: string[]) {
   await mkdir(dir, { recursive: true })
   const binary = await redisBinary(console.error)
-  const port = await portWithAnother()
-  const words = (all: Record<string, string>) =>
+  const port = await clusterPort()
+  const toArguments = (all: Record<string, string>) =>
     Object.entries(all).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')])
-  const login = { requirepass: password, masterauth: password }
-  const options = words({ ...settings, ...own, ...(isSecured && login) })
+  const passwords = isSecured && { requirepass: password, masterauth: password }
+  const options = toArguments({ ...settings, ...own, ...passwords })
   const file = join(dir, 'sentinel.conf')
   if (sentinel) await writeFile(file, sentinel.join('\n'))
   const listens = isSecured ? await tlsSettings(dir, port) : { port: String(port) }
-  const command = [binary, ...(sentinel ? [file, '--sentinel'] : options), ...words(listens)]
+  const command = [binary, ...(sentinel ? [file, '--sentinel'] : options), ...toArguments(listens)]
   let pid = 0
-  const ways = isSecured && { tls: { ca: cert }, ...(!sentinel && { password }) }
-  const ask = (...command: string[]) => asked({ port, ...ways }, command)
+  const login = isSecured && { tls: { ca: cert }, ...(!sentinel && { password }) }
+  const send = (...command: string[]) => sendCommand({ port, ...login }, command)
   const start = async () => {
     pid = launch({ command: [...command, '--dir', dir], cwd: dir, logFile: `${dir}.log` }).pid
-    const answers = () => ask('PING').then((answer) => answer === 'PONG')
-    await waitFor(`Redis (${await logTail(`${dir}.log`)})`, () => answers().catch(() => false))
+    const isReady = () => send('PING').then(...isPong)
+    await waitFor(`Redis (${await logTail(`${dir}.log`)})`, isReady)
   }
   await start()
-  return { port, command: ask, start, kill: async () => void (await endServer(pid, dir, 'SIGKILL', 5_000)) }
+  const kill = async () => void (await endServer(pid, dir, 'SIGKILL', 5_000))
+  return { port, command: send, start, kill }
 }
 
-/** The nodes of a cluster take another port beside it, ten thousand further on. */
-async function portWithAnother(): Promise<number> {
+const isPong = [(reply: unknown) => reply === 'PONG', () => false] as const
+
+/** Returns a free port below 55,536, because a cluster node also uses the port 10,000 above. */
+async function clusterPort(): Promise<number> {
   const port = await freePort()
-  return port < 55_536 ? port : portWithAnother()
+  return port < 55_536 ? port : clusterPort()
 }
 
-/** All lines are secured: of clients, of replicas and between the nodes of a cluster. */
+/** TLS settings for clients, replicas and the connections between cluster nodes. */
 async function tlsSettings(dir: string, port: number): Promise<Record<string, string>> {
   for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
   const files = { 'tls-cert-file': 'cert', 'tls-key-file': 'key', 'tls-ca-cert-file': 'cert' }
@@ -153,27 +138,22 @@ async function tlsSettings(dir: string, port: number): Promise<Record<string, st
   }
 }
 
-const head = (isSecured: boolean, kind: string) =>
+const scheme = (isSecured: boolean, kind: string) =>
   isSecured ? `rediss+${kind}://:${password}@` : `redis+${kind}://`
 
-async function asked(ways: RedisOptions, [name = '', ...args]: string[]): Promise<unknown> {
-  const redis = new Redis({
-    ...ways,
-    host: '127.0.0.1',
-    lazyConnect: true,
-    enableReadyCheck: false,
-    retryStrategy: () => null,
-  })
+async function sendCommand(options: RedisOptions, [name = '', ...args]: string[]): Promise<unknown> {
+  const oneAttempt = { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null }
+  const redis = new Redis({ ...options, ...oneAttempt, host: '127.0.0.1' })
   redis.on('error', () => {})
   return redis.call(name, ...args).finally(() => redis.disconnect())
 }
 
-async function waitFor(what: string, ask: () => Promise<boolean>): Promise<void> {
-  const found = await until(async () => ((await ask()) ? true : undefined), readyTimeoutMs, { everyMs: 20 })
-  if (!found) throw new Error(`In vain waited for: ${what}`)
+async function waitFor(what: string, isReady: () => Promise<boolean>): Promise<void> {
+  const ready = async () => ((await isReady()) ? true : undefined)
+  if (!(await until(ready, readyTimeoutMs, { everyMs: 20 }))) throw new Error(`${what} did not get ready`)
 }
 
-const ownDir = async (dataDir: string) =>
+const ownDir = async (dataDir = process.env.TEST_DATA_DIR!) =>
   join(await realpath(dataDir), `redis-group-${randomBytes(4).toString('hex')}`)
 
-const stopped = async (nodes: RedisNode[]) => void (await Promise.all(nodes.map((node) => node.kill())))
+const stopAll = async (nodes: RedisNode[]) => void (await Promise.all(nodes.map((node) => node.kill())))

@@ -11,22 +11,10 @@ import { until } from '../../src/local/wait.ts'
 const startTimeoutMs = 30_000
 const stopTimeoutMs = 20_000
 
-/** A Redis of a test's own, which it may stop, kill, freeze and flush. */
-export interface FreshRedis {
-  readonly url: string
-  readonly port: number
-  /** Changes with `restart`. */
-  readonly pid: number
-  stop(): Promise<void>
-  kill(): void
-  /** It answers no more, until it is stopped. */
-  freeze(): void
-  /** Starts it again at the same URL with the data it kept, ending it first when it still runs. */
-  restart(): Promise<void>
-}
+export type FreshRedis = Awaited<ReturnType<typeof freshRedis>>
 
-/** Starts a private Redis. */
-export async function freshRedis(): Promise<FreshRedis> {
+/** Starts a Redis of the test's own, which the test may stop, kill, freeze and flush. */
+export async function freshRedis() {
   const dir = join(await realpath(setting('TEST_DATA_DIR')), `redis-${randomBytes(6).toString('hex')}`)
   await mkdir(dir)
   const binary = await redisBinary(console.error)
@@ -44,7 +32,9 @@ export async function freshRedis(): Promise<FreshRedis> {
     },
     stop,
     kill: () => signal(pid, 'SIGKILL'),
+    /** Stops the process with SIGSTOP: it does not answer until `stop`. */
     freeze: () => signal(pid, 'SIGSTOP'),
+    /** Restarts the server at the same URL with its data on disk. */
     restart: async () => {
       await stop()
       pid = (await startRedis(binary, dir, () => port)).pid
@@ -52,12 +42,12 @@ export async function freshRedis(): Promise<FreshRedis> {
   }
 }
 
-/** The Redis that the whole run shares, and a key prefix of the caller's own in it. */
+/** Returns the Redis that all tests share, with a new key prefix. */
 export function sharedRedisPrefix(): { url: string; prefix: string } {
   return { url: setting('TEST_REDIS_URL'), prefix: `t${randomBytes(8).toString('hex')}` }
 }
 
-/** Starts a Redis. Retried, because a connection of some other test may hold the port for a moment. */
+/** Starts a Redis. Retries, because a connection of another test may use the port for a moment. */
 export async function startRedis(binary: string, dir: string, choosePort: () => number | Promise<number>) {
   const start = async () => {
     const port = await choosePort()
@@ -73,7 +63,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
 }
 

@@ -6,7 +6,7 @@ export interface Schema {
   $ref?: string
   type?: string | string[]
   properties?: Record<string, Schema>
-  /** What fields may hold that are not named, where any may. */
+  /** The schema of fields that `properties` does not list. */
   additionalProperties?: boolean | Schema
   maxProperties?: number
   required?: string[]
@@ -42,7 +42,7 @@ export interface Operation {
   summary: string
   tags: string[]
   security: Record<string, string[]>[]
-  /** What an API token needs for it; without it none is good enough. */
+  /** The scope that an API token needs; without it the operation needs a sign-in token. */
   'x-scope'?: string
   parameters: Parameter[]
   requestBody?: Content
@@ -62,29 +62,29 @@ export interface OpenApi {
 }
 
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const checks = new WeakMap<OpenApi, { ajv: Ajv; known: Map<string, ValidateFunction> }>()
+const checks = new WeakMap<OpenApi, { ajv: Ajv; compiled: Map<string, ValidateFunction> }>()
 
 function checkOf(api: OpenApi, schema: Schema): ValidateFunction {
   let own = checks.get(api)
   if (!own) {
     const ajv = new Ajv({ strict: false, allErrors: true, logger: false, formats: { 'date-time': instant } })
-    own = { ajv: ajv.addSchema(strictly(JSON.stringify(api)), 'api'), known: new Map() }
+    own = { ajv: ajv.addSchema(parseStrict(JSON.stringify(api)), 'api'), compiled: new Map() }
     checks.set(api, own)
   }
   const text = JSON.stringify(schema).replaceAll('"#/', '"api#/')
-  const check = own.known.get(text) ?? own.ajv.compile(strictly(text))
-  own.known.set(text, check)
+  const check = own.compiled.get(text) ?? own.ajv.compile(parseStrict(text))
+  own.compiled.set(text, check)
   return check
 }
 
-/** Schemas in which no object has a field that they do not name. */
-const strictly = (text: string): object =>
+/** Parses schemas and forbids fields that they do not list. */
+const parseStrict = (text: string): object =>
   JSON.parse(text, (_, part) => {
     const isOpen = part?.type === 'object' && typeof part.additionalProperties !== 'object'
     return isOpen ? { ...part, additionalProperties: false } : part
   })
 
-/** How a value differs from its schema, read strictly: what the schema does not name must not be there. */
+/** Returns how a value violates its schema; fields that the schema does not list are errors too. */
 export function schemaErrors(api: OpenApi, schema: Schema, value: unknown): string[] {
   const check = checkOf(api, schema)
   if (check(value)) return []
@@ -93,10 +93,10 @@ export function schemaErrors(api: OpenApi, schema: Schema, value: unknown): stri
   )
 }
 
-export const resolveSchema = (api: OpenApi, ref: string): Schema => follow(api, { $ref: ref }) as Schema
+export const resolveSchema = (api: OpenApi, ref: string): Schema => dereference(api, { $ref: ref }) as Schema
 
-/** The part of the document that a reference leads to, or the part itself. */
-function follow(api: OpenApi, part: object): object {
+/** Returns the part of the document to which `part` refers, or `part` itself. */
+function dereference(api: OpenApi, part: object): object {
   if (!('$ref' in part)) return part
   const [kind, name] = String(part.$ref).replace('#/components/', '').split('/') as ['schemas', string]
   const found = api.components[kind]?.[name]
@@ -104,33 +104,33 @@ function follow(api: OpenApi, part: object): object {
   return found
 }
 
-const known = new WeakMap<OpenApi, Map<string, Operation>>()
+const operationsByApi = new WeakMap<OpenApi, Map<string, Operation>>()
 
-/** Every operation under its name, the method and the path, with its shared parameters, answers and headers. */
+/** Returns every operation by its name, for example `get /api/v1/tasks`, with all references resolved. */
 export function operationsOf(api: OpenApi): Map<string, Operation> {
-  const found = known.get(api)
+  const found = operationsByApi.get(api)
   if (found) return found
   const paths = Object.entries(api.paths).filter(([path]) => path.startsWith('/api/v1/'))
   const named = paths.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => [`${method} ${path}`, wholeOperation(api, one)] as const),
   )
   const operations = new Map(named)
-  known.set(api, operations)
+  operationsByApi.set(api, operations)
   return operations
 }
 
 function wholeOperation(api: OpenApi, operation: Operation): Operation {
   const all = <T extends object>(parts: Record<string, T> = {}) =>
-    Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, follow(api, part) as T]))
+    Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, dereference(api, part) as T]))
   const responses = all(operation.responses)
   for (const [status, one] of Object.entries(responses)) {
     responses[status] = { ...one, headers: all(one.headers as Record<string, object>) }
   }
-  const parameters = operation.parameters.map((one) => follow(api, one) as Parameter)
+  const parameters = operation.parameters.map((one) => dereference(api, one) as Parameter)
   return { ...operation, parameters, responses }
 }
 
-/** Every operation as it is called: method, path below /api/v1, and the fields and the example of its body. */
+/** Returns every operation with its method, path relative to /api/v1, and the fields and example of its body. */
 export function* callsOf(api: OpenApi) {
   for (const [name, operation] of operationsOf(api)) {
     const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
@@ -141,24 +141,26 @@ export function* callsOf(api: OpenApi) {
   }
 }
 
-/** The operation that a request to a path below /api/v1 asks for, with its name. */
+/** Returns the name and operation of a request to a path relative to /api/v1. */
 export function operationOf(api: OpenApi, method: string, path: string): [string, Operation] {
-  const asked = `${method.toLowerCase()} /api/v1${path.replace(/[?#].*/, '').replace(/\/$/, '')}`
-  const fits = (name: string) => new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]*')}$`).test(asked)
+  const requested = `${method.toLowerCase()} /api/v1${path.replace(/[?#].*/, '').replace(/\/$/, '')}`
+  const fits = (name: string) => new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]*')}$`).test(requested)
   const found = [...operationsOf(api)].find(([name]) => fits(name))
-  if (!found) throw new Error(`the document has no ${asked}`)
+  if (!found) throw new Error(`the document has no ${requested}`)
   return found
 }
 
-/** What HTTP itself asks for is not documented: OpenAPI has Content-Type ignored, the others are of the connection. */
-const ofHttp = ['content-type', 'content-length', 'date', 'transfer-encoding', 'keep-alive']
+/** Headers that need no documentation: OpenAPI ignores Content-Type, the others belong to the connection. */
+const httpHeaders = ['content-type', 'content-length', 'date', 'transfer-encoding', 'keep-alive']
 
 function undocumentedHeaders(documented: object, sent: Headers): string[] {
-  const known = [...ofHttp, ...Object.keys(documented).map((name) => name.toLowerCase())]
-  return [...sent.keys()].filter((name) => !known.includes(name)).map((name) => `${name} is not documented`)
+  const expected = [...httpHeaders, ...Object.keys(documented).map((name) => name.toLowerCase())]
+  return [...sent.keys()]
+    .filter((name) => !expected.includes(name))
+    .map((name) => `${name} is not documented`)
 }
 
-/** How an answer differs from what the document says of its operation: its status, its headers, its body. */
+/** Returns how a response differs from the documented status, headers and body of its operation. */
 export function undocumentedParts(api: OpenApi, operation: Operation, answer: Answer): string[] {
   const { status, body, text, headers } = answer
   const response = operation.responses[status]

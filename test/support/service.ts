@@ -7,32 +7,20 @@ import { afterAll, afterEach } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
-import { openServices, type Services } from '../../src/services.ts'
+import { openServices } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { startWorkers } from '../../workers/main.ts'
-import { type Client, openClient } from './client.ts'
+import { openClient } from './client.ts'
 import { freshDatabase } from './database.ts'
 import { sharedRedisPrefix } from './redis.ts'
 
 export const testSecret = 'a secret that is only good for tests'
 type Env = Record<string, string>
-/** What is tested is told in full: no `.env` of the checkout adds to it. */
+/** The `.env` of the checkout must not change a test. */
 export const runtimeOptions = ['--no-env-file']
 
-/** Everything a test needs of the service in its own process: no socket, a database of its own. */
-export interface TestService extends AsyncDisposable {
-  services: Services
-  client: Client
-  env: Env
-  /** Answers a request as it is, to a path from the root. */
-  fetch(this: void, path: string, init?: RequestInit): Promise<Response>
-  /** Starts the workers too; they stop with the service. */
-  startWorkers(): void
-  close(): Promise<void>
-}
-
-/** The environment of a service with a database of its own, unless it names one, and a corner of the shared Redis. */
+/** Returns the environment of a service, with a new database (unless `overrides` has one) and a new Redis prefix. */
 export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop(): Promise<void> }> {
   const database = overrides.DATABASE_URL ? undefined : await freshDatabase()
   const redis = sharedRedisPrefix()
@@ -45,30 +33,34 @@ export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop():
     HOST: '127.0.0.1',
     PORT: '0',
     SWEEP_EVERY_MS: '200',
-    // Receivers of tests are on loopback.
+    // Webhook receivers of tests listen on loopback.
     WEBHOOK_ALLOW_HTTP: 'on',
     WEBHOOK_ALLOW_PRIVATE: 'on',
-    // Tests invite more often than people do.
+    // Tests invite many users.
     INVITATIONS_PER_HOUR: '1000000',
     ...overrides,
   }
   return { env, drop: async () => database?.drop() }
 }
 
-/** Opens the service inside the test's process; with the `env` of another one, a second process beside it. */
-export async function openTestService(overrides: Env = {}): Promise<TestService> {
+export type TestService = Awaited<ReturnType<typeof openTestService>>
+
+/** Opens a service without a socket in the process of the test. With the `env` of another service, both share its data. */
+export async function openTestService(overrides: Env = {}) {
   const { env, drop } = await freshEnv(overrides)
   const config = readConfig(env)
   const services = openServices(config, openLog(config.logLevel), { commands, react })
   let app: ReturnType<typeof createApp>
-  // Made for the first request: until then a test may change the services.
+  // Created at the first request, so that a test may change the services before.
   const answer = async (request: Request) => (app ??= createApp(services)).fetch(request)
   const stops: (() => Promise<void>)[] = []
   return disposable({
     services,
     env,
     client: openClient('http://localhost', undefined, answer),
+    /** Sends a request to a path from the root. */
     fetch: (path: string, init?: RequestInit) => answer(new Request(`http://localhost${path}`, init)),
+    /** Starts the workers too; they stop with the service. */
     startWorkers: () => void stops.push(startWorkers(services)),
     async close() {
       for (const stop of stops) await stop()
@@ -78,13 +70,13 @@ export async function openTestService(overrides: Env = {}): Promise<TestService>
   })
 }
 
-/** Runs a test with a service of its own. */
+/** Opens a service, runs a test with it, and closes it. */
 export async function withService(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
   await using service = await openTestService(env)
   await work(service)
 }
 
-/** Lets `await using` close it. */
+/** Makes `await using` close a resource. */
 export const disposable = <T extends { close(): Promise<void> }>(one: T): T & AsyncDisposable =>
   Object.assign(one, { [Symbol.asyncDispose]: () => one.close() })
 
@@ -93,14 +85,14 @@ type Ending = (typeof endings)[number]
 type Opened = { [E in Ending]: Record<E, () => unknown> }[Ending]
 const opened: Opened[] = []
 
-/** Opens something for all tests of a file; the last one that was opened is closed first. */
+/** Closes a resource after all tests of the file, in reverse order of opening. */
 export async function forFile<T extends Opened>(opening: T | Promise<T>): Promise<T> {
   const one = await opening
   if (opened.push(one) === 1) afterAll(() => closeAll(opened))
   return one
 }
 
-/** Returns what opens something for one test of the file. */
+/** Returns a function that closes a resource after each test of the file. */
 export function openForEach() {
   const all: Opened[] = []
   afterEach(() => closeAll(all))
@@ -118,38 +110,23 @@ async function closeAll(all: Opened[]): Promise<void> {
   }
 }
 
-/** An empty folder, removed after all tests of a file, or as `open` says. */
+/** Creates an empty folder that is removed with `open`, by default after all tests of the file. */
 export async function newFolder(name = 'docket-test-', open = forFile): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), name)))
   await open({ close: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }) })
   return folder
 }
 
-/** What makes the clock of a process wrong. */
+/** Returns an environment that shifts the clock of a process. */
 export const clockShiftedBy = (ms: number): Env => ({
   CLOCK_SHIFT_MS: String(ms),
   BUN_OPTIONS: `--preload ${new URL('./shifted-clock.ts', import.meta.url).pathname}`,
 })
 
-/** A process of the service. */
-export interface ServiceProcess {
-  url: string
-  pid: number
-  signal(name: NodeJS.Signals): void
-  /** Ends it with SIGTERM, or what is said, and gives its exit code (null when a signal ended it). */
-  stop(name?: NodeJS.Signals): Promise<number | null>
-  /** Kills it. */
-  close(): Promise<number | null>
-  exited: Promise<number | null>
-  output: string[]
-}
+export type ServiceProcess = Awaited<ReturnType<typeof spawnService>>
 
-/** Starts `bun src/main.ts <command>`; resolves when it listens (a worker: when it runs). */
-export async function spawnService(
-  command: 'start' | 'web' | 'worker',
-  env: Env,
-  options: string[] = [],
-): Promise<ServiceProcess> {
+/** Starts `bun src/main.ts <command>`; resolves when the process listens (a worker: when it runs). */
+export async function spawnService(command: 'start' | 'web' | 'worker', env: Env, options: string[] = []) {
   const main = new URL('../../src/main.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [...runtimeOptions, ...options, main, command], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, LOG_LEVEL: 'info' },
@@ -158,6 +135,7 @@ export async function spawnService(
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const output: string[] = []
   const url = await firstUrl(child, output, command)
+  /** Sends a signal and returns the exit code (null when a signal ended the process). */
   const stop = (name: NodeJS.Signals = 'SIGTERM') => {
     child.kill(name)
     return exited
@@ -166,7 +144,7 @@ export async function spawnService(
   return { url, pid: child.pid as number, signal, stop, close: () => stop('SIGKILL'), exited, output }
 }
 
-/** Reads the log until the process says that it is up; a worker says no address. */
+/** Reads the log until the process is ready; returns its URL, or '' for a worker. */
 function firstUrl(child: ChildProcess, output: string[], command: string): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`${command} ended with ${code}: ${output.join('\n')}`)))

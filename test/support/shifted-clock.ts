@@ -1,10 +1,10 @@
-// Loaded before everything else into a process whose clock is to be wrong, by CLOCK_SHIFT_MS.
+// Preloaded into a process to shift its clock by CLOCK_SHIFT_MS.
 const shiftMs = Number(process.env.CLOCK_SHIFT_MS)
-const Right = Date
-const now = () => Right.now() + shiftMs
+const SystemDate = Date
+const now = () => SystemDate.now() + shiftMs
 
-globalThis.Date = new Proxy(Right, {
-  construct: (_, args) => (args.length ? Reflect.construct(Right, args) : new Right(now())),
-  get: (_, key) => (key === 'now' ? now : Reflect.get(Right, key)),
+globalThis.Date = new Proxy(SystemDate, {
+  construct: (_, args) => (args.length ? Reflect.construct(SystemDate, args) : new SystemDate(now())),
+  get: (_, key) => (key === 'now' ? now : Reflect.get(SystemDate, key)),
 })
 Object.defineProperty(performance, 'timeOrigin', { value: performance.timeOrigin + shiftMs })

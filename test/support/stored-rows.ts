@@ -6,7 +6,7 @@ import { getTableName } from 'drizzle-orm'
 
 type Row = Record<string, unknown> & { id: string }
 
-/** Every row of every table that events write. */
+/** Returns every row of every table that events write. */
 export async function readRows<R extends Row = Row>(sql: Sql): Promise<{ entity: Entity; row: R }[]> {
   const rows: { entity: Entity; row: R }[] = []
   for (const entity of model.names)
@@ -14,7 +14,7 @@ export async function readRows<R extends Row = Row>(sql: Sql): Promise<{ entity:
   return rows
 }
 
-/** The rows of an entity, with the columns that events hold. Accounts and tokens of people are in no project. */
+/** Returns an entity's rows with the columns that events store, without accounts and tokens of human users. */
 function storedRows<Row extends object>(sql: Sql, entity: Entity) {
   const { table, unlogged = [] } = model.entities[entity]
   const columns = columnsOf(table).filter(({ key }) => !unlogged.includes(key))

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 
-/** Stands before Postgres and speaks TLS for it, with a certificate that nobody has signed. */
+/** Opens a proxy that accepts TLS connections for a Postgres, with a self-signed certificate. */
 export async function openTlsProxy(
   databaseUrl: string,
 ): Promise<{ url(mode: string): string; close(): void }> {
@@ -34,7 +34,7 @@ export async function openTlsProxy(
   }
 }
 
-/** Good for nothing but tests: self-signed, for localhost and 127.0.0.1, and so its own authority. */
+/** Only for tests: a self-signed certificate for localhost and 127.0.0.1, which is its own authority. */
 export const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdZhZbyXuvaijZokS
 3dfg4fY8PTP7zB/KPLKPTNIAXZWhRANCAATqbfW0v0YwpJsDUSm63JpaAl6X5Wi4

@@ -1,15 +1,8 @@
-import { openClient, type Person, register } from './client.ts'
-import { disposable, freshEnv, type ServiceProcess, spawnService } from './service.ts'
+import { openClient, register } from './client.ts'
+import { disposable, freshEnv, spawnService } from './service.ts'
 
-export interface WebProcess extends AsyncDisposable {
-  env: Record<string, string>
-  web: ServiceProcess
-  ada: Person
-  close(): Promise<void>
-}
-
-/** A web process with a database of its own, and somebody who is registered there. */
-export async function openWebProcess(overrides: Parameters<typeof freshEnv>[0] = {}): Promise<WebProcess> {
+/** Starts a web process with a database of its own and the registered user `ada`. */
+export async function openWebProcess(overrides: Parameters<typeof freshEnv>[0] = {}) {
   const { env, drop } = await freshEnv(overrides)
   const web = await spawnService('web', env)
   return disposable({

@@ -1,2 +1,2 @@
-/** The words of a text, for lists that are long. */
+/** Splits a text into its words. */
 export const words = (text: string): string[] => text.trim().split(/\s+/)

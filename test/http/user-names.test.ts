@@ -5,11 +5,11 @@ import { openScene } from '../support/scene.ts'
 
 const { client, sql } = await openScene()
 
-const tagOf = ({ headers }: Answer) => headers.get('etag')!
-const rename = (who: Person, name: string) => who.patch('/auth/me', { name })
+const etagOf = ({ headers }: Answer) => headers.get('etag')!
+const rename = (client: Person, name: string) => client.patch('/auth/me', { name })
 const shown = ({ id, email }: Person, name: string) => ({ id, name, email })
 
-/** A project of Ada's with Grace in it, who has said something. */
+/** Creates a project of Ada with the member Grace and a comment by Grace. */
 async function scene() {
   const [ada, grace] = await Promise.all([register(client, 'Ada'), register(client, 'Grace')])
   const project = await make(ada, '/projects', { name: 'Engine' })
@@ -25,16 +25,16 @@ async function scene() {
   return { ada, grace, project, member, comment, taskId, paths }
 }
 
-test('a project shows its owner, a member its user, a comment its author without the address, wherever shown', async () => {
+test('projects show their owner, members their user, comments their author without e-mail, in every response', async () => {
   const { ada, grace, project, member, comment, paths } = await scene()
   expect(project.owner).toEqual(shown(ada, 'Ada') as never)
   expect(member.user).toEqual(shown(grace, 'Grace') as never)
   expect(comment.author).toEqual({ id: grace.id, name: 'Grace' } as never)
-  for (const who of [ada, grace]) {
-    expectResponse(await who.get(paths.project), 200, project)
-    expectResponse(await who.get('/projects'), 200, [project])
-    expectResponse(await who.get(paths.members), 200, [member])
-    expectResponse(await who.get(paths.comments), 200, [comment])
+  for (const person of [ada, grace]) {
+    expectResponse(await person.get(paths.project), 200, project)
+    expectResponse(await person.get('/projects'), 200, [project])
+    expectResponse(await person.get(paths.members), 200, [member])
+    expectResponse(await person.get(paths.comments), 200, [comment])
   }
   const change = { description: 'Wheels within wheels' }
   for (const body of [change, {}])
@@ -45,28 +45,28 @@ test('a project shows its owner, a member its user, a comment its author without
   const { body } = await grace.patch(`/tasks/comments/${comment.id}`, { text: 'Fast' })
   expectResponse(await ada.get(paths.comments), 200, [body])
   expect(body).toEqual({ ...comment, text: 'Fast', updatedAt: body.updatedAt } as never)
-  // Names are no part of the history.
+  // Events store ids, not names.
   const events = await sql<{ after: object }[]>`select after from events where project_id = ${project.id}`
   expect(JSON.stringify(events)).not.toMatch(/Ada|Grace/)
 })
 
-test('after a change of name nothing shows the old one, and no ETag stands for it', async () => {
+test('after a user changes name, every response shows the new name and has a new ETag', async () => {
   const { ada, grace, member, project, comment, paths } = await scene()
-  const reads = [ada, grace].flatMap((who) => Object.values(paths).map((path) => ({ who, path })))
-  const read = () => Promise.all(reads.map(({ who, path }) => who.get(path)))
+  const reads = [ada, grace].flatMap((person) => Object.values(paths).map((path) => ({ person, path })))
+  const read = () => Promise.all(reads.map(({ person, path }) => person.get(path)))
   for (const [n, name] of ['Ada King', 'Ada Byron', 'Ada'].entries()) {
     const before = await read()
     await Promise.all([rename(ada, name), rename(grace, `${name}'s friend`)])
-    for (const [i, { who, path }] of reads.entries()) {
-      const after = await who.get(path, { 'if-none-match': tagOf(before[i]!) })
+    for (const [i, { person, path }] of reads.entries()) {
+      const after = await person.get(path, { 'if-none-match': etagOf(before[i]!) })
       expect([n, path, after.status]).toEqual([n, path, 200])
       expect(after.text).toContain(name)
-      const again = await who.get(path, { 'if-none-match': tagOf(after) })
+      const again = await person.get(path, { 'if-none-match': etagOf(after) })
       expect([n, path, again.status]).toEqual([n, path, 304])
     }
     const changed = await ada.patch(paths.project, {})
     expect(changed.body.owner.name).toBe(name)
-    expect(tagOf(changed)).toBe(tagOf(await grace.get(paths.project)))
+    expect(etagOf(changed)).toBe(etagOf(await grace.get(paths.project)))
     const set = await ada.patch(`${paths.members}/${member.id}/role`, { role: 'EDITOR' })
     expect(set.body.user.name).toBe(`${name}'s friend`)
     const edited = await grace.patch(`/tasks/comments/${comment.id}`, { text: `Slow ${n}` })
@@ -74,34 +74,34 @@ test('after a change of name nothing shows the old one, and no ETag stands for i
   }
   const own = await ada.post('/projects', { name: 'Own' })
   expect(own.body.owner).toEqual(project.owner)
-  expect(tagOf(own)).toBe(tagOf(await ada.get(`/projects/${own.body.id}`)))
+  expect(etagOf(own)).toBe(etagOf(await ada.get(`/projects/${own.body.id}`)))
 })
 
-test('another password or the same name changes nothing that others have', async () => {
+test('a new password or the same name leaves every ETag valid', async () => {
   const { ada, grace, paths } = await scene()
-  const known = await Promise.all(Object.values(paths).map((path) => grace.get(path)))
+  const before = await Promise.all(Object.values(paths).map((path) => grace.get(path)))
   await rename(ada, 'Ada')
   await ada.patch('/auth/me', { password: 'secret-2', currentPassword: 'secret-1' })
   for (const [i, path] of Object.values(paths).entries())
-    expect((await grace.get(path, { 'if-none-match': tagOf(known[i]!) })).status).toBe(304)
+    expect((await grace.get(path, { 'if-none-match': etagOf(before[i]!) })).status).toBe(304)
 })
 
-test("a change of its owner's name is no change of the project: If-Match holds", async () => {
+test("If-Match still holds after the owner's name changes, because the project did not", async () => {
   const { ada, paths } = await scene()
-  const before = tagOf(await ada.get(paths.project))
+  const before = etagOf(await ada.get(paths.project))
   await rename(ada, 'Countess')
-  const renamed = tagOf(await ada.get(paths.project))
+  const renamed = etagOf(await ada.get(paths.project))
   expect(renamed).not.toBe(before)
   const first = await ada.patch(paths.project, { name: 'First' }, { 'if-match': before })
   expect(first.status).toBe(200)
   for (const stale of [before, renamed, '"x.1"'])
     expectError(await ada.patch(paths.project, { name: 'Second' }, { 'if-match': stale }), 412)
-  expect((await ada.patch(paths.project, { name: 'Third' }, { 'if-match': tagOf(first) })).status).toBe(200)
+  expect((await ada.patch(paths.project, { name: 'Third' }, { 'if-match': etagOf(first) })).status).toBe(200)
 })
 
-test('of an account that is gone only the id is shown, from the next request on', async () => {
+test('a deleted account is shown by its id only, from the next request on', async () => {
   const { ada, grace, project, member, comment, paths } = await scene()
-  const tags = await Promise.all(Object.values(paths).map(async (path) => tagOf(await ada.get(path))))
+  const tags = await Promise.all(Object.values(paths).map(async (path) => etagOf(await ada.get(path))))
   await grace.delete('/auth/me')
   const [, , members, comments] = await Promise.all(
     Object.values(paths).map((path, i) => ada.get(path, { 'if-none-match': tags[i]! })),
@@ -113,7 +113,7 @@ test('of an account that is gone only the id is shown, from the next request on'
   const [own, list] = [await eve.get(paths.project), await eve.get('/projects')]
   await ada.delete('/auth/me')
   for (const [path, before] of Object.entries({ [paths.project]: own, '/projects': list })) {
-    const after = await eve.get(path, { 'if-none-match': tagOf(before) })
+    const after = await eve.get(path, { 'if-none-match': etagOf(before) })
     expect([path, after.status, [after.body].flat()[0]!.owner]).toEqual([path, 200, null as never])
   }
   expectResponse(await eve.patch(paths.project, {}), 200, { ...project, owner: null })

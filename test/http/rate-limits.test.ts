@@ -16,7 +16,7 @@ function expectLimited(answer: Answer, name: string, quota: number, window: numb
 }
 
 describe('reads and writes', () => {
-  test('have budgets of their own, told with every answer', () =>
+  test('have separate budgets, shown in every response', () =>
     withService({ READS_PER_MINUTE: '5', WRITES_PER_MINUTE: '3' }, async ({ client }) => {
       const [ada, grace] = [await register(client), await register(client)]
       const { id } = await make(ada, '/projects', { name: 'P' })
@@ -31,28 +31,27 @@ describe('reads and writes', () => {
       expect(remainingBudget(await ada.patch(`/projects/none`, { name: 'Q' }))).toBe(0)
       expectLimited(await ada.delete(`/projects/${id}`), 'writes', 3, 60)
       expectLimited(await ada.post('/auth/logout'), 'writes', 3, 60)
-      expect([(await grace.get('/projects')).status, remainingBudget(await grace.get('/projects'))]).toEqual([
-        200, 3,
-      ])
+      const other = await grace.get('/projects')
+      expect([other.status, remainingBudget(other)]).toEqual([200, 4])
     }))
 
-  test('are one budget in all processes, exact also at once', async () => {
+  test('share one exact budget across processes', async () => {
     await using pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '300' })
     const clients = [pair.atA, pair.atB]
     const answers = await Promise.all(upTo(40).map((n) => clients[n % 2]!.get('/projects')))
     expect(countStatuses(answers)).toEqual({ 200: 10, 429: 30 })
-    // Taken in chunks of six: each process may be left with part of one, and never gives more than there is.
+    // A process reserves six writes at a time: it may be left with part of a reservation, and never exceeds the budget.
     const write = (n: number) => clients[n % 2]!.patch('/projects/none', { name: 'Q' })
     const writes = await Promise.all(upTo(330).map(write))
     expect(countStatuses(writes)[404]).toBeWithin(300 - 6, 301)
   })
 
-  test('are held in this process while Redis is away, and no request fails for it', async () => {
+  test('are limited within each process while Redis is unavailable', async () => {
     const redis = await freshRedis()
     await withService({ REDIS_URL: redis.url, READS_PER_MINUTE: '5' }, async ({ client, services }) => {
       await (await register(client)).get('/projects')
       redis.kill()
-      await eventually('Redis is missed', () => services.redisStatus() !== 'ready')
+      await eventually('Redis is unavailable', () => services.redisStatus() !== 'ready')
       const grace = await register(client)
       const answers = await Promise.all(upTo(8).map(() => grace.get('/projects')))
       expect(countStatuses(answers)).toEqual({ 200: 5, 429: 3 })
@@ -61,7 +60,7 @@ describe('reads and writes', () => {
     await redis.stop()
   })
 
-  test('have no limit and no headers when it is off', () =>
+  test('have no limit and no headers when RATE_LIMIT is off', () =>
     withService({ RATE_LIMIT: 'off', READS_PER_MINUTE: '1', SIGN_IN_FAILURES: '1' }, async ({ client }) => {
       const ada = await register(client)
       for (const answer of await Promise.all(upTo(3).map(() => ada.get('/projects')))) {
@@ -72,15 +71,15 @@ describe('reads and writes', () => {
         expectError(await client.post('/auth/login', { email: ada.email, password: 'wrong' }), 401)
     }))
 
-  test('begin anew when their window ends', async () => {
+  test('are reset when the window ends', async () => {
     let points = 0
     const counter = {
       add: async (_: string, more: number) => ({ points: (points += more), msToEnd: 30 }),
       read: async () => ({ points, msToEnd: 30 }),
     }
     const budget = new Budget(counter, { name: 'test', points: 2, seconds: 1 })
-    const tried = async () => budget.take('me')
-    const take = (): Promise<Share | string> => tried().catch((error: Error) => error.message)
+    const take = async (): Promise<Share | string> =>
+      Promise.try(() => budget.take('me')).catch((error: Error) => error.message)
     const taken = [await take(), await take(), await take()]
     expect(taken.map((one) => typeof one)).toEqual(['object', 'object', 'string'])
     points = 0
@@ -88,13 +87,13 @@ describe('reads and writes', () => {
   })
 })
 
-describe('signing in', () => {
+describe('sign-in', () => {
   const from = (address: string) => ({ 'x-forwarded-for': address })
   const login = (client: Client, email: string, password: string, address = '10.0.0.1') =>
     client.post('/auth/login', { email, password }, from(address))
   const proxied = { TRUST_PROXY: 'on' }
 
-  test('is limited per address, with registering', () =>
+  test('is limited per IP address, together with registration', () =>
     withService({ ...proxied, SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
       for (const password of ['secret-1', 'wrong'])
@@ -102,19 +101,19 @@ describe('signing in', () => {
       const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
       expect((await client.post('/auth/register', account, from('10.0.0.1'))).status).toBe(201)
       expectLimited(await login(client, email, 'secret-1'), 'sign-ins', 3, 60)
-      // What the caller claims comes first, what the proxy saw last.
+      // The proxy appends the address that it saw; a client may send the entries before it.
       expectLimited(await login(client, email, 'secret-1', '10.9.9.9, 10.0.0.1'), 'sign-ins', 3, 60)
       expect((await login(client, email, 'secret-1', '10.0.0.1, 10.0.0.2')).status).toBe(200)
     }))
 
-  test('takes no word of a proxy that is not trusted', () =>
+  test('ignores X-Forwarded-For from an untrusted proxy', () =>
     withService({ SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
       const answers = await Promise.all(upTo(4).map((n) => login(client, email, 'secret-1', `10.0.0.${n}`)))
       expect(countStatuses(answers)).toEqual({ 200: 2, 429: 2 })
     }))
 
-  test('after too many wrong passwords waits, at that address and for that account only', () =>
+  test('is limited after too many wrong passwords, for that IP address and account only', () =>
     withService({ ...proxied, SIGN_IN_FAILURES: '3' }, async ({ client }) => {
       const [ada, grace] = [await register(client), await register(client)]
       for (const _ of upTo(6)) expect((await login(client, ada.email, 'secret-1')).status).toBe(200)
@@ -125,17 +124,17 @@ describe('signing in', () => {
       expect((await login(client, grace.email, 'secret-1')).status).toBe(200)
     }))
 
-  test('tells nothing about who has an account by its limit', () =>
+  test('is limited in the same way for an unknown e-mail address', () =>
     withService({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
       const { email } = await register(client)
-      for (const who of [email, 'nobody@example.com']) {
+      for (const each of [email, 'nobody@example.com']) {
         const statuses: number[] = []
-        for (const _ of upTo(3)) statuses.push((await login(client, who, 'x')).status)
+        for (const _ of upTo(3)) statuses.push((await login(client, each, 'x')).status)
         expect(statuses).toEqual([401, 401, 429])
       }
     }))
 
-  test('counts wrong current passwords, and repeats under a key with another password, too', () =>
+  test('counts wrong current passwords, and retries under a key with another password', () =>
     withService({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
       const ada = await register(client)
       const change = (currentPassword: string) =>

@@ -8,9 +8,9 @@ import { nextPath } from './list-pages.ts'
 import { openScene } from '../support/scene.ts'
 
 const rows = 60
-/** The longest texts there are: of one byte a unit, of two, of three, of pairs, and of what JSON writes in six. */
+/** The longest texts: one, two and three bytes a character, surrogate pairs, and controls that JSON escapes in six. */
 const texts = ['x', 'é', '字', '🪐', '\u0001'].map((unit) => unit.repeat(20_000 / unit.length))
-const mostRowBytes = 6 * 20_000 + 2_000
+const maxRowBytes = 6 * 20_000 + 2_000
 const { service, ada } = await openScene(['Ada'])
 const project = await make(ada, '/projects', { name: 'Small' })
 const task = await make(ada, '/tasks', { title: 'Small', projectId: project.id })
@@ -47,7 +47,7 @@ const lists: { path: string; ids: string[] }[] = [
   { path: `/tasks/${task.id}/comments?limit=200`, ids: await idsOf('comments') },
 ]
 
-test('a page ends where it is large enough, and the links lead to every row once, in order', async () => {
+test('a page ends at its maximum of bytes, and following the links returns every row once, in order', async () => {
   for (const { path, ids } of lists) {
     const pages: { bytes: number; shown: Body[] }[] = []
     for (let next: string | undefined = path; next;) {
@@ -58,14 +58,14 @@ test('a page ends where it is large enough, and the links lead to every row once
     }
     expect([path, pages.flatMap(({ shown }) => shown.map(({ id }) => id))]).toEqual([path, ids])
     for (const { bytes } of pages) expect(bytes).toBeLessThanOrEqual(pageBytes)
-    // And no sooner, but for the last.
-    for (const { bytes } of pages.slice(0, -1)) expect(bytes).toBeGreaterThan(pageBytes - mostRowBytes)
+    // Every page but the last is nearly full.
+    for (const { bytes } of pages.slice(0, -1)) expect(bytes).toBeGreaterThan(pageBytes - maxRowBytes)
     const long = new Set(pages.flatMap(({ shown }) => shown.map((row) => row.description ?? row.text)))
     expect([...long].filter((text) => texts.includes(text)).length).toBeGreaterThanOrEqual(2)
   }
 })
 
-test('a page that ends early keeps its ETag until one of its rows changes', async () => {
+test('a page that is cut by size keeps its ETag until one of its rows changes', async () => {
   for (const { path } of lists.filter(({ path }) => !path.startsWith('/tasks?limit'))) {
     const { headers } = await ada.get(path)
     expect(nextPath(headers)).toBeDefined()
@@ -79,15 +79,15 @@ test('a page that ends early keeps its ETag until one of its rows changes', asyn
   expect([after.status, after.body.at(-1)!.name]).toEqual([200, 'Renamed'])
 })
 
-test('what no page would show is not read', async () => {
+test('reads only slightly more than one page', async () => {
   const sql = service.services.database.reads
   const bytesOf = (read: { description: string | null }[]) =>
     read.reduce((sum, { description }) => sum + Buffer.byteLength(description ?? ''), 0)
-  const most = pageBytes + 3 * 20_000
+  const maxBytes = pageBytes + 3 * 20_000
   const projects = await projectsOf(sql, { userId: ada.id }, { limit: 1_000, cursor: null })
   const tasks = await listTasks(sql, readTaskFilter({ limit: '200' }, { userId: ada.id }))
   for (const shown of [projects.rows, tasks!.rows]) {
     expect(bytesOf(shown)).toBeGreaterThan(pageBytes)
-    expect(bytesOf(shown)).toBeLessThanOrEqual(most)
+    expect(bytesOf(shown)).toBeLessThanOrEqual(maxBytes)
   }
 })

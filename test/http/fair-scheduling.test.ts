@@ -11,11 +11,11 @@ async function taskOf(owner: Client): Promise<string> {
 }
 
 const flood = 400
-/** Requests of the busy account answered before one of the calm account, at most: those in progress, and a few turns more. */
-const fewAhead = 100
+/** Maximum of busy requests answered before one calm request: those in progress, and a few more. */
+const maxAhead = 100
 
-/** How many of many requests are answered before one of another account that comes after all of them. */
-async function answeredBefore(one: () => Promise<unknown>, many: (n: number) => Promise<{ status: number }>) {
+/** Sends many requests of one account, then one of another; returns how many of the many are answered first. */
+async function sendFlood(calmOne: () => Promise<unknown>, many: (n: number) => Promise<{ status: number }>) {
   await calm.get(`/tasks/${calmTask}`) // both accounts are active
   let answered = 0
   const all = Array.from({ length: flood }, async (_, n) => {
@@ -23,17 +23,17 @@ async function answeredBefore(one: () => Promise<unknown>, many: (n: number) => 
     answered++
     return status
   })
-  await one()
+  await calmOne()
   const before = answered
   return { before, statuses: new Set(await Promise.all(all)) }
 }
 
-/** Answered without a query: how many come before it is a matter of order alone. */
+/** Rejected without a query, so that only the order of the queue counts. */
 const rejectedCalmly = () => calm.post('/tasks', { title: 7 })
 
-test('writes of a busy account are committed few at a time while another account writes', async () => {
+test("while another account writes, a busy account's writes are committed in small groups", async () => {
   const before = largeCommits()
-  const { statuses } = await answeredBefore(
+  const { statuses } = await sendFlood(
     () => calm.patch(`/tasks/${calmTask}`, { title: 'Calm' }),
     (n) => busy.patch(`/tasks/${busyTask}`, { title: `T${n}` }),
   )
@@ -47,35 +47,35 @@ function largeCommits(): number {
   return counts.slice(bounds.indexOf(32) + 1).reduce((sum, count) => sum + count, 0)
 }
 
-test('rejected requests take turns too', async () => {
-  const { before, statuses } = await answeredBefore(rejectedCalmly, () => busy.post('/tasks', { title: 7 }))
+test('rejected requests are scheduled fairly too', async () => {
+  const { before, statuses } = await sendFlood(rejectedCalmly, () => busy.post('/tasks', { title: 7 }))
   expect([...statuses]).toEqual([400])
-  expect(before).toBeLessThan(fewAhead)
+  expect(before).toBeLessThan(maxAhead)
 })
 
-test('requests that wait for events leave their place to others', async () => {
+test('long polls free their place in the queue for other requests', async () => {
   const { id } = await make(busy, '/projects', { name: 'Quiet' })
   await calm.get(`/tasks/${calmTask}`)
-  const held = Array.from({ length: 40 }, () => busy.get(`/projects/${id}/events?after=1&wait=20`))
-  const many = Array.from({ length: 40 }, () => busy.post('/events/read', { after: { [id]: 1 }, wait: 20 }))
+  const polls = Array.from({ length: 40 }, () => busy.get(`/projects/${id}/events?after=1&wait=20`))
+  const reads = Array.from({ length: 40 }, () => busy.post('/events/read', { after: { [id]: 1 }, wait: 20 }))
   expect((await busy.get(`/tasks/${busyTask}`)).status).toBe(200)
   await make(busy, '/tasks', { title: 'News', projectId: id })
-  expect((await Promise.all(held)).map(({ body }) => body.length)).toEqual(Array(40).fill(1))
-  expect(await Promise.all(many.map(async (one) => (await one).status))).toEqual(Array(40).fill(200))
+  expect((await Promise.all(polls)).map(({ body }) => body.length)).toEqual(Array(40).fill(1))
+  expect(await Promise.all(reads.map(async (one) => (await one).status))).toEqual(Array(40).fill(200))
 })
 
-test('rejections are counted for their account, or for none when it is not known', async () => {
-  const pace = spyOn(service.services.rejections, 'delay')
+test('rejections are counted per account, or for no account when it is unknown', async () => {
+  const delay = spyOn(service.services.rejections, 'delay')
   try {
     await busy.post('/tasks', { title: 7 })
     await busy.get('/nothing')
     await client.as('no token').get('/projects')
-    expect(pace.mock.calls.map(([, { status }, accountId]) => [status, accountId])).toEqual([
+    expect(delay.mock.calls.map(([, { status }, accountId]) => [status, accountId])).toEqual([
       [400, busy.id],
       [404, undefined],
       [401, undefined],
     ])
   } finally {
-    pace.mockRestore()
+    delay.mockRestore()
   }
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Body, invite, make, type Person } from '../support/client.ts'
+import { type Body, invite, make } from '../support/client.ts'
 import {
   unknownId,
   anId,
@@ -17,53 +17,48 @@ const to = await openProject(people, 'To')
 const { id: taskId } = await make(owner, '/tasks', { title: 'Wheels', projectId })
 
 const add = (id = taskId) => make(editor, `/tasks/${id}/subtasks`, { title: 'Oil' })
-const say = (id = taskId, who: Person = editor) => make(who, `/tasks/${id}/comments`, { text: 'Slow' })
+const comment = (id = taskId) => make(editor, `/tasks/${id}/comments`, { text: 'Slow' })
 
-const kinds: [kind: string, list: string, body: object, make: () => Promise<Body>][] = [
+const kinds: [kind: string, list: string, body: object, create: (id?: string) => Promise<Body>][] = [
   ['Subtask', 'subtasks', { title: 'Oil' }, add],
-  ['Comment', 'comments', { text: 'Slow' }, say],
+  ['Comment', 'comments', { text: 'Slow' }, comment],
 ]
 
-test.each(kinds)('%s: the list of a task holds them oldest first', async (_, list, body) => {
+test.each(kinds)('%s: the list of a task is sorted oldest first', async (_, list, body) => {
   const { id } = await make(owner, '/tasks', { title: 'T', projectId })
   const path = `/tasks/${id}/${list}`
   expectResponse(await viewer.get(path), 200, [])
-  const made: Body[] = []
-  for (const who of [editor, owner, people.admin]) made.push(await make(who, path, body))
-  expectResponse(await viewer.get(path), 200, made)
+  const created: Body[] = []
+  for (const author of [editor, owner, people.admin]) created.push(await make(author, path, body))
+  expectResponse(await viewer.get(path), 200, created)
 })
 
-test.each(kinds)('%s: deleting says so, and it is gone', async (kind, list, body, one) => {
+test.each(kinds)('%s: DELETE confirms, and later requests get 404', async (kind, list, body, one) => {
   const { id } = await one()
   const path = `/tasks/${list}/${id}`
   expectResponse(await editor.delete(path), 200, { message: `${kind} deleted successfully` })
   expectError(await editor.patch(path, body), 404, `${kind} not found`)
   expectError(await editor.delete(path), 404, `${kind} not found`)
-  expect((await viewer.get(`/tasks/${taskId}/${list}`)).body.map((left) => left.id)).not.toContain(id)
+  expect((await viewer.get(`/tasks/${taskId}/${list}`)).body.map((row) => row.id)).not.toContain(id)
 })
 
-test.each(kinds)('%s: the id of another kind of thing is not found', async (kind, list, body) => {
-  const other = kind === 'Comment' ? await add() : await say()
+test.each(kinds)('%s: an id of another entity gets 404', async (kind, list, body) => {
+  const other = kind === 'Comment' ? await add() : await comment()
   for (const id of [taskId, projectId, other.id])
     for (const verb of kind === 'Comment' ? [''] : ['', '/toggle'])
       expectError(await editor.patch(`/tasks/${list}/${id}${verb}`, body), 404, `${kind} not found`)
 })
 
-test('adding a subtask answers one that is not completed; a toggle inverts the flag and needs no body', async () => {
+test('a new subtask is not completed; a toggle inverts the flag and ignores its body', async () => {
   const answer = await editor.post(`/tasks/${taskId}/subtasks`, { title: ' Oil ', completed: true })
   expectResponse(answer, 201, { id: anId, title: 'Oil', completed: false, taskId, createdAt: aTimestamp })
   const path = `/tasks/subtasks/${answer.body.id}/toggle`
-  for (const [completed, body] of [
-    [true],
-    [false],
-    [true],
-    [false, { completed: true }],
-    [true, '{"comp'],
-  ] as const)
-    expectResponse(await editor.patch(path, body), 200, { ...answer.body, completed })
+  const bodies = [undefined, undefined, undefined, { completed: true }, '{"comp']
+  for (const [n, body] of bodies.entries())
+    expectResponse(await editor.patch(path, body), 200, { ...answer.body, completed: n % 2 === 0 })
 })
 
-test('setting a subtask takes true or false and nothing like it, and the second time nothing happens', async () => {
+test('completed must be true or false, and setting the same value again writes no event', async () => {
   const subtask = await add()
   const set = (body: object) => editor.patch(`/tasks/subtasks/${subtask.id}`, body)
   const events = await countEvents(service, projectId)
@@ -77,9 +72,9 @@ test('setting a subtask takes true or false and nothing like it, and the second 
     expectError(await set({ completed }), 400, /^completed must be true or false/)
 })
 
-test('adding a comment answers it with its caller as author, who alone edits it', async () => {
-  const wanted = { text: ' Slow ', authorId: owner.id }
-  const answer = await editor.post(`/tasks/${taskId}/comments`, wanted)
+test('a comment has its caller as author, and only the author may edit it', async () => {
+  const fields = { text: ' Slow ', authorId: owner.id }
+  const answer = await editor.post(`/tasks/${taskId}/comments`, fields)
   const instants = { createdAt: aTimestamp, updatedAt: aTimestamp }
   const { id: authorId } = editor
   const author = { authorId, author: { id: authorId, name: 'Someone' }, authorRemoved: false }
@@ -96,14 +91,14 @@ test('adding a comment answers it with its caller as author, who alone edits it'
   expectError(await viewer.delete(path), 403, /author or an admin/)
 })
 
-const wheels = (fields: object = {}): Promise<Body> =>
+const createTask = (fields: object = {}): Promise<Body> =>
   make(owner, '/tasks', { title: 'Wheels', projectId, ...fields })
 const move = (id: string, toProject: unknown, fields: object = {}) =>
   editor.patch(`/tasks/${id}`, { projectId: toProject, ...fields })
 
-test('a moved task takes the next number of its new project, and keeps the rest', async () => {
+test('a moved task gets the next number of its new project, and keeps its other fields', async () => {
   const { number } = await make(owner, '/tasks', { title: 'Before', projectId: to })
-  const task = await wheels({ description: 'D', dueDate: '2027-01-01', assigneeId: viewer.id })
+  const task = await createTask({ description: 'D', dueDate: '2027-01-01', assigneeId: viewer.id })
   const before = [await countEvents(service, projectId), await countEvents(service, to)] as const
   expect((await move(task.id, projectId)).body).toEqual(task)
   const answer = await move(task.id, to)
@@ -117,16 +112,16 @@ test('a moved task takes the next number of its new project, and keeps the rest'
   expect(await ids(to)).toContain(task.id)
 })
 
-test('subtasks and comments come along there and back, and can be changed in either place', async () => {
-  const task = await wheels()
-  const [subtask, comment] = [await add(task.id), await say(task.id)]
+test('subtasks and comments move with their task in both directions, and can be changed in either project', async () => {
+  const task = await createTask()
+  const [subtask, remark] = [await add(task.id), await comment(task.id)]
   await move(task.id, to)
   expectResponse(await viewer.get(`/tasks/${task.id}/subtasks`), 200, [subtask])
-  expectResponse(await viewer.get(`/tasks/${task.id}/comments`), 200, [comment])
+  expectResponse(await viewer.get(`/tasks/${task.id}/comments`), 200, [remark])
   const events = await countEvents(service, to)
   const toggled = { ...subtask, completed: true }
   expectResponse(await editor.patch(`/tasks/subtasks/${subtask.id}/toggle`), 200, toggled)
-  expect((await editor.patch(`/tasks/comments/${comment.id}`, { text: 'Fast' })).body.text).toBe('Fast')
+  expect((await editor.patch(`/tasks/comments/${remark.id}`, { text: 'Fast' })).body.text).toBe('Fast')
   expect(await countEvents(service, to)).toBe(events + 2)
   const { body } = await move(task.id, projectId)
   expect(body).toMatchObject({ id: task.id, projectId, createdAt: task.createdAt })
@@ -135,20 +130,20 @@ test('subtasks and comments come along there and back, and can be changed in eit
   expect((await editor.patch(`/tasks/subtasks/${subtask.id}/toggle`)).body.completed).toBeFalse()
 })
 
-test('a move is refused with its reason, and the task stays', async () => {
-  const task = await wheels()
-  const [asViewer, own, gone] = await Promise.all(
-    [owner, owner, editor].map(async (who) => (await make(who, '/projects', { name: 'P' })).id),
+test('rejects a move with its reason, and the task does not change', async () => {
+  const task = await createTask()
+  const [asViewer, own, deleted] = await Promise.all(
+    [owner, owner, editor].map(async (person) => (await make(person, '/projects', { name: 'P' })).id),
   )
   const theirs = await make(viewer, '/projects', { name: 'C' })
   await invite(owner, asViewer!, editor, 'VIEWER')
-  await editor.delete(`/projects/${gone}`)
+  await editor.delete(`/projects/${deleted}`)
   expectError(await move(task.id, asViewer), 403)
-  for (const id of [own, gone, unknownId, '', ...malformedIds])
+  for (const id of [own, deleted, unknownId, '', ...malformedIds])
     expectError(await move(task.id, id, { title: 'Lost' }), 404, 'Project not found')
   expectError(await viewer.patch(`/tasks/${task.id}`, { projectId: theirs.id }), 403)
-  const strange = await people.stranger.patch(`/tasks/${task.id}`, { projectId: theirs.id })
-  expectError(strange, 404, 'Task not found')
+  const byStranger = await people.stranger.patch(`/tasks/${task.id}`, { projectId: theirs.id })
+  expectError(byStranger, 404, 'Task not found')
   expectError(await move(task.id, null), 400, /^projectId must be/)
   const assigned = await owner.patch(`/tasks/${task.id}`, { projectId: own, assigneeId: viewer.id })
   expectError(assigned, 400, /^assigneeId must be/)

@@ -1,8 +1,8 @@
-import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { root } from './source.ts'
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { root } from '../architecture/source.ts'
 
-/** What a newcomer types: `put` in the place of `find`, which stands in the file once. */
+/** A change of a file: `put` replaces `find`, which occurs once. */
 export interface Edit {
   path: string
   find: string
@@ -12,7 +12,8 @@ export interface Edit {
 const below = (path: string, find: string, put: string): Edit => ({ path, find, put: `${find}\n${put}` })
 const before = (path: string, find: string, put: string): Edit => ({ path, find, put: `${put}${find}` })
 
-export const newField: Edit[] = [
+/** The field `estimateMinutes` of a task and the command `task.finish`, as CONTRIBUTING explains them. */
+export const fieldAndCommand: Edit[] = [
   before(
     'drizzle/schema/tasks.ts',
     "assigneeId: uuid('assignee_id')",
@@ -23,9 +24,6 @@ export const newField: Edit[] = [
     'export const fields = {',
     "  estimateMinutes: field.of(Nullable(Type.Integer({ minimum: 1, description: 'A whole number of minutes' })), Type.Union([Type.Integer(), Type.Null()], { examples: [90] }), null),",
   ),
-]
-
-export const newCommand: Edit[] = [
   before(
     'modules/tasks/schema.ts',
     'export const UnassignTasks = Input({',
@@ -34,7 +32,7 @@ export const newCommand: Edit[] = [
   before('modules/tasks/commands.ts', 'CreateTask, ', 'FinishTask, '),
   before(
     'modules/tasks/commands.ts',
-    '/** Unassigns the tasks of a removed member',
+    'export const deleteTask =',
     `export const finishTask = command('task.finish', {
   input: FinishTask,
   target: ofTask(),
@@ -57,22 +55,19 @@ export const newCommand: Edit[] = [
   ),
 ]
 
-export async function copyTree(folder: string, edits: Edit[]): Promise<void> {
-  for (const part of [
-    'src',
-    'modules',
-    'workers',
-    'drizzle',
-    'docs',
-    'test',
-    'package.json',
-    'tsconfig.json',
-  ])
-    await cp(join(root, part), join(folder, part), { recursive: true })
+const parts = 'src modules workers drizzle docs test package.json tsconfig.json'.split(' ')
+
+/** Copies the tree to a folder, with new files and edits. */
+export async function copyTree(folder: string, files: Record<string, string>, edits: Edit[]): Promise<void> {
+  for (const part of parts) await cp(join(root, part), join(folder, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), text)
+  }
   for (const { path, find, put } of edits) {
     const [start, end, ...more] = (await readFile(join(folder, path), 'utf8')).split(find)
-    if (end === undefined || more.length > 0) throw new Error(`${path} does not have "${find}" once`)
+    if (end === undefined || more.length > 0) throw new Error(`${path} must contain "${find}" once`)
     await writeFile(join(folder, path), [start, end].join(put))
   }
 }

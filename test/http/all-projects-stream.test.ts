@@ -1,0 +1,110 @@
+import { expect, test } from 'bun:test'
+import { invite, make, openClient, type Person, register, withToken } from '../support/client.ts'
+import { openPair } from '../races/pair.ts'
+import { forFile, spawnService } from '../support/service.ts'
+import { openStream, type Message } from './streaming.ts'
+
+const { a: writer, b: reader, env } = await forFile(openPair())
+// Without Redis this process gets no notifications: it polls Postgres.
+const polling = await spawnService('web', { ...env, REDIS_URL: 'redis://127.0.0.1:1' })
+await forFile({ close: () => polling.stop() })
+
+const newPerson = (name = 'Ada') => register(openClient(writer.url), name)
+const openProject = async (client: Person) => (await make(client, '/projects', { name: 'Engine' })).id
+const addTask = (client: Person, projectId: string) => make(client, '/tasks', { title: 'Draw', projectId })
+
+type State = Record<string, number | null>
+
+/** Reads messages until the projects have the expected versions; returns all changes on the way. */
+async function until(messages: AsyncGenerator<Message, void, void>, state: State, expected: State) {
+  const changes: State[] = []
+  while (!Bun.deepEquals(state, expected)) {
+    const { value, done } = await messages.next()
+    if (done || value?.event === 'end') throw new Error(`the stream ended:  ${JSON.stringify(value)}`)
+    if (!value?.data) continue
+    const { projectId, version } = value.data as unknown as { projectId: string; version: number | null }
+    state[projectId] = version
+    changes.push({ [projectId]: version })
+  }
+  return changes
+}
+
+const processes = { 'with notifications': reader, 'without Redis': polling }
+
+for (const [how, at] of Object.entries(processes))
+  test(`the stream of all projects sends their versions, then every change, new project and removal, ${how}`, async () => {
+    const [ada, grace] = [await newPerson(), await newPerson('Grace')]
+    const [one, other] = [await openProject(ada), await openProject(grace)]
+    await addTask(ada, one)
+    const hers = await openStream(grace, at, '/events')
+    const { answer, messages, stop } = await openStream(ada, at, '/events')
+    const headers = ['content-type', 'x-accel-buffering'].map((name) => answer.headers.get(name))
+    expect(headers).toEqual(['text/event-stream', 'no'])
+    expect((await messages.next()).value).toEqual({ retry: expect.stringMatching(/^\d+$/) })
+    const state: State = {}
+    expect(await until(messages, state, { [one]: 2 })).toEqual([{ [one]: 2 }])
+
+    await addTask(ada, one)
+    await until(messages, state, { [one]: 3 })
+    const created = await openProject(ada)
+    await until(messages, state, { [one]: 3, [created]: 1 })
+    const member = await invite(grace, other, ada)
+    await until(messages, state, { [one]: 3, [created]: 1, [other]: 2 })
+    await addTask(grace, other)
+    await until(messages, state, { [one]: 3, [created]: 1, [other]: 3 })
+    await grace.delete(`/projects/${other}/members/${member.id}`)
+    await until(messages, state, { [one]: 3, [created]: 1, [other]: null })
+    // Ada is no longer a member: this event must not be sent to her stream.
+    await addTask(grace, other)
+    await ada.delete(`/projects/${created}`)
+    await until(messages, state, { [one]: 3, [created]: null, [other]: null })
+    await invite(grace, other, ada)
+    await until(messages, state, { [one]: 3, [created]: null, [other]: 6 })
+    stop()
+    await until(hers.messages, {}, { [other]: 6 })
+    hers.stop()
+  })
+
+test('messages have no event name, so that EventSource delivers them to onmessage', async () => {
+  const ada = await newPerson()
+  const projectId = await openProject(ada)
+  const { answer, stop } = await openStream(ada, reader, '/events')
+  const body = answer.body!.getReader()
+  let text = ''
+  while (!text.includes('data:')) text += new TextDecoder().decode((await body.read()).value)
+  expect(text.split('\n\n')[1]).toBe(`data: {"projectId":"${projectId}","version":1}`)
+  stop()
+})
+
+test('the stream of a revoked token ends with 401', async () => {
+  const ada = await newPerson()
+  const projectId = await openProject(ada)
+  const { messages } = await openStream(ada, reader, '/events')
+  await until(messages, {}, { [projectId]: 1 })
+  await ada.post('/auth/logout')
+  const login = await ada.post('/auth/login', { email: ada.email, password: 'secret-1' })
+  const again = { ...ada, ...ada.as(login.body.access_token) }
+  // A revoked token may stay in the cache for a moment.
+  let last: Message | undefined
+  while (last?.event !== 'end') {
+    await addTask(again, projectId)
+    last = (await messages.next()).value!
+  }
+  expect(last).toMatchObject({ data: { statusCode: 401 } })
+})
+
+test('an API token gets only the projects that it is bound to, in the stream and when it reads events', async () => {
+  const ada = await newPerson()
+  const [mine, other] = [await openProject(ada), await openProject(ada)]
+  const bound = await withToken(ada, { scopes: ['read'], projects: [mine] })
+  const all = await openStream(ada, reader, '/events')
+  const own = await openStream(bound, reader, '/events')
+  for (const one of [other, mine]) await addTask(ada, one)
+  // The unbound stream shows when the event of the other project has arrived.
+  await until(all.messages, {}, { [mine]: 2, [other]: 2 })
+  const changes = await until(own.messages, {}, { [mine]: 2 })
+  expect(changes.flatMap((one) => Object.keys(one))).not.toContain(other)
+  for (const { stop } of [all, own]) stop()
+  const { body } = await bound.post('/events/read', { after: { [mine]: 1, [other]: 1 } })
+  expect(body).toMatchObject({ after: { [mine]: 2 }, gone: [other] } as object)
+})

@@ -1,0 +1,169 @@
+import { expect, test } from 'bun:test'
+import { maxMoved } from '../../src/log/children.ts'
+import { newId } from '../../src/ids.ts'
+import { workerActor } from '../../workers/cascade.ts'
+import { costOf, explained } from '../large/plans.ts'
+import { upTo } from '../races/pair.ts'
+import { type Answer, type Body, invite, make, type Person, register } from '../support/client.ts'
+import { freshDatabase } from '../support/database.ts'
+import { forFile, openTestService } from '../support/service.ts'
+import { endpoints } from './endpoints.ts'
+import { createFullProject, openProject, openTeam, unreachableUrl } from './scene.ts'
+
+const database = await freshDatabase()
+await forFile({ close: database.drop })
+const { service, client, people } = await openTeam([], { DATABASE_URL: explained(database.url) })
+const { owner, admin, editor, viewer, stranger } = people
+const parts = await createFullProject(people, await register(client))
+const { id: projectId } = await make(stranger, '/projects', { name: 'Own' })
+const { id: ownTask } = await make(stranger, '/tasks', { title: 'Own', projectId })
+const idle = await forFile(openTestService(service.env))
+
+/** The same client at a second service that has loaded no project. */
+const atIdle = (client: Person): Person => ({ ...client, ...idle.client.as(client.token) })
+
+type Send = (client: Person) => Promise<Answer>
+type Write = [name: string, send: Send]
+
+const tasksOf = (count: number, fields: object = {}) =>
+  upTo(count).map(() => ({ op: 'task.create', title: 'T', ...fields }))
+const batch = (id: string, operations: object[], client: Person = owner, query = '') =>
+  client.post(`/projects/${id}/batch${query}`, { operations })
+
+function memberWrites(): Write[] {
+  const { projectId, memberId, subtaskId } = parts
+  const project = `/projects/${projectId}`
+  const fifty = tasksOf(50)
+  return [
+    ...endpoints
+      .filter(({ method }) => method !== 'GET')
+      .map(({ title, method, path, body }): Write => [
+        title,
+        (client) => client.call(method, path(parts), body?.(parts)),
+      ]),
+    ['create with an own id', (client) => client.post('/tasks', { title: 'T', projectId, id: newId() })],
+    ['promote', (client) => client.patch(`${project}/members/${memberId}/role`, { role: 'ADMIN' })],
+    ['create a service account', (client) => client.post(`${project}/service-accounts`, { name: 'Robot' })],
+    ['batch', (client) => batch(projectId, fifty, client)],
+    ['batch dry run', (client) => batch(projectId, fifty, client, '?dryRun=true')],
+    ['delete in a batch', (client) => batch(projectId, [{ op: 'subtask.delete', id: subtaskId }], client)],
+  ]
+}
+const undo = (body: object, query = ''): Send => {
+  return (client) => client.post(`/projects/${parts.projectId}/undo${query}`, body)
+}
+/** Writes whose required role depends on more than the member's role. */
+const strangerWrites = (): Write[] => [
+  ...memberWrites(),
+  ['undo several', undo({ seqs: upTo(8) })],
+  ['undo dry run', undo({ batch: 2 }, '?dryRun=true')],
+  ['move', (client) => client.patch(`/tasks/${ownTask}`, { projectId: parts.projectId })],
+]
+/** Names of writes that need the log, the author or the member to decide. */
+const byMoreThanRole = /^undo|comment$|remove a member/
+
+async function expectNoActor(send: Send, client: Person, status: number, name = '') {
+  const answer = await send(atIdle(client))
+  const load = idle.services.actors.load()
+  expect([name, answer.status, load]).toMatchObject([name, status, { known: 0, leases: 0 }])
+}
+
+test('rejects any write by a stranger before it loads an actor or takes a lease', async () => {
+  for (const [name, send] of strangerWrites()) await expectNoActor(send, stranger, 404, name)
+  const create: Send = (client) => client.post('/projects', { id: parts.projectId, name: 'Mine' })
+  await expectNoActor(create, stranger, 409)
+})
+
+test('rejects a write by a VIEWER before it loads an actor or takes a lease', async () => {
+  for (const [name, send] of memberWrites())
+    if (!byMoreThanRole.test(name)) await expectNoActor(send, viewer, 403, name)
+})
+
+test('checks the role in the project to which a task has moved', async () => {
+  const { id: otherId } = await make(owner, '/projects', { name: 'Other' })
+  await invite(owner, otherId, viewer, 'EDITOR')
+  const { id } = await make(owner, '/tasks', { title: 'T', projectId: parts.projectId })
+  expect((await viewer.patch(`/tasks/${id}`, { title: 'Mine' })).status).toBe(403)
+  await atIdle(owner).patch(`/tasks/${id}`, { projectId: otherId })
+  expect((await viewer.patch(`/tasks/${id}`, { title: 'Mine' })).status).toBe(200)
+})
+
+const nextSeq = async (id: string) =>
+  Number((await owner.get(`/projects/${id}`)).headers.get('docket-version')) + 1
+
+/** Invites and removes a guest several times, the last time with assigned tasks; returns the seqs of the removals. */
+async function removeRepeatedly(projectId: string, removals: number, tasks: number): Promise<number[]> {
+  const guest = await register(client)
+  const seqs: number[] = []
+  for (const _ of upTo(removals)) {
+    const { id } = await invite(owner, projectId, guest, 'EDITOR')
+    seqs.push(await nextSeq(projectId))
+    await owner.delete(`/projects/${projectId}/members/${id}`)
+  }
+  const { id } = await invite(owner, projectId, guest, 'EDITOR')
+  const { body } = await batch(projectId, tasksOf(tasks, { assigneeId: guest.id }))
+  const ids = (body as unknown as { results: Body[] }).results.map((one) => one.id)
+  await owner.delete(`/projects/${projectId}/members/${id}`)
+  const input = { projectId, userId: guest.id, ids }
+  await service.services.run({ name: 'task.unassign', input, caller: { userId: workerActor } })
+  return seqs
+}
+
+const costOfStatus = (status: number, send: () => Promise<Answer>) =>
+  costOf(async () => expect((await send()).status).toBe(status))
+
+test('a rejected undo of many events reads no more rows than a rejected read', async () => {
+  const { id } = await make(owner, '/projects', { name: 'Busy' })
+  const seqs = await removeRepeatedly(id, 20, 200)
+  const eve = atIdle(stranger)
+  const read = await costOfStatus(404, () => eve.get(`/projects/${id}`))
+  const undo = await costOfStatus(404, () => eve.post(`/projects/${id}/undo`, { seqs }))
+  expect(undo.rows).toBeLessThanOrEqual(read.rows)
+  expect(undo.scans.length).toBeLessThanOrEqual(read.scans.length)
+})
+
+test("a rejected undo of another member's deletion reads only the events of that deletion", async () => {
+  const { id } = await make(owner, '/projects', { name: 'Moderated' })
+  await invite(owner, id, editor, 'EDITOR')
+  const task = await make(owner, '/tasks', { title: 'T', projectId: id })
+  const subtasks = upTo(200).map(() => ({ op: 'subtask.create', taskId: task.id, title: 'S' }))
+  await batch(id, subtasks)
+  const seq = await nextSeq(id)
+  await owner.delete(`/tasks/${task.id}`)
+  const cost = await costOfStatus(403, () => editor.post(`/projects/${id}/undo`, { seq }))
+  expect(cost.rows).toBeLessThan(20)
+})
+
+test('an undo of many removals reads at most the rows that one undo may restore, for the owner too', async () => {
+  const { id } = await make(owner, '/projects', { name: 'Removals' })
+  const seqs = await removeRepeatedly(id, 40, 500)
+  const cost = await costOfStatus(409, () => owner.post(`/projects/${id}/undo?dryRun=true`, { seqs }))
+  expect(cost.rows).toBeLessThan(3 * maxMoved.rows)
+})
+
+test('a rejected removal of a member reads only roles, alone and in a batch', async () => {
+  const id = await openProject(people)
+  for (const _ of upTo(60)) await make(admin, `/projects/${id}/webhooks`, { url: unreachableUrl })
+  const { body } = await owner.get(`/projects/${id}/members`)
+  const memberId = body.find(({ userId }) => userId === admin.id)!.id
+  const dryRun: Send = (client) => batch(id, [{ op: 'member.remove', memberId }], client, '?dryRun=true')
+  const remove = (query = ''): Send => {
+    return (client) => client.delete(`/projects/${id}/members/${memberId}${query}`)
+  }
+  for (const send of [remove(), remove('?revoke=true'), dryRun])
+    expect((await costOfStatus(403, () => send(viewer))).rows).toBeLessThan(20)
+  expect((await costOfStatus(200, () => dryRun(owner))).rows).toBeGreaterThan(60)
+})
+
+test('a read of a task at an instant by a stranger to all its projects reads none of its events', async () => {
+  const task = await make(owner, '/tasks', { title: 'T', projectId: parts.projectId })
+  const instant = new Date().toISOString()
+  const updates = upTo(200).map((n) => ({ op: 'task.update', id: task.id, title: `T${n}` }))
+  await batch(parts.projectId, updates)
+  const { id: otherId } = await make(owner, '/projects', { name: 'Other' })
+  await owner.patch(`/tasks/${task.id}`, { projectId: otherId })
+  const read = (client: Person, list = '') => client.get(`/tasks/${task.id}${list}?asOf=${instant}`)
+  for (const list of ['', '/subtasks', '/comments'])
+    expect((await costOfStatus(404, () => read(stranger, list))).rows).toBeLessThan(20)
+  expect((await read(viewer)).body).toMatchObject({ title: 'T', projectId: parts.projectId })
+})

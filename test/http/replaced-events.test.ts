@@ -1,0 +1,166 @@
+import { beforeEach, expect, test } from 'bun:test'
+import { eventually, upTo } from '../races/pair.ts'
+import { maxListedProjects } from '../../src/subscriptions/visible-projects.ts'
+import { make, register } from '../support/client.ts'
+import { type Message, openStreamIn, parseMessages, streamBodyIn, takeEvents } from './streaming.ts'
+import { openScene } from '../support/scene.ts'
+
+let projectId: string
+let reads: number
+/** The first reads that return no events. */
+let emptyReads: number
+/** Whether events are read from the database instead of from memory. */
+let isMemoryEmpty: boolean
+const { service, sql, ada } = await openScene(['Ada'])
+const { recent } = service.services
+const { after } = recent
+recent.after = (range) => {
+  reads += 1
+  if (isMemoryEmpty) return undefined
+  return reads > emptyReads ? after.call(recent, range) : []
+}
+beforeEach(async () => {
+  projectId = (await make(ada, '/projects', { name: 'Engine' })).id
+  ;[reads, emptyReads, isMemoryEmpty] = [0, 0, false]
+})
+
+const create = (title = 'Draw') => make(ada, '/tasks', { title, projectId })
+const open = (query = '') => openStreamIn(service, ada, projectId, query)
+const notify = (version: number) => service.services.notifications.publish([{ projectId, version }])
+const ended = { event: 'end', data: { statusCode: 400, message: expect.stringContaining('is ahead') } }
+
+/** Gives all versions after the first another event id, as a promoted standby has that lost them and wrote others. */
+async function replaceEvents() {
+  await sql`update events set id = gen_random_uuid() where project_id = ${projectId} and seq > 1`
+  await sql`update streams s set last_event_id = e.id from events e
+    where s.project_id = ${projectId} and e.project_id = s.project_id and e.seq = s.version`
+}
+
+test('a notification of a lost version makes a stream read once, and the event that takes its seq is sent', async () => {
+  const messages = await open()
+  const next = takeEvents(messages, 1)
+  notify(2)
+  await eventually('a read after the notification', () => reads > 0)
+  for (const _ of upTo(100)) await ada.get('/projects')
+  expect(reads).toBe(1)
+  await create()
+  expect(await next).toMatchObject([{ id: '2', event: 'task.created' }])
+  await messages.return()
+})
+
+test('a stream whose read returned no events reads again until it has them', async () => {
+  const messages = await open()
+  const next = takeEvents(messages, 2)
+  emptyReads = 3
+  for (const title of ['Draw', 'Cut']) await create(title)
+  expect(await next).toMatchObject([{ id: '2' }, { id: '3' }])
+  expect(reads).toBeGreaterThan(emptyReads)
+  await messages.return()
+})
+
+test('a stream that is ahead of the stored version ends at the next notification', async () => {
+  const messages = await open()
+  await create()
+  expect(await takeEvents(messages, 1)).toMatchObject([{ id: '2' }])
+  await sql`delete from events where project_id = ${projectId} and seq = 2`
+  await sql`update streams set version = 1, last_event_id =
+    (select id from events where project_id = ${projectId} and seq = 1) where project_id = ${projectId}`
+  notify(3)
+  expect(await takeEvents(messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 400 } }])
+})
+
+test.each(['memory', 'the database'])(
+  'a stream whose last event was replaced ends before it sends a later event from %s',
+  async (source) => {
+    const messages = await open()
+    for (const title of ['Draw', 'Cut']) await create(title)
+    expect(await takeEvents(messages, 2)).toMatchObject([{ id: '2' }, { id: '3' }])
+    await replaceEvents()
+    isMemoryEmpty = source === 'the database'
+    await create()
+    expect(await takeEvents(messages, 1)).toMatchObject([ended])
+  },
+)
+
+test('a stream with a type filter ends when an event outside its filter was replaced', async () => {
+  const messages = await open('?types=comment.created')
+  const next = takeEvents(messages, 1)
+  await create()
+  await eventually('a read of the event outside the filter', () => reads > 0)
+  await replaceEvents()
+  const { id } = await create('Cut')
+  await make(ada, `/tasks/${id}/comments`, { text: 'Sharp' })
+  expect(await next).toMatchObject([ended])
+})
+
+test('a stream whose last event was replaced ends at a notification without a later event', async () => {
+  await create()
+  const messages = await open()
+  await replaceEvents()
+  notify(3)
+  expect(await takeEvents(messages, 1)).toMatchObject([ended])
+})
+
+test('a stream whose last event was deleted by retention continues', async () => {
+  const messages = await open()
+  await create()
+  expect(await takeEvents(messages, 1)).toMatchObject([{ id: '2' }])
+  isMemoryEmpty = true
+  await sql`delete from events where project_id = ${projectId}`
+  await create('Cut')
+  expect(await takeEvents(messages, 1)).toMatchObject([{ id: '3', event: 'task.created' }])
+  await messages.return()
+})
+
+test('after a failover, streams from before end and a stream opened since continues', async () => {
+  const before = [await open(), await open()]
+  await create()
+  for (const messages of before) expect(await takeEvents(messages, 1)).toMatchObject([{ id: '2' }])
+  await replaceEvents()
+  const since = await open()
+  const next = Promise.all([...before, since].map((messages) => takeEvents(messages, 1)))
+  await create('Cut')
+  expect(await next).toMatchObject([[ended], [ended], [{ id: '3', event: 'task.created' }]])
+  await since.return()
+})
+
+test('a resumed stream gets the earlier and the new events while other streams are open', async () => {
+  const others = [await open(), await open()]
+  for (const title of ['Draw', 'Cut']) await create(title)
+  const messages = await open('?after=1')
+  const next = takeEvents(messages, 3)
+  await create('Bend')
+  expect(await next).toMatchObject([{ id: '2' }, { id: '3' }, { id: '4' }])
+  for (const one of [...others, messages]) await one.return()
+})
+
+test('sends "more" when the caller has more projects than the stream covers, at the start and later', async () => {
+  const bea = await register(service.client)
+  // Ids that sort before every id created by the test.
+  await sql`insert into projects (id, owner_id, name, created_at, event_id)
+    select ('019a0000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${bea.id}, 'Covered', now(), uuidv7()
+    from generate_series(1, ${maxListedProjects}::int) n`
+  await sql`insert into streams (project_id, version, last_number, last_event_id)
+    select id, 1, 0, event_id from projects where owner_id = ${bea.id}`
+  const openAll = async () => {
+    const messages = parseMessages(await streamBodyIn(service, bea, '/events'))
+    await messages.next()
+    return messages
+  }
+  const next = async (messages: Awaited<ReturnType<typeof openAll>>, count: number) => {
+    const all: Message[] = []
+    while (all.length < count) all.push((await messages.next()).value!)
+    return all
+  }
+  const before = await openAll()
+  expect((await next(before, maxListedProjects)).map(({ event }) => event)).not.toContain('more')
+  const { id } = await make(bea, '/projects', { name: 'Beyond' })
+  const more = { event: 'more', data: { told: maxListedProjects } }
+  expect(await next(before, 1)).toEqual([more as never])
+  await before.return()
+  const after = await openAll()
+  expect((await next(after, maxListedProjects + 1)).at(-1)).toEqual(more as never)
+  const { body } = await bea.post('/events/read', { after: { [id]: 0 } })
+  expect(body).toMatchObject({ after: { [id]: 1 } } as object)
+  await after.return()
+})
