@@ -43,19 +43,6 @@ export const histogram = familyOf<Distribution>('histogram', (labels, { bounds, 
 export const labelledBy = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
   Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
 
-/** The lag of the slowest subscriber of a kind. */
-export function lagFamilies(follower: string, events: number, seconds: number): Family[] {
-  const labels = { follower }
-  return [
-    gauge('follower_lag_events', 'Events that the slowest subscriber has not been sent yet.', [
-      [labels, events],
-    ]),
-    gauge('follower_lag_seconds', 'Time for which the slowest subscriber has been behind.', [
-      [labels, seconds],
-    ]),
-  ]
-}
-
 /** Adds the label `process`, which tells several processes apart. */
 export const withProcessLabel = (process: string, families: Family[]): Family[] =>
   families.map((family) => ({

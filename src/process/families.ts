@@ -1,5 +1,6 @@
 import { countFamilies } from '../metrics/families.ts'
-import { labelledBy, type Family, gauge, lagFamilies } from '../metrics/family.ts'
+import { labelledBy, type Family, gauge } from '../metrics/family.ts'
+import { lagFamilies } from '../metrics/lag-families.ts'
 import type { Services } from '../services.ts'
 
 export function serviceFamilies({ actors, config, counts, subscriptions }: Services): Family[] {

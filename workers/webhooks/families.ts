@@ -1,4 +1,5 @@
-import { labelledBy, type Family, gauge, lagFamilies } from '../../src/metrics/family.ts'
+import { labelledBy, type Family, gauge } from '../../src/metrics/family.ts'
+import { lagFamilies } from '../../src/metrics/lag-families.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 
 const maxCounted = 10_000
