@@ -120,11 +120,11 @@ export class Actors {
     void done.then(() => this.commandsEnded([command]))
   }
 
-  private actorOf(projectId: string, opens = false): ProjectActor {
+  private actorOf(projectId: string, createsProject = false): ProjectActor {
     const existing = this.actors.get(projectId)
     if (existing) return existing
     const actor = new ProjectActor(projectId, this.dependencies, this.leases, this, this.config)
-    if (opens) actor.state = new State(projectId)
+    if (createsProject) actor.state = new State(projectId)
     this.actors.set(projectId, actor)
     return actor
   }

@@ -44,11 +44,11 @@ export class State {
     public version = 0,
     public lastNumber = 0,
     public lastEventId = nilId,
-    private readonly below?: State,
+    private readonly base?: State,
   ) {
-    this.loaded = below?.loaded ?? { eventId: lastEventId, at: performance.now() }
-    this.deletedIds = new CopyOnWriteMap(below?.deletedIds)
-    this.byUser = new CopyOnWriteMap(below?.byUser)
+    this.loaded = base?.loaded ?? { eventId: lastEventId, at: performance.now() }
+    this.deletedIds = new CopyOnWriteMap(base?.deletedIds)
+    this.byUser = new CopyOnWriteMap(base?.byUser)
   }
 
   /** A copy on which changes can be tried. This state must not change while the copy is in use. */
@@ -92,7 +92,7 @@ export class State {
   }
 
   private rowsOf(entity: Entity): CopyOnWriteMap<Row> {
-    return (this.rows[entity] ??= new CopyOnWriteMap(this.below?.rowsOf(entity)))
+    return (this.rows[entity] ??= new CopyOnWriteMap(this.base?.rowsOf(entity)))
   }
 
   hasLoaded(preload: Preload | undefined): boolean {

@@ -67,7 +67,7 @@ export function openChooseStatement(maxStatements: number): ChooseStatement {
 }
 
 /** Columns with a default are left to the database: times of rows come from its clock. */
-const givenOf = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
+const parameterColumns = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
 
 /** The columns of an event that are parameters. `task_id` is derived from the row. */
 const logged = columnsOf(events).filter(({ name }) => name !== 'task_id' && name !== 'told')
@@ -76,7 +76,7 @@ const taskOfEvent = () => `case when entity = 'task' then "entityId"
     when ${oneOf(model().ofTask.map(({ name }) => name))} then (coalesce(after, before) ->> 'taskId')::uuid end`
 
 /** For entities with unlogged columns the rows go into the column `told`, instead of `before` and `after`. */
-function log(unlogged: boolean): string {
+function insertEvents(unlogged: boolean): string {
   if (!unlogged)
     return `logged as (insert into events (${namesOf(logged)}, task_id)
      select ${keysOf(logged)}, ${taskOfEvent()} from event)`
@@ -89,18 +89,18 @@ function log(unlogged: boolean): string {
        case when ${isTold} then jsonb_build_object('before', before, 'after', after) end from event)`
 }
 
-const given = (types: Record<string, string>): Column[] =>
+const parameters = (types: Record<string, string>): Column[] =>
   Object.entries({ unit: 'int', ...types }).map(([key, type]) => ({ key, name: key, type }))
 
 const columns = {
-  heads: given({
+  heads: parameters({
     ...{ projectId: 'uuid', expected: 'bigint', expectedEventId: 'uuid' },
     ...{ version: 'bigint', lastNumber: 'int', lastEventId: 'uuid' },
   }),
-  events: [...given({ write: 'text' }), ...logged],
-  unlogged: given({ entityId: 'uuid', fields: 'jsonb' }),
-  jobs: [...given({}), ...givenOf(outbox)],
-  records: [...given({}), ...givenOf(idempotencyKeys)],
+  events: [...parameters({ write: 'text' }), ...logged],
+  unlogged: parameters({ entityId: 'uuid', fields: 'jsonb' }),
+  jobs: [...parameters({}), ...parameterColumns(outbox)],
+  records: [...parameters({}), ...parameterColumns(idempotencyKeys)],
 }
 
 const partsOf = (shape: Shape) =>
@@ -122,12 +122,12 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
 function commitStatement(shape: Shape): string {
   const { spansProjects, hasNewProjects, writes, unlogged, jobs, records } = shape
   return [
-    ...(spansProjects ? claimJointly : hasNewProjects ? claimAndOpen : claim),
+    ...(spansProjects ? lockAndSwap : hasNewProjects ? swapOrInsert : swapOnly),
     `event as materialized (${rowsOfCommitted(shape, 'events')})`,
-    log(unlogged),
+    insertEvents(unlogged),
     ...(unlogged ? [`unlogged as materialized (${rowsOfCommitted(shape, 'unlogged')})`] : []),
     ...writes.map((one) => rowWrite(...(one.split(' ') as [RowWrite, Entity]))),
-    ...(jobs ? [insert('posted', outbox, rowsOfCommitted(shape, 'jobs'))] : []),
+    ...(jobs ? [insert('queued', outbox, rowsOfCommitted(shape, 'jobs'))] : []),
     ...(records ? [insert('recorded', idempotencyKeys, rowsOfCommitted(shape, 'records'))] : []),
   ]
     .join(',\n')
@@ -144,41 +144,41 @@ function rowsOfCommitted(shape: Shape, part: keyof Batch): string {
 
 const heads = rowsFrom(columns.heads, 1)
 
-const taken = (head: string) =>
+const newVersion = (head: string) =>
   `version = ${head}.version, last_number = ${head}."lastNumber", last_event_id = ${head}."lastEventId"`
 
 /** Compare-and-swap in one step: the update waits for the row lock and then checks the version again. */
-const swap = (from: string) => `(update streams s set ${taken('h')}
+const swap = (from: string) => `(update streams s set ${newVersion('h')}
      from (${from} order by "projectId") h where s.project_id = h."projectId"
      and s.version = h.expected and s.last_event_id = h."expectedEventId" returning h.unit)`
 
-const open = (from: string) => `insert into streams (project_id, version, last_number, last_event_id)
+const insertStreams = (from: string) => `insert into streams (project_id, version, last_number, last_event_id)
      select "projectId", version, "lastNumber", "lastEventId" from ${from} where expected = 0`
 
 /** For batches without new projects: a fifth less time in Postgres for a single commit. */
-const claim = [`with committed as ${swap(heads)}`]
+const swapOnly = [`with committed as ${swap(heads)}`]
 
-const claimAndOpen = [
+const swapOrInsert = [
   `with head as materialized (${heads})`,
-  `moved as ${swap('select * from head where expected > 0')}`,
-  `opened as (${open('head')} on conflict do nothing returning project_id)`,
-  `committed as materialized (select unit from moved
-     union all select unit from head join opened on project_id = "projectId")`,
+  `swapped as ${swap('select * from head where expected > 0')}`,
+  `inserted as (${insertStreams('head')} on conflict do nothing returning project_id)`,
+  `committed as materialized (select unit from swapped
+     union all select unit from head join inserted on project_id = "projectId")`,
 ]
 
 /** For units of two projects: locks all projects, compares all versions, and only then updates. */
-const claimJointly = [
+const lockAndSwap = [
   `with head as materialized (${heads})`,
-  `held as materialized (select * from streams
+  `locked as materialized (select * from streams
      where project_id = any(array(select "projectId" from head)) order by project_id for update)`,
-  `conflict as materialized (select h.unit from head h left join held s on s.project_id = h."projectId"
+  `conflict as materialized (select h.unit from head h left join locked s on s.project_id = h."projectId"
      where coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId")`,
   `committed as materialized (select * from head where unit not in (select unit from conflict))`,
-  `moved as (update streams s set ${taken('w')}
+  `swapped as (update streams s set ${newVersion('w')}
      from committed w where s.project_id = w."projectId" and w.expected > 0)`,
-  `opened as (${open('committed')})`,
+  `inserted as (${insertStreams('committed')})`,
 ]
 
 const insert = (name: string, table: PgTable, rows: string) =>
-  `${name} as (insert into ${getTableName(table)} (${namesOf(givenOf(table))})
-    select ${keysOf(givenOf(table))} from (${rows}) r)`
+  `${name} as (insert into ${getTableName(table)} (${namesOf(parameterColumns(table))})
+    select ${keysOf(parameterColumns(table))} from (${rows}) r)`
