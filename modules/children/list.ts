@@ -26,7 +26,7 @@ import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { respondByDigest, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { asOfTask, snapshotOf, taskAt, withoutAsOf } from '../tasks/as-of.ts'
+import { taskSnapshotParameters, snapshotOf, taskAt, projectIdNeedsAsOf } from '../tasks/as-of.ts'
 
 /**
  * The list of an entity's rows in a task or project, oldest first, now or at a snapshot.
@@ -41,13 +41,13 @@ export function childList<E extends Entity>(
   const isOfTask = entity.parent === 'task'
   const noun = isOfTask ? 'Task' : 'Project'
   const listNow = openListNow(services, entity)
-  const pastOf = isOfTask ? asOfTask() : { asOf: AsOfParameter() }
+  const pastOf = isOfTask ? taskSnapshotParameters() : { asOf: AsOfParameter() }
   return {
     about,
     input: Input({ limit: Limit(50, 200), cursor: Cursor(), ...pastOf }),
     view: entity.view,
     isList: true,
-    errors: [...(isOfTask ? [withoutAsOf()] : []), ...services.snapshots.errors, notFound(noun)],
+    errors: [...(isOfTask ? [projectIdNeedsAsOf()] : []), ...services.snapshots.errors, notFound(noun)],
     async read(reading) {
       const { caller, params, query } = reading
       const page = readIdPage(query, 50, 200)

@@ -2,7 +2,7 @@ import { ofTask } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import type { AccountKey } from '../../src/reads/people.ts'
-import { comment, neitherAuthorNorAdmin, notAuthor, requireAdmin } from './entity.ts'
+import { comment, notAuthorOrAdmin, notAuthor, requireAdmin } from './entity.ts'
 import { CreateComment, UpdateComment } from './schema.ts'
 
 const author = (_: object, { userId }: Caller): AccountKey => ({ by: 'id', key: userId })
@@ -38,5 +38,5 @@ export const deleteComment = deletion(comment, {
   check({ authorId }, { caller }, state) {
     if (authorId !== caller.userId) requireAdmin(state.roleOf(caller.userId), caller)
   },
-  errors: [neitherAuthorNorAdmin()],
+  errors: [notAuthorOrAdmin()],
 })

@@ -19,11 +19,11 @@ declare module '../../src/model/entities.ts' {
 }
 
 export const notAuthor = () => forbidden('Only its author may edit a comment')
-export const neitherAuthorNorAdmin = () => forbidden('Only its author or an admin may delete a comment')
+export const notAuthorOrAdmin = () => forbidden('Only its author or an admin may delete a comment')
 
 /** @throws HttpError 403 */
 export function requireAdmin(role: Role | null, caller: Caller): void {
-  if (!role || !suffices(role, 'ADMIN')) throw neitherAuthorNorAdmin()
+  if (!role || !suffices(role, 'ADMIN')) throw notAuthorOrAdmin()
   requireScope(caller, 'admin')
 }
 

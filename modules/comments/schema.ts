@@ -7,9 +7,9 @@ import { named } from '../../src/schema/named.ts'
 import { Text } from '../../src/schema/text.ts'
 import { userView } from '../accounts/user.ts'
 
-const Words = Text(1, 20_000, 'The wheels need oil')
-export const CreateComment = Input({ id: OwnId(), taskId: IdOf('task'), text: Words })
-export const UpdateComment = Input({ id: IdOf('comment'), text: Words })
+const CommentText = Text(1, 20_000, 'The wheels need oil')
+export const CreateComment = Input({ id: OwnId(), taskId: IdOf('task'), text: CommentText })
+export const UpdateComment = Input({ id: IdOf('comment'), text: CommentText })
 
 export const commentView = view<CommentRow>({
   name: 'Comment',

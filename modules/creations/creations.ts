@@ -11,11 +11,11 @@ const maxEvents = 5_000
 
 const none: MemberIntegrations = { webhooks: [], serviceAccounts: [], tokens: [] }
 
-export const tooMuchToRevoke = () =>
+export const tooManyToRevoke = () =>
   conflict(
     `More than ${maxEvents} integrations would be revoked at once: delete service accounts of the member first`,
   )
-export const ownEnd = () => forbidden('A service account cannot revoke itself')
+export const ownRevocation = () => forbidden('A service account cannot revoke itself')
 
 /** Returns what an account created, also through service accounts, except tokens that expired before `now`. */
 function integrationsOf(state: ProjectState, userId: string, now: string): MemberIntegrations {
@@ -69,9 +69,9 @@ export function removeMemberEvents(
     : [deleted(state, context, 'member.removed', member)]
   const isRevoked = revoke === 'true'
   if (isRevoked) {
-    if (created.serviceAccounts.some(({ id }) => id === context.caller.userId)) throw ownEnd()
+    if (created.serviceAccounts.some(({ id }) => id === context.caller.userId)) throw ownRevocation()
     changes.push(...revokeAll(state, context, created))
-    if (changes.length > maxEvents || state.onDemand?.isTruncated) throw tooMuchToRevoke()
+    if (changes.length > maxEvents || state.onDemand?.isTruncated) throw tooManyToRevoke()
   }
   const [stillWorking, revoked] = isRevoked ? [none, created] : [created, none]
   const answer: MemberRemoval = { message, stillWorking, revoked }

@@ -1,7 +1,7 @@
 import type { View } from '../../src/model/view.ts'
 import { conflict } from '../../src/responses/errors.ts'
 
-export const notUndone = () =>
+export const integrationNotUndoable = () =>
   conflict('Changes of webhooks, service accounts and tokens cannot be undone: make the change again')
 
 /** Returns the lowest unused slot. Slots are unique, so there are never more rows than slots. */

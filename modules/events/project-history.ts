@@ -28,12 +28,12 @@ const isEntity = (text: string): text is Entity => (model.names as string[]).inc
 const isSomeId = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
 const isEntityOrId = (value: unknown) => isEntity(value as string) || isSomeId(value)
 
-const Only = (check: typeof isSomeId, description: string, example: string) =>
+const Filter = (check: typeof isSomeId, description: string, example: string) =>
   Type.Optional(checked<string>(check, { type: 'string', description, examples: [example] }))
 
 const ProjectHistoryQuery = Input({
-  entity: Only(isEntityOrId, `${model.names.join(', ')}, or an id: the changed entity`, 'task'),
-  actor: Only(isSomeId, 'The id of the user who made the change', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
+  entity: Filter(isEntityOrId, `${model.names.join(', ')}, or an id: the changed entity`, 'task'),
+  actor: Filter(isSomeId, 'The id of the user who made the change', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
   type: EventTypes(),
   from: Type.Optional(Instant()),
   to: Type.Optional(Instant()),

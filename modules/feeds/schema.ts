@@ -29,7 +29,7 @@ const Positions = (description: string) =>
     examples: [{ [sampleId]: 41 }],
   })
 
-const Whole = (minimum: number, maximum: number, meaning: string, example: number) =>
+const WholeNumber = (minimum: number, maximum: number, meaning: string, example: number) =>
   Type.Optional(
     Type.Integer({
       minimum,
@@ -45,8 +45,8 @@ export const ReadMany = named(
     after: Positions(
       `An object with at most ${maxProjects} project ids, each with a seq: that of the last event that the client has, or 0`,
     ),
-    limit: Whole(1, 500, 'the most events in the answer, by default 100', 100),
-    wait: Whole(0, maxWaitSeconds, 'how many seconds to wait for events', 0),
+    limit: WholeNumber(1, 500, 'the most events in the answer, by default 100', 100),
+    wait: WholeNumber(0, maxWaitSeconds, 'how many seconds to wait for events', 0),
   }),
 )
 

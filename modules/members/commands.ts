@@ -5,20 +5,20 @@ import { command, inProject, type RuleContext } from '../../src/commands/command
 import { type MemberRole, requireRole, roleNeeded } from '../../src/identity/rights.ts'
 import { conflict, notFound } from '../../src/responses/errors.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { removeMemberEvents, ownEnd, removalCost, tooMuchToRevoke } from '../creations/creations.ts'
+import { removeMemberEvents, ownRevocation, removalCost, tooManyToRevoke } from '../creations/creations.ts'
 import { memberRemovalView } from '../creations/schema.ts'
-import { requireMayLeave, cannotLeave } from './entity.ts'
+import { requireMayLeave, cannotLeave, tooManyMembers } from './entity.ts'
 import { InviteMember, memberView, RemoveMember, SetRole } from './schema.ts'
 
-const isMember = () => conflict('This user is a member already')
-const unverified = () =>
+const alreadyMember = () => conflict('This user is a member already')
+const emailNotVerified = () =>
   conflict('The user has not verified this email address: ask them to open the mail that they were sent')
-const ownsProject = () => conflict('This user owns the project')
+const alreadyOwner = () => conflict('This user owns the project')
 
 /** @throws HttpError 409 */
 export function joined(state: ProjectState, context: RuleContext, userId: string, role: MemberRole) {
   const { projectMembers } = context.limits
-  if (state.memberCount >= projectMembers) throw conflict(`A project has at most ${projectMembers} members`)
+  if (state.memberCount >= projectMembers) throw tooManyMembers(projectMembers)
   const { projectId } = state
   const fields = { id: context.newId(), projectId, userId, role, createdAt: context.now }
   return created(state, context, 'member.invited', fields)
@@ -34,16 +34,16 @@ export const inviteMember = command('member.invite', {
   decide(state, context, { role = 'VIEWER' }) {
     if (!context.person || context.person.serves) throw notFound('User')
     const { id: userId, isUnverified } = context.person
-    if (isUnverified) throw unverified()
-    if (state.roleOf(userId) === 'OWNER') throw ownsProject()
-    if (state.memberOf(userId)) throw isMember()
+    if (isUnverified) throw emailNotVerified()
+    if (state.roleOf(userId) === 'OWNER') throw alreadyOwner()
+    if (state.memberOf(userId)) throw alreadyMember()
     const change = joined(state, context, userId, role)
     return { changes: [change], answer: change.after }
   },
   view: memberView,
   status: 201,
   location: (id, { projectId }) => `/projects/${projectId}/members/${id}`,
-  errors: [isMember(), ownsProject(), unverified(), notFound('User')],
+  errors: [alreadyMember(), alreadyOwner(), emailNotVerified(), notFound('User')],
 })
 
 export const setRole = command('member.set_role', {
@@ -85,5 +85,5 @@ export const removeMember = command('member.remove', {
     return removeMemberEvents(state, context, member, { revoke, message: 'Member removed successfully' })
   },
   view: memberRemovalView,
-  errors: [roleNeeded('ADMIN'), cannotLeave(), ownEnd(), notFound('Member'), tooMuchToRevoke()],
+  errors: [roleNeeded('ADMIN'), cannotLeave(), ownRevocation(), notFound('Member'), tooManyToRevoke()],
 })

@@ -2,7 +2,7 @@ import type { MemberRow } from '../../drizzle/rows.ts'
 import { members } from '../../drizzle/schema/members.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { type AuthorizeUndo, byAdmin, entity } from '../../src/model/definition.ts'
-import { forbidden } from '../../src/responses/errors.ts'
+import { conflict, forbidden } from '../../src/responses/errors.ts'
 import { memberView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -11,6 +11,7 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
+export const tooManyMembers = (max: number) => conflict(`A project has at most ${max} members`)
 export const cannotLeave = () => forbidden('A service account cannot leave its project')
 
 /** @throws HttpError 403 */

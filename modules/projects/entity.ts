@@ -10,8 +10,8 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const cannotUncreate = () => conflict("A project's creation cannot be undone: delete the project")
-const gone = () => conflict('A deleted project cannot be restored')
+export const creationNotUndoable = () => conflict("A project's creation cannot be undone: delete the project")
+const deletionNotUndoable = () => conflict('A deleted project cannot be restored')
 
 export const project = entity<'project'>({
   name: 'project',
@@ -21,5 +21,9 @@ export const project = entity<'project'>({
   load: 'with project',
   view: projectView,
   person: 'ownerId',
-  events: { created: cannotUncreate, updated: { by: 'updated', admit: byAdmin }, deleted: gone },
+  events: {
+    created: creationNotUndoable,
+    updated: { by: 'updated', admit: byAdmin },
+    deleted: deletionNotUndoable,
+  },
 })

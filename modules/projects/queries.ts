@@ -11,6 +11,7 @@ import { unprepared } from '../../src/postgres/query-timeouts.ts'
 import { openLookUp } from '../../src/reads/lookups.ts'
 import { nameTag, nameTagOf } from '../../src/reads/names.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'
+import { ofToken } from '../../src/reads/visible.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 
@@ -97,12 +98,10 @@ const etagOfPage = (rows: ListedProject[]): string =>
     .update(rows.map(({ eventId, nameTag }) => eventId + nameTag).join(''))
     .digest('hex')}"`
 
-const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, max: SqlPart, some?: string[] | null) => sql`
+const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, max: SqlPart, projectIds?: string[] | null) => sql`
   (select p.*, ${nameTagOf(sql, user)} as name_tag from projects p
-    where p.owner_id = ${user} and p.id > ${after} ${among(sql, some)} order by p.id, p.created_at limit ${max})
+    where p.owner_id = ${user} and p.id > ${after} ${ofToken(sql, projectIds)} order by p.id, p.created_at limit ${max})
   union all
   (select p.*, ${nameTagOf(sql, sql`p.owner_id`)} as name_tag from members m join projects p on p.id = m.project_id
-    where m.user_id = ${user} and m.project_id > ${after} ${among(sql, some)} order by m.project_id, m.created_at limit ${max})
+    where m.user_id = ${user} and m.project_id > ${after} ${ofToken(sql, projectIds)} order by m.project_id, m.created_at limit ${max})
   order by id limit ${max}`
-
-const among = (sql: Sql, some?: string[] | null) => (some ? sql`and p.id = any(${some}::uuid[])` : sql``)

@@ -2,7 +2,7 @@ import { requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { created } from '../../src/model/events.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { removeMemberEvents, ownEnd, removalCost, tooMuchToRevoke } from '../creations/creations.ts'
+import { removeMemberEvents, ownRevocation, removalCost, tooManyToRevoke } from '../creations/creations.ts'
 import { memberRemovalView } from '../creations/schema.ts'
 import { joined } from '../members/commands.ts'
 import { requireMayLeave, cannotLeave } from '../members/entity.ts'
@@ -60,7 +60,7 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
     })
   },
   view: memberRemovalView,
-  errors: [noAccount(), cannotLeave(), ownEnd(), tooMuchToRevoke()],
+  errors: [noAccount(), cannotLeave(), ownRevocation(), tooManyToRevoke()],
 })
 
 export const serviceAccountCommands = [createServiceAccount, deleteServiceAccount]

@@ -1,6 +1,6 @@
 import { apiTokens, users } from '../../drizzle/schema/accounts.ts'
 import { entity } from '../../src/model/definition.ts'
-import { byCreator, notUndone } from '../creations/entity.ts'
+import { byCreator, integrationNotUndoable } from '../creations/entity.ts'
 import { serviceAccountSummary, tokenSummary } from '../creations/schema.ts'
 
 const untoldOfAccount = ['passwordHash', 'tokenVersion', 'renamedBy', 'emailVerifiedAt'] as const
@@ -24,7 +24,7 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-const events = { created: notUndone, deleted: notUndone }
+const events = { created: integrationNotUndoable, deleted: integrationNotUndoable }
 
 export const serviceAccount = entity<'service_account'>({
   name: 'service_account',

@@ -17,7 +17,7 @@ import { taskView } from './schema.ts'
 const instantCost = 10
 
 /** The parameters that read a task or its children at a snapshot. */
-export const asOfTask = () => ({
+export const taskSnapshotParameters = () => ({
   asOf: AsOfParameter(),
   projectId: Type.Optional(
     Type.Unsafe<string>({
@@ -27,7 +27,8 @@ export const asOfTask = () => ({
     }),
   ),
 })
-export const withoutAsOf = () => badRequest('projectId needs asOf: it names the project of the version')
+export const projectIdNeedsAsOf = () =>
+  badRequest('projectId needs asOf: it names the project of the version')
 
 export async function getTaskAsOf(services: Services, reading: ReadRequest): Promise<Response> {
   const { request, caller, params } = reading
@@ -51,7 +52,7 @@ export async function snapshotOf(
 ): Promise<Snapshot | undefined> {
   const { id = '' } = params
   const { asOf } = query
-  if (asOf === undefined) throw withoutAsOf()
+  if (asOf === undefined) throw projectIdNeedsAsOf()
   if (!isId(id)) return undefined
   const at = parseAsOf(asOf)
   const cost = typeof at === 'string' ? instantCost : 1

@@ -7,7 +7,7 @@ import { deletion } from '../../src/commands/row-commands.ts'
 import { conflict, idTaken } from '../../src/responses/errors.ts'
 import { task } from './entity.ts'
 import { defaults, type Editable, fieldsOf, notAssignable, requireAssignable } from './fields.ts'
-import { move, tooMuchToMove } from './move.ts'
+import { move, tooManyToMove } from './move.ts'
 import { CreateTask, taskView, UnassignTasks, UpdateTask } from './schema.ts'
 
 export const createTask = command('task.create', {
@@ -56,7 +56,7 @@ export const updateTask = command('task.update', {
     return { changes: [change], answer: change.after }
   },
   view: taskView,
-  errors: [notAssignable(), tooMuchToMove()],
+  errors: [notAssignable(), tooManyToMove()],
 })
 
 export const deleteTask = deletion(task, { about: 'With its subtasks and comments.', role: 'EDITOR' })

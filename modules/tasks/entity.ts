@@ -14,7 +14,7 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const notMovedBack = () => conflict('A move between projects cannot be undone: move the task back')
+export const moveNotUndoable = () => conflict('A move between projects cannot be undone: move the task back')
 
 export const task = entity<'task'>({
   name: 'task',
@@ -26,8 +26,8 @@ export const task = entity<'task'>({
   references: referencesIn(fields),
   events: {
     ...standardEvents,
-    moved_in: notMovedBack,
-    moved_out: notMovedBack,
+    moved_in: moveNotUndoable,
+    moved_out: moveNotUndoable,
     unassigned: { by: 'updated', admit: byEditor },
   },
 })

@@ -25,7 +25,7 @@ export const ListTasksQuery = Input({
   asOf: AsOfParameter(),
 })
 
-export const ofOneProject = () => badRequest('asOf needs a projectId: it names a version of one project')
+export const asOfNeedsProject = () => badRequest('asOf needs a projectId: it names a version of one project')
 export const badAssignee = () => badRequest('assigneeId must be the id of a user, or me')
 
 export type TaskFilter = ReturnType<typeof readTaskFilter>
@@ -42,7 +42,7 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
   return {
     ...{ caller: userId, projectId, status, priority, assigneeId, dueBefore, dueAfter, sort },
     /** The projects that an API token is limited to, or null. */
-    among: token?.projects ?? null,
+    tokenProjects: token?.projects ?? null,
     limit: readLimit(query.limit, 50, 200),
     /** The key of the previous page's last row: [id], or [due date, id]. */
     after: query.cursor === undefined ? null : readCursor(query.cursor, parts),

@@ -3,7 +3,7 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { visibleColumns, rowSources } from '../../src/log/rows-at.ts'
 import { type PageRows, cutToLimit, maxUnmeasuredRows, untilPageFull } from '../../src/reads/pages.ts'
-import { visibleProject } from '../../src/reads/visible.ts'
+import { ofToken, visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/query-timeouts.ts'
 import { maxId, nilId } from '../../src/ids.ts'
 import type { TaskFilter } from './list-query.ts'
@@ -26,12 +26,12 @@ export async function listTasks(
   const { by } = orderOf(sql, filter, sql`t.due`)
   const sources = rowSources(sql, 'task', snapshot)
   const needsScan = isScanned(filter)
-  const page = (rows: number) => (needsScan ? scanned : merged)(sql, filter, sources, by, rows)
+  const page = (rows: number) => (needsScan ? scannedRows : mergedRows)(sql, filter, sources, by, rows)
   const max = filter.limit + 1
   const ends = needsScan ? sql`, t.ends, t.fits` : sql``
   const shown = sql`${visibleColumns(sql, 'task', 't', snapshot)} ${ends}`
   const read = <R extends object>(rows: SqlPart) =>
-    max <= maxUnmeasuredRows && !snapshot && !filter.among
+    max <= maxUnmeasuredRows && !snapshot && !filter.tokenProjects
       ? sql<R[]>`${rows}`
       : unprepared(sql<R[]>`${untilPageFull(sql, rows, sql`octet_length(description)`)}`)
   if (!filter.projectId) {
@@ -63,7 +63,7 @@ function cutAtEnd(rows: Row[], limit: number): PageRows<TaskRow> {
 }
 
 /** SQL for the first rows of project `v`. Postgres merges the sorted branches and reads hardly more rows than these. */
-function merged(
+function mergedRows(
   sql: Sql,
   filter: TaskFilter,
   [unchanged, changed]: SqlPart[],
@@ -89,19 +89,23 @@ function merged(
 const isScanned = ({ sort, dueBefore, dueAfter }: TaskFilter) =>
   sort.endsWith('createdAt') && (dueBefore ?? dueAfter) !== undefined
 
-const scanned = (sql: Sql, filter: TaskFilter, sources: SqlPart[], by: SqlPart, rows: number): SqlPart => sql`
+const scannedRows = (
+  sql: Sql,
+  filter: TaskFilter,
+  sources: SqlPart[],
+  by: SqlPart,
+  rows: number,
+): SqlPart => sql`
   select t.* from (select t.*, ${isDue(sql, filter)} as fits, row_number() over () = ${maxScannedTasks} as ends
-    from (${merged(sql, filter, sources, by, maxScannedTasks)}) t) t
+    from (${mergedRows(sql, filter, sources, by, maxScannedTasks)}) t) t
   where t.fits or t.ends order by ${by} limit ${rows}`
 
-const visible = (sql: Sql, { projectId, caller, among }: TaskFilter) =>
+const visible = (sql: Sql, { projectId, caller, tokenProjects }: TaskFilter) =>
   projectId
     ? sql`${visibleProject(sql, sql`${projectId}`, sql`${caller}`)} v`
-    : sql`(select id from projects p where owner_id = ${caller} ${only(sql, among)}
+    : sql`(select id from projects p where owner_id = ${caller} ${ofToken(sql, tokenProjects)}
         union all select p.id from members m join projects p on p.id = m.project_id
-        where m.user_id = ${caller} ${only(sql, among)}) v`
-
-const only = (sql: Sql, among?: string[] | null) => (among ? sql`and p.id = any(${among}::uuid[])` : sql``)
+        where m.user_id = ${caller} ${ofToken(sql, tokenProjects)}) v`
 
 const isPlain = ({ status, priority, assigneeId, sort }: TaskFilter) =>
   !status && !priority && !assigneeId && sort.endsWith('createdAt')

@@ -19,7 +19,7 @@ export function move(
   requireAssignable(target, wanted.assigneeId)
   const { movingChildren } = source
   if (!movingChildren) throw new Error('The children of the task are not loaded')
-  if (exceedsMoveLimit(movingChildren)) throw tooMuchToMove()
+  if (exceedsMoveLimit(movingChildren)) throw tooManyToMove()
   const { eventId: _, ...kept } = task
   const { projectId, lastNumber } = target
   const references = movedReferences('task', task, source, target)
@@ -43,7 +43,7 @@ export function move(
   return { changes: [departure, withChildren(arrival, first!), ...laterArrivals], answer: last }
 }
 
-export function tooMuchToMove() {
+export function tooManyToMove() {
   const most = `${maxMoved.rows} subtasks and comments, or ${maxMoved.characters} characters in them,`
   return conflict(`A task with more than ${most} cannot move to another project`)
 }

@@ -14,9 +14,9 @@ import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { respondByDigest, etagOf, respondWithBody, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { badAssignee, ListTasksQuery, ofOneProject, readTaskFilter } from './list-query.ts'
+import { badAssignee, ListTasksQuery, asOfNeedsProject, readTaskFilter } from './list-query.ts'
 import { listTasks, maxScannedTasks } from './list.ts'
-import { asOfTask, getTaskAsOf, withoutAsOf } from './as-of.ts'
+import { taskSnapshotParameters, getTaskAsOf, projectIdNeedsAsOf } from './as-of.ts'
 import { taskView } from './schema.ts'
 
 export function taskList({ database, findRole, snapshots, serve }: Services): Query {
@@ -25,14 +25,14 @@ export function taskList({ database, findRole, snapshots, serve }: Services): Qu
     input: ListTasksQuery,
     view: taskView,
     isList: true,
-    errors: [badAssignee(), ofOneProject(), ...snapshots.errors, notFound('Project')],
+    errors: [badAssignee(), asOfNeedsProject(), ...snapshots.errors, notFound('Project')],
     async read({ request, caller, query }) {
       const filter = readTaskFilter(query, caller)
       const { projectId, sort } = filter
       const seen = projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId)
       const key = (row: TaskRow) => (sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id])
       if (query.asOf !== undefined) {
-        if (!seen) throw ofOneProject()
+        if (!seen) throw asOfNeedsProject()
         const snapshot = await snapshots.find(seen, query.asOf)
         const found =
           snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
@@ -76,8 +76,8 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   const findTask = openFindTask(database.reads)
   return {
     about: 'Subtasks and comments have their own lists.',
-    input: Input(asOfTask()),
-    errors: [withoutAsOf(), ...snapshots.errors, notFound('Task')],
+    input: Input(taskSnapshotParameters()),
+    errors: [projectIdNeedsAsOf(), ...snapshots.errors, notFound('Task')],
     view: taskView,
     async read(reading) {
       const { request, caller, params, query } = reading

@@ -13,7 +13,7 @@ import { restore } from './restore.ts'
 import { invert, type UndoState } from './invert.ts'
 import { unassignNonMembers } from './assignees.ts'
 
-export const twoMembersAtOnce = () =>
+export const memberReplaced = () =>
   conflict(
     'An undo cannot remove a member and add the same user as another member: undo the events one after another',
   )
@@ -35,7 +35,7 @@ export function decideUndo(state: ProjectState, context: RuleContext, undo: Undo
     if (event.after) apply(seq, invert(types.get(seq)!, event, run))
     else for (const [of, change] of restore(types.get(seq)!, event, run)) apply(of, change)
   })
-  rejectReinvited(new Map(), changes, twoMembersAtOnce)
+  rejectReinvited(new Map(), changes, memberReplaced)
   for (const [of, change] of unassignNonMembers(changes, run)) apply(of, change)
   return changes
 }

@@ -26,7 +26,7 @@ export const undoConflict = (event: LoggedEvent, fields: string[], { undo }: Und
     undo.events.map(({ seq }) => seq),
   )
 
-export const invitationStands = () =>
+export const invitationNotUndoable = () =>
   conflict('The invitation of a service account cannot be undone: delete the service account')
 
 /** Restores the fields that an event changed, or deletes the row that it created. @throws HttpError 409 if they changed later */
@@ -46,7 +46,7 @@ export function invert(by: EventType, event: LoggedEvent, run: UndoState): Event
     return updated(state, context, by, row as never, { ...set, ...at } as never)
   }
   if (event.entity === 'task' && hasLaterChildren(event.entityId, run)) throw undoConflict(event, [], run)
-  if (undo.people.get((row as { userId?: string }).userId ?? '')?.serves) throw invitationStands()
+  if (undo.people.get((row as { userId?: string }).userId ?? '')?.serves) throw invitationNotUndoable()
   return deleted(state, context, by, row as never)
 }
 

@@ -5,11 +5,12 @@ import { created, type EventDraft, updated } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
 import { conflict, idTaken } from '../../src/responses/errors.ts'
+import { tooManyMembers } from '../members/entity.ts'
 import { undoConflict, type UndoState } from './invert.ts'
 
-export const noAccount = () => conflict('The account of this member was deleted')
-export const noService = () => conflict('A deleted service account cannot be restored: create a new one')
-export const noRoom = (max: number) => conflict(`A project has at most ${max} members`)
+export const accountDeleted = () => conflict('The account of this member was deleted')
+export const serviceAccountDeleted = () =>
+  conflict('A deleted service account cannot be restored: create a new one')
 
 /** Restores the row that an event deleted, with a task's children, or a member's assigned tasks. @throws HttpError 409 */
 export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Generator<[number, EventDraft]> {
@@ -43,9 +44,9 @@ function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   const { projectMembers } = context.limits
   if (state.roleOf(userId)) throw undoConflict(event, [], run)
   const person = undo.people.get(userId)
-  if (!person) throw noAccount()
-  if (person.serves) throw noService()
-  if (state.memberCount >= projectMembers) throw noRoom(projectMembers)
+  if (!person) throw accountDeleted()
+  if (person.serves) throw serviceAccountDeleted()
+  if (state.memberCount >= projectMembers) throw tooManyMembers(projectMembers)
 }
 
 /** Assigns the tasks that the removal unassigned to the member again, unless they are assigned now. */

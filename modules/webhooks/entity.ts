@@ -1,6 +1,6 @@
 import { webhooks } from '../../drizzle/schema/webhooks.ts'
 import { entity } from '../../src/model/definition.ts'
-import { byCreator, notUndone } from '../creations/entity.ts'
+import { byCreator, integrationNotUndoable } from '../creations/entity.ts'
 import { webhookSummary } from '../creations/schema.ts'
 
 const untold = [
@@ -28,6 +28,10 @@ export const webhook = entity<'webhook'>({
   parent: 'project',
   load: 'on demand',
   ...byCreator(webhookSummary),
-  events: { created: notUndone, updated: notUndone, deleted: notUndone },
+  events: {
+    created: integrationNotUndoable,
+    updated: integrationNotUndoable,
+    deleted: integrationNotUndoable,
+  },
   unlogged: [...untold, 'hasCreator'],
 })

@@ -7,6 +7,10 @@ export interface Pair {
   userId: string
 }
 
+/** SQL that limits projects `p` to those of an API token; empty without a limit. */
+export const ofToken = (sql: Sql, projectIds?: string[] | null) =>
+  projectIds ? sql`and p.id = any(${projectIds}::uuid[])` : sql``
+
 /** SQL for the project with this id and the user's `role`, if the user owns the project or is a member. */
 export const visibleProject = (sql: Sql, id: SqlPart, user: SqlPart) => sql`(
   select p.id, p.owner_id, p.event_id, case when p.owner_id = ${user} then 'OWNER' else m.role end as role

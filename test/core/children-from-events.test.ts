@@ -7,7 +7,7 @@ import { readDeletedChildren } from '../../src/log/logged-children.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { readEvents } from '../rules/history.ts'
-import { live, lives } from '../rules/random-life.ts'
+import { runWaves, requestWaves } from '../rules/random-requests.ts'
 import { cases } from '../support/depth.ts'
 import { forgetAll } from '../rules/states.ts'
 
@@ -32,9 +32,9 @@ function hangingBefore(history: StoredEvent[]) {
 
 test('reads the children of a task at any time from its events, also after a move or a deletion', async () => {
   let compared = 0
-  const property = fc.asyncProperty(lives(30), async (waves) => {
+  const property = fc.asyncProperty(requestWaves(30), async (waves) => {
     await forgetAll(sql())
-    await live(waves, [people, people])
+    await runWaves(waves, [people, people])
     const events = (await readEvents(sql())).toSorted((a, b) => a.seq - b.seq)
     for (const history of Map.groupBy(events, ({ projectId }) => projectId).values()) {
       for (const { event, taskId, children } of hangingBefore(history)) {
@@ -52,7 +52,7 @@ test('reads the children of a task at any time from its events, also after a mov
 
 const latest = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
 
-test('rejects an undo that restores too many children with 409, and reports expired events as forgotten', async () => {
+test('rejects an undo that restores too many children with 409, and reports missing events as expired', async () => {
   const ada = people[0]!
   const { id: projectId } = await make(ada, '/projects', { name: 'P' })
   const { id: taskId }: Body = await make(ada, '/tasks', { title: 'T', projectId })

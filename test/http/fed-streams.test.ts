@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { model } from '../../modules/modules.ts'
 import { Random } from '../faults/random.ts'
-import { beginLife, liveOn } from '../past/life.ts'
+import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { openTestService } from '../support/service.ts'
@@ -46,14 +46,14 @@ const versionOf = async (reader: Person, projectId: string) =>
 test('events from memory are byte for byte those that the feed returns', async () => {
   const ada = await register(service.client, 'Ada "the first"\\ — ä')
   const [grace, bea] = [await register(service.client), await register(service.client)]
-  const life = await beginLife(new Random(11), [ada, grace, bea])
-  const projects = life.projects.map(({ id }) => id)
+  const world = await startRandomWrites(new Random(11), [ada, grace, bea])
+  const projects = world.projects.map(({ id }) => id)
   const streams = await Promise.all(projects.map((id) => openTextStream(ada, id)))
   const streamed: string[][] = projects.map(() => [])
   const fed: string[][] = projects.map(() => [])
   for (let wave = 0; wave < 30; wave++) {
-    await liveOn(life, 12)
-    await ada.patch(`/tasks/subtasks/${life.subtasks.at(-1)?.id}`, { title: `"\\ — ü ${wave}` })
+    await writeRandomly(world, 12)
+    await ada.patch(`/tasks/subtasks/${world.subtasks.at(-1)?.id}`, { title: `"\\ — ü ${wave}` })
     for (const [n, id] of projects.entries()) {
       const version = await versionOf(ada, id)
       const before = streamed[n]!.length

@@ -4,18 +4,18 @@ import { nextPath, allPages } from '../http/list-pages.ts'
 import { type Answer, make } from '../support/client.ts'
 import { upTo } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
-import { beginLife, liveOn } from './life.ts'
+import { startRandomWrites, writeRandomly } from './random-writes.ts'
 
 const { ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
-const life = await beginLife(new Random(7), [ada, bea, cy])
-for (let n = 0; n < 20; n++) await liveOn(life, 25)
-const [{ id: projectId } = { id: '' }] = life.projects
+const world = await startRandomWrites(new Random(7), [ada, bea, cy])
+for (let n = 0; n < 20; n++) await writeRandomly(world, 25)
+const [{ id: projectId } = { id: '' }] = world.projects
 
 /** Runs `work` while all users write. */
 async function amongWrites<T>(work: () => Promise<T>): Promise<T> {
   let isOver = false
   const writing = (async () => {
-    while (!isOver) await liveOn(life, 10)
+    while (!isOver) await writeRandomly(world, 10)
   })()
   try {
     return await work()
@@ -58,7 +58,7 @@ test('the next page of an instant uses the version of the first page', async () 
   const version = first.headers.get('docket-version')
   const next = nextPath(first.headers)!
   expect(new URLSearchParams(next.slice(next.indexOf('?'))).get('asOf')).toBe(version)
-  await liveOn(life, 30)
+  await writeRandomly(world, 30)
   const second = await ada.get(next)
   expect(second.headers.get('docket-version')).toBe(version)
   const whole = await ada.get(`/tasks?projectId=${projectId}&limit=6&asOf=${version}`)

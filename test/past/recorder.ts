@@ -1,7 +1,7 @@
 import type { Random } from '../faults/random.ts'
 import type { Person } from '../support/client.ts'
 import { nextPath } from '../http/list-pages.ts'
-import type { Life } from './life.ts'
+import type { RandomWrites } from './random-writes.ts'
 
 /** A response, with the project's version at that time. */
 export interface Recorded {
@@ -32,7 +32,10 @@ function someList(random: Random, projectId: string, people: Person[]): string {
 const limited = (random: Random, path: string) => `${path}?limit=${random.pick([1, 2, 3, 50])}`
 
 /** Reads resources of each kind, and up to three pages of lists, and records each response. No client writes meanwhile. */
-export async function record(who: Person, { random, projects, tasks, people }: Life): Promise<Recorded[]> {
+export async function record(
+  who: Person,
+  { random, projects, tasks, people }: RandomWrites,
+): Promise<Recorded[]> {
   const found: Recorded[] = []
   const ask = async (path: string, projectId?: string): Promise<void> => {
     let next: string | undefined = path

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Random } from '../faults/random.ts'
 import { openScene } from '../support/scene.ts'
-import { beginLife, type Life, liveOn } from './life.ts'
+import { startRandomWrites, type RandomWrites, writeRandomly } from './random-writes.ts'
 import { type Recorded, record } from './recorder.ts'
 
 const waves = 15
@@ -20,7 +20,7 @@ async function timesOf(projectId: string): Promise<Map<number, string>> {
 const asOf = (path: string, when: number | string) => `${path}${path.includes('?') ? '&' : '?'}asOf=${when}`
 
 /** The current or last project of each task. */
-async function placesOf({ tasks }: Life): Promise<Map<string, string>> {
+async function placesOf({ tasks }: RandomWrites): Promise<Map<string, string>> {
   const rows = await sql<{ taskId: string; projectId: string }[]>`
     select distinct on (task_id) task_id, project_id from events
     where task_id = any(${tasks.map(({ id }) => id)}::uuid[]) order by task_id, id desc`
@@ -30,25 +30,25 @@ async function placesOf({ tasks }: Life): Promise<Map<string, string>> {
 test('asOf returns each earlier response byte for byte, by its version and by its time', async () => {
   const seed = Number(process.env.PAST_SEED ?? Math.floor(Math.random() * 1_000_000))
   console.log(`the past with the seed ${seed}`)
-  const life = await beginLife(new Random(seed), [ada, bea, cy, di])
+  const world = await startRandomWrites(new Random(seed), [ada, bea, cy, di])
   const recorded: Recorded[] = []
   for (let wave = 0; wave < waves; wave++) {
-    await liveOn(life, writesInWave)
-    recorded.push(...(await record(ada, life)))
+    await writeRandomly(world, writesInWave)
+    recorded.push(...(await record(ada, world)))
   }
   expect(recorded.length).toBeGreaterThan(waves * 12)
 
   const times = new Map(
-    await Promise.all(life.projects.map(async ({ id }) => [id, await timesOf(id)] as const)),
+    await Promise.all(world.projects.map(async ({ id }) => [id, await timesOf(id)] as const)),
   )
-  const places = await placesOf(life)
+  const places = await placesOf(world)
   let reads = 0
   for (const { path, projectId, version, text } of recorded) {
     const [, taskId] = /^\/tasks\/([\w-]+)/.exec(path) ?? []
     const instant = times.get(projectId)!.get(version)!
     // Without projectId, a version belongs to the task's current or last project.
     const hasMoved = taskId && places.get(taskId) !== projectId
-    const whose = hasMoved || life.random.chance(0.2) ? `${version}&projectId=${projectId}` : version
+    const whose = hasMoved || world.random.chance(0.2) ? `${version}&projectId=${projectId}` : version
     for (const when of [taskId ? whose : version, encodeURIComponent(instant)]) {
       const again = await ada.get(asOf(path, when))
       const actual = [again.status, again.headers.get('docket-version'), again.text]

@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 import { batchProject } from '../../modules/commands.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
 import { evolve } from '../../src/actor/state.ts'
-import { busy, comment, editor, fact, project, stranger, task, taskOf, viewer } from './facts.ts'
-import { asking, contextOf, folded, when, refusalOf } from './given.ts'
+import { busy, comment, editor, eventOf, project, stranger, task, taskOf, viewer } from './given-events.ts'
+import { ruleOf, contextOf, folded, when, errorOf } from './given.ts'
 
 const batch = (operations: object[], others: object = {}) =>
-  asking(batchProject, { id: project.id, operations: operations as never, ...others })
+  ruleOf(batchProject, { id: project.id, operations: operations as never, ...others })
 const create = { op: 'task.create', projectId: project.id, title: 'Plate' }
 const finish = { op: 'task.update', id: task.id, status: 'DONE' }
 
@@ -15,11 +15,11 @@ test('decides each operation on the state after the previous ones, like separate
   const [context, sameContext] = [contextOf(editor), contextOf(editor)]
   const together = batch([{ ...create, as: 'new' }, { ...finish, id: '#new' }, finish])(state, context)
   const alone = folded(busy)
-  const first = asking(createTask, { projectId: project.id, title: 'Plate' })(alone, sameContext)
+  const first = ruleOf(createTask, { projectId: project.id, title: 'Plate' })(alone, sameContext)
   evolve(alone, first.changes[0]!)
-  const second = asking(updateTask, { id: first.changes[0]!.entityId, status: 'DONE' })(alone, sameContext)
+  const second = ruleOf(updateTask, { id: first.changes[0]!.entityId, status: 'DONE' })(alone, sameContext)
   evolve(alone, second.changes[0]!)
-  const third = asking(updateTask, { id: task.id, status: 'DONE' })(alone, sameContext)
+  const third = ruleOf(updateTask, { id: task.id, status: 'DONE' })(alone, sameContext)
   expect(together.changes).toEqual([...first.changes, ...second.changes, ...third.changes])
   expect(together.isBatch).toBeTrue()
   expect(state.version).toBe(busy.length)
@@ -47,10 +47,10 @@ test('a dry run returns no events', () => {
 })
 
 test('checks rights for each operation and prefixes the error with its index', () => {
-  when(stranger, batch([create])).thenRefused(404, 'Project not found')
-  when(viewer, batch([create])).thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
-  const other = fact('task.created', 'task', null, taskOf({ id: 'far', projectId: 'other' }))
-  when(editor, batch([create, { ...finish, id: 'far' }]), [...busy, other]).thenRefused(
+  when(stranger, batch([create])).thenRejected(404, 'Project not found')
+  when(viewer, batch([create])).thenRejected(403, 'operations[0]: This needs the role EDITOR in the project')
+  const other = eventOf('task.created', 'task', null, taskOf({ id: 'far', projectId: 'other' }))
+  when(editor, batch([create, { ...finish, id: 'far' }]), [...busy, other]).thenRejected(
     404,
     'operations[1]: Task not found',
   )
@@ -58,8 +58,8 @@ test('checks rights for each operation and prefixes the error with its index', (
 
 test('a caller without the right to change a row gets 403 before the comparison with `was`', () => {
   const guess = { ...finish, was: { title: 'Guess' } }
-  when(viewer, batch([guess])).thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
-  expect(refusalOf(() => batch([guess])(folded(busy), contextOf(editor)))).toEqual({
+  when(viewer, batch([guess])).thenRejected(403, 'operations[0]: This needs the role EDITOR in the project')
+  expect(errorOf(() => batch([guess])(folded(busy), contextOf(editor)))).toEqual({
     status: 409,
     message: 'operations[0]: Not as in was: title',
   })

@@ -3,9 +3,26 @@ import * as members from '../../modules/members/commands.ts'
 import * as projects from '../../modules/projects/commands.ts'
 import * as subtasks from '../../modules/subtasks/commands.ts'
 import * as tasks from '../../modules/tasks/commands.ts'
-import { admin, busy, comment, commentAdded, editor, elsewhereCreated, elsewhereId } from './facts.ts'
-import { invitedElsewhere, memberOf, owner, project, stranger, subtask, task, viewer } from './facts.ts'
-import { asking, folded, type Rule } from './given.ts'
+import {
+  admin,
+  busy,
+  comment,
+  commentCreated,
+  editor,
+  elsewhereCreated,
+  elsewhereId,
+} from './given-events.ts'
+import {
+  invitedElsewhere,
+  memberOf,
+  owner,
+  project,
+  stranger,
+  subtask,
+  task,
+  viewer,
+} from './given-events.ts'
+import { ruleOf, folded, type Rule } from './given.ts'
 
 interface Command {
   name: string
@@ -23,7 +40,7 @@ const theirs = { ...comment, authorId: viewer, eventId: 'their-event' }
 const guest = { id: 'nina', name: 'Nina', email: 'nina@example.com', nameTag: '' }
 const member = memberOf(viewer, 'VIEWER')
 
-export const facts = [...busy.filter(({ entity }) => entity !== 'comment'), commentAdded(theirs)]
+export const events = [...busy.filter(({ entity }) => entity !== 'comment'), commentCreated(theirs)]
 /** Every caller may write in the target project, so only the role in the source project decides. */
 const target = folded(
   [elsewhereCreated, ...[admin, editor, viewer, stranger].map((user) => invitedElsewhere(user, 'EDITOR'))],
@@ -33,7 +50,7 @@ const target = folded(
 const moving: Rule = (state, known) => {
   const source = state.fork()
   source.movingChildren = { subtask: [], comment: [] }
-  return asking(tasks.updateTask, { id: taskId, projectId: elsewhereId })(source, known, target)
+  return ruleOf(tasks.updateTask, { id: taskId, projectId: elsewhereId })(source, known, target)
 }
 
 const command = (name: string, rule: Command['rule'], answers: number[], row: Command['row'] = null) => ({
@@ -53,46 +70,46 @@ const note = { id: comment.id }
 export const everyCommand: Command[] = [
   command(
     'change the project',
-    asking(projects.updateProject, { id: project.id, name: 'N' }),
+    ruleOf(projects.updateProject, { id: project.id, name: 'N' }),
     administering,
     project,
   ),
   command(
     'delete the project',
-    asking(projects.deleteProject, { id: project.id }),
+    ruleOf(projects.deleteProject, { id: project.id }),
     [404, 403, 403, 403, 200],
     project,
   ),
   command(
     'invite',
-    asking(members.inviteMember, { ...here, email: guest.email }, { person: guest }),
+    ruleOf(members.inviteMember, { ...here, email: guest.email }, { person: guest }),
     administering,
   ),
-  command('set a role', asking(members.setRole, { ...here, memberId, role: 'ADMIN' }), administering, member),
+  command('set a role', ruleOf(members.setRole, { ...here, memberId, role: 'ADMIN' }), administering, member),
   command(
     'remove the viewer',
-    asking(members.removeMember, { ...here, memberId }),
+    ruleOf(members.removeMember, { ...here, memberId }),
     [404, 200, 403, 200, 200],
     member,
   ),
-  command('create a task', asking(tasks.createTask, { ...here, title: 'T' }), editing),
-  command('change a task', asking(tasks.updateTask, { id: taskId, title: 'N' }), editing, task),
+  command('create a task', ruleOf(tasks.createTask, { ...here, title: 'T' }), editing),
+  command('change a task', ruleOf(tasks.updateTask, { id: taskId, title: 'N' }), editing, task),
   command('move a task', moving, editing, task),
-  command('delete a task', asking(tasks.deleteTask, { id: taskId }), editing, task),
-  command('add a subtask', asking(subtasks.createSubtask, { taskId, title: 'N' }), editing),
-  command('toggle a subtask', asking(subtasks.toggleSubtask, step), editing, subtask),
-  command('change a subtask', asking(subtasks.updateSubtask, step), editing, subtask),
-  command('delete a subtask', asking(subtasks.deleteSubtask, step), editing, subtask),
-  command('comment', asking(comments.createComment, { taskId, text: 'N' }), editing),
+  command('delete a task', ruleOf(tasks.deleteTask, { id: taskId }), editing, task),
+  command('add a subtask', ruleOf(subtasks.createSubtask, { taskId, title: 'N' }), editing),
+  command('toggle a subtask', ruleOf(subtasks.toggleSubtask, step), editing, subtask),
+  command('change a subtask', ruleOf(subtasks.updateSubtask, step), editing, subtask),
+  command('delete a subtask', ruleOf(subtasks.deleteSubtask, step), editing, subtask),
+  command('comment', ruleOf(comments.createComment, { taskId, text: 'N' }), editing),
   command(
     "edit the viewer's comment",
-    asking(comments.updateComment, { ...note, text: 'N' }),
+    ruleOf(comments.updateComment, { ...note, text: 'N' }),
     [404, 200, 403, 403, 403],
     theirs,
   ),
   command(
     "delete the viewer's comment",
-    asking(comments.deleteComment, note),
+    ruleOf(comments.deleteComment, note),
     [404, 200, 403, 200, 200],
     theirs,
   ),

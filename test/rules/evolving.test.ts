@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 import { diff } from '../../src/model/events.ts'
-import { busy, elsewhereId, fact, memberOf } from './facts.ts'
-import { staffed, subtask, task, taskOf, viewer } from './facts.ts'
+import { busy, elsewhereId, eventOf, memberOf } from './given-events.ts'
+import { staffed, subtask, task, taskOf, viewer } from './given-events.ts'
 import { folded } from './given.ts'
 
 test('role_set and removed change the state of a member at once', () => {
   const [was, is] = [memberOf(viewer, 'VIEWER'), memberOf(viewer, 'ADMIN')]
-  const promoted = [...staffed, fact('member.role_set', 'member', was, is)]
+  const promoted = [...staffed, eventOf('member.role_set', 'member', was, is)]
   expect(folded(promoted).roleOf(viewer)).toBe('ADMIN')
-  const state = folded([...promoted, fact('member.removed', 'member', is, null)])
+  const state = folded([...promoted, eventOf('member.removed', 'member', is, null)])
   expect(state.roleOf(viewer)).toBeNull()
   expect([state.row('member', is.id), state.memberOf(viewer), state.memberCount]).toEqual([
     undefined,
@@ -19,15 +19,15 @@ test('role_set and removed change the state of a member at once', () => {
 
 test('a task that moves back has no cached subtasks', () => {
   const there = taskOf({ projectId: elsewhereId })
-  const facts = [...busy, fact('task.moved_out', 'task', task, null)]
-  const back = fact('task.moved_in', 'task', null, { ...there, projectId: task.projectId, number: 2 })
-  const state = folded([...facts, back])
+  const events = [...busy, eventOf('task.moved_out', 'task', task, null)]
+  const back = eventOf('task.moved_in', 'task', null, { ...there, projectId: task.projectId, number: 2 })
+  const state = folded([...events, back])
   expect(state.row('subtask', subtask.id)).toBeUndefined()
   expect(state.row('task', task.id)?.number).toBe(2)
   expect(state.lastNumber).toBe(2)
 })
 
-test('differing returns only the fields that change', () => {
+test('diff returns only the fields that change', () => {
   expect(diff({ a: 1, b: null }, { a: 1, b: null })).toBeNull()
   expect(diff<{ a: number; b: string | null }>({ a: 1, b: 'x' }, { a: undefined, b: null })).toEqual({
     b: null,

@@ -14,8 +14,8 @@ import { checkRows } from '../faults/check-rows.ts'
 import type { LogEvent, Row } from '../faults/evidence.ts'
 import { faultsByProject, faultsIn } from '../support/history.ts'
 import { readEvents, readStreams } from './history.ts'
-import { assertInTime } from './in-time.ts'
-import { live, lives } from './random-life.ts'
+import { assertInTime } from './time-limit.ts'
+import { runWaves, requestWaves } from './random-requests.ts'
 import { leaveWork } from './unfinished-work.ts'
 import type { Step } from './verbs.ts'
 import { cases } from '../support/depth.ts'
@@ -54,7 +54,7 @@ const sql = () => service.services.database.reads
 
 async function runRequests(waves: Step[][]): Promise<StoredEvent[]> {
   await forgetAll(sql())
-  await live(waves, people)
+  await runWaves(waves, people)
   const events = await readEvents(sql())
   for (const { type } of events) seenTypes.add(type)
   return events
@@ -67,10 +67,10 @@ async function checkFold(waves: Step[][]): Promise<void> {
 
 test('folding the log gives the stored rows, for all projects together and for each project alone', async () => {
   // A failure prints its seed and path: pass them to fc.assert to repeat it.
-  await assertInTime(fc.asyncProperty(lives(30), checkFold), { numRuns: cases(12), withinMs: 40_000 })
+  await assertInTime(fc.asyncProperty(requestWaves(30), checkFold), { numRuns: cases(12), withinMs: 40_000 })
   const all = Object.keys(everyEventType).sort()
   for (let more = 0; seenTypes.size < all.length && more < maxMoreRuns; more++)
-    for (const waves of fc.sample(lives(30), 1)) await checkFold(waves)
+    for (const waves of fc.sample(requestWaves(30), 1)) await checkFold(waves)
   expect([...seenTypes].sort()).toEqual(all)
 })
 
@@ -85,7 +85,7 @@ const deleteMovedChildren = async () => {
 }
 
 test('the migration adds the moved children to old task.moved_in events', async () => {
-  const property = fc.asyncProperty(lives(30), async (waves) => {
+  const property = fc.asyncProperty(requestWaves(30), async (waves) => {
     const events = await runRequests(waves.map(withoutUndo))
     await deleteMovedChildren()
     await sql().unsafe(movedWithAll)
@@ -95,7 +95,7 @@ test('the migration adds the moved children to old task.moved_in events', async 
 })
 
 test('the outbox has exactly the jobs of the committed events', async () => {
-  const property = fc.asyncProperty(lives(20), async (waves) => {
+  const property = fc.asyncProperty(requestWaves(20), async (waves) => {
     const expected = (await runRequests(waves)).flatMap((event) =>
       react(event).map(({ name, data }) => ({ projectId: event.projectId, name, data })),
     )
@@ -118,7 +118,7 @@ async function runWorkersAfter(waves: Step[][]): Promise<StoredEvent[]> {
 }
 
 test('after the workers have purged rows, folding the log still gives the remaining rows', async () => {
-  const before = await runWorkersAfter(fc.sample(lives(60), { numRuns: 3 }).flat().map(withoutUndo))
+  const before = await runWorkersAfter(fc.sample(requestWaves(60), { numRuns: 3 }).flat().map(withoutUndo))
 
   // The workers delete the log of a deleted project, so earlier events of its moved tasks come from `before`.
   const earlierIds = new Set(before.map(({ id }) => id))

@@ -6,9 +6,19 @@ import { updateTask } from '../../modules/tasks/commands.ts'
 import { evolve } from '../../src/actor/state.ts'
 import type { State } from '../../src/actor/state.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import { busy, commentAdded, comment, fact, invited, memberOf, owner, project, stranger } from './facts.ts'
-import { subtask, subtaskAdded, task, taskCreated, taskOf, viewer } from './facts.ts'
-import { asking, contextOf, folded } from './given.ts'
+import {
+  busy,
+  commentCreated,
+  comment,
+  eventOf,
+  invited,
+  memberOf,
+  owner,
+  project,
+  stranger,
+} from './given-events.ts'
+import { subtask, subtaskCreated, task, taskCreated, taskOf, viewer } from './given-events.ts'
+import { ruleOf, contextOf, folded } from './given.ts'
 import { cases } from '../support/depth.ts'
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
@@ -16,24 +26,24 @@ const users = [viewer, stranger, ...upTo(3).map((n) => `user ${n}`)]
 const invitations = users.map((user) => invited(user, 'VIEWER'))
 const roles = users.map((user) => {
   const after: MemberRow = { ...memberOf(user, 'ADMIN'), eventId: 'later' }
-  return fact('member.role_set', 'member', memberOf(user, 'VIEWER'), after)
+  return eventOf('member.role_set', 'member', memberOf(user, 'VIEWER'), after)
 })
-const leavings = users.map((user) => fact('member.removed', 'member', memberOf(user, 'VIEWER'), null))
+const leavings = users.map((user) => eventOf('member.removed', 'member', memberOf(user, 'VIEWER'), null))
 const renamed = { ...project, name: 'Wheels', eventId: 'later' }
 const tasks = upTo(4).map((n) => taskOf({ id: `task ${n}`, number: n + 1 }))
 
 /** Events of all kinds. A property applies them in any order. */
-const facts: EventDraft[] = [
-  ...[...invitations, ...roles, ...leavings, subtaskAdded(), commentAdded(), ...tasks.map(taskCreated)],
-  ...tasks.map((row) => fact('task.updated', 'task', row, { ...row, title: 'Redraw', eventId: 'later' })),
-  ...tasks.map((row) => fact('task.deleted', 'task', row, null)),
-  fact('task.moved_in', 'task', null, taskOf({ number: 9 })),
+const events: EventDraft[] = [
+  ...[...invitations, ...roles, ...leavings, subtaskCreated(), commentCreated(), ...tasks.map(taskCreated)],
+  ...tasks.map((row) => eventOf('task.updated', 'task', row, { ...row, title: 'Redraw', eventId: 'later' })),
+  ...tasks.map((row) => eventOf('task.deleted', 'task', row, null)),
+  eventOf('task.moved_in', 'task', null, taskOf({ number: 9 })),
   ...[
-    fact('project.updated', 'project', project, renamed),
-    fact('project.deleted', 'project', project, null),
+    eventOf('project.updated', 'project', project, renamed),
+    eventOf('project.deleted', 'project', project, null),
   ],
 ]
-const histories = fc.array(fc.constantFrom(...facts), { maxLength: 30 })
+const histories = fc.array(fc.constantFrom(...events), { maxLength: 30 })
 
 function contentOf(state: State) {
   const ids = [...tasks, task, subtask, comment].map(({ id }) => id)
@@ -65,7 +75,7 @@ test('events applied to a fork change the fork and not the original state', () =
 test('a rule decides on the events that were applied to its fork', () => {
   const state = folded(busy)
   const fork = state.fork()
-  const change = (title: string) => asking(updateTask, { id: task.id, title })
+  const change = (title: string) => ruleOf(updateTask, { id: task.id, title })
   evolve(fork, change('Redraw')(fork, contextOf(owner)).changes[0]!)
   expect(change('Redraw')(fork, contextOf(owner)).changes).toEqual([])
   expect(change('Redraw')(state, contextOf(owner)).changes).toHaveLength(1)

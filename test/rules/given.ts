@@ -7,14 +7,14 @@ import { type ProjectState, State } from '../../src/actor/state.ts'
 import type { Command, RuleContext } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'
 import { HttpError } from '../../src/responses/errors.ts'
-import { busy, projectId } from './facts.ts'
+import { busy, projectId } from './given-events.ts'
 
 /** The time of every rule under test: later than all given events. */
 export const now = '2030-06-07T08:09:10.111Z'
 
 export type Rule<T = unknown> = (state: ProjectState, known: RuleContext, other?: ProjectState) => Decision<T>
 
-export const asking =
+export const ruleOf =
   <Input extends object, Row>(
     command: Command<Input, Row>,
     input: Input,
@@ -36,12 +36,12 @@ export function contextOf(userId: string): RuleContext {
   }
 }
 
-export const folded = (facts: EventDraft[], id = projectId): State => facts.reduce(evolve, new State(id))
+export const folded = (events: EventDraft[], id = projectId): State => events.reduce(evolve, new State(id))
 
 /** The same, with the children loaded for a move. */
-export function readyToLeave(facts: EventDraft[]): State {
-  const state = folded(facts)
-  const { subtask, comment } = facts.reduce(fold, emptyContents())
+export function withLoadedChildren(events: EventDraft[]): State {
+  const state = folded(events)
+  const { subtask, comment } = events.reduce(fold, emptyContents())
   state.movingChildren = { subtask: [...subtask.values()], comment: [...comment.values()] }
   return state
 }
@@ -50,10 +50,10 @@ export function readyToLeave(facts: EventDraft[]): State {
 export function when<T>(
   caller: string,
   rule: Rule<T>,
-  facts: EventDraft[] = busy,
+  events: EventDraft[] = busy,
   others: EventDraft[] = [],
 ) {
-  const state = readyToLeave(facts)
+  const state = withLoadedChildren(events)
   const other = others.length ? folded(others, others[0]!.projectId) : state
   const decide = () => rule(state, contextOf(caller), other)
   return {
@@ -62,28 +62,28 @@ export function when<T>(
       expect(decision.changes).toStrictEqual(changes)
       return { answering: (answer: T) => expect(decision.answer).toStrictEqual(answer) }
     },
-    thenNothing(answer?: T) {
+    thenNoEvents(answer?: T) {
       expect(decide()).toStrictEqual({ changes: [], answer: answer as T })
     },
-    thenRefused(status: number, message: string) {
-      expect(refusalOf(decide)).toEqual({ status, message })
+    thenRejected(status: number, message: string) {
+      expect(errorOf(decide)).toEqual({ status, message })
     },
   }
 }
 
-type RejectedCase = [caller: string, rule: Rule, error: string, facts?: EventDraft[], others?: EventDraft[]]
+type RejectedCase = [caller: string, rule: Rule, error: string, events?: EventDraft[], others?: EventDraft[]]
 
 /** Tests that rules reject commands with a status and a message. */
-export function testRefusals(usual: EventDraft[], all: Record<string, RejectedCase>): void {
-  for (const [title, [caller, rule, error, facts = usual, others]] of Object.entries(all)) {
+export function testRejections(usual: EventDraft[], all: Record<string, RejectedCase>): void {
+  for (const [title, [caller, rule, error, events = usual, others]] of Object.entries(all)) {
     const [, status, message] = /^(\d+) (.*)$/.exec(error)!
     test(`is rejected ${title}`, () =>
-      when(caller, rule, facts, others).thenRefused(Number(status), message!))
+      when(caller, rule, events, others).thenRejected(Number(status), message!))
   }
 }
 
 /** Returns the HttpError of a rule, or undefined. Other errors are thrown. */
-export function refusalOf(decide: () => unknown): { status: number; message: string } | undefined {
+export function errorOf(decide: () => unknown): { status: number; message: string } | undefined {
   try {
     decide()
     return undefined

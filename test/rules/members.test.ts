@@ -4,39 +4,39 @@ import type { MemberRole } from '../../src/identity/rights.ts'
 import {
   admin,
   editor,
-  fact,
+  eventOf,
   memberOf,
   owner,
   projectCreated,
-  projectGone,
+  projectDeleted,
   projectId,
   staffed,
   stranger,
   viewer,
-} from './facts.ts'
-import { asking, when, now, testRefusals } from './given.ts'
+} from './given-events.ts'
+import { ruleOf, when, now, testRejections } from './given.ts'
 
 const invite = (userId: string | undefined, role: MemberRole = 'VIEWER', projectMembers = 10) =>
-  asking(
+  ruleOf(
     inviteMember,
     { projectId, email: 'someone@example.com', role },
     { person: userId ? personOf(userId) : undefined, limits: { projectMembers, projectWebhooks: 100 } },
   )
 const personOf = (id: string) => ({ id, name: 'Someone', email: 'someone@example.com', nameTag: '' })
-const give = (memberId: string, role: MemberRole) => asking(setRole, { projectId, memberId, role })
-const remove = (memberId: string) => asking(removeMember, { projectId, memberId })
+const give = (memberId: string, role: MemberRole) => ruleOf(setRole, { projectId, memberId, role })
+const remove = (memberId: string) => ruleOf(removeMember, { projectId, memberId })
 
 describe('inviting', () => {
   for (const role of ['VIEWER', 'EDITOR', 'ADMIN'] as const) {
     test(`makes the user a ${role} at once`, () => {
       const after = { id: 'new-1', projectId, userId: stranger, role, createdAt: now, eventId: 'new-2' }
       when(admin, invite(stranger, role), staffed)
-        .then(fact('member.invited', 'member', null, after))
+        .then(eventOf('member.invited', 'member', null, after))
         .answering(after)
     })
   }
 
-  testRefusals(staffed, {
+  testRejections(staffed, {
     'for an unknown email address': [admin, invite(undefined), '404 User not found'],
     'for the owner': [admin, invite(owner), '409 This user owns the project'],
     'for a member, also with another role': [
@@ -48,22 +48,22 @@ describe('inviting', () => {
   })
 
   test('checks the role of the caller before it looks up the address', () => {
-    when(editor, invite(undefined), staffed).thenRefused(403, 'This needs the role ADMIN in the project')
-    when(stranger, invite(undefined), staffed).thenRefused(404, 'Project not found')
+    when(editor, invite(undefined), staffed).thenRejected(403, 'This needs the role ADMIN in the project')
+    when(stranger, invite(undefined), staffed).thenRejected(404, 'Project not found')
   })
 
   test('accepts a member up to the limit', () => {
     const after = { id: 'new-1', projectId, userId: stranger, role: 'VIEWER', createdAt: now } as const
     when(owner, invite(stranger, 'VIEWER', 4), staffed).then(
-      fact('member.invited', 'member', null, { ...after, eventId: 'new-2' }),
+      eventOf('member.invited', 'member', null, { ...after, eventId: 'new-2' }),
     )
   })
 
   test('accepts a user who was removed before', () => {
-    const gone = fact('member.removed', 'member', memberOf(viewer, 'VIEWER'), null)
+    const gone = eventOf('member.removed', 'member', memberOf(viewer, 'VIEWER'), null)
     const after = { id: 'new-1', projectId, userId: viewer, role: 'EDITOR', createdAt: now } as const
     when(owner, invite(viewer, 'EDITOR'), [...staffed, gone]).then(
-      fact('member.invited', 'member', null, { ...after, eventId: 'new-2' }),
+      eventOf('member.invited', 'member', null, { ...after, eventId: 'new-2' }),
     )
   })
 })
@@ -74,21 +74,21 @@ describe('setting a role', () => {
   test('sets the role', () => {
     const after = { ...before, role: 'EDITOR', eventId: 'new-1' } as const
     when(admin, give(before.id, 'EDITOR'), staffed)
-      .then(fact('member.role_set', 'member', before, after))
+      .then(eventOf('member.role_set', 'member', before, after))
       .answering(after)
   })
 
-  test('lets an ADMIN lower the own role', () => {
+  test('lets an ADMIN lower their own role', () => {
     const own = memberOf(admin, 'ADMIN')
     const after = { ...own, role: 'VIEWER', eventId: 'new-1' } as const
-    when(admin, give(own.id, 'VIEWER'), staffed).then(fact('member.role_set', 'member', own, after))
+    when(admin, give(own.id, 'VIEWER'), staffed).then(eventOf('member.role_set', 'member', own, after))
   })
 
   test('commits no event if the member has the role', () => {
-    when(admin, give(before.id, 'VIEWER'), staffed).thenNothing(before)
+    when(admin, give(before.id, 'VIEWER'), staffed).thenNoEvents(before)
   })
 
-  testRefusals(staffed, {
+  testRejections(staffed, {
     'for a missing member': [admin, give('nobody', 'VIEWER'), '404 Member not found'],
   })
 
@@ -96,14 +96,14 @@ describe('setting a role', () => {
     const [had, has] = [memberOf(admin, 'ADMIN'), memberOf(admin, 'EDITOR')]
     when(admin, give(before.id, 'EDITOR'), [
       ...staffed,
-      fact('member.role_set', 'member', had, has),
-    ]).thenRefused(403, 'This needs the role ADMIN in the project')
+      eventOf('member.role_set', 'member', had, has),
+    ]).thenRejected(403, 'This needs the role ADMIN in the project')
   })
 })
 
 describe('removing a member', () => {
   const member = memberOf(editor, 'EDITOR')
-  const left = fact('member.removed', 'member', member, null)
+  const left = eventOf('member.removed', 'member', member, null)
   const none = { webhooks: [], serviceAccounts: [], tokens: [] }
   const nothingCreated = { message: 'Member removed successfully', stillWorking: none, revoked: none }
 
@@ -114,16 +114,16 @@ describe('removing a member', () => {
   test('every member may leave', () => {
     const own = memberOf(viewer, 'VIEWER')
     when(editor, remove(member.id), staffed).then(left)
-    when(viewer, remove(own.id), staffed).then(fact('member.removed', 'member', own, null))
+    when(viewer, remove(own.id), staffed).then(eventOf('member.removed', 'member', own, null))
   })
 
   test('is rejected with 403 for members below ADMIN, also for a missing member', () => {
     for (const id of [member.id, 'nobody']) {
-      when(viewer, remove(id), staffed).thenRefused(403, 'This needs the role ADMIN in the project')
+      when(viewer, remove(id), staffed).thenRejected(403, 'This needs the role ADMIN in the project')
     }
   })
 
-  testRefusals(staffed, {
+  testRejections(staffed, {
     'for a missing member': [owner, remove('nobody'), '404 Member not found'],
     'with 404 for a caller who has already left': [
       editor,
@@ -131,6 +131,11 @@ describe('removing a member', () => {
       '404 Project not found',
       [...staffed, left],
     ],
-    'in a deleted project': [owner, remove('nobody'), '404 Project not found', [projectCreated, projectGone]],
+    'in a deleted project': [
+      owner,
+      remove('nobody'),
+      '404 Project not found',
+      [projectCreated, projectDeleted],
+    ],
   })
 })

@@ -3,19 +3,19 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import { maxMoved } from '../../src/log/children.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import { admin, busy, comment, commentAdded, editor, elsewhere, elsewhereCreated } from './facts.ts'
-import { elsewhereId, fact, invitedElsewhere, owner, staffed, stranger, subtask } from './facts.ts'
-import { subtaskAdded, task, taskCreated, taskOf, viewer } from './facts.ts'
-import { asking, contextOf, folded, when, now, readyToLeave, testRefusals } from './given.ts'
+import { admin, busy, comment, commentCreated, editor, elsewhere, elsewhereCreated } from './given-events.ts'
+import { elsewhereId, eventOf, invitedElsewhere, owner, staffed, stranger, subtask } from './given-events.ts'
+import { subtaskCreated, task, taskCreated, taskOf, viewer } from './given-events.ts'
+import { ruleOf, contextOf, folded, when, now, withLoadedChildren, testRejections } from './given.ts'
 
 const there = [elsewhereCreated, invitedElsewhere(editor, 'EDITOR'), invitedElsewhere(viewer, 'VIEWER')]
 const move = (wanted: Partial<TaskRow> = {}, id = task.id) =>
-  asking(updateTask, { ...wanted, id, projectId: elsewhereId })
+  ruleOf(updateTask, { ...wanted, id, projectId: elsewhereId })
 const arrived = (fields: Partial<TaskRow> = {}) =>
   taskOf({ projectId: elsewhereId, number: 1, updatedAt: now, eventId: 'new-2', ...fields })
-const leaving = (before: TaskRow = task) => fact('task.moved_out', 'task', before, null, { id: 'new-1' })
+const leaving = (before: TaskRow = task) => eventOf('task.moved_out', 'task', before, null, { id: 'new-1' })
 const arriving = (after: TaskRow, along: object = { subtasks: [subtask], comments: [comment] }) =>
-  fact('task.moved_in', 'task', null, { ...after, ...along }, { at: elsewhereId })
+  eventOf('task.moved_in', 'task', null, { ...after, ...along }, { at: elsewhereId })
 const alone = { subtasks: [], comments: [] }
 
 describe('moving a task', () => {
@@ -28,13 +28,13 @@ describe('moving a task', () => {
     const notes = Array.from({ length: 150 }, (_, n) => note(n))
     const more = (eventId: string, was: string, along: object) => {
       const after = arrived({ eventId })
-      const change = fact('task.moved_in', 'task', { ...after, eventId: was }, after, { at: elsewhereId })
+      const change = eventOf('task.moved_in', 'task', { ...after, eventId: was }, after, { at: elsewhereId })
       return { ...change, after: { ...after, ...along } }
     }
     when(
       editor,
       move(),
-      [...staffed, taskCreated(), subtaskAdded(), ...notes.map((note) => commentAdded(note))],
+      [...staffed, taskCreated(), subtaskCreated(), ...notes.map((note) => commentCreated(note))],
       there,
     )
       .then(
@@ -48,7 +48,7 @@ describe('moving a task', () => {
     when(
       editor,
       move(),
-      [...staffed, taskCreated(), ...[long, longer, note(3)].map((note) => commentAdded(note))],
+      [...staffed, taskCreated(), ...[long, longer, note(3)].map((note) => commentCreated(note))],
       there,
     ).then(
       leaving(),
@@ -59,11 +59,11 @@ describe('moving a task', () => {
   })
 
   test('gives the command id to the event that contains the row of the response', () => {
-    const ids = (facts: EventDraft[]) => {
+    const ids = (events: EventDraft[]) => {
       const known = { ...contextOf(editor), newEventId: () => 'the order' }
-      return move()(readyToLeave(facts), known, folded(there, elsewhereId)).changes.map(({ id }) => id)
+      return move()(withLoadedChildren(events), known, folded(there, elsewhereId)).changes.map(({ id }) => id)
     }
-    const notes = Array.from({ length: 250 }, (_, n) => commentAdded({ ...comment, id: `c${n}` }))
+    const notes = Array.from({ length: 250 }, (_, n) => commentCreated({ ...comment, id: `c${n}` }))
     expect(ids(busy)).toEqual(['new-1', 'the order'])
     expect(ids([...busy, ...notes])).toEqual(['new-1', 'new-2', 'new-3', 'the order'])
   })
@@ -71,13 +71,14 @@ describe('moving a task', () => {
   test('is rejected with 409 if the task has too many children or too many characters', () => {
     const { rows, characters } = maxMoved
     const notes = (count: number, text: string) =>
-      Array.from({ length: count }, (_, n) => commentAdded({ ...comment, id: `c${n}`, text }))
+      Array.from({ length: count }, (_, n) => commentCreated({ ...comment, id: `c${n}`, text }))
     const whole = `${rows} subtasks and comments, or ${characters} characters in them,`
     const refusal = `A task with more than ${whole} cannot move to another project`
-    const moving = (facts: EventDraft[]) => when(editor, move(), [...staffed, taskCreated(), ...facts], there)
-    moving(notes(rows + 1, 'x')).thenRefused(409, refusal)
-    moving([subtaskAdded(), ...notes(rows, 'x')]).thenRefused(409, refusal)
-    moving(notes(2, 'x'.repeat(characters / 2 + 1))).thenRefused(409, refusal)
+    const moving = (events: EventDraft[]) =>
+      when(editor, move(), [...staffed, taskCreated(), ...events], there)
+    moving(notes(rows + 1, 'x')).thenRejected(409, refusal)
+    moving([subtaskCreated(), ...notes(rows, 'x')]).thenRejected(409, refusal)
+    moving(notes(2, 'x'.repeat(characters / 2 + 1))).thenRejected(409, refusal)
   })
 
   test('gives the task the next number of the target project', () => {
@@ -118,13 +119,13 @@ describe('moving a task', () => {
       leaving(),
       arriving(arrived({ assigneeId: stranger })),
     )
-    when(editor, move({ assigneeId: admin }), busy, there).thenRefused(
+    when(editor, move({ assigneeId: admin }), busy, there).thenRejected(
       400,
       'assigneeId must be the owner or a member of the project',
     )
   })
 
-  testRefusals(busy, {
+  testRejections(busy, {
     'with 404 if the caller is not a member of the target project': [
       admin,
       move(),
@@ -136,26 +137,26 @@ describe('moving a task', () => {
 
   test('is rejected with 403 if the caller is a VIEWER of the target project', () => {
     const others = [elsewhereCreated, invitedElsewhere(editor, 'VIEWER')]
-    when(editor, move(), busy, others).thenRefused(403, 'This needs the role EDITOR in the project')
+    when(editor, move(), busy, others).thenRejected(403, 'This needs the role EDITOR in the project')
   })
 
   test('is rejected with 403 if the caller is a VIEWER of the source project', () => {
     const others = [elsewhereCreated, invitedElsewhere(viewer, 'EDITOR')]
-    when(viewer, move(), busy, others).thenRefused(403, 'This needs the role EDITOR in the project')
+    when(viewer, move(), busy, others).thenRejected(403, 'This needs the role EDITOR in the project')
   })
 
   test('is rejected with 404 for the task if the caller is not a member of the source project', () => {
     const others = [elsewhereCreated, invitedElsewhere(stranger, 'EDITOR')]
-    when(stranger, move(), busy, others).thenRefused(404, 'Task not found')
+    when(stranger, move(), busy, others).thenRejected(404, 'Task not found')
   })
 
   test('is rejected with 404 for a missing or moved task', () => {
-    when(editor, move({}, 'nothing'), busy, there).thenRefused(404, 'Task not found')
-    when(editor, move(), [...busy, leaving()], there).thenRefused(404, 'Task not found')
+    when(editor, move({}, 'nothing'), busy, there).thenRejected(404, 'Task not found')
+    when(editor, move(), [...busy, leaving()], there).thenRejected(404, 'Task not found')
   })
 
   test('is rejected with 404 if the target project is deleted', () => {
-    const gone = fact('project.deleted', 'project', elsewhere, null, { at: elsewhereId })
-    when(owner, move(), busy, [...there, gone]).thenRefused(404, 'Project not found')
+    const gone = eventOf('project.deleted', 'project', elsewhere, null, { at: elsewhereId })
+    when(owner, move(), busy, [...there, gone]).thenRejected(404, 'Project not found')
   })
 })

@@ -1,16 +1,25 @@
 import { describe, test } from 'bun:test'
 import { createProject, deleteProject, updateProject } from '../../modules/projects/commands.ts'
-import { admin, fact, owner, project, projectCreated, projectGone, projectId, staffed } from './facts.ts'
-import { asking, when, now, testRefusals } from './given.ts'
+import {
+  admin,
+  eventOf,
+  owner,
+  project,
+  projectCreated,
+  projectDeleted,
+  projectId,
+  staffed,
+} from './given-events.ts'
+import { ruleOf, when, now, testRejections } from './given.ts'
 
 const id = projectId
-const remove = asking(deleteProject, { id })
+const remove = ruleOf(deleteProject, { id })
 
 describe('creating a project', () => {
   test('makes its caller the owner', () => {
     const after = { id: projectId, ownerId: 'nora', name: 'New', createdAt: now, eventId: 'new-1' }
-    when('nora', asking(createProject, { name: 'New', description: null }), [])
-      .then(fact('project.created', 'project', null, { ...after, description: null }))
+    when('nora', ruleOf(createProject, { name: 'New', description: null }), [])
+      .then(eventOf('project.created', 'project', null, { ...after, description: null }))
       .answering({ ...after, description: null })
   })
 })
@@ -18,29 +27,29 @@ describe('creating a project', () => {
 describe('changing a project', () => {
   test('sets the given fields and keeps the other fields', () => {
     const after = { ...project, name: 'Mill', eventId: 'new-1' }
-    when(admin, asking(updateProject, { id, name: 'Mill', description: undefined }), staffed)
-      .then(fact('project.updated', 'project', project, after))
+    when(admin, ruleOf(updateProject, { id, name: 'Mill', description: undefined }), staffed)
+      .then(eventOf('project.updated', 'project', project, after))
       .answering(after)
   })
 
   test('clears the description with null', () => {
     const after = { ...project, description: null, eventId: 'new-1' }
-    when(owner, asking(updateProject, { id, description: null }), staffed).then(
-      fact('project.updated', 'project', project, after),
+    when(owner, ruleOf(updateProject, { id, description: null }), staffed).then(
+      eventOf('project.updated', 'project', project, after),
     )
   })
 
   test('commits no event if no field changes', () => {
     const { name, description } = project
-    when(admin, asking(updateProject, { id, name, description }), staffed).thenNothing(project)
+    when(admin, ruleOf(updateProject, { id, name, description }), staffed).thenNoEvents(project)
   })
 
-  testRefusals(staffed, {
+  testRejections(staffed, {
     'in a deleted project, also for its owner': [
       owner,
-      asking(updateProject, { id, name: 'Mill' }),
+      ruleOf(updateProject, { id, name: 'Mill' }),
       '404 Project not found',
-      [...staffed, projectGone],
+      [...staffed, projectDeleted],
     ],
   })
 })
@@ -48,11 +57,11 @@ describe('changing a project', () => {
 describe('deleting a project', () => {
   test('commits one event, whatever the project contains', () => {
     when(owner, remove, staffed)
-      .then(fact('project.deleted', 'project', project, null))
+      .then(eventOf('project.deleted', 'project', project, null))
       .answering(undefined)
   })
 
-  testRefusals(staffed, {
-    'the second time': [owner, remove, '404 Project not found', [projectCreated, projectGone]],
+  testRejections(staffed, {
+    'the second time': [owner, remove, '404 Project not found', [projectCreated, projectDeleted]],
   })
 })

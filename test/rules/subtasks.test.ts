@@ -5,37 +5,37 @@ import {
   toggleSubtask,
   updateSubtask,
 } from '../../modules/subtasks/commands.ts'
-import { busy, editor, fact, stranger, subtask, task, viewer } from './facts.ts'
-import { asking, when, now, type Rule, testRefusals } from './given.ts'
-import { refusedOnceGone, refusedWithoutTask } from './hanging.ts'
+import { busy, editor, eventOf, stranger, subtask, task, viewer } from './given-events.ts'
+import { ruleOf, when, now, type Rule, testRejections } from './given.ts'
+import { rejectedOnceDeleted, rejectedWithoutTask } from './missing-rows.ts'
 
 const { id } = subtask
-const add = (taskId: string) => asking(createSubtask, { taskId, title: 'Saw' })
-const toggle = asking(toggleSubtask, { id })
-const change = (wanted: { title?: string; completed?: boolean }) => asking(updateSubtask, { ...wanted, id })
-const remove = asking(deleteSubtask, { id })
+const add = (taskId: string) => ruleOf(createSubtask, { taskId, title: 'Saw' })
+const toggle = ruleOf(toggleSubtask, { id })
+const change = (wanted: { title?: string; completed?: boolean }) => ruleOf(updateSubtask, { ...wanted, id })
+const remove = ruleOf(deleteSubtask, { id })
 const each: Record<string, Rule> = { toggle, change: change({ title: 'X' }), remove }
-const gone = fact('subtask.deleted', 'subtask', subtask, null)
+const gone = eventOf('subtask.deleted', 'subtask', subtask, null)
 
 describe('adding a subtask', () => {
   test('creates an open subtask of the task', () => {
     const fields = { id: 'new-1', taskId: task.id, title: 'Saw', completed: false }
     const after = { ...fields, createdAt: now, eventId: 'new-2' }
     when(editor, add(task.id))
-      .then(fact('subtask.created', 'subtask', null, after))
+      .then(eventOf('subtask.created', 'subtask', null, after))
       .answering(after)
   })
 
-  test('is rejected with 404 for a missing or deleted task', () => refusedWithoutTask(add))
+  test('is rejected with 404 for a missing or deleted task', () => rejectedWithoutTask(add))
 })
 
 describe('toggling a subtask', () => {
   test('completes an open subtask and opens a completed one', () => {
     const done = { ...subtask, completed: true, eventId: 'new-1' }
-    const toggled = fact('subtask.toggled', 'subtask', subtask, done)
+    const toggled = eventOf('subtask.toggled', 'subtask', subtask, done)
     when(editor, toggle).then(toggled).answering(done)
     when(editor, toggle, [...busy, toggled]).then(
-      fact('subtask.toggled', 'subtask', done, { ...done, completed: false }),
+      eventOf('subtask.toggled', 'subtask', done, { ...done, completed: false }),
     )
   })
 })
@@ -44,12 +44,12 @@ describe('changing a subtask', () => {
   test('sets the given fields and keeps the other fields', () => {
     const after = { ...subtask, completed: true, eventId: 'new-1' }
     when(editor, change({ completed: true, title: undefined }))
-      .then(fact('subtask.updated', 'subtask', subtask, after))
+      .then(eventOf('subtask.updated', 'subtask', subtask, after))
       .answering(after)
   })
 
   test('commits no event if no field changes', () => {
-    when(editor, change({ title: subtask.title, completed: false })).thenNothing(subtask)
+    when(editor, change({ title: subtask.title, completed: false })).thenNoEvents(subtask)
   })
 })
 
@@ -62,9 +62,9 @@ describe('deleting a subtask', () => {
 describe('every change of a subtask', () => {
   for (const [name, rule] of Object.entries(each)) {
     test(`${name} is rejected with 404 if the subtask, its task or its project is deleted`, () =>
-      refusedOnceGone(rule, gone, 'Subtask not found'))
+      rejectedOnceDeleted(rule, gone, 'Subtask not found'))
 
-    testRefusals(busy, {
+    testRejections(busy, {
       [`with 404 for a VIEWER after the subtask is deleted: ${name}`]: [
         viewer,
         rule,

@@ -4,8 +4,8 @@ import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { undoRuleOf } from '../../src/model/model.ts'
 import { type Caller, roles, scopes } from '../../src/identity/rights.ts'
-import { editor, viewer } from './facts.ts'
-import { refusalOf } from './given.ts'
+import { editor, viewer } from './given-events.ts'
+import { errorOf } from './given.ts'
 
 /** The lowest role and token scope that may undo each change of another user. */
 const expected: Partial<Record<EventType, string>> = {
@@ -31,7 +31,7 @@ test('an undo takes the same role and scope as the inverse change', () => {
     const inverse = undoRuleOf(type)
     if (typeof inverse === 'function') continue
     const isAllowed = (role: (typeof roles)[number], caller: Caller) =>
-      !refusalOf(() => inverse.admit({ caller, role }, eventOf(type)))
+      !errorOf(() => inverse.admit({ caller, role }, eventOf(type)))
     const role = roles.find((one) => isAllowed(one, { userId: editor }))
     const scope = scopes.find((one) =>
       isAllowed('ADMIN', { userId: editor, token: { id: 't', scope: one, projects: null } }),
@@ -41,12 +41,12 @@ test('an undo takes the same role and scope as the inverse change', () => {
   expect(found).toEqual(expected)
 })
 
-test('an author who is a VIEWER may undo changes of the own comment', () => {
+test('an author who is a VIEWER may undo changes of their own comment', () => {
   for (const type of ['comment.created', 'comment.updated'] as const) {
     const inverse = undoRuleOf(type)
     if (typeof inverse === 'function') throw inverse()
-    expect(
-      refusalOf(() => inverse.admit({ caller: { userId: viewer }, role: 'VIEWER' }, eventOf(type))),
-    ).toBe(undefined)
+    expect(errorOf(() => inverse.admit({ caller: { userId: viewer }, role: 'VIEWER' }, eventOf(type)))).toBe(
+      undefined,
+    )
   }
 })

@@ -5,7 +5,7 @@ import { openUndoScene, type UndoResponse } from '../http/undo-scene.ts'
 import type { Answer, Body } from '../support/client.ts'
 import { cases } from '../support/depth.ts'
 import { faultsOf } from '../support/history.ts'
-import { assertInTime } from './in-time.ts'
+import { assertInTime } from './time-limit.ts'
 import { forgetAll } from './states.ts'
 
 const scene = await openUndoScene()
@@ -72,8 +72,8 @@ async function undo({ back, isRemoved }: Step) {
 const withoutTimes = (all: Body[][]) => all.map((list) => list.map(({ updatedAt: _, ...row }) => row))
 
 test('an undo of several events has the same result before and after workers purge rows, and can be undone', async () => {
-  const lives = fc.array(step, { minLength: 8, maxLength: 20, size: 'max' })
-  const property = fc.asyncProperty(lives, async (steps) => {
+  const requestWaves = fc.array(step, { minLength: 8, maxLength: 20, size: 'max' })
+  const property = fc.asyncProperty(requestWaves, async (steps) => {
     await forgetAll(scene.sql)
     await scene.setUp()
     await scene.addChildren(scene.task.id)

@@ -6,9 +6,9 @@ import { faultsOf } from '../support/history.ts'
 import { expectUndone as doneOf } from '../http/undo-scene.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { readEvents, readStreams } from './history.ts'
-import { assertInTime } from './in-time.ts'
+import { assertInTime } from './time-limit.ts'
 import { batchOf } from './random-batch.ts'
-import { beginLife, assigneeHasLeft, lives, step } from './random-life.ts'
+import { openWorld, assigneeHasLeft, requestWaves, step } from './random-requests.ts'
 import {
   difference,
   fieldsOf,
@@ -29,7 +29,7 @@ const ada = () => people[0]!
 
 async function begin() {
   await forgetAll(sql())
-  return beginLife([people, people])
+  return openWorld([people, people])
 }
 
 const stateNow = () => stateOf(sql())
@@ -77,7 +77,7 @@ const count = (type: string) => undoneTypes.set(type, (undoneTypes.get(type) ?? 
 
 test('an undo restores the state before any change, and a second undo restores the state after it', async () => {
   const property = fc.asyncProperty(
-    lives(4),
+    requestWaves(4),
     fc.array(step, { minLength: 5, maxLength: 12 }),
     async (waves, steps) => {
       const { run } = await begin()
@@ -104,7 +104,7 @@ test('an undo restores the state before any batch, and a second undo restores th
   let batches = 0
   const choices = fc.array(fc.nat({ max: 99 }), { minLength: 1, maxLength: 8 })
   const property = fc.asyncProperty(
-    lives(4),
+    requestWaves(4),
     fc.array(choices, { minLength: 3, maxLength: 6 }),
     async (waves, all) => {
       const { run, world } = await begin()
@@ -136,7 +136,7 @@ test('an undo keeps later changes of other fields and is rejected if later chang
   let [accepted, rejected] = [0, 0]
   const some = fc.array(step, { minLength: 1, maxLength: 5 })
   const property = fc.asyncProperty(
-    lives(4),
+    requestWaves(4),
     fc.array(fc.tuple(step, some), { minLength: 4, maxLength: 8 }),
     async (waves, all) => {
       const { run } = await begin()

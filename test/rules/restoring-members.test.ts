@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { restore } from '../../modules/undo/restore.ts'
 import type { UndoState } from '../../modules/undo/invert.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
-import { editor, memberOf, owner, project, stranger } from './facts.ts'
-import { contextOf, folded, refusalOf } from './given.ts'
+import { editor, memberOf, owner, project, stranger } from './given-events.ts'
+import { contextOf, folded, errorOf } from './given.ts'
 
 const before = memberOf(stranger, 'VIEWER')
 const removal = { type: 'member.removed', entity: 'member', entityId: before.id, seq: 4, before, after: null }
@@ -30,7 +30,7 @@ const invited = [[4, { type: 'member.invited', after: { userId: stranger } }]]
 
 test('an undo restores a member unless the project has the maximum number of members', () => {
   expect(restoreMember({ projectMembers: 2 })).toMatchObject(invited)
-  expect(refusalOf(() => restoreMember({ projectMembers: 1 }))).toEqual({
+  expect(errorOf(() => restoreMember({ projectMembers: 1 }))).toEqual({
     status: 409,
     message: 'A project has at most 1 members',
   })
@@ -45,5 +45,5 @@ test('the undo of an earlier removal is rejected if the same commit restored and
     { ...removal, type: 'member.invited', before: null, after: before, seq: 5 },
     { ...removal, seq: 6 },
   ]
-  expect(refusalOf(() => restoreMember({ pendingEvents: both }))?.status).toBe(409)
+  expect(errorOf(() => restoreMember({ pendingEvents: both }))?.status).toBe(409)
 })

@@ -67,7 +67,7 @@ export const comment = row<CommentRow>({
 })
 
 /** Returns an event that changes a row from `before` to `after`. Its id is the `eventId` of `after`. */
-export function fact<E extends Entity>(
+export function eventOf<E extends Entity>(
   type: EventType<E>,
   entity: E,
   before: Rows[E] | null,
@@ -95,17 +95,18 @@ function changedOf<R extends { eventId: string }>(before: R | null, after: R | n
   return Object.fromEntries(fields) as Partial<R>
 }
 
-const joined = (member: MemberRow) => fact('member.invited', 'member', null, member, { at: member.projectId })
+const joined = (member: MemberRow) =>
+  eventOf('member.invited', 'member', null, member, { at: member.projectId })
 
-export const projectCreated = fact('project.created', 'project', null, project)
-export const elsewhereCreated = fact('project.created', 'project', null, elsewhere, { at: elsewhereId })
+export const projectCreated = eventOf('project.created', 'project', null, project)
+export const elsewhereCreated = eventOf('project.created', 'project', null, elsewhere, { at: elsewhereId })
 export const invited = (userId: string, role: MemberRole) => joined(memberOf(userId, role))
 export const invitedElsewhere = (userId: string, role: MemberRole) =>
   joined(memberOf(userId, role, elsewhereId))
 export const taskCreated = (of: TaskRow = task) =>
-  fact('task.created', 'task', null, of, { at: of.projectId })
-export const subtaskAdded = (of: SubtaskRow = subtask) => fact('subtask.created', 'subtask', null, of)
-export const commentAdded = (of: CommentRow = comment) => fact('comment.created', 'comment', null, of)
+  eventOf('task.created', 'task', null, of, { at: of.projectId })
+export const subtaskCreated = (of: SubtaskRow = subtask) => eventOf('subtask.created', 'subtask', null, of)
+export const commentCreated = (of: CommentRow = comment) => eventOf('comment.created', 'comment', null, of)
 
 export const staffed = [
   projectCreated,
@@ -113,5 +114,5 @@ export const staffed = [
   invited(editor, 'EDITOR'),
   invited(viewer, 'VIEWER'),
 ]
-export const busy = [...staffed, taskCreated(), subtaskAdded(), commentAdded()]
-export const projectGone = fact('project.deleted', 'project', project, null)
+export const busy = [...staffed, taskCreated(), subtaskCreated(), commentCreated()]
+export const projectDeleted = eventOf('project.deleted', 'project', project, null)

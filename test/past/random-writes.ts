@@ -6,7 +6,7 @@ const priorities = ['LOW', 'MEDIUM', 'HIGH']
 export const days = ['2030-01-01', '2030-01-02', '2030-01-03', '2030-01-04T12:00:00.5+02:00', null]
 
 /** Two projects of the first user, to which all users write at the same time. */
-export interface Life {
+export interface RandomWrites {
   random: Random
   people: Person[]
   projects: Body[]
@@ -16,7 +16,7 @@ export interface Life {
   comments: Body[]
 }
 
-export async function beginLife(random: Random, people: Person[]): Promise<Life> {
+export async function startRandomWrites(random: Random, people: Person[]): Promise<RandomWrites> {
   const [ada, ...others] = people
   const projects = [
     await make(ada!, '/projects', { name: 'One' }),
@@ -26,7 +26,7 @@ export async function beginLife(random: Random, people: Person[]): Promise<Life>
   return { random, people, projects, members: [], tasks: [], subtasks: [], comments: [] }
 }
 
-function someTask({ random, people }: Life): object {
+function someTask({ random, people }: RandomWrites): object {
   return {
     title: `T${random.below(100)}`,
     ...(random.chance(0.5) && { status: random.pick(statuses) }),
@@ -40,14 +40,14 @@ function someTask({ random, people }: Life): object {
 /** Mostly one of the first tasks, so that changes of one task follow each other. */
 const someOf = (random: Random, tasks: Body[]) => random.pick(random.chance(0.7) ? tasks.slice(0, 8) : tasks)
 
-type Verb = (life: Life, who: Person) => Promise<Answer> | undefined
+type Verb = (world: RandomWrites, who: Person) => Promise<Answer> | undefined
 const keep = async (list: Body[], answer: Promise<Answer>) => {
   const { status, body } = await answer
   if (status === 201) list.push(body)
   return answer
 }
 
-const someProject = ({ random, projects }: Life) => random.pick(projects)!.id
+const someProject = ({ random, projects }: RandomWrites) => random.pick(projects)!.id
 const titled = (random: Random) => ({ title: `S${random.below(100)}` })
 const worded = (random: Random) => ({ text: `C${random.below(100)}` })
 
@@ -55,9 +55,9 @@ const onMember = (member: Body | undefined, work: (path: string) => Promise<Answ
   member && work(`/projects/${member.projectId}/members/${member.id}`)
 
 const verbs = {
-  createTask: (life, who) =>
-    keep(life.tasks, who.post('/tasks', { ...someTask(life), projectId: someProject(life) })),
-  changeTask: (life, who) => who.patch(`/tasks/${someOf(life.random, life.tasks)?.id}`, someTask(life)),
+  createTask: (world, who) =>
+    keep(world.tasks, who.post('/tasks', { ...someTask(world), projectId: someProject(world) })),
+  changeTask: (world, who) => who.patch(`/tasks/${someOf(world.random, world.tasks)?.id}`, someTask(world)),
   moveTask: ({ random, tasks, projects }, who) =>
     who.patch(`/tasks/${someOf(random, tasks)?.id}`, { projectId: random.pick(projects)!.id }),
   deleteTask: ({ random, tasks }, who) => who.delete(`/tasks/${someOf(random, tasks)?.id}`),
@@ -73,28 +73,28 @@ const verbs = {
   deleteComment: ({ random, comments }, who) => who.delete(`/tasks/comments/${random.pick(comments)?.id}`),
   changeProject: ({ random, projects }, who) =>
     who.patch(`/projects/${random.pick(projects)!.id}`, { name: `P${random.below(100)}` }),
-  invite(life, who) {
-    const invited = { email: life.random.pick(life.people)!.email, role: 'ADMIN' }
-    return keep(life.members, who.post(`/projects/${someProject(life)}/members/invite`, invited))
+  invite(world, who) {
+    const invited = { email: world.random.pick(world.people)!.email, role: 'ADMIN' }
+    return keep(world.members, who.post(`/projects/${someProject(world)}/members/invite`, invited))
   },
   setRole: ({ random, members }, who) =>
     onMember(random.pick(members), (path) =>
       who.patch(`${path}/role`, { role: random.pick(['ADMIN', 'EDITOR']) }),
     ),
   removeMember: ({ random, members }, who) => onMember(random.pick(members), (path) => who.delete(path)),
-  undo: async (life, who) => {
-    const id = someProject(life)
+  undo: async (world, who) => {
+    const id = someProject(world)
     const { headers } = await who.get(`/projects/${id}`)
-    const seq = Number(headers.get('docket-version') ?? 1) - life.random.below(8)
+    const seq = Number(headers.get('docket-version') ?? 1) - world.random.below(8)
     return who.post(`/projects/${id}/undo`, { seq: Math.max(seq, 1) })
   },
-  batch: (life, who) =>
-    who.post(`/projects/${someProject(life)}/batch`, {
+  batch: (world, who) =>
+    who.post(`/projects/${someProject(world)}/batch`, {
       operations: [
-        { op: 'task.create', as: 'a', ...someTask(life) },
+        { op: 'task.create', as: 'a', ...someTask(world) },
         { op: 'subtask.create', taskId: '#a', title: 'Of a batch' },
-        { op: 'task.update', id: '#a', ...someTask(life) },
-        { op: 'task.create', ...someTask(life) },
+        { op: 'task.update', id: '#a', ...someTask(world) },
+        { op: 'task.create', ...someTask(world) },
       ],
     }),
 } satisfies Record<string, Verb>
@@ -106,10 +106,10 @@ const weights: Record<keyof typeof verbs, number> = {
 }
 
 /** Runs random writes of all users at the same time. A 4xx is expected, any other error fails the test. */
-export async function liveOn(life: Life, writes: number): Promise<void> {
+export async function writeRandomly(world: RandomWrites, writes: number): Promise<void> {
   const asked = Array.from({ length: writes }, async () => {
-    const verb: Verb = verbs[life.random.weighted(weights)]
-    const answer = await verb(life, life.random.pick(life.people)!)
+    const verb: Verb = verbs[world.random.weighted(weights)]
+    const answer = await verb(world, world.random.pick(world.people)!)
     if (answer && ![200, 201, 400, 403, 404, 409].includes(answer.status))
       throw new Error(`a write was answered ${answer.status} ${answer.text}`)
   })

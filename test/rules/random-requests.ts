@@ -34,7 +34,7 @@ export const step: fc.Arbitrary<Step> = fc.record({
 })
 
 /** Waves of requests. The requests of one wave run at the same time. */
-export const lives = (waves: number) =>
+export const requestWaves = (waves: number) =>
   fc.array(fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }), { maxLength: waves, size: 'max' })
 
 /** Steps after which the assignee of the first task has left. */
@@ -43,7 +43,7 @@ export const assigneeHasLeft = (['assignTask', 'removeMember'] as const).map((ve
 ])
 
 /** Creates the first rows and returns a function that runs steps. A 4xx is expected, any other error fails the test. */
-export async function beginLife(people: Person[][]) {
+export async function openWorld(people: Person[][]) {
   const [first = []] = people
   const world: World = { people: first, projects: [], members: [], tasks: [], subtasks: [], comments: [] }
   const run = async (step: Step) => {
@@ -57,7 +57,7 @@ export async function beginLife(people: Person[][]) {
   return { world, run }
 }
 
-export async function live(waves: Step[][], people: Person[][]): Promise<void> {
-  const { run } = await beginLife(people)
+export async function runWaves(waves: Step[][], people: Person[][]): Promise<void> {
+  const { run } = await openWorld(people)
   for (const wave of waves) await Promise.all(wave.map(run))
 }
