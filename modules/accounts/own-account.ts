@@ -7,23 +7,25 @@ import { requireConfirmation, confirmationErrors } from './confirm.ts'
 import { closeAccountJob, deleteAccount, replaceAccount, revokeToken } from './queries.ts'
 import { updatedAccountView, DeleteMeBody, UpdateMeBody } from './schema.ts'
 
-const called = (id: string) => ({ operation: { id, tag: 'Authentication' } })
+const withOperation = (id: string) => ({ operation: { id, tag: 'Authentication' } })
 
 export const updateMe = (services: Services) =>
   accountCommand('me.update', {
-    ...called('updateMe'),
+    ...withOperation('updateMe'),
     about:
       'Absent fields stay as they are. A new password requires the current one (403 when it is wrong). It revokes every token of the account, API tokens too, and the response holds a new token.',
     input: UpdateMeBody,
     endsTokens: true,
-    begin: (me: SignedInRequest, body) => ({
-      execute: (keep) =>
-        withOwnAccount(services, me, async (before) => {
-          const after = await applyChanges(services, me.address, before, body)
+    begin: (caller: SignedInRequest, body) => ({
+      execute: (toRecord) =>
+        withOwnAccount(services, caller, async (before) => {
+          const after = await applyChanges(services, caller.address, before, body)
           const isNew = after.tokenVersion !== before.tokenVersion
           const claims = isNew ? await services.tokens.issue(after.id, after.tokenVersion) : undefined
           const row = { ...after, claims, eventId: accountEtag(after).slice(1, -1) }
-          return (await replaceAccount(services.database.background, before, after, keep(row))) ? row : null
+          return (await replaceAccount(services.database.background, before, after, toRecord(row)))
+            ? row
+            : null
         }),
     }),
     view: updatedAccountView,
@@ -33,19 +35,19 @@ export const updateMe = (services: Services) =>
 
 export const deleteMe = (services: Services) =>
   accountCommand('me.delete', {
-    ...called('deleteMe'),
+    ...withOperation('deleteMe'),
     about:
       'Deletes the account at once and for good, with its tokens, projects and memberships. Comments stay; their author is shown as removed. Requires the password, or a recent sign-in.',
     input: DeleteMeBody,
     endsTokens: true,
-    begin: (me: SignedInRequest, { password }) => ({
+    begin: (caller: SignedInRequest, { password }) => ({
       fingerprinted: password === undefined ? null : { password },
-      admit: () => requireConfirmation(services, me, password),
-      execute: (keep) =>
-        withOwnAccount(services, me, async (account) => {
-          const closing = closeAccountJob(account.id)
-          if (!(await deleteAccount(services.database.background, account, closing, keep()))) return null
-          void services.jobs.enqueue([closing])
+      admit: () => requireConfirmation(services, caller, password),
+      execute: (toRecord) =>
+        withOwnAccount(services, caller, async (account) => {
+          const job = closeAccountJob(account.id)
+          if (!(await deleteAccount(services.database.background, account, job, toRecord()))) return null
+          void services.jobs.enqueue([job])
         }),
     }),
     message: 'Account deleted successfully',
@@ -55,13 +57,13 @@ export const deleteMe = (services: Services) =>
 
 export const signOut = ({ database }: Services) =>
   accountCommand('me.logout', {
-    ...called('logout'),
+    ...withOperation('logout'),
     about: 'Revokes the token of this request. Every process rejects the token within a second.',
     input: Input({}),
     endsTokens: true,
     begin: ({ claims }: SignedInRequest) => ({
       fingerprinted: { token: claims.tokenId },
-      execute: (keep) => revokeToken(database.background, claims, keep()),
+      execute: (toRecord) => revokeToken(database.background, claims, toRecord()),
     }),
     message: 'Signed out successfully',
     replyDescription: 'Signed out',
@@ -70,15 +72,15 @@ export const signOut = ({ database }: Services) =>
 
 export const signOutEverywhere = (services: Services) =>
   accountCommand('me.logout_all', {
-    ...called('logoutAll'),
+    ...withOperation('logoutAll'),
     about: 'Revokes every token of the caller, API tokens too. Every process rejects them within a second.',
     input: Input({}),
     endsTokens: true,
     begin: ({ claims }: SignedInRequest) => ({
-      execute: (keep) =>
+      execute: (toRecord) =>
         withOwnAccount(services, { claims }, async (before) => {
           const after = { ...before, tokenVersion: before.tokenVersion + 1 }
-          if (!(await replaceAccount(services.database.background, before, after, keep()))) return null
+          if (!(await replaceAccount(services.database.background, before, after, toRecord()))) return null
         }),
     }),
     message: 'Signed out everywhere successfully',

@@ -72,13 +72,13 @@ export const register = (services: Services) =>
           newPasswords.require(password)
           if (await accountByEmail(database.background, email)) throw emailTaken()
         },
-        async execute(keep) {
+        async execute(toRecord) {
           const passwordHash = await passwords.hash(password, { address, account: email })
-          const named = { id: newId(), name: name.trim(), email }
-          const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: false }
+          const identity = { id: newId(), name: name.trim(), email }
+          const account = { ...identity, passwordHash, tokenVersion: 0, emailVerified: false }
           const row = { account, claims: await tokens.issue(account.id, 0) }
           const job = await verificationJob(services, account)
-          if (!(await insertAccount(database.background, account, { record: keep(row), job })))
+          if (!(await insertAccount(database.background, account, { record: toRecord(row), job })))
             throw emailTaken()
           if (job) void jobs.enqueue([job])
           return row
@@ -110,10 +110,10 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
           const guess = { address, email, accountId: account?.id }
           if (!(await limits.checkPassword(guess, isRight)) || !account) throw wrongCredentials()
         },
-        async execute(keep) {
+        async execute(toRecord) {
           const { id, tokenVersion } = account!
           const row = { account: account!, claims: await tokens.issue(id, tokenVersion) }
-          await storeRecord(database.background, keep(row))
+          await storeRecord(database.background, toRecord(row))
           return row
         },
       }

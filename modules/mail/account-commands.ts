@@ -23,7 +23,7 @@ const badMailToken = () =>
 
 const Token = AnyText(1024, 'The token from the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
 
-const called = (id: string) => ({ operation: { id, tag: 'Authentication' } })
+const withOperation = (id: string) => ({ operation: { id, tag: 'Authentication' } })
 const open = { callers: 'anyone', replyDescription: 'Done', does: 'add' } as const
 
 /** @throws HttpError 409 */
@@ -41,7 +41,7 @@ function requireMailId(services: Services, token: string): string {
 
 export const verify = (services: Services) =>
   accountCommand('email.verify', {
-    ...called('verifyEmail'),
+    ...withOperation('verifyEmail'),
     ...open,
     about: 'The token is in the mail sent at registration or by `resend`. It is valid for 24 hours, once.',
     input: Input({ token: Token }),
@@ -49,8 +49,8 @@ export const verify = (services: Services) =>
       const id = requireMailId(services, token)
       return {
         scope: `mail:${id}`,
-        async execute(keep) {
-          if (!(await verifyEmail(services.database.background, id, keep()))) throw badMailToken()
+        async execute(toRecord) {
+          if (!(await verifyEmail(services.database.background, id, toRecord()))) throw badMailToken()
         },
       }
     },
@@ -60,16 +60,16 @@ export const verify = (services: Services) =>
 
 export const resend = (services: Services) =>
   accountCommand('email.resend', {
-    ...called('resendVerification'),
+    ...withOperation('resendVerification'),
     about: "Sends a mail to the caller's address. Mails to one address are limited per hour.",
     input: Input({}),
     begin: ({ claims }: SignedInRequest) => ({
-      async execute(keep) {
+      async execute(toRecord) {
         requireMail(services)
         const account = await accountById(services.database.background, claims.userId)
         if (!account) throw invalidToken()
         if (account.emailVerified) throw isVerified()
-        await queueMail(services, account.email, mailJob('verify', { userId: account.id }), keep)
+        await queueMail(services, account.email, mailJob('verify', { userId: account.id }), toRecord)
       },
     }),
     message: 'A mail is on its way',
@@ -81,7 +81,7 @@ export const resend = (services: Services) =>
 /** Queues a job for any address, so that neither the response nor its time reveals whether the address has an account. */
 export const forgot = (services: Services) =>
   accountCommand('password.forgot', {
-    ...called('forgotPassword'),
+    ...withOperation('forgotPassword'),
     ...open,
     about:
       'The response is the same for every address. Only the verified address of an account gets a mail. Mails to one address are limited per hour.',
@@ -91,7 +91,7 @@ export const forgot = (services: Services) =>
       const email = normalEmail(address)
       return {
         scope: `forgot:${email}`,
-        execute: (keep) => queueMail(services, email, mailJob('reset', { email }), keep),
+        execute: (toRecord) => queueMail(services, email, mailJob('reset', { email }), toRecord),
       }
     },
     message: 'A mail is on its way if this address is verified',
@@ -103,12 +103,12 @@ async function queueMail(
   { database, jobs, limits }: Services,
   email: string,
   job: OutboxJob,
-  keep: ToRecord<void>,
+  toRecord: ToRecord<void>,
 ) {
   await limits.takeMail(email)
   const sql = database.background
   const insert = () => sql`
-    with done as (select), queued as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, keep())})
+    with done as (select), queued as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, toRecord())})
     select`
   await writeExactlyOnce(insert, () => sql`select from outbox where id = ${job.id}`)
   void jobs.enqueue([job])
@@ -116,7 +116,7 @@ async function queueMail(
 
 export const reset = (services: Services) =>
   accountCommand('password.reset', {
-    ...called('resetPassword'),
+    ...withOperation('resetPassword'),
     ...open,
     about:
       'The token is valid for 30 minutes, once. Revokes all sign-ins and API tokens of the account; sign in with the new password.',
@@ -133,9 +133,9 @@ export const reset = (services: Services) =>
           userId = await accountOfResetToken(database.background, id)
           if (userId === undefined) throw badMailToken()
         },
-        async execute(keep) {
+        async execute(toRecord) {
           const passwordHash = await passwords.hash(password, { address, account: scope })
-          const isReset = await resetPassword(database.background, id, passwordHash, keep())
+          const isReset = await resetPassword(database.background, id, passwordHash, toRecord())
           authenticate.invalidate(userId!)
           if (!isReset) throw badMailToken()
         },

@@ -26,7 +26,7 @@ const adminCommand = {
   isSecret: true,
   preload: ({ accountId }: { accountId: string }) => ({ integrations: [{ accountId }] }),
 } as const
-const called = (id: string) => ({ operation: { id, tag: 'ServiceAccounts' } })
+const withOperation = (id: string) => ({ operation: { id, tag: 'ServiceAccounts' } })
 
 /** @throws HttpError 404 */
 function requireAccount(state: ProjectState, accountId: string) {
@@ -37,7 +37,7 @@ function requireAccount(state: ProjectState, accountId: string) {
 
 export const createToken = command('token.create', {
   ...adminCommand,
-  ...called('createServiceAccountToken'),
+  ...withOperation('createServiceAccountToken'),
   about:
     "Creates a token for the service account, as `POST /tokens` does for the caller. The password is the caller's. The token reaches only the project of the service account.",
   input: CreateToken,
@@ -63,7 +63,7 @@ export const createToken = command('token.create', {
 
 export const deleteToken = command('token.delete', {
   ...adminCommand,
-  ...called('deleteServiceAccountToken'),
+  ...withOperation('deleteServiceAccountToken'),
   about: 'Revokes the token. Every process rejects it within a second.',
   input: DeleteToken,
   status: 204,

@@ -27,9 +27,9 @@ export const createOwnToken = (services: Services) =>
     input: CreateTokenBody,
     begin: ({ claims, address }: SignedInRequest, body) => ({
       admit: () => requireConfirmation(services, { claims, address }, body.password),
-      async execute(keep) {
+      async execute(toRecord) {
         const token = await newToken(services, claims.userId, body)
-        await insertToken(services.database.background, claims, token, keep(token))
+        await insertToken(services.database.background, claims, token, toRecord(token))
         return token
       },
     }),
@@ -44,8 +44,9 @@ export const deleteOwnToken = ({ database }: Services) =>
     about: 'Revokes the token. Every process rejects it within a second, and closes its streams.',
     input: Input({ id: IdOf('token') }),
     begin: ({ claims }: SignedInRequest, { id }) => ({
-      async execute(keep) {
-        if (!isId(id) || !(await deleteToken(database.background, claims.userId, id, keep()))) throw noToken()
+      async execute(toRecord) {
+        if (!isId(id) || !(await deleteToken(database.background, claims.userId, id, toRecord())))
+          throw noToken()
       },
     }),
     message: 'Token deleted successfully',

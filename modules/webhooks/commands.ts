@@ -91,7 +91,7 @@ export const createWebhook = command('webhook.create', {
       ...{ url, types: textOf(types), maxEvents, secret, formerSecret: null, formerUntil: null },
       ...{ createdBy: context.caller.userId, createdAt: context.now, eventId: null },
       ...{ disabledAt: enabled ? null : context.now, disabledReason: null, leaseBy: null, leaseUntil: null },
-      ...{ ...newDelivery, ...resetFailures, cursor: state.version + 1 }, // the first delivered event follows the webhook's own creation
+      ...{ ...newDelivery, ...resetFailures, cursor: state.version + 1 }, // skips the event of its own creation
     }
     const event = created(state, context, 'webhook.created', withoutSecrets('webhook', row))
     const { eventId: _, ...unlogged } = row
@@ -113,15 +113,15 @@ export const updateWebhook = command('webhook.update', {
     const row = requireWebhook(state, context, webhookId)
     const isToggled = enabled !== undefined && enabled === (row.disabledAt !== null)
     const isRetriedNow = enabled === true && (row.failures > 0 || row.nextAt !== null)
-    const shown = diff<Partial<Row>>(row, { url, types: types && textOf(types), maxEvents }) ?? {}
-    const changed = Object.keys(shown)
+    const fieldChanges = diff<Partial<Row>>(row, { url, types: types && textOf(types), maxEvents }) ?? {}
+    const changed = Object.keys(fieldChanges)
     if (isToggled || isRetriedNow) changed.push('enabled')
     if (changed.length === 0) return { changes: [], answer: toResponse(context, row) }
     const fields = {
-      ...shown,
+      ...fieldChanges,
       ...(isToggled && { disabledAt: enabled ? null : context.now, disabledReason: null }),
-      ...(('types' in shown || 'maxEvents' in shown) && newDelivery),
-      ...((enabled === true || 'url' in shown) && resetFailures),
+      ...(('types' in fieldChanges || 'maxEvents' in fieldChanges) && newDelivery),
+      ...((enabled === true || 'url' in fieldChanges) && resetFailures),
     }
     return updateRow(state, context, row, fields, changed)
   },

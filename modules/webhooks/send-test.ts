@@ -23,7 +23,7 @@ export function testWebhook(services: Services) {
     scope: 'admin',
     callers: undefined,
     begin: ({ caller }: { caller: { userId: string } }, { projectId, webhookId }) => ({
-      async execute(keep) {
+      async execute(toRecord) {
         const webhook = await webhookAt(sql, { id: projectId, webhookId })
         const release = limit.acquire(caller.userId)
         try {
@@ -34,7 +34,7 @@ export function testWebhook(services: Services) {
               with done as (insert into webhook_deliveries
                 select * from jsonb_to_record(${JSON.stringify(row)}::text::jsonb) as r(${deliveryColumns(sql)})
                 on conflict do nothing returning id)
-              ${insertRecord(sql, keep(row))}`,
+              ${insertRecord(sql, toRecord(row))}`,
           )
           return row
         } finally {
