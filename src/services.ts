@@ -89,7 +89,7 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
   const explain = openAddConflictingSeqs(database.reads)
   const execute = withSpans(openExecute({ actors, findRole, lookUp, limits: config, explain, log }), tracing)
   const isClosing = () => actors.isClosing
-  const routed = { config, redis, registry, execute, scheduler, isClosing, log }
+  const routed = { config, redis, subscriber, registry, execute, scheduler, isClosing, log }
   const router = openRouter({ ...routed, counts: counts.forwards })
   return {
     ...shared,

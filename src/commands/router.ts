@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis'
 import type { Scheduler } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
 import { isId, newId } from '../ids.ts'
@@ -126,6 +127,7 @@ export interface Router {
 interface RouterDependencies {
   config: Config
   redis: RedisClient
+  subscriber: Redis
   registry: Registry
   execute: Execute
   scheduler: Scheduler
@@ -135,7 +137,7 @@ interface RouterDependencies {
 }
 
 export function openRouter(means: RouterDependencies): Router {
-  const { config, redis, execute, log, counts } = means
+  const { config, redis, subscriber, execute, log, counts } = means
   const options = {
     secrets: secretsIn(config.jwtSecret),
     maxBytes,
@@ -156,7 +158,7 @@ export function openRouter(means: RouterDependencies): Router {
       const serve = openServe({ ...means, ttlMs: config.writeTimeoutMs })
       const server = asHome ? new RpcServer(crypto.randomUUID(), options, serve, log) : undefined
       const me = await server?.listen(config.homeHost, config.homePort)
-      joined = { client, placement: new Placement(redis, config, me, log), server }
+      joined = { client, placement: new Placement(redis, subscriber, config, me, log), server }
     },
     async leave(timeoutMs) {
       await joined?.placement.leave()

@@ -1,5 +1,5 @@
 import { Elysia, ValidationError } from 'elysia'
-import { isUnavailable, toHttpError } from '../postgres/errors.ts'
+import { isTransient, toHttpError } from '../postgres/errors.ts'
 import { badRequest, errorResponse, type HttpError, internalError } from '../responses/errors.ts'
 import type { Rejections } from '../admission/rejections.ts'
 import type { Permit } from '../admission/scheduler.ts'
@@ -24,7 +24,7 @@ export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejec
     const reason = failure.status === 500 ? reasonOf(error) : failure.message
     telemetry.logError({ request, route, params, caller, claims, began }, failure.status, id, reason)
     const isStreamed = mayStream(request)
-    if (isStreamed && isUnavailable(error) && acceptsStream(request)) {
+    if (isStreamed && isTransient(error) && acceptsStream(request)) {
       set.status = 200 // else Elysia sends 500
       return endedStream(failure)
     }

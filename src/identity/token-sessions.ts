@@ -80,15 +80,16 @@ const maxWritten = 1_000
 
 /** Writes the time of the last use of tokens, precise to a minute. A crash may lose the last second. */
 export function openRecordUse(sql: Sql): (tokenId: string) => void {
-  const schedule = (write: () => void) => setTimeout(write, writeEveryMs).unref()
-  const note = batched(
-    { keys: maxWritten, slots: 1, rejectsOverload: false, schedule },
-    async (ids: string[]) => {
-      await sql`
-      update api_tokens set last_used_at = now() where id = any(${ids}::uuid[])
-      and (last_used_at is null or last_used_at < now() - interval '1 minute')`
-      return ids
-    },
-  )
-  return (tokenId) => void note(tokenId).catch(() => {})
+  const used = new Set<string>()
+  const write = () => {
+    const ids = [...used]
+    used.clear()
+    sql`update api_tokens set last_used_at = now() where id = any(${ids}::uuid[])
+      and (last_used_at is null or last_used_at < now() - interval '1 minute')`.catch(() => {})
+  }
+  return (tokenId) => {
+    if (used.size === 0) setTimeout(write, writeEveryMs).unref()
+    used.add(tokenId)
+    if (used.size === maxWritten) write()
+  }
 }

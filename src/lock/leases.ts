@@ -31,7 +31,7 @@ export class Leases {
 
   constructor(
     private readonly redis: RedisClient,
-    private readonly subscriber: Redis,
+    subscriber: Redis,
     private readonly config: Config,
     private readonly counts = newLeaseCounts(),
   ) {
@@ -139,7 +139,6 @@ export class Leases {
       if (idleSince !== null && now - idleSince > this.config.leaseLingerMs) void this.release(projectId)
       else keep.push(projectId)
     }
-    this.subscriber.ping().catch(() => {}) // a pending reply lets ioredis close a silent connection
     // In a cluster each key may be on another node.
     const step = this.redis.isCluster ? 1 : maxRenewed
     for (let from = 0; from < keep.length; from += step) void this.renew(keep.slice(from, from + step))

@@ -20,8 +20,6 @@ export interface BatchOptions<K> {
   slots: number
   /** How long an incomplete batch waits for more keys while another call runs. */
   lingerMs?: number
-  /** True by default: rejects keys on overload. If false, the caller bounds the queue. */
-  rejectsOverload?: boolean
   waits?: Distribution
   /** When the first key is sent. Default: after the I/O of this tick, so that keys of concurrent requests share a call. */
   schedule?: (go: () => void) => unknown
@@ -43,7 +41,7 @@ const slowMs = 1_000
  * @throws HttpError 503 when too many keys wait
  */
 export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Promise<V[]>) {
-  const { schedule = setImmediate, lingerMs = 0, rejectsOverload = true } = limits
+  const { schedule = setImmediate, lingerMs = 0 } = limits
   const waiting: Waiting<K, V>[] = []
   let [busy, heavy] = [0, 0] // running calls, and running calls with a heavy key
   const [pumpSoon, pumpIn] = [once(schedule, pump), once(setTimeout, pump)]
@@ -77,7 +75,7 @@ export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Prom
 
   return (key: K) =>
     new Promise<V>((resolve, reject) => {
-      if (rejectsOverload && (waiting.length >= maxWaiting || isOverloaded(waiting))) return reject(tooMany())
+      if (waiting.length >= maxWaiting || isOverloaded(waiting)) return reject(tooMany())
       waiting.push({ key, resolve, reject, since: performance.now() })
       if (busy < limits.slots) pumpSoon()
     })

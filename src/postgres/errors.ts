@@ -14,13 +14,8 @@ export function isTransient(error: unknown): boolean {
   return (error.severity ?? error.severity_local) !== 'ERROR' || transientCodes.test(error.code)
 }
 
-export const isUnavailable = (error: unknown): boolean => !(error instanceof HttpError) && isTransient(error)
-
 export const toHttpError = (error: unknown): HttpError | undefined =>
-  error instanceof HttpError ? error : isUnavailable(error) ? databaseUnavailable() : undefined
-
-export const isStandby = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError && error.code === '25006'
+  error instanceof HttpError ? error : isTransient(error) ? databaseUnavailable() : undefined
 
 /** Marks the outcome of a query as unknown, unless a defect of the caller kept the query from being sent. */
 export function markUnknownOutcome(error: unknown): void {

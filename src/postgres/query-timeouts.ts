@@ -1,6 +1,6 @@
 import type { Sql } from 'postgres'
 import { newQueryCounts } from '../metrics/counts.ts'
-import { isTransient, isStandby, markUnknownOutcome } from './errors.ts'
+import { errorCode, isTransient, markUnknownOutcome } from './errors.ts'
 import type { IdleTimeouts } from './idle-timeouts.ts'
 import { retryDelay } from './retries.ts'
 import { withoutHoles } from './workarounds.ts'
@@ -19,6 +19,8 @@ export interface QueryOptions {
 }
 type Options = QueryOptions & { limitMs: number; onStandby(): void }
 
+/** SQLSTATE of a write on a standby. */
+const readOnly = '25006'
 const uncounted = newQueryCounts()
 
 /** For rare queries with many variants: each prepared statement stays on its connection forever. */
@@ -71,7 +73,7 @@ function track(query: Query, options: Options, again?: () => Query): void {
   query.reject = (error) => {
     if (!isFirstEnd()) return
     markUnknownOutcome(error)
-    if (isStandby(error)) onStandby()
+    if (errorCode(error) === readOnly) onStandby()
     if (again && isTransient(error)) retryDelay().then(again).then(resolve, reject)
     else reject(error)
   }

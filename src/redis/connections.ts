@@ -25,11 +25,16 @@ const commonOptions: RedisOptions = {
 /** For commands on the request path. */
 export const openRedis = (url: string, log: Log) => logOutages(connect(url, failFast), log)
 
+const pingEveryMs = 500
+
 /** For subscriptions. The caller must subscribe again at each `ready` event. */
 export function openSubscriber(url: string, log: Log): Redis {
   const own = { enableOfflineQueue: false, autoResubscribe: false, socketTimeout: 2_000 }
   const options = { ...commonOptions, ...own }
-  return logOutages(isCluster(url) ? connectAnyNode(url, options) : connectServer(url, options), log)
+  const redis = logOutages(isCluster(url) ? connectAnyNode(url, options) : connectServer(url, options), log)
+  // A pending reply lets ioredis close a silent connection.
+  const timer = setInterval(() => redis.ping().catch(() => {}), pingEveryMs)
+  return redis.once('end', () => clearInterval(timer))
 }
 
 /** For BullMQ workers: commands wait for Redis forever. */

@@ -2,8 +2,7 @@ import type { Redis } from 'ioredis'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
-import { disconnect, openSubscriber, type RedisClient } from '../redis/connections.ts'
+import type { RedisClient } from '../redis/connections.ts'
 import { assignScript, heartbeatScript, readScript } from './membership-scripts.ts'
 import type { Peer } from './rpc.ts'
 
@@ -18,7 +17,6 @@ const peerSchema = Type.Object({
 
 /** The live processes, listed in Redis. Each process remembers the list, and restores it if Redis lost its data. */
 export class Membership {
-  private readonly subscriber: Redis
   private readonly channel: string
   private readonly membersKey: string
   private readonly assignmentKey: string
@@ -27,8 +25,8 @@ export class Membership {
   /** @param onChange called when members or assignment may have changed; notifications may be lost */
   constructor(
     private readonly redis: RedisClient,
-    config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeShards'>,
-    log: Log,
+    subscriber: Redis,
+    config: Pick<Config, 'redisPrefix' | 'writeShards'>,
     onChange: () => void,
   ) {
     // One hash tag, so that a Redis Cluster runs the scripts. The number changes with the protocol of rpc.ts, so that
@@ -38,15 +36,15 @@ export class Membership {
     this.membersKey = `${name}:living`
     // Processes with another number of shards use another assignment.
     this.assignmentKey = `${name}:of-${config.writeShards}`
-    this.subscriber = openSubscriber(config.redisUrl, log)
+    const subscribe = () => void subscriber.subscribe(this.channel).then(onChange, () => {})
     redis.on('ready', onChange)
-    this.subscriber.on('message', onChange)
-    this.subscriber.on('ready', () => void this.subscriber.subscribe(this.channel).then(onChange, () => {}))
+    subscriber.on('message', (channel) => channel === this.channel && onChange())
+    subscriber.on('ready', subscribe)
+    if (subscriber.status === 'ready') subscribe()
   }
 
   /** Reads the members, and sends the heartbeat of `me`. @throws when Redis is unavailable */
   async read(me: Peer | undefined): Promise<Members> {
-    this.subscriber.ping().catch(() => {}) // a pending reply lets ioredis close a silent connection
     const own = me && JSON.stringify(me)
     const known = [this.last.assignment, ...this.last.living.filter((member) => member !== own)]
     const [script, args] = own ? [heartbeatScript, [this.channel, own, ...known]] : [readScript, []]
@@ -76,10 +74,6 @@ export class Membership {
   async leave(me: Peer): Promise<void> {
     const removed = await this.redis.zrem(this.membersKey, JSON.stringify(me))
     if (removed > 0) await this.redis.publish(this.channel, 'living')
-  }
-
-  close(): void {
-    disconnect(this.subscriber)
   }
 }
 

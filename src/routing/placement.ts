@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { RedisClient } from '../redis/connections.ts'
@@ -38,13 +39,14 @@ export class Placement {
   /** Joins at once. @param self undefined in a worker, which is never a home */
   constructor(
     redis: RedisClient,
-    config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeShards'>,
+    subscriber: Redis,
+    config: Pick<Config, 'redisPrefix' | 'writeShards'>,
     private readonly self: Peer | undefined,
     private readonly log: Log,
     private readonly timing = defaultTiming,
   ) {
     this.shards = config.writeShards
-    this.membership = new Membership(redis, config, log, () => this.wake())
+    this.membership = new Membership(redis, subscriber, config, () => this.wake())
     void this.poll()
   }
 
@@ -68,7 +70,6 @@ export class Placement {
   close(): void {
     this.isClosed = true
     this.wake()
-    this.membership.close()
   }
 
   private async poll(): Promise<void> {

@@ -4,7 +4,7 @@ import { shardOf } from '../../src/routing/hash.ts'
 import { newId } from '../../src/ids.ts'
 import { until } from '../../src/local/wait.ts'
 import { openLog } from '../../src/log.ts'
-import { openRedis } from '../../src/redis/connections.ts'
+import { disconnect, openRedis, openSubscriber } from '../../src/redis/connections.ts'
 
 type Env = Record<string, string>
 
@@ -23,8 +23,9 @@ export function openMember(env: Env, id?: string, timing?: Timing): Member {
   const config = readConfig(env)
   const log = openLog('silent')
   const redis = openRedis(config.redisUrl, log)
+  const subscriber = openSubscriber(config.redisUrl, log)
   const me = id === undefined ? undefined : { id, host: '127.0.0.1', port: 1 }
-  const homes = new Placement(redis, config, me, log, timing)
+  const homes = new Placement(redis, subscriber, config, me, log, timing)
   const projects = onePerShard(config.writeShards)
   return {
     id: id ?? 'worker',
@@ -36,7 +37,8 @@ export function openMember(env: Env, id?: string, timing?: Timing): Member {
     leave: () => homes.leave(),
     close: () => {
       homes.close()
-      redis.disconnect()
+      disconnect(redis)
+      disconnect(subscriber)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Membership } from '../../src/routing/membership.ts'
 import { openLog } from '../../src/log.ts'
-import { disconnect, openRedis } from '../../src/redis/connections.ts'
+import { disconnect, openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { eventually } from '../races/pair.ts'
 import { MemberGroup, entryOf } from './member-group.ts'
 import { agreed, type Member } from './member.ts'
@@ -85,10 +85,11 @@ test('replaces an assignment that is not of this version', async () => {
 
 test('of two concurrent assignments only the first is stored', async () => {
   const log = openLog('silent')
-  const config = { redisUrl: group.redis.url, redisPrefix: 'assigning', writeShards: 2 }
-  const redis = openRedis(config.redisUrl, log)
+  const config = { redisPrefix: 'assigning', writeShards: 2 }
+  const redis = openRedis(group.redis.url, log)
+  const subscriber = openSubscriber(group.redis.url, log)
   await eventually('Redis', () => redis.status === 'ready')
-  const [first, second] = [1, 2].map(() => new Membership(redis, config, log, () => {})) as [
+  const [first, second] = [1, 2].map(() => new Membership(redis, subscriber, config, () => {})) as [
     Membership,
     Membership,
   ]
@@ -96,6 +97,6 @@ test('of two concurrent assignments only the first is stored', async () => {
   expect([await first.assign(['p', 'q']), await second.assign(['q', 'q'])]).toEqual([true, false])
   expect((await second.read(undefined)).assignment).toEqual(['p', 'q'])
   expect(await second.assign(['q', 'q'])).toBeTrue()
-  for (const membership of [first, second]) membership.close()
   disconnect(redis)
+  disconnect(subscriber)
 })
