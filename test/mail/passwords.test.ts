@@ -82,14 +82,15 @@ test('known, unverified and unknown addresses get the same response after the sa
   await idle.sql`update users set email_verified_at = now() where id = ${known.id}`
   const { seconds } = idle.service.services.counts.queries.background
   const queries = () => seconds.counts.reduce((sum, count) => sum + count, 0)
-  const asked = async (email: string) => {
+  const responseTo = async (email: string) => {
     const before = queries()
     const { status, body, headers } = await forgetting(idle.client, email)
     return { status, body, names: [...headers.keys()].sort(), queries: queries() - before }
   }
-  const answer = await asked(known.email)
+  const answer = await responseTo(known.email)
   expect([answer.status, answer.body as unknown]).toEqual([202, sent])
-  for (const email of [unverified.email, 'nobody@example.com']) expect(await asked(email)).toEqual(answer)
+  for (const email of [unverified.email, 'nobody@example.com'])
+    expect(await responseTo(email)).toEqual(answer)
   expect(await idle.sql`select from outbox`).toHaveLength(3)
   idle.service.startWorkers()
   await eventually('all jobs are done', async () => (await idle.sql`select from outbox`).length === 0)

@@ -57,8 +57,8 @@ test('Prometheus accepts the alerts', () => {
 
 test('Prometheus accepts each query of the dashboard', () => {
   const rules = targets.map(({ expr }, n) => {
-    const known = expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'docket')
-    return `      - record: docket:query${n}\n        expr: ${JSON.stringify(known)}\n`
+    const query = expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'docket')
+    return `      - record: docket:query${n}\n        expr: ${JSON.stringify(query)}\n`
   })
   const { status, output } = promtool(
     ['check', 'rules', '/dev/stdin'],

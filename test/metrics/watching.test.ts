@@ -26,14 +26,14 @@ for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFami
 const added = ['job', 'instance', 'process']
 
 test('alerts and dashboard use only existing metrics and labels', () => {
-  const asked = [readFileSync(alerts, 'utf8'), ...targets.map(({ expr }) => expr)]
-  const names = asked.flatMap((text) => text.match(/\bdocket_\w+/g) ?? [])
+  const texts = [readFileSync(alerts, 'utf8'), ...targets.map(({ expr }) => expr)]
+  const names = texts.flatMap((text) => text.match(/\bdocket_\w+/g) ?? [])
   expect(names.length).toBeGreaterThan(30)
   expect(names.filter((name) => !labelsByMetric.has(name))).toEqual([])
   for (const { expr, legendFormat } of targets) {
-    const known = expr.match(/\bdocket_\w+/g)!.flatMap((name) => labelsByMetric.get(name)!)
+    const labels = expr.match(/\bdocket_\w+/g)!.flatMap((name) => labelsByMetric.get(name)!)
     const used = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!)
-    for (const label of used) expect([expr, [...known, ...added].includes(label)]).toEqual([expr, true])
+    for (const label of used) expect([expr, [...labels, ...added].includes(label)]).toEqual([expr, true])
   }
 })
 

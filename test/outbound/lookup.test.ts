@@ -7,7 +7,7 @@ import { hash } from '@node-rs/argon2'
 import { openLookup } from '../../src/outbound/lookup.ts'
 import { forFile, newFolder } from '../support/service.ts'
 
-let asked: string[] = []
+let queries: string[] = []
 const server = createSocket('udp4')
 server.on('message', (query, { port, address }) => {
   const answer = answerTo(query)
@@ -30,7 +30,7 @@ function answerTo(query: Buffer): Buffer | undefined {
     labels.push(query.toString('latin1', at + 1, at + 1 + query[at]!))
   const type = query.readUInt16BE(at + 1)
   const name = labels.join('.')
-  asked.push(`${name} ${type === 1 ? 'A' : 'AAAA'}`)
+  queries.push(`${name} ${type === 1 ? 'A' : 'AAAA'}`)
   if (name.startsWith('silent')) return undefined
   const isNone = name.startsWith('none')
   const address =
@@ -46,12 +46,12 @@ test('resolves names by the hosts file first, then by the name server', async ()
   expect(await addresses('both.example.com')).toEqual(['192.0.2.1', '2001::1'])
   expect(await addresses('four.example.com.')).toEqual(['192.0.2.1'])
   await expect(lookup('none.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' })
-  asked = []
+  queries = []
   expect(await addresses('INSIDE.')).toEqual(['10.0.0.7', '::7'])
   expect(await addresses('inside.example.com')).toEqual(['10.0.0.7'])
   for (const name of ['localhost', 'a.localhost', 'LocalHost.'])
     expect(await addresses(name)).toEqual(['127.0.0.1', '::1'])
-  expect(asked).toEqual([])
+  expect(queries).toEqual([])
 })
 
 test('names without a DNS response do not delay other lookups or password hashes', async () => {

@@ -77,9 +77,9 @@ test('rejects with the reason of an aborted signal', async () => {
 test('resolves the host name for each request, and rejects a forbidden address even with an open connection', async () => {
   const inside = await receiver()
   const answers = ['127.0.0.1', '169.254.169.254', '127.0.0.1', 'fe80::1', '127.0.0.1']
-  const asked: string[] = []
+  const lookups: string[] = []
   const lookup: Lookup = async (name) => {
-    asked.push(name)
+    lookups.push(name)
     return [{ address: answers.shift()! }]
   }
   const byName = `http://hooks.example.com:${portOf(inside)}/`
@@ -89,7 +89,7 @@ test('resolves the host name for each request, and rejects a forbidden address e
   expect(statuses).toEqual([200, null, 200, null, 200])
   expect(inside.received).toHaveLength(3)
   expect(inside.received[0]!.headers.host).toBe(`hooks.example.com:${portOf(inside)}`)
-  expect(asked).toEqual(Array(5).fill('hooks.example.com'))
+  expect(lookups).toEqual(Array(5).fill('hooks.example.com'))
 })
 
 test('does not connect to a private address when the host name resolves differently after the check', async () => {
@@ -116,13 +116,13 @@ test('fails with ENOTFOUND for a host name without addresses', async () => {
 
 test('connects to exactly the checked address, without another lookup', async () => {
   const { url, received } = await receiver()
-  let asked = 0
-  const lookup: Lookup = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2' }]
+  let lookups = 0
+  const lookup: Lookup = async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '127.0.0.2' }]
   const result = await post(
     lenient,
     lookup,
   )(requestTo(`http://name.that.is.nowhere.invalid:${portOf({ url })}/`))
-  expect([result.status, received.length, asked]).toEqual([200, 1, 1])
+  expect([result.status, received.length, lookups]).toEqual([200, 1, 1])
 })
 
 test('tries the next address of a name when the first does not accept connections', async () => {

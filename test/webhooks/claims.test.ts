@@ -56,12 +56,12 @@ test('stores no attempt for a webhook that was deleted during the delivery', asy
   const outcome = { status: 200, error: null, answer: '', at: new Date().toISOString(), durationMs: 1 }
   const seqs = { firstSeq: 2, lastSeq: 2, events: 1, attempt: 1, type: 'events' as const }
   const attempt = () => ({ webhookId: id, id: newId(), deliveryId: claim!.deliveryId, ...seqs, ...outcome })
-  const noted = async () => (await sql`select from webhook_deliveries where webhook_id = ${id}`).length
+  const attempts = async () => (await sql`select from webhook_deliveries where webhook_id = ${id}`).length
   await release({ claim, attempt: attempt(), waitMs: 1 })
-  expect(await noted()).toBe(1)
+  expect(await attempts()).toBe(1)
   await sql`delete from webhooks where id = ${id}`
   expect(await release({ claim, upTo: 2, attempt: attempt() })).toBeFalse()
-  expect(await noted()).toBe(1)
+  expect(await attempts()).toBe(1)
 })
 
 const results: Record<string, Partial<DeliveryResult>> = {

@@ -40,9 +40,9 @@ const waits = (chance: number) =>
   [1, 2, 3, 4, 5, 6, 7, 8, 50].map((failures) => afterFailure({ ...failed, failures }, chance))
 
 test('the waits between attempts grow, with up to 10 % of random jitter', () => {
-  const told = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 10 * hour, 10 * hour, 10 * hour]
-  expect(waits(0)).toEqual(told.map((waitMs) => ({ waitMs })))
-  expect(waits(1)).toEqual(told.map((waitMs) => ({ waitMs: Math.round(waitMs * 1.1) })))
+  const expected = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 10 * hour, 10 * hour, 10 * hour]
+  expect(waits(0)).toEqual(expected.map((waitMs) => ({ waitMs })))
+  expect(waits(1)).toEqual(expected.map((waitMs) => ({ waitMs: Math.round(waitMs * 1.1) })))
   const { waitMs } = afterFailure(failed) as { waitMs: number }
   expect(waitMs >= 5_000 && waitMs <= 5_500).toBe(true)
 })

@@ -55,35 +55,35 @@ test('creating a webhook during the deletion of its project fails with 404', asy
 const shown = ({ events, upTo }: EventPage) => {
   return { upTo, seqs: events.map(({ seq }) => seq), texts: events.map((event) => shownEvent(event)) }
 }
-const told = async (reads: Promise<EventPage>[]) =>
+const outcomes = async (reads: Promise<EventPage>[]) =>
   (await Promise.allSettled(reads)).map((one) =>
     one.status === 'fulfilled' ? shown(one.value) : (one.reason as Error).message,
   )
 /** Creates a project with tasks, and returns a request for a page of its events. */
-async function place(tasks: number, over: Partial<EventSlice> = {}, description = ''): Promise<EventSlice> {
+async function sliceOf(tasks: number, over: Partial<EventSlice> = {}, description = ''): Promise<EventSlice> {
   const { id } = await make(ada, '/projects', { name: 'Engine' })
   for (const n of upTo(tasks)) await make(ada, '/tasks', { title: `T${n}`, description, projectId: id })
   return { projectId: id, after: 0, version: tasks + 1, limit: 100, types: null, ...over }
 }
 
 test('batched reads of event pages return the same pages as single reads', async () => {
-  const gone = [await place(9, { after: 2 }), await place(9, { after: 4 })]
-  const ids = gone.map((one) => one.projectId)
+  const expired = [await sliceOf(9, { after: 2 }), await sliceOf(9, { after: 4 })]
+  const ids = expired.map((one) => one.projectId)
   await sql`delete from events where project_id = any(${ids}::uuid[]) and seq < 5`
-  const [some, middle] = [await place(9, { limit: 3 }), await place(9, { after: 4, version: 7 })]
-  const places = [
-    ...[await place(9), some, middle],
-    await place(9, { types: ['project.created', 'task.updated'] }),
-    await place(9, { types: ['task.created'], limit: 2 }),
-    await place(9, { types: ['comment.created'] }),
-    await place(9, { after: 10 }),
-    await place(70, {}, 'x'.repeat(20_000)), // more than a page holds
-    ...gone,
+  const [some, middle] = [await sliceOf(9, { limit: 3 }), await sliceOf(9, { after: 4, version: 7 })]
+  const slices = [
+    ...[await sliceOf(9), some, middle],
+    await sliceOf(9, { types: ['project.created', 'task.updated'] }),
+    await sliceOf(9, { types: ['task.created'], limit: 2 }),
+    await sliceOf(9, { types: ['comment.created'] }),
+    await sliceOf(9, { after: 10 }),
+    await sliceOf(70, {}, 'x'.repeat(20_000)), // more than a page holds
+    ...expired,
   ]
   const { database, oldestSeq } = service.services
-  const alone = await told(places.map((one) => readEventPage(database.reads, oldestSeq, one)))
+  const alone = await outcomes(slices.map((one) => readEventPage(database.reads, oldestSeq, one)))
   const pageAt = openEventPages(service.services)
-  const values = await told([...places, some, middle].map((one) => pageAt(one)))
+  const values = await outcomes([...slices, some, middle].map((one) => pageAt(one)))
   expect(values).toEqual([...alone, alone[1]!, alone[2]!])
   expect(values.slice(0, 3)).toMatchObject([
     { upTo: 10, seqs: upTo(10) },

@@ -26,7 +26,7 @@ const deliver = (webhookId: string, count: number, daysAgo: number) => sql`
     || '7' || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid, gen_random_uuid(), 'test', 0, 1, 'x', now(), 1
   from generate_series(1, ${count}::int4)`
 
-async function kept(): Promise<Record<string, number>> {
+async function deliveriesByWebhook(): Promise<Record<string, number>> {
   const rows = await sql<{ webhookId: string; n: number }[]>`
     select webhook_id, count(*)::int4 as n from webhook_deliveries group by webhook_id`
   return Object.fromEntries(rows.map(({ webhookId, n }) => [webhookId, n]))
@@ -40,7 +40,7 @@ test('deletes deliveries after 30 days, or when their webhook is deleted', async
   await deliver(randomUUID(), 20, 1)
   for (const _ of ['once', 'again']) {
     expect(await expireDeliveries(sql, throttle)).toBeUndefined()
-    expect(await kept()).toEqual({ [fresh.id]: 20, [mixed.id]: 10 })
+    expect(await deliveriesByWebhook()).toEqual({ [fresh.id]: 20, [mixed.id]: 10 })
   }
 })
 
@@ -53,7 +53,7 @@ test('keeps recent deliveries when the clock of this machine is a year ahead', a
   } finally {
     setSystemTime()
   }
-  expect(await kept()).toEqual({ [id]: 5 })
+  expect(await deliveriesByWebhook()).toEqual({ [id]: 5 })
 })
 
 test('no statement deletes more rows than the batch size', async () => {
@@ -67,18 +67,18 @@ test('purging a project reads few deliveries of other projects', async () => {
   for (const { id } of [await hook(), await hook(), await hook()]) await deliver(id, 3_000, 1)
   const { id } = await hook()
   await deliver(id, 3_000, 1)
-  const gone = randomUUID()
-  await sql`update webhooks set project_id = ${gone} where id = ${id}`
+  const deletedProject = randomUUID()
+  await sql`update webhooks set project_id = ${deletedProject} where id = ${id}`
   await sql`analyze webhooks, webhook_deliveries`
   await sql.begin(async (tx) => {
     // Forces the plans that Postgres chooses for a large table.
     for (const way of ['seqscan', 'hashjoin', 'mergejoin']) await tx.unsafe(`set local enable_${way} = off`)
-    await purgeProject(tx as unknown as typeof sql, gone, { batchRows: 100, pauseMs: 0 })
+    await purgeProject(tx as unknown as typeof sql, deletedProject, { batchRows: 100, pauseMs: 0 })
     const [read] = await tx`select (idx_tup_fetch + seq_tup_read)::int4 as rows
       from pg_stat_xact_user_tables where relname = 'webhook_deliveries'`
     expect(read!.rows).toBeLessThan(3 * 3_000)
   })
-  expect(await kept()).not.toHaveProperty(id)
+  expect(await deliveriesByWebhook()).not.toHaveProperty(id)
 })
 
 test('re-encrypts webhook secrets after a change of JWT_SECRET, without changing the secrets themselves', async () => {
@@ -105,13 +105,16 @@ test('re-encryption continues after the last webhook of the previous slice', asy
   const hooks = [await hook(), await hook(), await hook(), await hook(), await hook()]
   const next = openEncryption(['the next secret, of thirty-two bytes', testSecret])
   const short = { batchRows: 2, pauseMs: 0, isOver: () => true }
-  const places: unknown[] = []
-  for (let place: string | undefined | void = '00000000-0000-0000-0000-000000000000'; place !== undefined;) {
-    place = await reencryptSecrets(sql, next, short, place)
-    places.push(place)
+  const positions: unknown[] = []
+  for (
+    let position: string | undefined | void = '00000000-0000-0000-0000-000000000000';
+    position !== undefined;
+  ) {
+    position = await reencryptSecrets(sql, next, short, position)
+    positions.push(position)
   }
   const ids = hooks.map(({ id }) => id).sort()
-  expect(places).toEqual([ids[1], ids[3], undefined])
+  expect(positions).toEqual([ids[1], ids[3], undefined])
   const rows = await sql<{ id: string; secret: string }[]>`select id, secret from webhooks`
   const alone = openEncryption(['the next secret, of thirty-two bytes'])
   expect(new Map(rows.map(({ id, secret }) => [id, alone.decrypt(secret)]))).toEqual(

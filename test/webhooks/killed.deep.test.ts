@@ -35,10 +35,10 @@ const createTasks = async (ada: Person, projectId: string, count: number) => {
 
 /** The seqs that a receiver accepts when it ignores repeated delivery ids. */
 const acceptedSeqs = () => {
-  const known = new Set<unknown>()
+  const seenIds = new Set<unknown>()
   return receiver.received.flatMap(({ headers, body }) => {
-    if (known.has(headers['webhook-id'])) return []
-    known.add(headers['webhook-id'])
+    if (seenIds.has(headers['webhook-id'])) return []
+    seenIds.add(headers['webhook-id'])
     return body.data.events.map(({ seq }) => seq)
   })
 }

@@ -38,8 +38,8 @@ test('sends a test at once, even to a disabled webhook, and returns the result',
   expect(sent!.body).toMatchObject({ type: 'test', data: { projectId, webhookId: id, events: [] } })
   expect((await ada.get(`${scene.path(id)}/deliveries`)).body).toEqual([body] as never)
   await receiver.close()
-  const unheard = await ada.post(`${scene.path(id)}/test`)
-  expect(unheard.body).toMatchObject({ status: null, error: 'No connection: ECONNREFUSED' } as never)
+  const unreachable = await ada.post(`${scene.path(id)}/test`)
+  expect(unreachable.body).toMatchObject({ status: null, error: 'No connection: ECONNREFUSED' } as never)
 })
 
 test('limits the running tests of an account to four across all its tokens, separately for each account', async () => {
@@ -49,7 +49,7 @@ test('limits the running tests of an account to four across all its tokens, sepa
   const { id } = await scene.hook({ enabled: false })
   const program = await withToken(ada)
   const test = (who: Client) => who.post(`${scene.path(id)}/test`)
-  const asked = [ada, program, ada, program].map(test)
+  const tests = [ada, program, ada, program].map(test)
   await eventually('all events', () => answers.length === 4)
   for (const who of [ada, program]) {
     const rejected = await test(who)
@@ -58,10 +58,10 @@ test('limits the running tests of an account to four across all its tokens, sepa
   }
   const grace = await register(service.client)
   await invite(ada, projectId, grace, 'ADMIN')
-  asked.push(test(grace))
+  tests.push(test(grace))
   await eventually('a fifth test', () => answers.length === 5)
   for (const answer of answers) answer()
-  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(5).fill(200))
+  expect((await Promise.all(tests)).map(({ status }) => status)).toEqual(Array(5).fill(200))
   answers.length = 0
   const again = test(ada)
   await eventually('a later test', () => answers.length === 1)
@@ -145,6 +145,6 @@ test('lists every attempt, newest first, in pages', async () => {
   const page = await ada.get(`${path}?limit=1`)
   expect(page.body).toEqual([first] as never)
   expect((await ada.get(nextPath(page.headers)!)).body).toEqual([second] as never)
-  const known = { 'if-none-match': (await ada.get(path)).headers.get('etag')! }
-  expect((await ada.get(path, known)).status).toBe(304)
+  const ifNoneMatch = { 'if-none-match': (await ada.get(path)).headers.get('etag')! }
+  expect((await ada.get(path, ifNoneMatch)).status).toBe(304)
 })

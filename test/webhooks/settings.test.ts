@@ -26,12 +26,12 @@ test('creates a webhook, shows it without its secret, changes it and deletes it'
   const read = await ada.get(scene.path(shown.id))
   expect(read.body).toEqual(shown as never)
   expect((await ada.get(all)).body).toEqual([shown] as never)
-  const known = { 'if-none-match': read.headers.get('etag')! }
-  expect((await ada.get(scene.path(shown.id), known)).status).toBe(304)
+  const ifNoneMatch = { 'if-none-match': read.headers.get('etag')! }
+  expect((await ada.get(scene.path(shown.id), ifNoneMatch)).status).toBe(304)
   const changed = await ada.patch(scene.path(shown.id), { types: null, maxEvents: 1, enabled: false })
   expect(changed.body).toEqual({ ...shown, types: null, maxEvents: 1, enabled: false } as never)
-  const gone = await ada.delete(scene.path(shown.id))
-  expect([gone.status, gone.body]).toEqual([200, { message: 'Webhook deleted successfully' } as Body])
+  const removal = await ada.delete(scene.path(shown.id))
+  expect([removal.status, removal.body]).toEqual([200, { message: 'Webhook deleted successfully' } as Body])
   expectError(await ada.get(scene.path(shown.id)), 404, 'Webhook not found')
 })
 
@@ -68,17 +68,17 @@ test('rejects a URL that resolves to a private address with 400, on creation and
     expectError(await bob.patch(`${path}/${body.id}`, { url }), 400, /^url must /)
   }
   expect((await bob.get(path)).body).toHaveLength(1)
-  const told = async (url: string) => (await bob.post(path, { url })).body.message
-  expect(await told('http://example.com/')).toBe(
+  const messageFor = async (url: string) => (await bob.post(path, { url })).body.message
+  expect(await messageFor('http://example.com/')).toBe(
     'url must begin with https://, unless the operator sets WEBHOOK_ALLOW_HTTP=on',
   )
   for (const url of ['https://127.0.0.1/', 'https://10.0.0.1/', 'https://[fd12::1]/', 'https://localhost/'])
-    expect(await told(url)).toBe(
+    expect(await messageFor(url)).toBe(
       'url must resolve to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on',
     )
   // No setting allows these.
   for (const url of ['https://169.254.169.254/', 'https://[fe80::1]/', 'ftp://example.com/'])
-    expect(await told(url)).not.toContain('WEBHOOK_')
+    expect(await messageFor(url)).not.toContain('WEBHOOK_')
 })
 
 test('only an ADMIN reads or changes webhooks, and only in the same project', async () => {
@@ -133,9 +133,9 @@ test('a repeat under the same Idempotency-Key returns the same secret, which no 
   const { secret } = first.body as Hook
   for (const table of ['webhooks', 'idempotency_keys']) {
     const [row] = await scene.sql<
-      { told: string }[]
-    >`select string_agg(t::text, ' ') as told from ${scene.sql(table)} t`
-    expect(row!.told).not.toContain(secret.slice(6))
+      { text: string }[]
+    >`select string_agg(t::text, ' ') as text from ${scene.sql(table)} t`
+    expect(row!.text).not.toContain(secret.slice(6))
   }
   expect((await ada.post(`${scene.path(first.body.id)}/rotate`, undefined, key)).status).toBe(422)
   const rotate = () => ada.post(`${scene.path(first.body.id)}/rotate`, undefined, { 'idempotency-key': 'r' })

@@ -76,8 +76,8 @@ test('lists and shows accounts and projects', async () => {
   )
   expect((await admin('projects')).text).toContain(projectId)
   const { text } = await admin('projects', 'show', projectId)
-  const told = Object.fromEntries(text.split('\n').map((line) => line.split(/\s{2,}/)))
-  expect(told).toMatchObject({
+  const shown = Object.fromEntries(text.split('\n').map((line) => line.split(/\s{2,}/)))
+  expect(shown).toMatchObject({
     id: projectId,
     owner: `${ada.email} (${ada.id})`,
     version: '3',

@@ -132,9 +132,9 @@ test('a damaged backup leaves the database unchanged', async () => {
 
 test('restores and migrates a backup of an earlier release, and rejects one of a later release', async () => {
   const old = await scene.fresh()
-  const known = knownMigrations()
+  const migrations = knownMigrations()
   await withConnections(old, async (sql) => {
-    await applyMissing(sql, known.slice(0, 3))
+    await applyMissing(sql, migrations.slice(0, 3))
     await sql`insert into users (id, name, email, password_hash, created_at)
       values (gen_random_uuid(), 'Old', 'old@example.com', 'x', now())`
   })
@@ -142,8 +142,8 @@ test('restores and migrates a backup of an earlier release, and rejects one of a
   const restored = await scene.fresh()
   expect((await scene.admin(restored, 'restore', file)).code).toBe(0)
   expect(await isMigrated(restored)).toBe(true)
-  const tables = tablesOf(known.slice(0, 3))
-  expect(tables.length).toBeLessThan(tablesOf(known).length)
+  const tables = tablesOf(migrations.slice(0, 3))
+  expect(tables.length).toBeLessThan(tablesOf(migrations).length)
   const [user] = await withConnections(restored, (sql) => sql`select name from users`)
   expect(user).toEqual({ name: 'Old' })
 

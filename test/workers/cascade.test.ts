@@ -13,14 +13,19 @@ service.startWorkers()
 const ada = await register(service.client)
 
 test('purging a deleted project deletes its rows in every table, and no row of another project', async () => {
-  const [doomed, kept] = [await createFullProject(ada, 20), await createFullProject(ada, 5)]
-  const neighbour = await rowsWith(sql(), kept.ids)
-  expect(await rowsWith(sql(), doomed.ids)).toMatchObject({ tasks: 20, comments: 40, events: 81, streams: 1 })
-  expect((await ada.delete(`/projects/${doomed.id}`)).status).toBe(200)
-  expect((await ada.get(`/tasks/${doomed.taskIds[0]}`)).status).toBe(404)
+  const [deleted, other] = [await createFullProject(ada, 20), await createFullProject(ada, 5)]
+  const neighbour = await rowsWith(sql(), other.ids)
+  expect(await rowsWith(sql(), deleted.ids)).toMatchObject({
+    tasks: 20,
+    comments: 40,
+    events: 81,
+    streams: 1,
+  })
+  expect((await ada.delete(`/projects/${deleted.id}`)).status).toBe(200)
+  expect((await ada.get(`/tasks/${deleted.taskIds[0]}`)).status).toBe(404)
   await untilOutboxEmpty(sql())
-  expect(await rowsWith(sql(), doomed.ids)).toEqual({})
-  expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
+  expect(await rowsWith(sql(), deleted.ids)).toEqual({})
+  expect(await rowsWith(sql(), other.ids)).toEqual(neighbour)
   expect(await faultsOf(sql())).toEqual([])
 })
 
@@ -37,22 +42,22 @@ test('purging a project also deletes its members and finishes its other jobs', a
 })
 
 test('purges neither an existing project nor an existing task', async () => {
-  const kept = await createFullProject(ada, 2)
-  const before = await rowsWith(sql(), kept.ids)
+  const other = await createFullProject(ada, 2)
+  const before = await rowsWith(sql(), other.ids)
   const throttle = { batchRows: 7, pauseMs: 0 }
-  await expect(purgeProject(sql(), kept.id, throttle)).rejects.toThrow('still exists')
-  await purgeTask(sql(), { taskId: kept.taskIds[0] }, throttle)
-  expect(await rowsWith(sql(), kept.ids)).toEqual(before)
+  await expect(purgeProject(sql(), other.id, throttle)).rejects.toThrow('still exists')
+  await purgeTask(sql(), { taskId: other.taskIds[0] }, throttle)
+  expect(await rowsWith(sql(), other.ids)).toEqual(before)
 })
 
 test('purging a deleted task deletes only its subtasks and comments', async () => {
   const { id, taskIds } = await createFullProject(ada, 3)
-  const [doomed, ...kept] = taskIds as [string, ...string[]]
-  for (let n = 0; n < 20; n++) await make(ada, `/tasks/${doomed}/comments`, { text: `More ${n}` })
-  await ada.delete(`/tasks/${doomed}`)
+  const [deleted, ...others] = taskIds as [string, ...string[]]
+  for (let n = 0; n < 20; n++) await make(ada, `/tasks/${deleted}/comments`, { text: `More ${n}` })
+  await ada.delete(`/tasks/${deleted}`)
   await untilOutboxEmpty(sql())
-  expect(await rowsWith(sql(), [doomed])).toEqual({ events: 25 })
-  expect(await rowsWith(sql(), kept)).toMatchObject({ tasks: 2, subtasks: 2, comments: 4 })
+  expect(await rowsWith(sql(), [deleted])).toEqual({ events: 25 })
+  expect(await rowsWith(sql(), others)).toMatchObject({ tasks: 2, subtasks: 2, comments: 4 })
   expect((await ada.get(`/projects/${id}`)).status).toBe(200)
   expect(await faultsOf(sql())).toEqual([])
 })
@@ -68,20 +73,20 @@ test('purging the previous project of a moved task leaves the task unchanged', a
 })
 
 test('repeated and concurrent purges change nothing else', async () => {
-  const [gone, kept] = [await createFullProject(ada, 6), await createFullProject(ada, 2)]
-  const neighbour = await rowsWith(sql(), kept.ids)
-  await ada.delete(`/tasks/${gone.taskIds[0]}`)
-  await ada.delete(`/projects/${gone.id}`)
+  const [deleted, other] = [await createFullProject(ada, 6), await createFullProject(ada, 2)]
+  const neighbour = await rowsWith(sql(), other.ids)
+  await ada.delete(`/tasks/${deleted.taskIds[0]}`)
+  await ada.delete(`/projects/${deleted.id}`)
   const throttle = { batchRows: 3, pauseMs: 0 }
   const again = () => [
-    purgeProject(sql(), gone.id, throttle),
-    purgeTask(sql(), { taskId: gone.taskIds[0]! }, throttle),
+    purgeProject(sql(), deleted.id, throttle),
+    purgeTask(sql(), { taskId: deleted.taskIds[0]! }, throttle),
   ]
   await Promise.all([...again(), ...again()])
   await untilOutboxEmpty(sql())
   await Promise.all(again())
-  expect(await rowsWith(sql(), gone.ids)).toEqual({})
-  expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
+  expect(await rowsWith(sql(), deleted.ids)).toEqual({})
+  expect(await rowsWith(sql(), other.ids)).toEqual(neighbour)
 })
 
 test('a purge that waits for rows deleted by another one continues with the rest', async () => {

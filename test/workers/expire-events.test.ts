@@ -52,8 +52,8 @@ test('deletes expired events from the oldest on, and keeps the newest event of e
   for (const [count, old] of wanted) ids.push(await openProject(count, old))
   for (const _ of ['once', 'again']) {
     expect(await expire()).toBeUndefined()
-    const kept = await Promise.all(ids.map(seqsOf))
-    expect(kept).toEqual(wanted.map(([count, old]) => from(Math.min(old + 1, count), count)))
+    const seqs = await Promise.all(ids.map(seqsOf))
+    expect(seqs).toEqual(wanted.map(([count, old]) => from(Math.min(old + 1, count), count)))
   }
   await make(ada, '/tasks', { title: 'After', projectId: ids[2]! })
   expect((await readFeed(ada, `/projects/${ids[2]}/events?after=49`)).map(({ seq }) => seq)).toEqual([50, 51])
@@ -62,7 +62,7 @@ test('deletes expired events from the oldest on, and keeps the newest event of e
 
 test('an event with a future time expires with the event after it', async () => {
   await open()
-  const ahead: [count: number, old: number, from: number, to: number, kept: number][] = [
+  const ahead: [count: number, old: number, from: number, to: number, seqs: number][] = [
     [50, 33, 5, 5, 34],
     [50, 33, 1, 1, 34],
     [50, 33, 5, 32, 34], // more than one statement deletes
@@ -81,8 +81,8 @@ test('an event with a future time expires with the event after it', async () => 
   }
   for (const _ of ['once', 'again']) {
     expect(await expire()).toBeUndefined()
-    const kept = await Promise.all(ids.map(seqsOf))
-    expect(kept).toEqual(ahead.map(([count, , , , first]) => from(first, count)))
+    const seqs = await Promise.all(ids.map(seqsOf))
+    expect(seqs).toEqual(ahead.map(([count, , , , first]) => from(first, count)))
   }
 })
 

@@ -33,7 +33,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-async function gone(): Promise<void> {
+async function untilPurged(): Promise<void> {
   await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 }
@@ -44,7 +44,7 @@ test('runs a job that a crash left in the outbox before it was queued', async ()
   await queued()
   await queue.obliterate({ force: true })
   service.startWorkers()
-  await gone()
+  await untilPurged()
 })
 
 test('runs the job of the outbox row even if the job in Redis was changed', async () => {
@@ -101,7 +101,7 @@ test('runs a job committed during an outage of Redis after the outage', async ()
   expect((await ada.delete(`/projects/${doomed.id}`)).status).toBe(200)
   expect(await outboxSize(sql())).toBe(1)
   await redis.restart()
-  await gone()
+  await untilPurged()
 })
 
 test('runs jobs that Redis lost', async () => {
@@ -110,7 +110,7 @@ test('runs jobs that Redis lost', async () => {
   await queued(2)
   await flushRedis(redis.url)
   service.startWorkers()
-  await gone()
+  await untilPurged()
 })
 
 test('runs every job when Redis is flushed while jobs run', async () => {
@@ -122,7 +122,7 @@ test('runs every job when Redis is flushed while jobs run', async () => {
   ])
   for (const { id } of [doomed, ...more]) await ada.delete(`/projects/${id}`)
   await flushRedis(redis.url)
-  await gone()
+  await untilPurged()
   for (const { ids } of more) expect(await rowsWith(sql(), ids)).toEqual({})
 })
 
@@ -156,7 +156,7 @@ test('a worker started during an outage of Redis runs jobs after the outage', as
   try {
     await ada.delete(`/projects/${doomed.id}`)
     await redis.restart()
-    await gone()
+    await untilPurged()
   } finally {
     expect(await worker.stop()).toBe(0)
   }
@@ -171,7 +171,7 @@ test('an unavailable outbox counts no attempt, and the job runs later', async ()
   await eventually('an empty queue', async () => (await queue.getJobCountByTypes()) === 0)
   expect((await sql()`select attempts from away`)[0]).toEqual({ attempts: 0 })
   await sql()`alter table away rename to outbox`
-  await gone()
+  await untilPurged()
 })
 
 test('two concurrent workers run each job', async () => {
@@ -179,7 +179,7 @@ test('two concurrent workers run each job', async () => {
   service.startWorkers()
   service.startWorkers()
   await Promise.all([doomed, ...more].map(({ id }) => ada.delete(`/projects/${id}`)))
-  await gone()
+  await untilPurged()
   for (const { ids } of more) expect(await rowsWith(sql(), ids)).toEqual({})
 })
 
@@ -191,6 +191,6 @@ test('queues one purge for an orphaned stream without a job', async () => {
   expect(await cleanup()).toBe(1)
   expect(await cleanup()).toBe(0)
   service.startWorkers()
-  await gone()
+  await untilPurged()
   expect(await cleanup()).toBe(0)
 })

@@ -96,8 +96,11 @@ test('undoing a removal fails with 409 for a member invited again or a deleted a
   ])
   await ada.delete(`/projects/${project.id}/members/${again.id}`)
   await guest.delete('/auth/me')
-  const gone = await undo()
-  expect([gone.status, gone.body.message]).toEqual([409, 'The account of this member was deleted'])
+  const deletedAccount = await undo()
+  expect([deletedAccount.status, deletedAccount.body.message]).toEqual([
+    409,
+    'The account of this member was deleted',
+  ])
 })
 
 test('undoing the deletion of a service account fails with 409', async () => {

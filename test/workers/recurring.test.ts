@@ -69,7 +69,7 @@ test('a waiting step does not stop other steps', async () => {
 
 test('the search for orphans goes through the table by key, and queues one job for each orphan', async () => {
   await open()
-  const { id: kept } = (await ada.post('/projects', { name: 'Kept' })).body
+  const { id: existing } = (await ada.post('/projects', { name: 'Kept' })).body
   for (let n = 0; n < 4; n++) await leaveStream()
   const keys = (await sql()<{ id: string }[]>`select project_id as id from streams order by 1`).map(
     ({ id }) => id,
@@ -79,18 +79,18 @@ test('the search for orphans goes through the table by key, and queues one job f
   expect(pages.map(({ last }) => last)).toEqual([keys[1], keys[3], undefined])
   expect(pages.reduce((sum, { queued }) => sum + queued, 0)).toBe(4)
   expect((await look(nilId)).queued).toBe(0)
-  const asked = await sql()<{ name: string; id: string; inData: string }[]>`
+  const jobs = await sql()<{ name: string; id: string; inData: string }[]>`
     select name, project_id as id, data->>'projectId' as in_data from outbox order by project_id`
-  expect(asked as unknown[]).toEqual(
-    keys.filter((id) => id !== kept).map((id) => ({ name: 'purge-project', id, inData: id })),
+  expect(jobs as unknown[]).toEqual(
+    keys.filter((id) => id !== existing).map((id) => ({ name: 'purge-project', id, inData: id })),
   )
 })
 
 test('a step continues at its position, and starts again when Redis has lost the position', async () => {
   await open()
   const { jobs, config, log } = service.services
-  const places: (string | undefined)[] = []
-  const steps: Steps = { look: async (_, after) => `after ${places.push(after)}` }
+  const positions: (string | undefined)[] = []
+  const steps: Steps = { look: async (_, after) => `after ${positions.push(after)}` }
   const recurring = openRecurring(jobs, steps)
   const queue = jobs.open(recurringQueue)
   const beginSlice = () => ({ batchRows: 1, pauseMs: 0 })
@@ -101,7 +101,10 @@ test('a step continues at its position, and starts again when Redis has lost the
     options,
   )
   const rests = (times: number) =>
-    eventually('a delayed step', async () => places.length === times && (await queue.getDelayedCount()) === 1)
+    eventually(
+      'a delayed step',
+      async () => positions.length === times && (await queue.getDelayedCount()) === 1,
+    )
   await recurring.restore()
   await rests(1)
   await recurring.restore()
@@ -110,7 +113,7 @@ test('a step continues at its position, and starts again when Redis has lost the
   await queue.obliterate({ force: true })
   await recurring.restore()
   await rests(3)
-  expect(places).toEqual([undefined, 'after 1', undefined])
+  expect(positions).toEqual([undefined, 'after 1', undefined])
   await Promise.all([worker.close(), recurring.close(), queue.close()])
   options.connection.disconnect()
 })
