@@ -62,13 +62,13 @@ export function childList<E extends Entity>(
 
 function openListNow<E extends Entity>({ database, serve }: Services, entity: EntityDefinition<E>) {
   const pageOfChildren = openChildPage(database.reads, entity)
-  return async ({ request, params }: ReadRequest, page: Page, seen: Versioned): Promise<Response> => {
+  return async ({ request, params }: ReadRequest, page: Page, project: Versioned): Promise<Response> => {
     const build = async (etag: string) =>
       pageBody(entity, request, await pageOfChildren(params.id!, page), page, etag)
     // A new name of an account changes no project's version, so the ETag of a list with names contains both.
-    const etag = entity.person ? seen.renaming && etagAt(seen, `.${seen.renaming}`) : etagAt(seen)
-    if (!etag) return respondByDigest(request, await build(''), seen.version)
-    return serve(request, pathAndQuery(request), etag, () => build(etag), seen.version)
+    const etag = entity.person ? project.renaming && etagAt(project, `.${project.renaming}`) : etagAt(project)
+    if (!etag) return respondByDigest(request, await build(''), project.version)
+    return serve(request, pathAndQuery(request), etag, () => build(etag), project.version)
   }
 }
 

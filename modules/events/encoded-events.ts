@@ -54,18 +54,18 @@ export function openEncodedEvents(services: Services) {
     return { events, bytes, end, visibleTo: openVisibleTo(services, projectId) }
   }
 
-  const cached = new LRUCache<string, EncodedEvents, { seen: VisibleProject; position: Position }>({
+  const cached = new LRUCache<string, EncodedEvents, { project: VisibleProject; position: Position }>({
     ...{ maxSize: maxCacheBytes, ttl: cachedMs, ignoreFetchAbort: true },
     sizeCalculation: ({ bytes }) => overheadBytes + 3 * bytes.length,
-    fetchMethod: (_key, _stale, { context: { seen, position } }) => read(seen, position),
+    fetchMethod: (_key, _stale, { context: { project, position } }) => read(project, position),
   })
-  return async (seen: VisibleProject, position: Position): Promise<EncodedEvents> => {
-    if (services.subscriptions.countOf(seen.projectId) < 2) return read(seen, position)
+  return async (project: VisibleProject, position: Position): Promise<EncodedEvents> => {
+    if (services.subscriptions.countOf(project.projectId) < 2) return read(project, position)
     // The key contains the event's id: after a failover, the event at this seq may differ.
-    const key = `${seen.projectId} ${position.seq} ${position.id}`
-    const frames = (await cached.fetch(key, { context: { seen, position } }))!
-    if (frames.events.length === 0) cached.delete(key)
-    return frames
+    const key = `${project.projectId} ${position.seq} ${position.id}`
+    const encoded = (await cached.fetch(key, { context: { project, position } }))!
+    if (encoded.events.length === 0) cached.delete(key)
+    return encoded
   }
 }
 
@@ -97,8 +97,8 @@ function openVisibleTo({ findRole }: Services, projectId: string) {
   const checks = new Map<string, Promise<VisibleProject>>()
   return (caller: Caller): Promise<VisibleProject> => {
     const holder = holderOf(caller)
-    const seen = checks.get(holder) ?? requireVisible(findRole, caller, projectId)
-    checks.set(holder, seen)
-    return seen
+    const project = checks.get(holder) ?? requireVisible(findRole, caller, projectId)
+    checks.set(holder, project)
+    return project
   }
 }

@@ -13,7 +13,7 @@ const maxEventsWithoutId = 1_000
 
 /** The reader of a stream: the project, the version up to which rights were checked, and the position in the log. */
 interface Reader {
-  seen: VisibleProject
+  project: VisibleProject
   checked: VersionRef
   position: Position
 }
@@ -25,18 +25,19 @@ export function openEventStream(services: Services) {
   const checkReader = openReauthorize(services)
 
   return async function* (read: ReadRequest, first: VisibleProject, query: FeedQuery, signal: AbortSignal) {
-    let [seen, checked]: [VisibleProject, VersionRef] = [first, first]
-    let position: Position = { seq: query.after, id: eventIdAt(seen, query.after) }
-    const subscription = subscriptions.subscribe([seen], signal)
+    let [project, checked]: [VisibleProject, VersionRef] = [first, first]
+    let position: Position = { seq: query.after, id: eventIdAt(project, query.after) }
+    const subscription = subscriptions.subscribe([project], signal)
     const lag = subscriptions.lags.track(signal, subscription, position.seq)
     let [lastIdSent, sentAt] = [position.seq, performance.now()]
     yield streamStart(idLine(position.seq))
     while (!signal.aborted) {
-      lag.update(position.seq, seen.version) // the previous chunk is sent by now
+      lag.update(position.seq, project.version) // the previous chunk is sent by now
       if (subscriptions.hasEnded()) throw unavailable('This process ends')
-      if (position.seq < seen.version) {
-        const encoded = await eventsAfter(seen, position)
-        ;({ seen, checked } = await checkReader(read, { seen, checked, position }, encoded, subscription))
+      if (position.seq < project.version) {
+        const encoded = await eventsAfter(project, position)
+        const reader = { project, checked, position }
+        ;({ project, checked } = await checkReader(read, reader, encoded, subscription))
         position = encoded.end
         const needsId = position.seq - lastIdSent > maxEventsWithoutId
         const chunk = framesOf(encoded, query.types) ?? (needsId ? heartbeat(idLine(position.seq)) : null)
@@ -45,9 +46,10 @@ export function openEventStream(services: Services) {
       } else {
         const leftMs = sentAt + heartbeatMs - performance.now()
         if (leftMs > 0) {
-          const version = await subscription.waitForNewer(seen.version, leftMs)
-          seen = version ? { ...seen, version } : await reauthorize(services, read, seen.projectId, position)
-          if (!version) checked = seen // its version may be lower after a failover that lost events
+          const version = await subscription.waitForNewer(project.version, leftMs)
+          if (version) project = { ...project, version }
+          // The version may be lower than before, after a failover that lost events.
+          else checked = project = await reauthorize(services, read, project.projectId, position)
           continue
         }
         yield heartbeat(idLine(position.seq))
@@ -64,24 +66,24 @@ export function openEventStream(services: Services) {
  */
 export function openReauthorize(services: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
   return async (
-    reading: ReadRequest,
-    { seen, checked, position }: Reader,
+    read: ReadRequest,
+    { project, checked, position }: Reader,
     encoded: EncodedEvents,
     subscription: Subscription,
   ): Promise<Omit<Reader, 'position'>> => {
     if (encoded.end.seq === position.seq) {
       // No events were read: a failover may have lost events of which the stream was notified.
       subscription.resetTo(position.seq)
-      const now = await reauthorize(services, reading, seen.projectId, position)
-      return { seen: now, checked: now }
+      const now = await reauthorize(services, read, project.projectId, position)
+      return { project: now, checked: now }
     }
-    const caller = await services.authenticate.caller(reading.request)
-    const plain = services.recent.sameRightsSince(seen.projectId, checked)
-    if (plain && plain.version >= Math.max(encoded.end.seq, seen.version, subscription.notified))
-      return { seen, checked: plain }
+    const caller = await services.authenticate.caller(read.request)
+    const unchanged = services.recent.sameRightsSince(project.projectId, checked)
+    if (unchanged && unchanged.version >= Math.max(encoded.end.seq, project.version, subscription.notified))
+      return { project, checked: unchanged }
     const now = await encoded.visibleTo(caller)
     // The check shared by all streams of the caller may be older than this stream's own.
-    return { seen: seen.version > now.version ? seen : now, checked: now }
+    return { project: project.version > now.version ? project : now, checked: now }
   }
 }
 
@@ -95,11 +97,11 @@ async function reauthorize(
   projectId: string,
   { seq, id }: Position,
 ): Promise<VisibleProject> {
-  const seen = await requireVisible(findRole, await authenticate.caller(request), projectId)
-  const { version } = seen
-  if (seq > version || (id !== undefined && id !== (eventIdAt(seen, seq) ?? id)))
+  const project = await requireVisible(findRole, await authenticate.caller(request), projectId)
+  const { version } = project
+  if (seq > version || (id !== undefined && id !== (eventIdAt(project, seq) ?? id)))
     throw aheadOfProject(lastEventIdHeader)
-  return seen
+  return project
 }
 
 /** Returns the id of the event at a seq if that is the project's version. */

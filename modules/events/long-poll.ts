@@ -61,7 +61,7 @@ export function openFeedLongPoll(
     let scannedUpTo = after
     return longPoll(reading, first, {
       waitMs,
-      projectsOf: (seen) => [seen],
+      projectsOf: (project) => [project],
       async hasEvents({ projectId, version }) {
         if (!types || version - after > maxScannedEvents) return version > after
         const slice = { projectId, version, after: scannedUpTo, types, limit: 1 }
@@ -71,9 +71,9 @@ export function openFeedLongPoll(
         return events.length > 0
       },
       async reload(caller) {
-        const seen = await requireVisible(findRole, caller, first.projectId)
-        if (after > seen.version) throw aheadOfProject() // a failover may have lost events
-        return seen
+        const project = await requireVisible(findRole, caller, first.projectId)
+        if (after > project.version) throw aheadOfProject() // a failover may have lost events
+        return project
       },
     })
   }

@@ -53,15 +53,15 @@ export function projectHistory(services: Services): Query {
     errors: [notFound('Project')],
     async read({ request, caller, query, params: { id } }) {
       const filter = readHistoryFilter(query)
-      const seen = await requireVisible(findRole, caller, id)
-      const etag = etagAt(seen, `.${seen.renaming}${await logTag([seen.projectId])}`)
+      const project = await requireVisible(findRole, caller, id)
+      const etag = etagAt(project, `.${project.renaming}${await logTag([project.projectId])}`)
       const { entity, entityId, actorId, types } = filter
-      const cost = entity || entityId || actorId || types ? scanCost(seen.version) : 1
+      const cost = entity || entityId || actorId || types ? scanCost(project.version) : 1
       const build = async () => {
-        const found = await spend(caller, cost, (sql) => readHistoryPage(sql, oldestSeq, seen, filter))
+        const found = await spend(caller, cost, (sql) => readHistoryPage(sql, oldestSeq, project, filter))
         return pageOf(request, found, eventView.of, ({ seq }) => [String(seq)], etag)
       }
-      return serve(request, pathAndQuery(request), etag, build, seen.version)
+      return serve(request, pathAndQuery(request), etag, build, project.version)
     },
   }
 }
@@ -104,13 +104,13 @@ function readHistoryFilter({
 async function readHistoryPage(
   sql: Sql,
   oldestSeq: OldestSeq,
-  seen: VisibleProject,
+  project: VisibleProject,
   { before, from, to, entity, entityId, actorId, types, limit }: HistoryFilter,
 ): Promise<PageRows<ReadEvent, { seq: number }>> {
-  const { projectId, version } = seen
+  const { projectId, version } = project
   const [upTo, after] = await Promise.all([
-    to === null ? version : seqAt(sql, seen, to),
-    from === null ? 0 : seqAt(sql, seen, from, '<'),
+    to === null ? version : seqAt(sql, project, to),
+    from === null ? 0 : seqAt(sql, project, from, '<'),
   ])
   const last = Math.min(version, upTo, (before ?? Infinity) - 1)
   const lowest = Math.max(after + 1, last - maxScannedEvents + 1)

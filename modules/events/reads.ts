@@ -50,10 +50,10 @@ export function listEvents(services: Services): Query {
         const more = { [versionHeader]: String(first.version) }
         return stream(reading, (signal) => streamEvents(reading, first, { ...wanted, after }, signal), more)
       }
-      const seen = wanted.waitMs > 0 ? await longPoll(reading, first, wanted) : first
-      const etag = etagAt(seen, `.${seen.renaming}`)
-      const build = () => pageOf(reading, seen, wanted, etag)
-      const answer = await serve(request, pathAndQuery(request), etag, build, seen.version)
+      const project = wanted.waitMs > 0 ? await longPoll(reading, first, wanted) : first
+      const etag = etagAt(project, `.${project.renaming}`)
+      const build = () => pageOf(reading, project, wanted, etag)
+      const answer = await serve(request, pathAndQuery(request), etag, build, project.version)
       answer.headers.append('vary', 'Accept') // a stream is another representation
       return answer
     },
@@ -64,11 +64,11 @@ const openPageOf =
   ({ oldestSeq, spend }: Services) =>
   async (
     { request, caller }: ReadRequest,
-    seen: VisibleProject,
+    project: VisibleProject,
     wanted: FeedQuery,
     etag: string,
   ): Promise<CachedBody> => {
-    const { projectId, version } = seen
+    const { projectId, version } = project
     const { after, limit, types } = wanted
     const slice = { projectId, version, after, limit, types }
     const cost = types ? scanCost(version - after) : 1

@@ -87,15 +87,15 @@ async function readStates(
   positions: Map<string, number>,
 ): Promise<FeedStates> {
   const wanted = [...positions.keys()]
-  const seen = await Promise.all(wanted.map((id) => (isId(id) ? findRole(caller, id) : undefined)))
-  const feeds = seen.flatMap((one) => {
+  const visible = await Promise.all(wanted.map((id) => (isId(id) ? findRole(caller, id) : undefined)))
+  const feeds = visible.flatMap((one) => {
     if (!one) return []
     const { projectId, version } = one
     const after = positions.get(projectId)!
     if (after > version) throw aheadIn(projectId)
     return { projectId, after, version }
   })
-  return { feeds, gone: wanted.filter((_, n) => !seen[n]) }
+  return { feeds, gone: wanted.filter((_, n) => !visible[n]) }
 }
 
 const hasEvents = ({ feeds, gone }: FeedStates): boolean =>

@@ -1,7 +1,7 @@
 import { apiTokens, users } from '../../drizzle/schema/accounts.ts'
 import { entity } from '../../src/model/definition.ts'
-import { byCreator, integrationNotUndoable } from '../creations/entity.ts'
-import { serviceAccountSummary, tokenSummary } from '../creations/schema.ts'
+import { byCreator, integrationNotUndoable } from '../integrations/entity.ts'
+import { serviceAccountSummary, tokenSummary } from '../integrations/schema.ts'
 
 const untoldOfAccount = ['passwordHash', 'tokenVersion', 'renamedBy', 'emailVerifiedAt'] as const
 const untoldOfToken = ['version', 'slot', 'digest', 'lastUsedAt'] as const

@@ -5,7 +5,7 @@ import { withoutSecrets } from '../../src/log/rows.ts'
 import type { RouteContext } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
 import { requireConfirmation, confirmationErrors } from '../accounts/confirm.ts'
-import { freeSlot } from '../creations/entity.ts'
+import { freeSlot } from '../integrations/entity.ts'
 import { newToken } from '../tokens/own-tokens.ts'
 import {
   badExpiry,

@@ -59,8 +59,8 @@ export async function snapshotOf(
   const find = (sql: Sql) =>
     projectOfTask(sql, { taskId: id, userId: caller.userId, at, limit: snapshots.maxEvents })
   const projectId = given ?? (await spend(caller, cost, find))
-  const seen = projectId && isId(projectId) ? await findRole(caller, projectId) : undefined
-  return seen && snapshots.find(seen, asOf)
+  const project = projectId && isId(projectId) ? await findRole(caller, projectId) : undefined
+  return project && snapshots.find(project, asOf)
 }
 
 /**

@@ -29,11 +29,11 @@ export function taskList({ database, findRole, snapshots, serve }: Services): Qu
     async read({ request, caller, query }) {
       const filter = readTaskFilter(query, caller)
       const { projectId, sort } = filter
-      const seen = projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId)
+      const project = projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId)
       const key = (row: TaskRow) => (sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id])
       if (query.asOf !== undefined) {
-        if (!seen) throw asOfNeedsProject()
-        const snapshot = await snapshots.find(seen, query.asOf)
+        if (!project) throw asOfNeedsProject()
+        const snapshot = await snapshots.find(project, query.asOf)
         const found =
           snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
         if (!found) throw notFound('Project')
@@ -48,11 +48,11 @@ export function taskList({ database, findRole, snapshots, serve }: Services): Qu
         if (!found) throw notFound('Project')
         return pageOf(request, found, taskView.of, key, etag)
       }
-      if (!seen) return respondWithBody(request, await build())
+      if (!project) return respondWithBody(request, await build())
       // `me` means another user for each caller.
       const suffix = query.assigneeId === 'me' ? `.${caller.userId}` : ''
-      const etag = etagAt(seen, suffix)
-      return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), seen.version)
+      const etag = etagAt(project, suffix)
+      return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), project.version)
     },
   }
 }
@@ -83,13 +83,13 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
       const { request, caller, params, query } = reading
       if (query.asOf !== undefined || query.projectId !== undefined) return getTaskAsOf(services, reading)
       const { id = '' } = params
-      const seen = await requireVisible(seeTask, caller, id, 'Task')
+      const visible = await requireVisible(seeTask, caller, id, 'Task')
       const build = async () => {
         const task = await findTask(caller, id)
         if (!task) throw notFound('Task')
         return { etag: etagOf(task), body: JSON.stringify(taskView.of(task)), link: null }
       }
-      return serve(request, id, etagOf(seen), build, seen.version)
+      return serve(request, id, etagOf(visible), build, visible.version)
     },
   }
 }

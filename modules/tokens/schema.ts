@@ -8,7 +8,7 @@ import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
 import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
-import { CreatedBy } from '../creations/schema.ts'
+import { CreatedBy } from '../integrations/schema.ts'
 
 /** Limit per account. */
 export const maxTokens = 100

@@ -5,7 +5,7 @@ import type { StoredRows } from '../../src/model/entities.ts'
 import { created, diff, deleted, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
-import { freeSlot } from '../creations/entity.ts'
+import { freeSlot } from '../integrations/entity.ts'
 import {
   CreateWebhook,
   DisableWebhook,

@@ -1,7 +1,7 @@
 import { webhooks } from '../../drizzle/schema/webhooks.ts'
 import { entity } from '../../src/model/definition.ts'
-import { byCreator, integrationNotUndoable } from '../creations/entity.ts'
-import { webhookSummary } from '../creations/schema.ts'
+import { byCreator, integrationNotUndoable } from '../integrations/entity.ts'
+import { webhookSummary } from '../integrations/schema.ts'
 
 const untold = [
   ...(['slot', 'url', 'secret', 'formerSecret', 'formerUntil', 'cursor', 'deliveryId', 'head'] as const),

@@ -1,6 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { IdempotencyRecord } from '../commit/idempotency.ts'
-import type { Context, Decision } from '../log/rule.ts'
+import type { Decision } from '../log/rule.ts'
+import type { UndoContext } from '../log/undo-input.ts'
 import type { Preload } from '../actor/preload.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { type ProjectCaller, type Caller, type Role, type Scope, scopeOfWrite } from '../identity/rights.ts'
@@ -20,8 +21,18 @@ export const ofTask = (key = 'id'): Target => ({ kind: 'task', key })
 export const atRow = (kind: Entity): Target => ({ kind, key: 'id' })
 export const ofAccount = { kind: 'account' } as const
 
-/** What a rule can read besides the state. */
-export interface RuleContext extends Context {
+/** A rule's input beside the state. Time and ids are passed in, so that rules are pure. */
+export interface RuleContext {
+  caller: Caller
+  now: string
+  newId(): string
+  /** The first event gets the id of its command, so that the command can be found in the log. */
+  newEventId(): string
+  /** The caller's If-Match header. */
+  ifMatch?: string
+  undo?: UndoContext
+  /** Ids from the client that other rows already use. */
+  claimedIds?: string[]
   person?: Person
   lookupResults?: LookupResults
   limits: { projectMembers: number; projectWebhooks: number }

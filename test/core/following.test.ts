@@ -124,7 +124,7 @@ async function isAsked({ known = 5, seen = 5, heard = 5 }): Promise<boolean> {
   const checkReader = openReauthorize({ authenticate: { caller: () => caller }, recent } as never)
   let asked = false
   const frames = { end: { seq: 5 }, visibleTo: async () => ((asked = true), versionOf(9)) }
-  const at = { seen: { projectId: 'p', ...versionOf(seen) }, checked: versionOf(3), position: { seq: 3 } }
+  const at = { project: { projectId: 'p', ...versionOf(seen) }, checked: versionOf(3), position: { seq: 3 } }
   await checkReader({ request: null } as never, at as never, frames as never, { notified: heard } as never)
   return asked
 }

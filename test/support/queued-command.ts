@@ -1,7 +1,10 @@
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { type Clock, newId } from '../../src/ids.ts'
-import type { Context, Decision } from '../../src/log/rule.ts'
+import type { RuleContext } from '../../src/commands/command.ts'
+import type { Decision } from '../../src/log/rule.ts'
+
+export type Context = Omit<RuleContext, 'limits'>
 
 interface Given<T> extends Partial<Omit<QueuedCommand<T>, 'decide'>> {
   projectId: string
