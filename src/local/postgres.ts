@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { type Cluster, clusterPassword, databaseName, openCluster } from './postgres-cluster.ts'
 import { launch, type Launched, type Starting } from './process.ts'
-import { attach, type Server, start } from './server.ts'
+import { ensureRunning, type Server } from './server.ts'
 
 const settings = {
   listen_addresses: '127.0.0.1',
@@ -30,16 +30,12 @@ export const postgresIn = (dir: string): Server => ({
 /** Starts the Postgres of `dataDir` unless it runs. Returns the URL of its database. */
 export async function startPostgres(dataDir: string, isShared: boolean, starting: Starting): Promise<string> {
   const dir = join(dataDir, 'postgres')
-  const { log, signal } = starting
-  const server = postgresIn(dir)
-  let port = await attach(server, signal)
-  if (port === undefined) {
+  const port = await ensureRunning(postgresIn(dir), starting, async () => {
     const cluster = await openCluster(dataDir, starting)
     // Otherwise Postgres refuses to start if another program now has the pid of a crashed server.
     if (!isShared) await rm(join(dir, 'postmaster.pid'), { force: true })
-    port = await start(server, (at) => launchPostgres(cluster, at), signal)
-  }
-  log(`Postgres listens on 127.0.0.1:${port}`)
+    return (port) => launchPostgres(cluster, port)
+  })
   const url = await urlOf(dir, port)
   await asAdmin(url, async (sql) => {
     const databases = await sql`select 1 from pg_database where datname = ${databaseName}`

@@ -7,7 +7,7 @@ import { chownToFolderOwner } from './owner.ts'
 import { launch, type Launched, type Starting } from './process.ts'
 import { redisBinary } from './redis-binary.ts'
 import { readOrCreate } from './secret.ts'
-import { attach, type Running, type Server, start } from './server.ts'
+import { ensureRunning, type Running, type Server } from './server.ts'
 
 const settings = {
   bind: '127.0.0.1',
@@ -26,7 +26,7 @@ export const redisIn = (dir: string, password?: string): Server => ({
 })
 
 /** Starts the Redis of `dataDir` unless it runs. Returns its URL with the password. */
-export async function startRedis(dataDir: string, { log, signal }: Starting): Promise<string> {
+export async function startRedis(dataDir: string, starting: Starting): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
   // In a file: every local user can read arguments of processes.
@@ -34,13 +34,10 @@ export async function startRedis(dataDir: string, { log, signal }: Starting): Pr
   const access = await readOrCreate(file, () => `requirepass ${randomBytes(24).toString('base64url')}\n`)
   const password = /^requirepass (\S+)$/m.exec(access)?.[1] ?? ''
   await chownToFolderOwner(dataDir, dir)
-  const server = redisIn(dir, password)
-  let port = await attach(server, signal)
-  if (port === undefined) {
-    const binary = await redisBinary(log, signal)
-    port = await start(server, (at) => launchRedis([binary, file], dir, at), signal)
-  }
-  log(`Redis listens on 127.0.0.1:${port}`)
+  const port = await ensureRunning(redisIn(dir, password), starting, async () => {
+    const binary = await redisBinary(starting.log, starting.signal)
+    return (port) => launchRedis([binary, file], dir, port)
+  })
   return `redis://:${password}@127.0.0.1:${port}`
 }
 

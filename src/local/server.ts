@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './port.ts'
-import { endServer, type Launched, logTail, isServerProcess } from './process.ts'
+import { endServer, type Launched, logTail, isServerProcess, type Starting } from './process.ts'
 import { until } from './wait.ts'
 
 const attempts = 5
@@ -19,8 +19,19 @@ export interface Server {
   probe(port: number): Promise<unknown>
 }
 
+/** Returns the port of the server. Starts the server, with the result of `prepare`, unless it runs. */
+export async function ensureRunning(
+  server: Server,
+  { log, signal }: Starting,
+  prepare: () => Promise<(port: number) => Launched>,
+): Promise<number> {
+  const port = (await attach(server, signal)) ?? (await start(server, await prepare(), signal))
+  log(`${server.name} listens on 127.0.0.1:${port}`)
+  return port
+}
+
 /** Waits until a running server answers, and returns its port; undefined if the server does not run. */
-export async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
+async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
   let problem = ''
   const probe = async () => {
     const last = await running(server)
@@ -34,7 +45,7 @@ export async function attach(server: Server, signal: AbortSignal): Promise<numbe
   throw new Error(`${server.name} runs but does not answer: ${problem}. ${tail}`)
 }
 
-export async function start(server: Server, launch: (port: number) => Launched, signal: AbortSignal) {
+async function start(server: Server, launch: (port: number) => Launched, signal: AbortSignal) {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const port = await freePort()
     if (await waitUntilReady(server, launch(port), port, signal)) return port

@@ -62,8 +62,7 @@ export class RpcClientConnection {
 
   call(payload: unknown, deadline: number): Promise<RpcResponse> {
     return new Promise((resolve, reject) => {
-      if (this.state === 'leaving' || this.state === 'closed')
-        throw new ConnectionLost(false, 'the process is shutting down')
+      if (this.state === 'leaving') throw new ConnectionLost(false, 'the process is shutting down')
       const text = JSON.stringify(payload)
       const bytes = Buffer.byteLength(text) + overheadBytes
       if (bytes > this.options.maxBytes) return resolve({ kind: 'unknown' })

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { type RpcRequest } from '../../src/routing/rpc.ts'
 import { openFaultyConnection, type FaultyConnection } from './faulty-connection.ts'
-import { echo, openPair, type Pair, reply, inTenSeconds, until, lossOf } from './pair.ts'
+import { echo, echoInto, openPair, type Pair, reply, inTenSeconds, until, lossOf } from './pair.ts'
 
 let served: unknown[]
 let direct: Pair
@@ -10,11 +9,7 @@ const home = () => ({ ...direct.peer, port: line.port })
 let other: Pair
 beforeEach(async () => {
   served = []
-  const serve = (requests: RpcRequest[]) => {
-    served.push(...requests.map(({ payload }) => payload))
-    echo(requests)
-  }
-  direct = await openPair(serve)
+  direct = await openPair(echoInto(served))
   other = await openPair(echo, { id: 'home-2' })
   line = await openFaultyConnection(direct.peer.port)
 })

@@ -1,7 +1,17 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
 import { HttpError } from '../../src/responses/errors.ts'
-import { echo, failureOf, limits, openPair, type Pair, reply, inTenSeconds } from './pair.ts'
+import {
+  answering,
+  echo,
+  echoInto,
+  failureOf,
+  limits,
+  openPair,
+  type Pair,
+  reply,
+  inTenSeconds,
+} from './pair.ts'
 
 let pair: Pair | undefined
 afterEach(() => pair?.close())
@@ -35,9 +45,7 @@ test('returns every kind of response unchanged', async () => {
     { kind: 'failed' },
     { kind: 'reply', status: 204, body: '\n[1]\n', etag: 'W/"\\"' },
   ]
-  pair = await openPair((requests) =>
-    requests.forEach(({ respond, payload }) => respond(responses[payload as number]!)),
-  )
+  pair = await openPair(answering((payload) => responses[payload as number]!))
   const { client, peer } = pair
   expect(await Promise.all(responses.map((_, i) => client.call(peer, i, inTenSeconds())))).toEqual(responses)
 })
@@ -53,9 +61,7 @@ test('returns texts unchanged, whatever characters they contain', async () => {
     '語'.repeat(9_000),
     '',
   ]
-  pair = await openPair((requests) =>
-    requests.forEach(({ respond, payload }) => respond(reply(String(payload)))),
-  )
+  pair = await openPair(answering((payload) => reply(String(payload))))
   const { client, peer } = pair
   const responses = await Promise.all(texts.map((text) => client.call(peer, text, inTenSeconds())))
   expect(responses.map((response) => response.kind === 'reply' && response.body)).toEqual(texts)
@@ -63,22 +69,25 @@ test('returns texts unchanged, whatever characters they contain', async () => {
 
 test('delivers a lone surrogate unchanged', async () => {
   const received: unknown[] = []
-  pair = await openPair((requests) => {
-    received.push(...requests.map(({ payload }) => payload))
-    echo(requests)
-  })
+  pair = await openPair(echoInto(received))
   const loneSurrogates = ['\ud83d', 'x\udc00y']
   await Promise.all(loneSurrogates.map((text) => pair!.client.call(pair!.peer, text, inTenSeconds())))
   expect(received).toEqual(loneSurrogates)
 })
 
-test('sends the calls of one turn of the event loop in one message', async () => {
+/** Opens a pair. Returns the number of requests in each message. */
+async function countMessages(): Promise<number[]> {
   const messages: number[] = []
   pair = await openPair((requests) => {
     messages.push(requests.length)
     echo(requests)
   })
-  const { client, peer } = pair
+  return messages
+}
+
+test('sends the calls of one turn of the event loop in one message', async () => {
+  const messages = await countMessages()
+  const { client, peer } = pair!
   const callMany = (count: number) =>
     Promise.all(Array.from({ length: count }, (_, i) => client.call(peer, { i }, inTenSeconds())))
   await callMany(500)
@@ -103,12 +112,8 @@ test('matches responses to calls in any order', async () => {
 })
 
 test('splits requests and responses into messages of about 1 MiB', async () => {
-  const messages: number[] = []
-  pair = await openPair((requests) => {
-    messages.push(requests.length)
-    echo(requests)
-  })
-  const { client, peer } = pair
+  const messages = await countMessages()
+  const { client, peer } = pair!
   const texts = Array.from({ length: 40 }, (_, i) => String(i % 10).repeat(100_000))
   const responses = await Promise.all(texts.map((text) => client.call(peer, text, inTenSeconds())))
   expect(responses).toEqual(texts.map((text) => reply(JSON.stringify(text))))
@@ -124,9 +129,7 @@ test('a request above the message limit resolves as unknown, and affects no othe
 })
 
 test('a response above the message limit resolves as failed, and affects no other response', async () => {
-  pair = await openPair((requests) =>
-    requests.forEach(({ respond, payload }) => respond(reply('x'.repeat(payload as number)))),
-  )
+  pair = await openPair(answering((payload) => reply('x'.repeat(payload as number))))
   const { client, peer } = pair
   const sizes = [10, limits.maxBytes, 20]
   const responses = await Promise.all(sizes.map((size) => client.call(peer, size, inTenSeconds())))

@@ -23,8 +23,14 @@ export const reply = (body: string, etag: string | null = null): RpcResponse => 
   body,
   etag,
 })
-export const echo = (requests: RpcRequest[]) => {
-  for (const { respond, payload } of requests) respond(reply(JSON.stringify(payload)))
+export const answering = (responseTo: (payload: unknown) => RpcResponse) => (requests: RpcRequest[]) => {
+  for (const { respond, payload } of requests) respond(responseTo(payload))
+}
+export const echo = answering((payload) => reply(JSON.stringify(payload)))
+/** Adds each payload to `served`, and echoes it. */
+export const echoInto = (served: unknown[]) => (requests: RpcRequest[]) => {
+  served.push(...requests.map(({ payload }) => payload))
+  echo(requests)
 }
 
 export interface Pair extends AsyncDisposable {

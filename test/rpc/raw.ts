@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { WebSocket, WebSocketServer } from 'ws'
-import { authorizationHeader, deriveKeys, newNonce } from '../../src/routing/handshake.ts'
+import { authenticate, authorizationHeader, createWelcome } from '../../src/routing/handshake.ts'
+import { deriveKeys, newNonce } from '../../src/routing/handshake.ts'
+import { secret } from './pair.ts'
 
 export interface Raw {
   socket: WebSocket
@@ -25,6 +27,12 @@ function readRaw(socket: WebSocket): Raw {
 
 export const authorization = (secrets: string[], serverId = 'home-1') =>
   authorizationHeader(deriveKeys(secrets), serverId, newNonce())
+
+/** The valid welcome of the process `id` to a client with this Authorization header. */
+export function welcomeTo(header: string, id = 'home-1'): string {
+  const [nonce, key] = authenticate(deriveKeys([secret]), id, header)
+  return JSON.stringify(createWelcome(key, id, nonce, performance.now()))
+}
 
 /** Connects with this Authorization header. @throws Error with the status of the response */
 export async function connectRaw(port: number, header: string): Promise<Raw> {

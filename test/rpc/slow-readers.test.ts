@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test'
-import { authenticate, deriveKeys, createWelcome } from '../../src/routing/handshake.ts'
 import { ConnectionLost } from '../../src/routing/rpc-client-connection.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { limits, memoryLog, openPair, reply, secret, inTenSeconds, until } from './pair.ts'
-import { authorization, connectRaw, serveRaw } from './raw.ts'
+import { authorization, connectRaw, serveRaw, welcomeTo } from './raw.ts'
 import { once } from 'node:events'
 import { RpcServerConnection } from '../../src/routing/rpc-server-connection.ts'
 
@@ -14,8 +13,7 @@ const kernelBytes = 16_777_216
 
 test('if a server reads no data, the client rejects requests with 503, then closes the connection', async () => {
   const server = await serveRaw(({ socket }, header) => {
-    const [nonce, key] = authenticate(deriveKeys([secret]), 'home-1', header)
-    socket.send(JSON.stringify(createWelcome(key, 'home-1', nonce, performance.now())))
+    socket.send(welcomeTo(header))
     socket.pause()
   })
   const peer = { id: 'home-1', host: '127.0.0.1', port: server.port }
@@ -99,8 +97,7 @@ test('a server disconnects a client after 30 s without a message or heartbeat', 
 test('a client keeps an idle connection while heartbeats are answered, and closes it afterwards', async () => {
   const closed = Promise.withResolvers<number>()
   const server = await serveRaw(({ socket }, header) => {
-    const [nonce, key] = authenticate(deriveKeys([secret]), 'home-1', header)
-    socket.send(JSON.stringify(createWelcome(key, 'home-1', nonce, performance.now())))
+    socket.send(welcomeTo(header))
     let heartbeats = 0
     socket.on('message', (data) => {
       if (String(data) === '[0]' && ++heartbeats <= 6) socket.send(`[${performance.now()}]\n`)

@@ -1,18 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { authenticate, deriveKeys, createWelcome } from '../../src/routing/handshake.ts'
-import { echo, openPair, type Pair, reply, secret, inTenSeconds, until, lossOf } from './pair.ts'
-import { authorization, connectRaw, type Raw, serveRaw } from './raw.ts'
+import { echoInto, openPair, type Pair, reply, secret, inTenSeconds, until, lossOf } from './pair.ts'
+import { authorization, connectRaw, type Raw, serveRaw, welcomeTo } from './raw.ts'
 
 let pair: Pair
 let served: unknown[]
 beforeEach(async () => {
   served = []
-  pair = await openPair((requests) => {
-    served.push(...requests.map(({ payload }) => payload))
-    echo(requests)
-  })
+  pair = await openPair(echoInto(served))
 })
 afterEach(() => pair.close())
 
@@ -86,15 +82,11 @@ async function callOf(act: (raw: Raw, header: string, id: string) => void): Prom
   server.close()
   return [message, sent]
 }
-const welcomeAs = (id: string, header: string) => {
-  const [nonce, key] = authenticate(deriveKeys([secret]), id, header)
-  return JSON.stringify(createWelcome(key, id, nonce, 0))
-}
 
 test('sends requests only to a server with a valid proof', async () => {
   const requests: unknown[] = []
   const valid = await callOf(async ({ socket, next }, header, id) => {
-    socket.send(welcomeAs(id, header))
+    socket.send(welcomeTo(header, id))
     requests.push((await next())[2])
     socket.terminate()
   })
