@@ -55,19 +55,19 @@ export async function readRanges(
   { bytesOfOne = pageBytes, events = 0, bytes = Number.MAX_SAFE_INTEGER } = {},
 ): Promise<RangeRow[]> {
   const input = ranges.map(({ projectId, after, afterId, upTo, limit, types }) => ({
-    ...{ project_id: projectId, after, after_id: afterId, up_to: upTo, most: limit, types },
+    ...{ project_id: projectId, after, after_id: afterId, up_to: upTo, max_rows: limit, types },
   }))
   const found = sql`select ${eventColumns(sql)}, case when q.after_id is not null and e.seq = q.after + 1 then
       (select p.id from events p where p.project_id = e.project_id and p.seq = q.after) end as previous_id
     from events e where e.project_id = q.project_id and e.seq > q.after and e.seq <= q.up_to
       and (q.types is null or e.type = any(q.types))
-    order by e.seq limit q.most`
+    order by e.seq limit q.max_rows`
   const rows = await sql<(RowTexts & { n: number })[]>`
     select * from (select e.*, ${hasRoom(sql, bytesOf(sql), bytes)} as fits from (
       select e.*, q.n::int4 as n
       from rows from (jsonb_to_recordset(${JSON.stringify(input)}::text::jsonb)
-        as (project_id uuid, after bigint, after_id uuid, up_to bigint, most int4, types text[])) with ordinality
-        as q(project_id, after, after_id, up_to, most, types, n)
+        as (project_id uuid, after bigint, after_id uuid, up_to bigint, max_rows int4, types text[])) with ordinality
+        as q(project_id, after, after_id, up_to, max_rows, types, n)
       cross join lateral (${untilPageFull(sql, found, bytesOf(sql), bytesOfOne)}) e
       order by e.seq - q.after, random() limit nullif(${events}::int4, 0)) e) e where fits`
   return rows.map(parseRow) as RangeRow[]

@@ -43,9 +43,9 @@ export function eventsOf(
   { people }: UndoInput,
 ) {
   const batch = all.length > 1 ? version + 1 : null
-  const known = person ? new Map([...people, [person.id, person]]) : people
+  const namedPeople = person ? new Map([...people, [person.id, person]]) : people
   return all.map((change, n): ReadEvent => {
     const at = { seq: version + 1 + n, batch, actorId: caller.userId, at: now }
-    return { ...change, ...at, taskId: taskIdOf(change), people: known }
+    return { ...change, ...at, taskId: taskIdOf(change), people: namedPeople }
   })
 }

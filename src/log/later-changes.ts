@@ -63,8 +63,8 @@ function childrenRestoredTo(
   for (const event of events) {
     if (event.after || event.taskId !== entityId || event.seq < seq) continue
     if (event.entity !== 'task') put(event.entity, event.before as Rows[ChildOfTask])
-    const along = children.get(event.seq)
-    for (const [child, row] of along ? childEntries(along) : []) put(child, row)
+    const taskChildren = children.get(event.seq)
+    for (const [child, row] of taskChildren ? childEntries(taskChildren) : []) put(child, row)
   }
   return [...rows.values()]
 }

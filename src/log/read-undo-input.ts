@@ -31,7 +31,7 @@ export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: Fi
     if (events.every(({ before, after }) => before && after)) return { events, ...nothingAround }
     const of = (type: string) => events.filter((event) => event.type === type)
     const removals = events.filter(({ after }) => !after)
-    const [children, since, taken] = await Promise.all([
+    const [children, laterChanges, unassignments] = await Promise.all([
       readDeletedChildren(sql, of('task.deleted')),
       readLaterChanges(sql, removals, events),
       readUnassignments(sql, of('member.removed')),
@@ -40,8 +40,8 @@ export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: Fi
       const oldest = (await oldestSeq(events[0]!.projectId)) ?? events[0]!.seq
       throw oldest > 1 ? eventsExpired(oldest) : undoTooLarge()
     }
-    const hanging = await readRemainingChildren(sql, of('task.created'), { events, children })
-    return { events, children, ...since, remainingChildren: hanging, unassignments: taken }
+    const remainingChildren = await readRemainingChildren(sql, of('task.created'), { events, children })
+    return { events, children, ...laterChanges, remainingChildren, unassignments }
   }
 
   return async (at, selection) => {

@@ -72,13 +72,13 @@ export const hasRoom = (sql: Sql, long: SqlPart, maxBytes = pageBytes) => sql`
 /** Builds the body and the Link header of a page. `keyOf` returns the cursor's key of a row. */
 export function pageOf<R extends Last, Last>(
   request: Pick<Request, 'url'>,
-  { rows: shown, last }: PageRows<R, Last>,
+  { rows, last }: PageRows<R, Last>,
   view: (row: R) => object,
   keyOf: (row: Last) => (string | null)[],
   etag = '',
 ): CachedBody {
-  const texts = jsonTexts(shown, view)
-  const end = texts.length < shown.length ? shown[texts.length - 1] : last
+  const texts = jsonTexts(rows, view)
+  const end = texts.length < rows.length ? rows[texts.length - 1] : last
   const link = end ? nextLink(request.url, 'cursor', writeCursor(keyOf(end))) : null
   return { etag, body: `[${texts.join()}]`, link }
 }

@@ -16,8 +16,8 @@ export const openOldestSeq = (sql: Sql): OldestSeq =>
     return readRows(ids.length, row?.oldest ?? null, ([seq]) => Number(seq))
   })
 
-export const eventsExpired = (oldest: number, whose = '') =>
-  new HttpError(410, `Events${whose && ` of ${whose}`} before ${oldest} are no longer kept`)
+export const eventsExpired = (oldest: number, label = '') =>
+  new HttpError(410, `Events${label && ` of ${label}`} before ${oldest} are no longer kept`)
 
 /**
  * Checks that no event after the seq `after` has expired. Call this after reading the events, not before.
@@ -27,8 +27,8 @@ export async function requireRetained(
   oldestSeq: OldestSeq,
   projectId: string,
   after: number,
-  whose = '',
+  label = '',
 ): Promise<void> {
   const oldest = await oldestSeq(projectId)
-  if (oldest !== undefined && oldest > after + 1) throw eventsExpired(oldest, whose)
+  if (oldest !== undefined && oldest > after + 1) throw eventsExpired(oldest, label)
 }

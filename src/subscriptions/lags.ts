@@ -41,7 +41,7 @@ export class Lags {
 
   worst(): { streams: number; events: number; seconds: number } {
     const all = [...this.all]
-    const worst = (of: (lag: Lag) => number) => all.reduce((most, lag) => Math.max(most, of(lag)), 0)
+    const worst = (of: (lag: Lag) => number) => all.reduce((max, lag) => Math.max(max, of(lag)), 0)
     return { streams: all.length, events: worst((lag) => lag.events), seconds: worst((lag) => lag.seconds) }
   }
 }

@@ -53,12 +53,12 @@ export class Subscription implements Subscriber {
     private readonly onEnd = () => {},
   ) {}
 
-  /** Resolves with a version after `known`, or with undefined if the version is uncertain or the time is over. */
-  waitForNewer(known: number, withinMs: number): Promise<number | undefined> {
+  /** Resolves with a version after `current`, or with undefined if the version is uncertain or the time is over. */
+  waitForNewer(current: number, withinMs: number): Promise<number | undefined> {
     const { isUncertain, notified } = this
     this.isUncertain = false
-    if (isUncertain || notified > known) return Promise.resolve(isUncertain ? undefined : notified)
-    this.notified = known
+    if (isUncertain || notified > current) return Promise.resolve(isUncertain ? undefined : notified)
+    this.notified = current
     clearTimeout(this.timer)
     this.timer = setTimeout(this.resolveWait, withinMs)
     return new Promise((resolve) => (this.resolve = resolve))
@@ -71,9 +71,9 @@ export class Subscription implements Subscriber {
     else this.isUncertain ||= !isNewer
   }
 
-  /** Forgets notified versions after `known`, which a failover may have lost. Call this before reading the version again. */
-  resetTo(known: number): void {
-    this.notified = known
+  /** Forgets notified versions after `current`, which a failover may have lost. Call this before reading the version again. */
+  resetTo(current: number): void {
+    this.notified = current
   }
 
   readonly end = (): void => {
