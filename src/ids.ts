@@ -67,17 +67,13 @@ export class Clock {
     this.now = instantAt(last < headAt(ms) ? ms : timeAfter(ms, tickOf(last).ms))
   }
 
-  newId(): string {
-    return this.next()
-  }
-
   /** Returns the id of a command's first event. It sorts after the command's id and has the same random part. */
   firstIdOf(commandId: string): string {
     if (commandId > this.last) this.last = commandId
-    return this.next(tailOf(commandId))
+    return this.newId(tailOf(commandId))
   }
 
-  private next(tail?: string): string {
+  newId(tail?: string): string {
     const own = tick()
     const id = idAt(own, tail)
     // The usual case, which parses no id.

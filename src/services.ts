@@ -125,18 +125,8 @@ function openSharedServices(config: Config, log: Log) {
   const versions = openVersions(database.reads, localCommits, counts.readWaits.versions)
   const subscriptions = openSubscriptions(database.reads, notifications, config, log)
   return {
-    ...{
-      config,
-      log,
-      counts,
-      database,
-      redis,
-      subscriber,
-      notifications,
-      versions,
-      subscriptions,
-      localCommits,
-    },
+    ...{ config, log, counts, database, redis, subscriber },
+    ...{ notifications, versions, subscriptions, localCommits },
     clock: openDatabaseClock(database.background, log),
     jobs: openJobs(config, log),
     webhookNotifications: new Notifications(redis, subscriber, `${config.redisPrefix}:webhooks`),
@@ -152,17 +142,16 @@ function openSharedServices(config: Config, log: Log) {
 
 function openActors(shared: SharedServices, react: Reactions): Actors {
   const { config, counts, database, redis, subscriber, notifications, recent, localCommits, jobs } = shared
-  const {
-    commitSlots: slots,
-    commitEvents: events,
-    commitShapes: statements,
-    writeTimeoutMs: timeoutMs,
-  } = config
+  const { commitSlots: slots, commitEvents: events, commitShapes: statements } = config
   const dependencies = {
     loader: openLoader(database.reads),
     findCommitted: openFindCommitted(database.reads),
     versions: shared.versions,
-    commit: openCommit(database.commits, { slots, events, statements, timeoutMs }, counts.commits),
+    commit: openCommit(
+      database.commits,
+      { slots, events, statements, timeoutMs: config.writeTimeoutMs },
+      counts.commits,
+    ),
     findRecord: shared.findRecord,
     readUndoInput: openReadUndoInput(database.reads, shared.oldestSeq, shared.findPerson),
     react,

@@ -28,16 +28,17 @@ export const writesIn = ({ headers }: Request): number =>
 const slotsOf = (writes: number): number => Math.ceil(writes / writesOfRequest)
 
 /** The requests of one account in this process. */
-interface AccountQueue {
-  accountId: string
+class AccountQueue {
   /** The slots of the requests in progress. */
-  slots: number
-  waiting: { since: number; permit: Permit; slots: number; admit: (permit: Permit) => void }[]
-  waitingSlots: number
+  slots = 0
+  waiting: { since: number; permit: Permit; slots: number; admit: (permit: Permit) => void }[] = []
+  waitingSlots = 0
   /** Increases when the slots of stuck requests are given to others. Slots of an earlier generation no longer count. */
-  generation: number
+  generation = 0
   /** The last time a request ended while others waited, or as the last one in progress; on the clock of performance.now(). */
-  endedAt: number
+  endedAt = 0
+
+  constructor(readonly accountId: string) {}
 }
 
 /** The permission to process a request, until it is released. A large batch takes several slots. */
@@ -91,10 +92,8 @@ export class Scheduler {
   /** Admits a request, later if too many of the account are in progress. Rejects with 429 if too many wait. */
   acquire(accountId: string, writes = 1): Permit | Promise<Permit> {
     if (accountId !== this.lastAccountId) this.changeAccount(accountId)
-    return this.admit(
-      new Permit(this, this.queues.get(accountId) ?? this.openQueue(accountId)),
-      slotsOf(writes),
-    )
+    const queue = this.queues.get(accountId) ?? this.openQueue(accountId)
+    return this.admit(new Permit(this, queue), slotsOf(writes))
   }
 
   /** The process is shared if the previous account has a request in progress, or had one within `sharedMs`. */
@@ -112,14 +111,7 @@ export class Scheduler {
         if (slots === 0 && waiting.length === 0) this.queues.delete(id)
       this.sweepAt = Math.max(minQueues, 2 * this.queues.size)
     }
-    const queue: AccountQueue = {
-      accountId,
-      slots: 0,
-      waiting: [],
-      waitingSlots: 0,
-      generation: 0,
-      endedAt: 0,
-    }
+    const queue = new AccountQueue(accountId)
     this.queues.set(accountId, queue)
     return queue
   }

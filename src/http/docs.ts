@@ -28,12 +28,8 @@ export function docs(config: Config) {
     .use(
       new Elysia()
         .onAfterHandle(({ request, response }) => {
-          document ??= staticResponse(
-            () => JSON.stringify(completeDocument(response as OpenApiDocument, errors)),
-            {
-              'content-type': 'application/json',
-            },
-          )
+          const read = () => JSON.stringify(completeDocument(response as OpenApiDocument, errors))
+          document ??= staticResponse(read, { 'content-type': 'application/json' })
           return document(request)
         })
         .use(plugin),

@@ -18,7 +18,7 @@ interface Dependencies {
 
 export type Guards = ReturnType<typeof openGuards>
 
-/** Opens the plugins that admit requests to routes: each checks the caller and the rate limits. */
+/** Opens the plugins that check callers and rate limits. */
 export const openGuards = (dependencies: Dependencies) => ({
   signInGuard: openSignInGuard(dependencies),
   callerGuard: openCallerGuard(dependencies, 'caller-guard', budgetOf),
@@ -121,10 +121,10 @@ const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependenc
       const isValid = isKeyed ? await authenticate.isUnrevoked(claims) : true
       if (!isKeyed) await authenticate.require(claims)
       // Revoked tokens draw on a separate rate limit.
-      const holder = isValid ? claims.userId : claims.tokenId
-      const share = (await limits.budgets?.[budgetOf(request)].takeFor(holder)) ?? null
+      const userId = isValid ? claims.userId : claims.tokenId
+      const share = (await limits.budgets?.[budgetOf(request)].take({ userId })) ?? null
       normalize(request, params)
-      const permit = await scheduler.acquire(holder, writesIn(request))
+      const permit = await scheduler.acquire(userId, writesIn(request))
       const address = addressOf(request, server, config.trustProxy)
       return { claims, caller: claims.caller, share, permit, address }
     })

@@ -19,24 +19,17 @@ interface Dependencies {
 export function health({ database, redisStatus, isDraining }: Dependencies) {
   const expected = knownMigrations().length
 
-  async function postgresState(): Promise<string> {
-    const applied = await within(timeoutMs, countApplied(database.reads)).catch(() => undefined)
-    return applied === undefined ? 'away' : applied < expected ? 'not migrated' : 'ok'
-  }
-
   async function readiness(): Promise<Response> {
-    const redis = redisStatus() === 'ready' ? 'ok' : 'away'
-    const postgres = await postgresState()
-    const ready = postgres === 'ok' && !isDraining()
-    const status = isDraining() ? 'draining' : ready ? 'ok' : 'unready'
+    const applied = await within(timeoutMs, countApplied(database.reads)).catch(() => undefined)
+    const postgres = applied === undefined ? 'away' : applied < expected ? 'not migrated' : 'ok'
+    const status = isDraining() ? 'draining' : postgres === 'ok' ? 'ok' : 'unready'
     // Without Redis the service works, only slower. So the state of Redis does not change the status.
-    return json({ status, postgres, redis }, ready ? 200 : 503)
+    const redis = redisStatus() === 'ready' ? 'ok' : 'away'
+    return json({ status, postgres, redis }, status === 'ok' ? 200 : 503)
   }
 
   return new Elysia({ prefix: '/health' })
-    .onTransform(({ request }) => {
-      requireShortUrl(request)
-    })
+    .onTransform(({ request }) => requireShortUrl(request))
     .get('/live', () => json({ status: 'ok' }), liveness)
     .get('/ready', readiness, readinessCheck)
     .get('/', readiness, { detail: { hide: true } })

@@ -9,9 +9,8 @@ const statusesOfRetry = new Set([403, 404, 409])
 export type WithIdempotency = ReturnType<typeof openWithIdempotency>
 
 /**
- * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. The commit guarantees that a key is
- * used once. The look-up before the write finds the reply even if the target has been deleted since. The look-up after an
- * error finds the reply to a concurrent request with the same key.
+ * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. The look-up before the write finds
+ * the reply of a write whose target was deleted since; the look-up after an error, that of a concurrent request.
  * @param isSame compares a digest with a stored keyed fingerprint of it
  * @throws HttpError 422
  */
@@ -40,16 +39,16 @@ export const openWithIdempotency =
   }
 
 /** Reads `Idempotency-Key`, quoted or bare. @throws HttpError 400 */
-export function readIdempotencyKey(
-  request: Request,
-  scope: string,
-  body: unknown,
-): IdempotencyKey | undefined {
+export function readIdempotencyKey(request: Request, scope: string, body: unknown) {
   const header = request.headers.get('idempotency-key')
   if (header === null) return undefined
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidIdempotencyKey()
   const { pathname, search } = parsedUrl(request)
   const content = `${request.method} ${pathname}${search}\n${JSON.stringify(body ?? null)}`
-  return { scope, key, fingerprint: createHash('sha256').update(content).digest('base64url') }
+  return {
+    scope,
+    key,
+    fingerprint: createHash('sha256').update(content).digest('base64url'),
+  } satisfies IdempotencyKey
 }

@@ -23,12 +23,6 @@ const policy =
 const ownAssets = ['page.css', 'page.js', 'ids.js', 'home.js']
 const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
 
-/** Returns the names of the pages in `docs`. */
-const guideNames = (): string[] =>
-  readdirSync(guidesFolder)
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => name.slice(0, -3))
-
 type Content = string | Uint8Array<ArrayBuffer>
 
 /** Returns a handler that responds from memory. The first request calls `read`; the body is compressed once. */
@@ -55,7 +49,7 @@ export function pages({ metricsPort }: Config) {
     })
     app.get(path, ({ request }) => send(request))
   }
-  const guides = guideNames()
+  const guides = readdirSync(guidesFolder).flatMap((name) => (name.endsWith('.md') ? name.slice(0, -3) : []))
   add('/', types.html, () => homePage(metricsPort, guides))
   add(docsPath, types.html, () => ownPage('swagger.html'))
   for (const name of ownAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => ownPage(name))

@@ -31,7 +31,6 @@ export type RouteBuilders = ReturnType<typeof openRouteBuilders>
 export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) => ({
   ...guards,
 
-  /** Builds a route that runs a command of a project. */
   commandRoute<Input extends object, Row>(
     path: string,
     command: Command<Input, Row>,
@@ -40,42 +39,50 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
   ) {
     const inputOf = readInput(path, command)
     const runCommand = openRunCommand(dependencies, command)
-    const handle = handlerOf<CallerContext>((context) => {
+    const respond = (context: CallerContext): Promise<Response> => {
       const input = inputOf(context)
       if (command.isSecret) return writeSecretly(dependencies, command, context, input, hooks)
       return runCommand(context, input)
-    })
-    return routeOf(path, handle, commandHooks(path, command, summary))
+    }
+    return routeOf(path, respond, commandHooks(path, command, summary))
   },
 
-  /** Builds a route that runs a command of an account. */
   accountRoute<Needed extends Partial<RouteContext>, Input extends object, Row>(
     path: string,
     command: AccountCommand<Needed, Input, Row>,
     summary: string,
   ) {
     const inputOf = readInput(path, command)
-    const handle = handlerOf<Needed & RouteContext>((context) =>
-      writeAccount(dependencies, command, context, inputOf(context)),
-    )
-    return routeOf(path, handle, commandHooks(path, command, summary))
+    const respond = (context: Needed & RouteContext) =>
+      writeAccount(dependencies, command, context, inputOf(context))
+    return routeOf(path, respond, commandHooks(path, command, summary))
   },
 
-  queryRoute,
+  queryRoute(path: string, query: Query, summary: string) {
+    const { read, scope = 'read' } = query
+    const respond = (context: ReadRequest): Promise<Response> => {
+      requireScope(context.caller, scope)
+      return read(context)
+    }
+    return routeOf(path, respond, queryHooks(query, summary))
+  },
 })
 
-function queryRoute(path: string, query: Query, summary: string) {
-  const { read, scope = 'read' } = query
-  const handle = handlerOf<ReadRequest>((context) => {
-    requireScope(context.caller, scope)
-    return read(context)
-  })
-  return routeOf(path, handle, queryHooks(query, summary))
+/**
+ * Builds a route. Elysia reads the text of a handler and parses only the parts of the context that the text names. So this
+ * handler names every part that a route uses, and headers and cookies are not parsed.
+ */
+function routeOf<Needed, Hooks extends { query?: object }>(
+  path: string,
+  respond: (context: Needed) => Promise<Response>,
+  hooks: Hooks,
+) {
+  const withAll = respond as unknown as (context: CallerContext) => Promise<Response>
+  const handle = ({ request, params, query, body, caller, permit, claims, address }: CallerContext) =>
+    withAll({ request, params, query, body, caller, permit, claims, address })
+  const transform = !hooks.query && { transform: requireNoParameters }
+  return [path, handle as unknown as typeof respond, { ...hooks, ...transform }] as const
 }
-
-/** Adds the check that rejects query parameters if the route has none. */
-const routeOf = <Handle, Hooks extends { query?: object }>(path: string, handle: Handle, hooks: Hooks) =>
-  [path, handle, { ...hooks, ...(!hooks.query && { transform: requireNoParameters }) }] as const
 
 /** Builds the command's input from path, body and query. Other fields of the body are left out. */
 function readInput<Input extends object, Row>(path: string, command: WriteDefinition<Input, Row>) {
@@ -99,17 +106,6 @@ interface CallerContext extends RouteContext {
   permit: Permit
 }
 
-/**
- * Elysia reads the text of a handler and parses only the parts of the context that the text names. So this one names every
- * part that a route uses, and headers and cookies are not parsed.
- */
-function handlerOf<Needed>(respond: (context: Needed) => Promise<Response>) {
-  const withAll = respond as unknown as (context: CallerContext) => Promise<Response>
-  const handle = ({ request, params, query, body, caller, permit, claims, address }: CallerContext) =>
-    withAll({ request, params, query, body, caller, permit, claims, address })
-  return handle as unknown as (context: Needed) => Promise<Response>
-}
-
 function openRunCommand<Input extends object, Row>(dependencies: Dependencies, command: Command<Input, Row>) {
   const { expensive, limits, run, withIdempotency } = dependencies
   const { traceparentOf } = dependencies.telemetry
@@ -120,8 +116,7 @@ function openRunCommand<Input extends object, Row>(dependencies: Dependencies, c
     const key = isKeyed ? readIdempotencyKey(request, holderOf(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
     const traceparent = traceparentOf?.(request)
-    const commandRequest = { name, input, caller, ifMatch, guard: key, traceparent }
-    const write = () => run(commandRequest)
+    const write = () => run({ name, input, caller, ifMatch, guard: key, traceparent })
     const reply = await (key ? withIdempotency(key, write) : write())
     return respondToWrite(reply, location && ((id) => location(id, input)))
   }

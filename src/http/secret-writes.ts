@@ -65,12 +65,11 @@ export async function writeAccount<Needed, Input extends object, Row>(
 ): Promise<Response> {
   const write = command.begin(context, input)
   const execute = async (key?: IdempotencyKey) => {
-    try {
-      const row = await write.execute((row) => key && { ...key, ...replyOf(command, row) })
-      return replyOf(command, row)
-    } finally {
+    const toRecord = (row?: Row) => key && { ...key, ...replyOf(command, row) }
+    const row = await write.execute(toRecord).finally(() => {
       if (context.claims) dependencies.authenticate.invalidate(context.claims.userId)
-    }
+    })
+    return replyOf(command, row)
   }
   return respondOnce(dependencies, command, context, input, { ...write, execute })
 }

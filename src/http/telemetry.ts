@@ -56,14 +56,11 @@ export class Telemetry {
   /** @param reason the cause of a status of 500 or above */
   logError(info: RequestInfo, status: number, requestId: string, reason: unknown): void {
     const { config, log } = this.dependencies
-    if (status === 500)
-      log.error({ ...this.lineOf(info, status, requestId), error: reason }, 'request failed')
-    else if (status > 500)
-      log.warn(
-        { ...this.lineOf(info, status, requestId), reason },
-        'request rejected: temporarily unavailable',
-      )
-    else if (config.logRequests) log.info(this.lineOf(info, status, requestId), 'answered')
+    if (status < 500 && !config.logRequests) return
+    const line = this.lineOf(info, status, requestId)
+    if (status < 500) log.info(line, 'answered')
+    else if (status === 500) log.error({ ...line, error: reason }, 'request failed')
+    else log.warn({ ...line, reason }, 'request rejected: temporarily unavailable')
   }
 
   /** The first hook of every route. With `onRequest` instead, Elysia does not use Bun's faster router. */
@@ -71,11 +68,15 @@ export class Telemetry {
     const { config, log, tracing } = this.dependencies
     const app = new Elysia({ name: 'observed' })
     if (!this.isTimed) return app
-    app
+    return app
       .onTransform({ as: 'global' }, (context) => {
         const { request, route } = context // passing the whole context makes Elysia parse every part of the request
         ;(context as RequestInfo).began = performance.now()
-        if (tracing) this.spans.set(request, beginSpan(tracing, request, route))
+        if (!tracing) return
+        const { method, headers } = request
+        const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
+        const span = tracing.begin(`${method} ${route}`, 'SERVER', headers.get('traceparent'), attributes)
+        this.spans.set(request, span)
       })
       .onAfterHandle({ as: 'global' }, (context: RequestInfo & { response?: unknown }) => {
         const { request, route, began, params, query, body, caller, claims, response } = context
@@ -85,7 +86,6 @@ export class Telemetry {
         const id = response.headers.get('x-request-id')
         log.info(this.lineOf(info, response.status, id), 'answered')
       })
-    return app
   }
 
   private lineOf({ request, route, began, ...info }: RequestInfo, status: number, requestId: string | null) {
@@ -96,11 +96,6 @@ export class Telemetry {
     const trace_id = (own ?? readTraceparent(headers.get('traceparent')))?.traceId
     return { requestId, trace_id, ...idsOf(route, info), method, route, status, ms }
   }
-}
-
-function beginSpan(tracing: Tracing, { method, headers }: Request, route: string): Span {
-  const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
-  return tracing.begin(`${method} ${route}`, 'SERVER', headers.get('traceparent'), attributes)
 }
 
 /** Returns the ids of the caller and of the project, if path, query or body contain it. */

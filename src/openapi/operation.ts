@@ -20,7 +20,7 @@ interface Operation {
   /** Successful responses, by status. */
   responses: Record<number, object | undefined>
   /** Statuses of further common errors, besides those of all operations. */
-  general: ErrorStatus[]
+  general?: ErrorStatus[]
   errors: HttpError[]
 }
 
@@ -34,10 +34,10 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
     ...([414, 429, 500, 503] as const),
     ...(open ? [] : ([401] as const)),
     ...(body ? ([408, 413, 415] as const) : []),
-    ...own.general,
+    ...(own.general ?? []),
   ]
   return {
-    ...(body && { jsonBody: kindOf(body), body }),
+    ...(body && { jsonBody: body.default ? ('optional' as const) : ('required' as const), body }),
     ...(!body && { parse: 'none' as const }),
     ...(query && { query }),
     detail: {
@@ -55,8 +55,6 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
     },
   }
 }
-
-const kindOf = (body: TSchema): 'optional' | 'required' => (body.default ? 'optional' : 'required')
 
 /** Adds the errors of API tokens, in the order in which they are checked. Every token may read. */
 const withTokens = (errors: HttpError[], scope?: Scope): HttpError[] => [

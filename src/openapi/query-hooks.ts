@@ -15,19 +15,15 @@ export function queryHooks(query: Query, summary: string) {
   const { limit, cursor } = input?.properties ?? {}
   const pageErrors = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
   const own = [...(isList ? pageErrors : input ? [duplicateParameter('x')] : []), ...errors]
-  const byAccept = eventStream && {
-    ...notModified,
-    headers: { ...notModified.headers, Vary: streamVaryHeader },
-  }
+  const headers = { ...notModified.headers, Vary: streamVaryHeader }
+  const unchanged = eventStream ? { ...notModified, headers } : { $ref: '#/components/responses/NotModified' }
   return operation({
     ...(query.operation ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
-    ...{ summary, body, query: input, description: about },
-    scope: callers ? undefined : scope,
+    ...{ summary, body, query: input, description: about, scope: callers ? undefined : scope },
     responses: {
       200: responseOf(query, isPost ? 'post' : isList ? 'page' : 'read'),
-      ...(!isPost && { 304: byAccept ?? { $ref: '#/components/responses/NotModified' } }),
+      ...(!isPost && { 304: unchanged }),
     },
-    general: [],
     errors: body
       ? [sampleValidationError(body)!, ...own]
       : [...own, sampleValidationError(body, input) ?? duplicateParameter('x')],

@@ -116,10 +116,6 @@ export class CallerBudget {
     return caller.token ? this.takeBoth(caller.userId, share) : share
   }
 
-  takeFor(holder: string): Share | Promise<Share> {
-    return this.own.take(holder)
-  }
-
   /** Takes `count` more for a request that costs as much as many requests. @throws HttpError 429 */
   async takeMore(caller: Caller, count: number): Promise<void> {
     await this.own.takeMore(holderOf(caller), count)

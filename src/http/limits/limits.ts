@@ -2,7 +2,7 @@ import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import type { RedisClient } from '../../redis/connections.ts'
 import { badRequest } from '../../responses/errors.ts'
-import { Budget, CallerBudget, rateLimited, type Share } from './budget.ts'
+import { Budget, CallerBudget, rateLimited } from './budget.ts'
 import { type Counter, hashedKey, openCounter, type Policy } from './counter.ts'
 import { openDelays } from './delays.ts'
 import { type CheckPassword, withFailureLog, openPasswordChecks } from './password-checks.ts'
@@ -10,21 +10,7 @@ import { type CheckPassword, withFailureLog, openPasswordChecks } from './passwo
 /** The API tokens of an account share the budget of four tokens. So one token cannot use it up, and more tokens do not enlarge it. */
 const tokensPerAccount = 4
 
-export interface Limits {
-  /** Undefined if rate limits are off. */
-  budgets: Record<BudgetName, CallerBudget> | undefined
-  /** Takes one from the address's budget of sign-ins and registrations. @throws HttpError 429 */
-  takeSignIn(address: string): Share | null | Promise<Share>
-  checkPassword: CheckPassword
-  /**
-   * Takes invitations from the account's hourly budget. Rejected invitations count too, because the error reveals whether an
-   * email address has an account. @throws HttpError 429, or 400 for more than the budget of an hour
-   */
-  takeInvitations(userId: string, invitations: number): Promise<void>
-  /** Takes one mail from the hourly budget of an email address. @throws HttpError 429 */
-  takeMail(email: string): Promise<void>
-}
-
+export type Limits = ReturnType<typeof openLimits>
 export type BudgetName = 'reads' | 'writes'
 
 type OpenCounter = (policy: Policy) => Counter
@@ -33,7 +19,7 @@ type OpenCounter = (policy: Policy) => Counter
  * Opens the rate limits, which all processes share through Redis. The limit of mails applies even if rate limits are off,
  * because it protects the owners of email addresses, not the service.
  */
-export function openLimits(redis: RedisClient, config: Config, log: Log): Limits {
+export function openLimits(redis: RedisClient, config: Config, log: Log) {
   const { invitationsPerHour, mailsPerHour, rateLimit, signInsPerMinute } = config
   const counter: OpenCounter = (policy) => openCounter(redis, config.redisPrefix, policy)
   const perMinute = (name: string, points: number) => {
@@ -49,18 +35,24 @@ export function openLimits(redis: RedisClient, config: Config, log: Log): Limits
   const useMail = openHourly(counter, 'mails', mailsPerHour)
   return {
     budgets: rateLimit ? { reads, writes } : undefined,
-    takeSignIn: (address) => (rateLimit ? signIns.take(address) : null),
+    /** @throws HttpError 429 */
+    takeSignIn: (address: string) => (rateLimit ? signIns.take(address) : null),
     checkPassword: withFailureLog(
       log,
       rateLimit ? openCheckPassword(counter, redis, config) : (_, isRight) => isRight(),
     ),
-    async takeInvitations(userId, invitations) {
+    /**
+     * Rejected invitations count too, because the error reveals whether an email address has an account.
+     * @throws HttpError 429, or 400 for more than the budget of an hour
+     */
+    async takeInvitations(userId: string, invitations: number): Promise<void> {
       if (!rateLimit) return
       if (invitations > invitationsPerHour)
         throw badRequest(`operations must hold at most ${invitationsPerHour} invitations`)
       await useInvitations(userId, invitations)
     },
-    takeMail: (email) => useMail(hashedKey(email), 1),
+    /** @throws HttpError 429 */
+    takeMail: (email: string) => useMail(hashedKey(email), 1),
   }
 }
 
