@@ -5,18 +5,13 @@ import pino from 'pino'
 export type Log = pino.Logger
 
 const warning = 40
-const prettyOptions = {
-  ignore: 'pid,hostname',
-  translateTime: 'SYS:HH:MM:ss.l',
-  singleLine: true,
-  sync: true,
-}
 
 /** Writes formatted lines to a terminal, and JSON to anything else. */
 function openOutput(): pino.DestinationStream {
   if (!process.stdout.isTTY) return pino.destination({ fd: 1, sync: true })
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
-  return pretty({ ...prettyOptions, destination: 1 })
+  const format = { ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l', singleLine: true }
+  return pretty({ ...format, sync: true, destination: 1 })
 }
 
 export function openLog(level: string, base: { pid: number } | null = null, output = openOutput()): Log {

@@ -22,7 +22,6 @@ export interface Module {
 }
 
 export const commandsOf = (modules: Module[]): Command<never>[] =>
-  modules.flatMap(({ writes = [], internalCommands: ownWork = [] }) => [
-    ...writes.map(([, , command]) => command),
-    ...ownWork,
-  ])
+  modules.flatMap(({ writes = [], internalCommands = [] }) =>
+    writes.map(([, , command]) => command).concat(internalCommands),
+  )

@@ -77,8 +77,6 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
 
 export type Domain = { commands: Command<never>[]; react: Reactions }
 
-type SharedServices = ReturnType<typeof openSharedServices>
-
 /** Opens the services for commands: connections, the project actors, and the router to other processes. */
 export function openWritePath(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const shared = openSharedServices(config, log)
@@ -114,7 +112,6 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
   }
 }
 
-/** Opens the connections and caches that reads and writes share. */
 function openSharedServices(config: Config, log: Log) {
   const counts = openCounts()
   const database = openDatabase(config, counts.queries)
@@ -140,7 +137,7 @@ function openSharedServices(config: Config, log: Log) {
   }
 }
 
-function openActors(shared: SharedServices, react: Reactions): Actors {
+function openActors(shared: ReturnType<typeof openSharedServices>, react: Reactions): Actors {
   const { config, counts, database, redis, subscriber, notifications, recent, localCommits, jobs } = shared
   const { commitSlots: slots, commitEvents: events, commitShapes: statements } = config
   const dependencies = {

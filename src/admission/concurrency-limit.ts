@@ -17,7 +17,7 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
     acquire(accountId: string, count = 1): () => void {
       const own = acquired.get(accountId) ?? 0
       if (own + count > ofAccount) throw tooManyOfAccount(what)
-      if (all + count > ofAll) throw tooMany(what)
+      if (all + count > ofAll) throw unavailable(`Too many ${what} are in progress here`)
       acquired.set(accountId, own + count)
       all += count
       return () => {
@@ -31,6 +31,5 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   }
 }
 
-const tooMany = (what: string) => unavailable(`Too many ${what} are in progress here`)
 const tooManyOfAccount = (what: string) =>
   new HttpError(429, `Too many ${what} of this account are in progress`, { 'retry-after': '1' })

@@ -23,7 +23,7 @@ export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejec
     const id = requestId()
     const reason = failure.status === 500 ? reasonOf(error) : failure.message
     telemetry.logError({ request, route, params, caller, claims, began }, failure.status, id, reason)
-    const isStreamed = mayStream(request)
+    const isStreamed = request.method === 'GET' && pathnameOf(request).endsWith('/events')
     if (isStreamed && isTransient(error) && acceptsStream(request)) {
       set.status = 200 // else Elysia sends 500
       return endedStream(failure)
@@ -41,9 +41,6 @@ interface ErrorContext extends RequestInfo {
   permit?: Permit
   set: { status?: number | string }
 }
-
-const mayStream = (request: Request): boolean =>
-  request.method === 'GET' && pathnameOf(request).endsWith('/events')
 
 function httpErrorOf(error: unknown, code: unknown): HttpError {
   const httpError = toHttpError(error)

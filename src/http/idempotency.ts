@@ -11,8 +11,7 @@ export type WithIdempotency = ReturnType<typeof openWithIdempotency>
 /**
  * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. The look-up before the write finds
  * the reply of a write whose target was deleted since; the look-up after an error, that of a concurrent request.
- * @param isSame compares a digest with a stored keyed fingerprint of it
- * @throws HttpError 422
+ * @param isSame compares a digest with a stored keyed fingerprint of it. @throws HttpError 422
  */
 export const openWithIdempotency =
   (findRecord: FindRecord) =>
@@ -46,9 +45,6 @@ export function readIdempotencyKey(request: Request, scope: string, body: unknow
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidIdempotencyKey()
   const { pathname, search } = parsedUrl(request)
   const content = `${request.method} ${pathname}${search}\n${JSON.stringify(body ?? null)}`
-  return {
-    scope,
-    key,
-    fingerprint: createHash('sha256').update(content).digest('base64url'),
-  } satisfies IdempotencyKey
+  const fingerprint = createHash('sha256').update(content).digest('base64url')
+  return { scope, key, fingerprint } satisfies IdempotencyKey
 }

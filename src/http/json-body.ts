@@ -136,16 +136,9 @@ function parsed(bytes: Uint8Array): unknown {
 function withTimeout<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
-    bytes.then(
-      (value) => {
-        clearTimeout(timer)
-        resolve(value)
-      },
-      (error: unknown) => {
-        clearTimeout(timer)
-        // Any other error means that the client ended the body early.
-        reject(error instanceof HttpError ? error : badRequest('The body ended before its last byte arrived'))
-      },
-    )
+    const endedEarly = () => badRequest('The body ended before its last byte arrived')
+    bytes
+      .then(resolve, (error: unknown) => reject(error instanceof HttpError ? error : endedEarly()))
+      .finally(() => clearTimeout(timer))
   })
 }

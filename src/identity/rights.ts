@@ -55,7 +55,6 @@ export interface TokenRights {
 
 export const highest = (some: Scope[]): Scope => some.reduce((a, b) => (scopeRank[b] > scopeRank[a] ? b : a))
 
-/** The default scope of a write. */
 export const scopeOfWrite = (minimum: Role | 'nobody'): Scope =>
   minimum === 'ADMIN' || minimum === 'OWNER' ? 'admin' : 'write'
 
@@ -73,7 +72,6 @@ export function requireUnbound({ token }: Caller): void {
   if (token?.projects) throw unboundTokenNeeded()
 }
 
-/** True if the caller's token may see the project. */
 export const isWithinToken = ({ token }: Caller, projectId: string): boolean =>
   !token?.projects || token.projects.includes(projectId)
 

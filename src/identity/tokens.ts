@@ -39,14 +39,8 @@ export function openTokens(secrets: string[], lifeSeconds: number, now: () => Pr
     /** The sign-in time is the claim `auth_time` of OpenID Connect, because the package sets `iat` to the current time. */
     sign({ userId, tokenId, version, expiresAt, issuedAt }: Claims): Promise<string> {
       const authTime = issuedAt === undefined ? {} : { auth_time: issuedAt }
-      return signers[0]!.sign({
-        sub: userId,
-        jti: tokenId,
-        ver: version,
-        exp: expiresAt,
-        iat: false,
-        ...authTime,
-      })
+      const claims = { sub: userId, jti: tokenId, ver: version, exp: expiresAt, ...authTime }
+      return signers[0]!.sign({ ...claims, iat: false })
     },
 
     /** Null if the token is malformed or its signature is wrong. */

@@ -43,7 +43,6 @@ export const histogram = familyOf<Distribution>('histogram', (labels, { bounds, 
 export const labelledBy = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
   Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
 
-/** Adds the label `process`, which tells several processes apart. */
 export const withProcessLabel = (process: string, families: Family[]): Family[] =>
   families.map((family) => ({
     ...family,

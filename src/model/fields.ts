@@ -14,13 +14,8 @@ export interface Field<Input extends TSchema = TSchema, Value = unknown> {
   reference?: Reference
 }
 
-function of<Input extends TSchema, Value>(
-  input: Input,
-  output: TSchema,
-  defaultValue: Value,
-): Field<Input, Value> {
-  return { input, output, defaultValue }
-}
+const of = <Input extends TSchema, Value>(input: Input, output: TSchema, defaultValue: Value) =>
+  ({ input, output, defaultValue }) as Field<Input, Value>
 
 /** Defines a list of ids. The entity `to` must be loaded `with project`. */
 const ids = (to: Entity, onMove: Reference['onMove']) => {

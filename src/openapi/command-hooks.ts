@@ -12,7 +12,6 @@ import { answerExample } from './example.ts'
 import { headersOf, locationAt, noStoreHeader, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
 
-/** Returns the Elysia hooks of a command's route, with its description for the document. */
 export function commandHooks<Row>(path: string, command: WriteDefinition<never, Row>, summary: string) {
   const { about, callers, role, name, status } = command
   const { id, tag } = command.operation ?? { id: operationId(name), tag: `${nounOf(name)}s` }
@@ -68,17 +67,11 @@ const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>
   queryFields && Input(Object.fromEntries(queryFields.map((key) => [key, input.properties[key]!])))
 
 /** Returns the errors of the command's rule, and the errors of every command with its target and role. */
-function errorsOf<Row>({
-  name,
-  input,
-  target,
-  destination,
-  role,
-  ...own
-}: WriteDefinition<never, Row>): HttpError[] {
+function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
+  const { name, input, target, destination, role, errors: own = [] } = command
   const fields = referencesOf(name.slice(0, name.indexOf('.')) as Entity) ?? []
   const references = fields.filter((field) => field.name in input.properties).map(invalidReference)
-  const errors = [...(own.errors ?? []), ...references]
+  const errors = [...own, ...references]
   if (target.kind === 'new') return [...errors, unboundTokenNeeded()]
   if (target.kind === 'account' || role === 'nobody') return errors
   const ofRole = suffices('VIEWER', role) ? [] : [roleNeeded(role)]

@@ -16,7 +16,6 @@ export const commonResponses = (general: HttpError[][]) => ({
   ...Object.fromEntries(general.map((errors) => [nameOf(errors[0]!.status), responseOf(errors)])),
 })
 
-/** Returns the responses of these errors, by status. */
 export function errorResponses(errors: HttpError[]) {
   const byStatus = [...Map.groupBy(errors, ({ status }) => status)]
   return Object.fromEntries(byStatus.map(([status, group]) => [status, responseOf(group)]))

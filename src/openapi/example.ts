@@ -10,7 +10,6 @@ export function requestExample(schema: TSchema): unknown {
   return examplesOf(properties, (name, one) => required.includes(name) || !(one.readOnly || isReference(one)))
 }
 
-/** Builds an example response with every field. */
 export function answerExample(schema: TSchema): unknown {
   if (schema.examples) return schema.examples[0]
   if (schema.type === 'object') return examplesOf(schema.properties, () => true)

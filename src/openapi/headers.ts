@@ -63,7 +63,6 @@ export type HeaderName = keyof typeof headers
 const ofEveryResponse = ['X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit'] as const
 const ofRead = [...ofEveryResponse, 'ETag', 'Cache-Control', 'Vary', 'Docket-Version'] as const
 
-/** The headers by kind of response. */
 export const headersOf = {
   read: [...ofRead, 'Content-Encoding'],
   page: [...ofRead, 'Content-Encoding', 'Link'],

@@ -7,7 +7,6 @@ import { streamVaryHeader, headersOf, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
 import { notModified } from './error-responses.ts'
 
-/** Returns the Elysia hooks of a query's route, with its description for the document. */
 export function queryHooks(query: Query, summary: string) {
   const { about, body, callers, input, isList, errors = [], scope = 'read', eventStream } = query
   const { name } = query.view

@@ -4,7 +4,6 @@ export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Aut
 /** The Vary of a response that is a stream if the client accepts one. */
 export const varyByAccept = `${privateHeaders.vary}, Accept`
 
-/** HTTP reason phrases. */
 export const reasons = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -65,7 +64,6 @@ export const databaseUnavailable = () => unavailable('The database cannot be rea
 export const maxUrlCharacters = 8_192
 export const urlTooLong = () => new HttpError(414, `The URL must have at most ${maxUrlCharacters} characters`)
 
-/** The one error shape of the API. */
 export function errorResponse({ status, message, headers }: HttpError, requestId: string): Response {
   const body = { statusCode: status, message, error: reasons[status] }
   const common = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId, ...privateHeaders }

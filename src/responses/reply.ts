@@ -22,7 +22,6 @@ export interface Reply {
   etag: string | null
 }
 
-/** Headers of a response without a body. */
 export const baseHeaders = { 'x-content-type-options': 'nosniff' }
 export const jsonHeaders = { 'content-type': 'application/json', ...baseHeaders }
 const readHeaders = { ...jsonHeaders, ...privateHeaders }
@@ -40,11 +39,10 @@ export const requestId = (): string => `${processId}-${(++responses).toString(36
 export const etagOf = ({ eventId }: { eventId: string }, nameTag = ''): string => `"${eventId}${nameTag}"`
 
 /** Returns a strong ETag from the content of the response, for responses without a version. */
-export const digestEtag = (body: string, link: string | null = null): string =>
-  `"${createHash('sha256')
-    .update(`${link ?? ''}\n${body}`)
-    .digest('base64url')
-    .slice(0, 27)}"`
+export function digestEtag(body: string, link: string | null = null): string {
+  const digest = createHash('sha256').update(`${link ?? ''}\n${body}`)
+  return `"${digest.digest('base64url').slice(0, 27)}"`
+}
 
 export const json = (body: unknown, status = 200): Response =>
   new Response(JSON.stringify(body), { status, headers: { ...jsonHeaders, 'x-request-id': requestId() } })

@@ -13,12 +13,11 @@ export const streamHeaders = () => ({
   'x-request-id': requestId(),
 })
 
-const kinds = ['application/json; charset=utf-8', `${eventStream}; charset=utf-8`]
-
 /** True if the client accepts server-sent events explicitly, and does not prefer JSON (RFC 9110, 12.5.1). */
 export function acceptsStream({ headers }: Request): boolean {
   const accept = headers.get('accept')
   if (!accept?.toLowerCase().includes(eventStream)) return false // most requests end here
+  const kinds = ['application/json; charset=utf-8', `${eventStream}; charset=utf-8`]
   return new Negotiator({ headers: { accept } }).mediaType(kinds) === kinds[1]
 }
 

@@ -67,7 +67,6 @@ export function ListOf<T>(items: TSchema, fits: (one: T) => boolean, maxItems: n
   return checked<T[]>(check, { type: 'array', minItems: 1, maxItems, items, ...texts })
 }
 
-/** True for the schema of an id that a client chooses. */
 export const isOwnIdSchema = (schema: TSchema): boolean => checkOf(schema) === isOwnId
 
 /** True for the schema of an id, of a nullable id, or of a list of ids. */

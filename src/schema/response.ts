@@ -1,7 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { named } from './named.ts'
 
-/** The body of every error. */
 export const ErrorSchema = named(
   'Error',
   Type.Object({

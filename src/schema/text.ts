@@ -74,7 +74,6 @@ export const Secret = (min: number, max: number, description: string, example: s
 
 const isWords = (value: unknown, bounds: Bounds) => typeof value === 'string' && hasLength(value, bounds)
 
-/** Any text of at most `max` characters. */
 export const AnyText = (max: number, description: string, example: string) =>
   checked<string>(isWords, { type: 'string', maxLength: max, description, examples: [example] })
 

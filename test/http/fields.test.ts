@@ -88,7 +88,7 @@ test('the document lists the fields of every body, marks read-only ones, and for
   const { requestBody } = operationsOf(api).get('patch /api/v1/tasks/{id}')!
   const schema = resolveSchema(api, requestBody!.content!['application/json']!.schema.$ref!)
   expect(requestBody).toMatchObject({
-    description: 'Read-only fields may come along and are ignored: id, number, createdAt, updatedAt',
+    description: 'Read-only fields are ignored: id, number, createdAt, updatedAt',
   })
   const readOnly = Object.entries(schema.properties!).filter(([, one]) => one.readOnly)
   expect(readOnly.map(([name]) => name)).toEqual(['id', 'number', 'createdAt', 'updatedAt'])

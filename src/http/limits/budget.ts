@@ -149,19 +149,16 @@ export function setRateLimitHeaders(headers: Headers, share: Share): void {
 }
 
 export function rateLimited(policy: Policy, msToEnd: number): HttpError {
-  const seconds = wholeSeconds(msToEnd)
-  return new HttpError(429, `Too many requests; ${tryAgainIn(seconds)}`, {
-    'retry-after': String(seconds),
-    'ratelimit-policy': policyHeader(policy),
-    ratelimit: `"${policy.name}";r=0;t=${seconds}`,
-  })
+  const error = tryAgainIn(msToEnd, 'Too many requests')
+  const ratelimit = `"${policy.name}";r=0;t=${error.headers['retry-after']}`
+  Object.assign(error.headers, { 'ratelimit-policy': policyHeader(policy), ratelimit })
+  return error
 }
 
-export function passwordDelayed(ms: number): HttpError {
-  const seconds = wholeSeconds(ms)
-  const message = `Too many wrong passwords for this account; ${tryAgainIn(seconds)}`
+export const passwordDelayed = (ms: number) => tryAgainIn(ms, 'Too many wrong passwords for this account')
+
+function tryAgainIn(ms: number, reason: string): HttpError {
+  const seconds = Math.max(1, Math.ceil(ms / 1000))
+  const message = `${reason}; try again in ${seconds} second${seconds > 1 ? 's' : ''}`
   return new HttpError(429, message, { 'retry-after': String(seconds) })
 }
-
-const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))
-const tryAgainIn = (seconds: number): string => `try again in ${seconds} second${seconds > 1 ? 's' : ''}`
