@@ -30,10 +30,7 @@ test('start without URLs in an empty folder serves, and keeps data and tokens af
 test('start with both URLs serves requests and runs jobs', async () => {
   const { env, drop } = await freshEnv()
   const both = await spawnService('start', env)
-  const ada = await register(openClient(both.url))
-  const { id: projectId } = await make(ada, '/projects', { name: 'Doomed' })
-  await make(ada, '/tasks', { title: 'Doomed', projectId })
-  await ada.delete(`/projects/${projectId}`)
+  await createAndDelete(both.url)
   await expectPurged(env.DATABASE_URL!)
   expect(await both.stop()).toBe(0)
   await drop()
@@ -42,10 +39,7 @@ test('start with both URLs serves requests and runs jobs', async () => {
 test('a web process serves requests, and a separate worker runs the jobs', async () => {
   const { env, drop } = await freshEnv()
   const web = await spawnService('web', env)
-  const ada = await register(openClient(web.url))
-  const { id: projectId } = await make(ada, '/projects', { name: 'Doomed' })
-  await make(ada, '/tasks', { title: 'Doomed', projectId })
-  await ada.delete(`/projects/${projectId}`)
+  await createAndDelete(web.url)
   expect(await countOf(env.DATABASE_URL!, 'streams')).toBe(1)
   const worker = await spawnService('worker', env)
   await expectPurged(env.DATABASE_URL!)
@@ -53,6 +47,13 @@ test('a web process serves requests, and a separate worker runs the jobs', async
   expect(await worker.stop()).toBe(0)
   await drop()
 })
+
+async function createAndDelete(url: string): Promise<void> {
+  const ada = await register(openClient(url))
+  const { id: projectId } = await make(ada, '/projects', { name: 'Doomed' })
+  await make(ada, '/tasks', { title: 'Doomed', projectId })
+  await ada.delete(`/projects/${projectId}`)
+}
 
 const expectPurged = (databaseUrl: string) =>
   eventually('no rows', async () => {

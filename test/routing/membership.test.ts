@@ -3,6 +3,7 @@ import { Membership } from '../../src/routing/membership.ts'
 import { openLog } from '../../src/log.ts'
 import { disconnect, openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { eventually } from '../races/pair.ts'
+import { disposable } from '../support/service.ts'
 import { MemberGroup, entryOf } from './member-group.ts'
 import { agreed, type Member } from './member.ts'
 
@@ -83,20 +84,32 @@ test('replaces an assignment that is not of this version', async () => {
   await group.expectStable(await agreed(group.members))
 })
 
-test('of two concurrent assignments only the first is stored', async () => {
+const config = { redisPrefix: 'assigning', writeShards: 2 }
+
+/** Opens connections to Redis, and waits until they are ready. */
+async function openConnections() {
+  const { url } = group.redis
   const log = openLog('silent')
-  const config = { redisPrefix: 'assigning', writeShards: 2 }
-  const redis = openRedis(group.redis.url, log)
-  const subscriber = openSubscriber(group.redis.url, log)
-  await eventually('Redis', () => redis.status === 'ready')
-  const [first, second] = [1, 2].map(() => new Membership(redis, subscriber, config, () => {})) as [
-    Membership,
-    Membership,
-  ]
+  const redis = openRedis(url, log)
+  const subscriber = openSubscriber(url, log)
+  await eventually('Redis', () => redis.status === 'ready' && subscriber.status === 'ready')
+  const close = async () => [redis, subscriber].forEach(disconnect)
+  return disposable({ redis, subscriber, close })
+}
+
+test('subscribes to changes on a connection that is ready already', async () => {
+  await using connections = await openConnections()
+  const { promise: notified, resolve } = Promise.withResolvers<void>()
+  new Membership(connections.redis, connections.subscriber, config, resolve)
+  await notified
+})
+
+test('of two concurrent assignments only the first is stored', async () => {
+  await using connections = await openConnections()
+  const open = () => new Membership(connections.redis, connections.subscriber, config, () => {})
+  const [first, second] = [open(), open()]
   for (const membership of [first, second]) await membership.read(undefined)
   expect([await first.assign(['p', 'q']), await second.assign(['q', 'q'])]).toEqual([true, false])
   expect((await second.read(undefined)).assignment).toEqual(['p', 'q'])
   expect(await second.assign(['q', 'q'])).toBeTrue()
-  disconnect(redis)
-  disconnect(subscriber)
 })
