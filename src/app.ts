@@ -48,18 +48,14 @@ export function createApp(services: Services) {
   return app
 }
 
-function routesOf(
-  all: Module[],
-  { callerGuard, commandRoute, queryRoute }: RouteBuilders,
-  services: Services,
-) {
-  const app = new Elysia().use(callerGuard)
+function routesOf(all: Module[], routes: RouteBuilders, services: Services) {
+  const app = new Elysia().use(routes.callerGuard)
   const seeTask = openSeenTasks(services.database.reads, services.versions)
   for (const { writes = [], reads } of all) {
     for (const [method, path, command, summary] of writes)
-      app.route(method.toUpperCase(), ...commandRoute(path, command as Command, summary))
+      app.route(method.toUpperCase(), ...routes.commandRoute(path, command as Command, summary))
     for (const [path, query, summary] of reads?.(services, seeTask) ?? [])
-      app.get(...queryRoute(path, query, summary))
+      app.get(...routes.queryRoute(path, query, summary))
   }
   return app
 }

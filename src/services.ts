@@ -75,7 +75,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   }
 }
 
-export type Domain = { commands: Command<never>[]; react: Reactions }
+type Domain = { commands: Command<never>[]; react: Reactions }
 
 /** Opens the services for commands: connections, the project actors, and the router to other processes. */
 export function openWritePath(config: Config, log: Log, domain: Domain, tracing?: Tracing) {

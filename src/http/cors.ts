@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia'
 
-const methods = 'GET, POST, PATCH, DELETE'
 const requestHeaders =
   'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent'
 const exposedHeaders =
@@ -26,7 +25,7 @@ export function cors(origins: string[]) {
     set.headers['access-control-allow-origin'] = isOpen ? '*' : origin
     set.headers['access-control-expose-headers'] = exposedHeaders
     if (request.method !== 'OPTIONS' || !request.headers.has('access-control-request-method')) return
-    set.headers['access-control-allow-methods'] = methods
+    set.headers['access-control-allow-methods'] = 'GET, POST, PATCH, DELETE'
     set.headers['access-control-allow-headers'] = requestHeaders
     set.headers['access-control-max-age'] = '600'
     if (!isOpen) set.headers.vary = 'Origin'

@@ -88,7 +88,6 @@ const maxLevels = 32
 /** Keys and elements together. A batch of 500 operations with every field has half as many. */
 const maxParts = 50_000
 
-const tooDeep = () => badRequest(`The body must not be nested deeper than ${maxLevels} levels`)
 const tooManyParts = () => badRequest(`The body must have at most ${maxParts} keys and elements`)
 
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c]
@@ -105,7 +104,8 @@ function requireBounded(bytes: Uint8Array): void {
     const byte = bytes[at]
     if (byte === quote) at = endOfString(bytes, at)
     else if (byte === openList || byte === openObject) {
-      if (++levels > maxLevels) throw tooDeep()
+      if (++levels > maxLevels)
+        throw badRequest(`The body must not be nested deeper than ${maxLevels} levels`)
       if (++parts > maxParts) throw tooManyParts()
     } else if (byte === closeList || byte === closeObject) levels--
     else if (byte === comma && ++parts > maxParts) throw tooManyParts()
@@ -119,16 +119,10 @@ function endOfString(bytes: Uint8Array, start: number): number {
 }
 
 function parsed(bytes: Uint8Array): unknown {
-  let text: string
   try {
-    text = utf8.decode(bytes)
-  } catch {
-    throw badRequest('The body must be valid UTF-8')
-  }
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw badRequest('The body must be valid JSON')
+    return JSON.parse(utf8.decode(bytes))
+  } catch (error) {
+    throw badRequest(`The body must be valid ${error instanceof SyntaxError ? 'JSON' : 'UTF-8'}`)
   }
 }
 

@@ -15,9 +15,19 @@ export interface TokenSession extends CheckedSession {
   useRecordedAt: number
 }
 
-/** Reads API tokens. Calls `onUse` with the ids of used tokens. */
+/** Reads API tokens, many in one query. Calls `onUse` with the ids of used tokens. */
 export function openTokenSessions(sql: Sql, onUse: (tokenId: string) => void) {
-  const find = openFind(sql)
+  const find = batched({ keys: 500, slots: 2 }, async (digests: string[]) => {
+    const rows = await sql<TokenRow[]>`
+      select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects, u.project_id as service_project_id,
+        extract(epoch from t.expires_at - now())::float8 * 1000 as left_ms
+      from unnest(${digests}::text[]) with ordinality q(digest, n)
+      join api_tokens t on t.digest = q.digest and t.expires_at > now()
+      join users u on u.id = t.user_id and u.token_version = t.version
+      where u.project_id is null or exists (select from projects p
+        join members m on m.project_id = p.id and m.user_id = u.id where p.id = u.project_id)`
+    return byOrdinal(digests.length, rows)
+  })
   return {
     /** @throws HttpError 401 for a malformed token, without a query */
     open(token: string): TokenSession {
@@ -59,20 +69,6 @@ function callerOf({ id, userId, scopes, projects, serviceProjectId }: TokenRow):
   const own = some?.includes(serviceProjectId) === false ? [] : [serviceProjectId]
   return { userId, token: { id, scope, projects: own, isService: true } }
 }
-
-/** Finds valid tokens, many in one query. */
-const openFind = (sql: Sql) =>
-  batched({ keys: 500, slots: 2 }, async (digests: string[]) => {
-    const rows = await sql<TokenRow[]>`
-      select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects, u.project_id as service_project_id,
-        extract(epoch from t.expires_at - now())::float8 * 1000 as left_ms
-      from unnest(${digests}::text[]) with ordinality q(digest, n)
-      join api_tokens t on t.digest = q.digest and t.expires_at > now()
-      join users u on u.id = t.user_id and u.token_version = t.version
-      where u.project_id is null or exists (select from projects p
-        join members m on m.project_id = p.id and m.user_id = u.id where p.id = u.project_id)`
-    return byOrdinal(digests.length, rows)
-  })
 
 /** Uses of tokens are written once a second, at most 1,000 in one statement. */
 const writeEveryMs = 1_000

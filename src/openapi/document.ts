@@ -18,7 +18,7 @@ export interface OpenApiDocument {
 }
 
 /** Completes the plugin's document: shared parameters, headers, responses and schemas become components. */
-export function completeDocument(document: OpenApiDocument, generalRefusals: HttpError[][]): object {
+export function completeDocument(document: OpenApiDocument, commonErrors: HttpError[][]): object {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ path, method, ...operationOf(path, one) })),
   )
@@ -28,7 +28,7 @@ export function completeDocument(document: OpenApiDocument, generalRefusals: Htt
     const references = one.parameters.map(parameters.refer)
     paths[path] = { ...paths[path], [method]: { ...one, parameters: references } }
   }
-  const responses = commonResponses(generalRefusals)
+  const responses = commonResponses(commonErrors)
   const components = { ...document.components, responses, headers, parameters: parameters.named }
   const { schemas, document: referring } = componentsOf({ ...document, paths, components })
   return { ...referring, components: { ...referring.components, schemas } }

@@ -2,25 +2,19 @@ import { LRUCache } from 'lru-cache'
 import { newHits } from '../metrics/counts.ts'
 import { type CachedBody, gzipCharacters, notModified, respondWithBody } from './reply.ts'
 
-/**
- * Responds to a read whose current ETag was read for this request: with 304, with the cached body of that ETag, or with the
- * body that `build` returns, which may be newer than the ETag but never older. `version` is the project's version.
- */
-export type ServeCached = (
-  request: Request,
-  key: string,
-  etag: string,
-  build: () => Promise<CachedBody>,
-  version?: number,
-) => Promise<Response>
+type Build = () => Promise<CachedBody>
 
-/** Opens a cache of at most `limitBytes` of bodies. A cached body is used only if its ETag is current. */
-export function openBodyCache(limitBytes: number, counts = newHits()): ServeCached {
+/**
+ * Opens a cache of at most `limitBytes` of bodies. It responds to a read whose current ETag was read for this request: with
+ * 304, with the cached body of that ETag, or with the body that `build` returns, which may be newer than the ETag but never
+ * older. `version` is the project's version.
+ */
+export function openBodyCache(limitBytes: number, counts = newHits()) {
   const bodies = new LRUCache<string, CachedBody>({
     maxSize: Math.max(1, limitBytes),
     sizeCalculation: cachedBytes,
   })
-  return async (request, key, etag, build, version) => {
+  return async (request: Request, key: string, etag: string, build: Build, version?: number) => {
     const unchanged = notModified(request, etag, version)
     if (unchanged) return unchanged
     const cached = bodies.get(key)

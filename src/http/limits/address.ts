@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 
 /** The part of Bun's server that returns the address of a client. Other runtimes have none. */
-export interface AddressBook {
+interface AddressBook {
   requestIP(request: Request): { address: string } | null
 }
 

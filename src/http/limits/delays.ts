@@ -56,7 +56,6 @@ export function openDelays(redis: RedisClient, prefix: string, { free, windowMs 
   }
 }
 
-/** Counts in this process alone. */
 function openLocalDelays({ free, windowMs }: Bounds) {
   const accounts = new LRUCache<string, { wrong: number; until: number }>({
     max: maxLocalKeys,

@@ -37,10 +37,7 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
     budgets: rateLimit ? { reads, writes } : undefined,
     /** @throws HttpError 429 */
     takeSignIn: (address: string) => (rateLimit ? signIns.take(address) : null),
-    checkPassword: withFailureLog(
-      log,
-      rateLimit ? openCheckPassword(counter, redis, config) : (_, isRight) => isRight(),
-    ),
+    checkPassword: withFailureLog(log, rateLimit && openCheckPassword(counter, redis, config)),
     /**
      * Rejected invitations count too, because the error reveals whether an email address has an account.
      * @throws HttpError 429, or 400 for more than the budget of an hour
