@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Scheduler, Permit } from '../admission/scheduler.ts'
+import { toRefusal } from '../routing/rpc-server-connection.ts'
 import type { RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import type { Log } from '../log.ts'
 import { newForwardCounts } from '../metrics/counts.ts'
@@ -65,11 +66,8 @@ export function openServe(means: ServeDependencies) {
 }
 
 function errorResponse(log: Log, error: unknown, traceparent?: string): RpcResponse {
-  const refusal = toHttpError(error)
-  if (refusal) {
-    const { status, message, headers } = refusal
-    return { kind: 'refusal', status, message, headers }
-  }
+  const httpError = toHttpError(error)
+  if (httpError) return toRefusal(httpError)
   const trace_id = readTraceparent(traceparent ?? null)?.traceId
   log.error({ err: error, trace_id }, 'a command of another process failed')
   return { kind: 'failed' }

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws'
 import type { Log } from '../log.ts'
-import { unavailable } from '../responses/errors.ts'
+import { type HttpError, unavailable, writeTimedOut } from '../responses/errors.ts'
 import { Batch } from './batch.ts'
 import { overheadBytes, type RpcOptions, type RpcRequest } from './rpc.ts'
 import { type RpcResponse, type RequestHandler, tickMs } from './rpc.ts'
@@ -56,8 +56,9 @@ export class RpcServerConnection {
       const deadline = message[i] as number
       const respond = (response: RpcResponse) => this.respond(id, response)
       this.pending.add(id)
-      if (deadline <= now) respond(rejected('The write timed out'))
-      else if (this.pending.size > this.options.maxPending) respond(rejected('Too many writes wait'))
+      if (deadline <= now) respond(toRefusal(writeTimedOut()))
+      else if (this.pending.size > this.options.maxPending)
+        respond(toRefusal(unavailable('Too many writes wait')))
       else requests.push({ payload: message[i + 1], deadline, respond })
     }
     try {
@@ -95,7 +96,6 @@ function encode(id: number, response: RpcResponse): SentResponse {
   return { head, body, bytes: Buffer.byteLength(head) + Buffer.byteLength(body) + overheadBytes }
 }
 
-function rejected(message: string): RpcResponse {
-  const { status, headers } = unavailable(message)
+export function toRefusal({ status, message, headers }: HttpError): RpcResponse {
   return { kind: 'refusal', status, message, headers }
 }
