@@ -115,10 +115,8 @@ async function serve(
   if (command !== 'web') {
     shutdown.onClose('workers', startWorkers(services))
     const { background } = services.database
-    parts.push(
-      () => jobFamilies(background),
-      () => webhookFamilies(background),
-    )
+    parts.push(() => jobFamilies(background))
+    parts.push(() => webhookFamilies(background))
   }
   if (command === 'worker') return undefined
   return listen(createApp(services), services, shutdown, maxReceivedBytes)

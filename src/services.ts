@@ -139,16 +139,11 @@ function openSharedServices(config: Config, log: Log) {
 
 function openActors(shared: ReturnType<typeof openSharedServices>, react: Reactions): Actors {
   const { config, counts, database, redis, subscriber, notifications, recent, localCommits, jobs } = shared
-  const { commitSlots: slots, commitEvents: events, commitShapes: statements } = config
   const dependencies = {
     loader: openLoader(database.reads),
     findCommitted: openFindCommitted(database.reads),
     versions: shared.versions,
-    commit: openCommit(
-      database.commits,
-      { slots, events, statements, timeoutMs: config.writeTimeoutMs },
-      counts.commits,
-    ),
+    commit: openCommit(database.commits, config, counts.commits),
     findRecord: shared.findRecord,
     readUndoInput: openReadUndoInput(database.reads, shared.oldestSeq, shared.findPerson),
     react,

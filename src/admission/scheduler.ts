@@ -57,7 +57,7 @@ export class Permit {
     this.generation = this.queue.generation
   }
 
-  freeSlots(): void {
+  private freeSlots(): void {
     if (this.generation === this.queue.generation) this.queue.slots -= this.slots
     this.slots = 0
   }
@@ -72,7 +72,12 @@ export class Permit {
 
   /** Call this when the response is sent, or when the request begins to wait for events. */
   release(): void {
-    this.scheduler.release(this)
+    if (this.slots === 0) return // it has ended
+    const { queue } = this
+    this.freeSlots()
+    if (queue.waiting.length === 0 && queue.slots > 0) return
+    queue.endedAt = performance.now()
+    if (queue.waiting.length > 0) this.scheduler.admitWaitingSoon()
   }
 }
 
@@ -121,15 +126,6 @@ export class Scheduler {
     return performance.now() <= this.sharedUntil
   }
 
-  release(permit: Permit): void {
-    if (permit.slots === 0) return // it has ended
-    const { queue } = permit
-    permit.freeSlots()
-    if (queue.waiting.length === 0 && queue.slots > 0) return
-    queue.endedAt = performance.now()
-    if (queue.waiting.length > 0) this.admitWaitingSoon()
-  }
-
   admit(permit: Permit, slots: number): Permit | Promise<Permit> {
     const { queue } = permit
     if (queue.waiting.length > 0 || !this.hasRoom(queue, slots)) return this.wait(permit, slots)
@@ -157,7 +153,7 @@ export class Scheduler {
   }
 
   /** In the next event-loop iteration: requests that never wait must not all run in the current one. */
-  private admitWaitingSoon(): void {
+  admitWaitingSoon(): void {
     if (this.isScheduled) return
     this.isScheduled = true
     setImmediate(this.admitWaiting)

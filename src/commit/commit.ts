@@ -1,5 +1,6 @@
 import { getTableName } from 'drizzle-orm'
 import type { PostgresError } from 'postgres'
+import type { Config } from '../config.ts'
 import { newCommitCounts } from '../metrics/counts.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
@@ -17,13 +18,7 @@ export type Outcome = 'committed' | 'conflict' | 'unknown' | Error
 
 export type Commit = (unit: CommitUnit) => Promise<Outcome>
 
-interface CommitLimits {
-  slots: number
-  events: number
-  /** The most statements that are prepared, beside the widest one. */
-  statements: number
-  timeoutMs: number
-}
+type CommitLimits = Pick<Config, 'commitSlots' | 'commitEvents' | 'commitShapes' | 'writeTimeoutMs'>
 
 // Two concurrent commits cost 10 % more than one with all units, so a commit waits this long for the commit in progress.
 const lingerMs = 25
@@ -31,15 +26,15 @@ const heavyEvents = 100
 
 /** Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. */
 export function openCommit(sql: Sql, limits: CommitLimits, counts = newCommitCounts()): Commit {
-  const write = openWrite(sql, openChooseStatement(limits.statements))
-  const weigh = { limit: limits.events, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
+  const write = openWrite(sql, openChooseStatement(limits.commitShapes))
+  const { commitEvents: keys, commitSlots: slots } = limits
+  const weigh = { limit: keys, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
   // All units that the actors decide in one event-loop iteration go into one commit.
   const schedule = queueMicrotask
-  const { events: keys, slots } = limits
   const { waitSeconds: waits } = counts
   return batched({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
     const began = performance.now()
-    const outcomes = await inTime(limits.timeoutMs, units, writeAll(write, units))
+    const outcomes = await inTime(limits.writeTimeoutMs, units, writeAll(write, units))
     counts.seconds.addSince(began)
     counts.events.add(units.reduce((sum, { events }) => sum + events.length, 0))
     for (const outcome of outcomes) counts.units[outcome instanceof Error ? 'refused' : labels[outcome]]++

@@ -3,6 +3,7 @@ import type { Source } from './fair-queue.ts'
 import { keysFor } from './encryption.ts'
 import type { Passwords } from './passwords.ts'
 
+type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
 export type Fingerprints = ReturnType<typeof openFingerprints>
 
 /**
@@ -21,18 +22,16 @@ export function openFingerprints(secrets: string[], passwords: Passwords) {
     },
 
     /** Earlier releases stored argon2id for every body. `guess` limits the comparisons with argon2id. */
-    async isSame(digest: string, stored: string, { guess, ...by }: GuessSource): Promise<boolean> {
+    async isSame(
+      digest: string,
+      stored: string,
+      { guess, ...by }: Source & { guess: Guess },
+    ): Promise<boolean> {
       if (stored.startsWith('$argon2')) return guess(() => passwords.matches(digest, stored, by))
       return keys.some((key) => keyed(digest, key) === stored)
     },
   }
 }
 
-interface GuessSource extends Source {
-  guess(isRight: () => Promise<boolean>): Promise<boolean>
-}
-
-const passwordFields = ['password', 'currentPassword']
-
 const holdsPassword = (body: unknown): boolean =>
-  typeof body === 'object' && body !== null && passwordFields.some((field) => field in body)
+  typeof body === 'object' && body !== null && ('password' in body || 'currentPassword' in body)

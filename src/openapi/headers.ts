@@ -6,17 +6,13 @@ interface Header {
   example: string | number
 }
 
-const text = (description: string, example: string, format?: string): Header => ({
-  description,
-  schema: { type: 'string', ...(format && { format }) },
-  example,
-})
+function text(description: string, example: string, format?: string): Header {
+  return { description, schema: { type: 'string', ...(format && { format }) }, example }
+}
 
-const count = (description: string, example: number): Header => ({
-  description,
-  schema: { type: 'integer', minimum: 1 },
-  example,
-})
+function count(description: string, example: number): Header {
+  return { description, schema: { type: 'integer', minimum: 1 }, example }
+}
 
 /** All response headers, except those that HTTP itself requires and those of CORS. */
 export const headers = {
@@ -81,5 +77,5 @@ export const streamVaryHeader = text(headers.Vary.description, varyByAccept)
 /** The Cache-Control header of a response with a secret. */
 export const noStoreHeader = text('No cache may store the response', 'no-store')
 
-const aboutLocation = 'The path of the new resource'
-export const locationAt = (path: string): Header => text(aboutLocation, `/api/v1${path}`, 'uri-reference')
+export const locationAt = (path: string): Header =>
+  text('The path of the new resource', `/api/v1${path}`, 'uri-reference')

@@ -71,7 +71,7 @@ const unit = (): CommitUnit => {
 test('a commit without an answer has the outcome unknown', async () => {
   const outcomes = async (answer: () => Promise<unknown>) => {
     const counts = newCommitCounts()
-    const limits = { slots: 1, events: 10, statements: 10, timeoutMs: 50 }
+    const limits = { commitSlots: 1, commitEvents: 10, commitShapes: 10, writeTimeoutMs: 50 }
     const outcome = await openCommit({ unsafe: answer } as never, limits, counts)(unit())
     return [outcome, counts.units]
   }
