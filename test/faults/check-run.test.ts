@@ -22,7 +22,7 @@ test('accepts a valid run', () =>
 /** Changes that make a run invalid, by the expected error. */
 const invalid: Record<string, (run: Run) => unknown> = {
   'key 4 /tasks {"title":"task 4"} is not in the log': ({ evidence }) => evidence.events.pop(),
-  [`task ${taskOf(4)} is lost`]: ({ evidence }) => evidence.rows.pop(),
+  [`task ${taskOf(4)} is not stored, but the log has`]: ({ evidence }) => evidence.rows.pop(),
   'without an idempotency record': ({ evidence }) => evidence.responses.delete('key 3'),
   'has no request': ({ evidence }) => evidence.events.push(eventAt(5, idOf(50))),
   'has the same event as task.create key 4': ({ operations, evidence }) => {
@@ -48,12 +48,12 @@ const invalid: Record<string, (run: Run) => unknown> = {
   'rows that no version had': ({ operations }) =>
     operations.push({ ...listOf(3, 60, 65), text: digest('[]') }),
   'who is no member': ({ operations }) => operations.push(readOf(3, 60, 65, { callerId: idOf(999) })),
-  'event 5 stands where 4 belongs': ({ evidence }) => (evidence.events[3]!.seq = 5),
-  'task number 7 stands where 3 belongs': ({ evidence }) => (evidence.events[3]!.after!.number = 7),
-  'is at version 3, its last event is 4': ({ evidence }) => (evidence.streams[0]!.version = 3),
-  'its history says that it is gone': ({ evidence }) =>
+  'has event 5 where 4 is expected': ({ evidence }) => (evidence.events[3]!.seq = 5),
+  'has task number 7 where 3 is expected': ({ evidence }) => (evidence.events[3]!.after!.number = 7),
+  'has version 3, but its last event is 4': ({ evidence }) => (evidence.streams[0]!.version = 3),
+  'is stored, but the log has no such row': ({ evidence }) =>
     evidence.rows.push({ entity: 'subtask', row: orphan }),
-  'and not': ({ evidence: { rows } }) => (rows[2] = { entity: 'task', row: { ...rows[2]!.row, title: 'x' } }),
+  [`task ${taskOf(3)} is stored as`]: ({ evidence: { rows } }) => (rows[2] = { entity: 'task', row: { ...rows[2]!.row, title: 'x' } }),
 }
 test.each(Object.entries(invalid))('reports an invalid run: %s', (error, change) =>
   expect(errorsAfter(change)).toContain(error),

@@ -120,7 +120,7 @@ const wrongUpdates: Record<string, Change> = {
     const { type, before, after } = run.evidence.events[3]!
     addEvent(run, { type, before: { ...after! }, after: before, undoes: 3 })
   },
-  'and another build on the same row': (run, { type, before, after }) =>
+  'and another event both change the same version of a row': (run, { type, before, after }) =>
     addEvent(run, { type, before, after }),
   'has no idempotency record': ({ evidence }) => evidence.responses.delete('key 4'),
   'overwrote a later change of title': (run, last) => {
@@ -147,7 +147,7 @@ test.each(Object.entries(wrongUpdates))('reports a wrong undo of an update: %s',
 
 const wrongDeletions: Record<string, Change> = {
   'which is not in the log': ({ evidence }) => evidence.events.pop(),
-  'came back otherwise than it went': writing({ title: 'another' }),
+  'restored a row that differs from the deleted row': writing({ title: 'another' }),
   [`did not restore ${subtaskId} with its task`]: (run) => {
     const { evidence, operations } = run
     evidence.events.pop()

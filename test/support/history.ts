@@ -56,7 +56,7 @@ export function faultsIn({ events, rows, streams }: StoredLog, isComplete = fals
 const keyOf = ({ entity, entityId }: RowEvent) => `${entity} ${entityId}`
 const inOrder = (events: StoredEvent[]) => events.toSorted((a, b) => a.seq - b.seq)
 
-/** Whether the event gives a task a number. An undo of a deletion restores the old number; a large move has several events. */
+/** Whether the event assigns a new number to a task: not an undo of a deletion, nor a later event of one move. */
 const isNumbered = ({ type, before, undoes }: RowEvent) =>
   (type === 'task.created' && undoes == null) || (type === 'task.moved_in' && !before)
 
@@ -67,7 +67,7 @@ function gapsIn(projectId: string, history: RowEvent[]): string[] {
   const gaps = (what: string, numbers: number[]) =>
     numbers.flatMap((number, i) => {
       const expected = (numbers[i - 1] ?? 0) + 1
-      return number === expected ? [] : [`project ${projectId}: ${what} ${number} instead of ${expected}`]
+      return number === expected ? [] : [`project ${projectId} has ${what} ${number} where ${expected} is expected`]
     })
   const seqs = history.map(({ seq }) => seq)
   return [...gaps('event', seqs), ...gaps('task number', numbersIn(history))]
@@ -78,8 +78,8 @@ function streamFaults(stream: StoredLog['streams'][number], history: RowEvent[])
   const { projectId, version, lastNumber } = stream
   const [last, number] = [history.at(-1)?.seq ?? 0, numbersIn(history).at(-1) ?? 0]
   const faults: string[] = []
-  if (version !== last) faults.push(`project ${projectId} has version ${version}, its last event is ${last}`)
-  if (lastNumber !== number) faults.push(`project ${projectId} stores number ${lastNumber}, not ${number}`)
+  if (version !== last) faults.push(`project ${projectId} has version ${version}, but its last event is ${last}`)
+  if (lastNumber !== number) faults.push(`project ${projectId} has the last task number ${lastNumber}, but its log has ${number}`)
   return faults
 }
 
@@ -102,22 +102,22 @@ function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: 
     const stateAt = (eventId: string): RowState | undefined => byId.get(eventId) ?? moved.get(eventId)
     const previous = before ? stateAt(before.eventId as string) : (deletion ?? departureOf(event, own))
     if (!before && type !== 'task.moved_in' && !isRestored) starts++
-    if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not continue its row`)
+    if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not start from the row that the previous event left`)
     // A row that was deleted with its task has no deletion event: its own last event counts.
     const lost = deletion?.after ?? deletion?.before
     if (lost && !isSame(onlyFieldsOf(lost, event.after!), lost, ['eventId']))
-      faults.push(`${type} ${id} restored a different row`)
+      faults.push(`${type} ${id} restored a row that differs from the deleted row`)
     if (previous && continued.has(previous.id))
-      faults.push(`${type} ${id} and another event continue one row`)
+      faults.push(`${type} ${id} and another event both change the same version of a row`)
     if (previous) continued.add(previous.id)
   }
   const ends = own.filter(({ id, after }) => after && !continued.has(id))
   const key = keyOf(own[0]!)
-  if (starts > 1 || ends.length > 1) faults.push(`${key} exists twice`)
-  if (isComplete && starts === 0) faults.push(`${key} was never created`)
+  if (starts > 1 || ends.length > 1) faults.push(`${key} was created twice, or has two latest events`)
+  if (isComplete && starts === 0) faults.push(`${key} has no event that created it`)
   const moves = (type: string) => own.filter((event) => event.type === type && !event.before !== !event.after)
   if (isComplete && moves('task.moved_out').length !== moves('task.moved_in').length)
-    faults.push(`${key} has half of a move`)
+    faults.push(`${key} has different numbers of task.moved_out and task.moved_in events`)
   return { faults, last: ends[0] }
 }
 
@@ -136,7 +136,7 @@ function departureOf(arrival: RowEvent, events: RowEvent[]): RowEvent | undefine
 export function faultsByProject({ events, rows }: Omit<StoredLog, 'streams'>): string[] {
   const histories = [...Map.groupBy(inOrder(events), ({ projectId }) => projectId).values()]
   const expected = new Map(histories.flatMap(foldedRows))
-  return compareRows(rows, expected).map((fault) => `folded by project: ${fault}`)
+  return compareRows(rows, expected).map((fault) => `events of each project folded separately: ${fault}`)
 }
 
 function foldedRows(history: StoredEvent[]): [string, Row][] {
@@ -156,9 +156,9 @@ function compareRows(rows: StoredLog['rows'], expected: Map<string, Row>): strin
     const [row, logged] = [stored.get(key), expected.get(key)]
     // Workers delete the rows of a deleted project or task later.
     if (!isVisible(key.split(' ')[0]!, (row ?? logged)!) || isSame(row, logged)) return []
-    if (!row) return [`${key} is missing: ${JSON.stringify(logged)}`]
-    if (!logged) return [`${key} exists, but is deleted in its log`]
-    return [`${key} is ${JSON.stringify(row)}, not ${JSON.stringify(logged)}`]
+    if (!row) return [`${key} is not stored, but the log has ${JSON.stringify(logged)}`]
+    if (!logged) return [`${key} is stored, but the log has no such row`]
+    return [`${key} is stored as ${JSON.stringify(row)}, but the log has ${JSON.stringify(logged)}`]
   })
 }
 
