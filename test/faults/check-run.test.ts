@@ -53,7 +53,8 @@ const invalid: Record<string, (run: Run) => unknown> = {
   'has version 3, but its last event is 4': ({ evidence }) => (evidence.streams[0]!.version = 3),
   'is stored, but the log has no such row': ({ evidence }) =>
     evidence.rows.push({ entity: 'subtask', row: orphan }),
-  [`task ${taskOf(3)} is stored as`]: ({ evidence: { rows } }) => (rows[2] = { entity: 'task', row: { ...rows[2]!.row, title: 'x' } }),
+  [`task ${taskOf(3)} is stored as`]: ({ evidence: { rows } }) =>
+    (rows[2] = { entity: 'task', row: { ...rows[2]!.row, title: 'x' } }),
 }
 test.each(Object.entries(invalid))('reports an invalid run: %s', (error, change) =>
   expect(errorsAfter(change)).toContain(error),

@@ -67,7 +67,9 @@ function gapsIn(projectId: string, history: RowEvent[]): string[] {
   const gaps = (what: string, numbers: number[]) =>
     numbers.flatMap((number, i) => {
       const expected = (numbers[i - 1] ?? 0) + 1
-      return number === expected ? [] : [`project ${projectId} has ${what} ${number} where ${expected} is expected`]
+      return number === expected
+        ? []
+        : [`project ${projectId} has ${what} ${number} where ${expected} is expected`]
     })
   const seqs = history.map(({ seq }) => seq)
   return [...gaps('event', seqs), ...gaps('task number', numbersIn(history))]
@@ -78,8 +80,10 @@ function streamFaults(stream: StoredLog['streams'][number], history: RowEvent[])
   const { projectId, version, lastNumber } = stream
   const [last, number] = [history.at(-1)?.seq ?? 0, numbersIn(history).at(-1) ?? 0]
   const faults: string[] = []
-  if (version !== last) faults.push(`project ${projectId} has version ${version}, but its last event is ${last}`)
-  if (lastNumber !== number) faults.push(`project ${projectId} has the last task number ${lastNumber}, but its log has ${number}`)
+  if (version !== last)
+    faults.push(`project ${projectId} has version ${version}, but its last event is ${last}`)
+  if (lastNumber !== number)
+    faults.push(`project ${projectId} has the last task number ${lastNumber}, but its log has ${number}`)
   return faults
 }
 
@@ -102,7 +106,8 @@ function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: 
     const stateAt = (eventId: string): RowState | undefined => byId.get(eventId) ?? moved.get(eventId)
     const previous = before ? stateAt(before.eventId as string) : (deletion ?? departureOf(event, own))
     if (!before && type !== 'task.moved_in' && !isRestored) starts++
-    if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not start from the row that the previous event left`)
+    if (before && !isSame(before, previous?.after))
+      faults.push(`${type} ${id} does not start from the row that the previous event left`)
     // A row that was deleted with its task has no deletion event: its own last event counts.
     const lost = deletion?.after ?? deletion?.before
     if (lost && !isSame(onlyFieldsOf(lost, event.after!), lost, ['eventId']))
