@@ -20,28 +20,24 @@ export const Input = <T extends TProperties>(properties: T) =>
 // A malformed id is accepted: the look-up does not find it and responds with 404.
 const isIdText = (value: unknown) => typeof value === 'string' && value.length <= 100
 
+const idSchema = (description: string) => ({
+  type: 'string',
+  format: 'uuid',
+  description,
+  examples: [sampleId],
+})
+
 /** An id of an existing resource, in a path or a body. */
-export const IdOf = (noun: string) =>
-  checked<string>(isIdText, {
-    type: 'string',
-    format: 'uuid',
-    description: `The id of a ${noun}`,
-    examples: [sampleId],
-  })
+export const IdOf = (noun: string) => checked<string>(isIdText, idSchema(`The id of a ${noun}`))
 
 const UUIDv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 const isOwnId = (value: unknown) => typeof value === 'string' && UUIDv7.test(value)
 
 /** The id that a client chooses for a new resource. */
-export const OwnId = () =>
-  Type.Optional(
-    checked<string>(isOwnId, {
-      type: 'string',
-      format: 'uuid',
-      description: 'A new UUIDv7 chosen by the client; without it the service generates one',
-      examples: [sampleId],
-    }),
-  )
+export function OwnId() {
+  const description = 'A new UUIDv7 chosen by the client; without it the service generates one'
+  return Type.Optional(checked<string>(isOwnId, idSchema(description)))
+}
 
 const maxIds = 100
 function isIdList(value: unknown): boolean {

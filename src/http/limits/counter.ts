@@ -34,6 +34,7 @@ export interface Count {
 }
 
 export type Counter = ReturnType<typeof openCounter>
+export type OpenCounter = (policy: Policy) => Counter
 
 /** Counts in Redis for all processes, or in this process alone while Redis is unreachable. */
 export function openCounter(redis: RedisClient, prefix: string, { name, points, seconds }: Policy) {

@@ -3,17 +3,14 @@ import type { Log } from '../../log.ts'
 import type { RedisClient } from '../../redis/connections.ts'
 import { badRequest } from '../../responses/errors.ts'
 import { Budget, CallerBudget, rateLimited } from './budget.ts'
-import { type Counter, hashedKey, openCounter, type Policy } from './counter.ts'
-import { openDelays } from './delays.ts'
-import { type CheckPassword, withFailureLog, openPasswordChecks } from './password-checks.ts'
+import { hashedKey, openCounter, type OpenCounter } from './counter.ts'
+import { withFailureLog, openPasswordChecks } from './password-checks.ts'
 
 /** The API tokens of an account share the budget of four tokens. So one token cannot use it up, and more tokens do not enlarge it. */
 const tokensPerAccount = 4
 
 export type Limits = ReturnType<typeof openLimits>
 export type BudgetName = 'reads' | 'writes'
-
-type OpenCounter = (policy: Policy) => Counter
 
 /**
  * Opens the rate limits, which all processes share through Redis. The limit of mails applies even if rate limits are off,
@@ -37,7 +34,7 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
     budgets: rateLimit ? { reads, writes } : undefined,
     /** @throws HttpError 429 */
     takeSignIn: (address: string) => (rateLimit ? signIns.take(address) : null),
-    checkPassword: withFailureLog(log, rateLimit && openCheckPassword(counter, redis, config)),
+    checkPassword: withFailureLog(log, rateLimit && openPasswordChecks(counter, redis, config)),
     /**
      * Rejected invitations count too, because the error reveals whether an email address has an account.
      * @throws HttpError 429, or 400 for more than the budget of an hour
@@ -51,13 +48,6 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
     /** @throws HttpError 429 */
     takeMail: (email: string) => useMail(hashedKey(email), 1),
   }
-}
-
-function openCheckPassword(counter: OpenCounter, redis: RedisClient, config: Config): CheckPassword {
-  const { redisPrefix, signInFailures: points, signInFailureMinutes } = config
-  const seconds = signInFailureMinutes * 60
-  const delays = openDelays(redis, redisPrefix, { free: points, windowMs: seconds * 1000 })
-  return openPasswordChecks(counter, delays, { name: 'sign-in-failures', points, seconds })
 }
 
 /** Returns a function that counts the points of a key in an hour. @throws HttpError 429 if the key exceeds the policy */

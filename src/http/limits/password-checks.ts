@@ -1,8 +1,10 @@
+import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
+import type { RedisClient } from '../../redis/connections.ts'
 import { unavailable } from '../../responses/errors.ts'
 import { passwordDelayed, rateLimited } from './budget.ts'
-import { type Counter, hashedKey, type Policy } from './counter.ts'
-import type { openDelays } from './delays.ts'
+import { hashedKey, type OpenCounter } from './counter.ts'
+import { openDelays } from './delays.ts'
 
 interface SignInAttempt {
   address: string
@@ -25,10 +27,13 @@ const exemptSeconds = 30 * 86_400
  * cannot lock the owner out.
  */
 export function openPasswordChecks(
-  counterOf: (policy: Policy) => Counter,
-  delays: ReturnType<typeof openDelays>,
-  policy: Policy,
+  counterOf: OpenCounter,
+  redis: RedisClient,
+  config: Config,
 ): CheckPassword {
+  const { redisPrefix, signInFailures: points, signInFailureMinutes } = config
+  const policy = { name: 'sign-in-failures', points, seconds: signInFailureMinutes * 60 }
+  const delays = openDelays(redis, redisPrefix, { free: points, windowMs: policy.seconds * 1000 })
   const failures = counterOf(policy)
   const signedIn = counterOf({ name: 'signed-in', points: 1, seconds: exemptSeconds })
   const sequentially = openKeyedMutex()
