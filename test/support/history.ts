@@ -9,8 +9,8 @@ import { readRows } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }
 /** An event with its entity's row before and after it. */
-type RowEvent = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
-/** The row that an event left. */
+type RowEvent = Omit<StoredEvent, 'before' | 'after'> &
+  Record<'before' | 'after', Row | null> & { undoneId?: string }
 type RowState = Pick<RowEvent, 'id' | 'after'>
 
 export interface StoredLog {
@@ -36,9 +36,11 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
  * @param isComplete Whether the events of deleted projects are included.
  */
 export function faultsIn({ events, rows, streams }: StoredLog, isComplete = false): string[] {
-  const rowEvents = inOrder(events).map(
-    (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as RowEvent,
-  )
+  const ids = new Map(events.map(({ projectId, seq, id }) => [`${projectId} ${seq}`, id]))
+  const rowEvents = inOrder(events).map((event) => {
+    const undoneId = ids.get(`${event.projectId} ${event.undoes}`)
+    return { ...event, before: rowBefore(event), after: rowAfter(event), undoneId } as RowEvent
+  })
   const byProject = Map.groupBy(rowEvents, ({ projectId }) => projectId)
   const moved = new Map(events.flatMap(movedRows).map((state) => [state.id, state]))
   const byEntity = [...Map.groupBy(rowEvents, ({ entityId }) => entityId).values()]
@@ -100,7 +102,7 @@ function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: 
   const faults: string[] = []
   let starts = 0
   for (const event of own) {
-    const { before, type, id } = event
+    const { before, type, id, undoneId = id } = event
     const isRestored = !before && event.undoes != null
     const deletion = isRestored ? latestOf(own.filter((one) => one.id < id)) : undefined
     const stateAt = (eventId: string): RowState | undefined => byId.get(eventId) ?? moved.get(eventId)
@@ -108,8 +110,9 @@ function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: 
     if (!before && type !== 'task.moved_in' && !isRestored) starts++
     if (before && !isSame(before, previous?.after))
       faults.push(`${type} ${id} does not start from the row that the previous event left`)
-    // A row that was deleted with its task has no deletion event: its own last event counts.
-    const lost = deletion?.after ?? deletion?.before
+    // The undone event deleted the row or its task. A row that was deleted with its task has no deletion event.
+    const undone = isRestored && latestOf(own.filter((one) => one.id <= undoneId && one !== event))
+    const lost = undone && (undone.after ?? undone.before)
     if (lost && !isSame(onlyFieldsOf(lost, event.after!), lost, ['eventId']))
       faults.push(`${type} ${id} restored a row that differs from the deleted row`)
     if (previous && continued.has(previous.id))
