@@ -7,7 +7,7 @@ const expensiveReads = 10
 
 export type Charge = ReturnType<typeof openCharge>
 
-interface ChargeDependencies {
+interface Dependencies {
   database: Database
   expensive: Expensive
   /** The caller's budget of reads; undefined when there is no limit. */
@@ -21,7 +21,7 @@ interface ChargeDependencies {
  * @throws HttpError 429 if the budget is used up or too many expensive reads of the account run or wait; 503
  */
 export const openCharge =
-  ({ database, expensive, budget }: ChargeDependencies) =>
+  ({ database, expensive, budget }: Dependencies) =>
   async <T>(caller: Caller, cost: number, work: (sql: Sql) => PromiseLike<T>): Promise<T> => {
     const isExpensive = cost >= expensiveReads
     const paid = async () => {

@@ -3,6 +3,8 @@ import { openConcurrencyLimit } from './concurrency-limit.ts'
 import { RoundRobin } from './round-robin.ts'
 import type { Scheduler } from './scheduler.ts'
 
+type Waiter = { since: number; start: () => void; reject: (error: Error) => void }
+
 /** The most expensive operations of all accounts that run or wait. */
 const ofAll = 1_000
 /** A request that waited longer is rejected. */
@@ -18,11 +20,7 @@ const maxPauseMs = 500
  */
 export class Expensive {
   private readonly limit: ReturnType<typeof openConcurrencyLimit>
-  private readonly waiting = new RoundRobin<{
-    since: number
-    start: () => void
-    reject: (error: Error) => void
-  }>()
+  private readonly waiting = new RoundRobin<Waiter>()
   private isBusy = false
   private pause: { accountId: string; timer: ReturnType<typeof setTimeout> } | undefined
 

@@ -29,10 +29,7 @@ export function openMethods() {
 
 const order = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-const patternOf = (path: string): RegExp =>
-  new RegExp(
-    `^${path
-      .replace(/\/$/, '')
-      .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-      .replace(/:\w+/g, '[^/]+')}/?$`,
-  )
+function patternOf(path: string): RegExp {
+  const literal = path.replace(/\/$/, '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${literal.replace(/:\w+/g, '[^/]+')}/?$`)
+}

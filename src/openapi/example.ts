@@ -12,16 +12,15 @@ export function requestExample(schema: TSchema): unknown {
 
 export function answerExample(schema: TSchema): unknown {
   if (schema.examples) return schema.examples[0]
-  if (schema.type === 'object') return examplesOf(schema.properties, () => true)
+  if (schema.type === 'object') return examplesOf(schema.properties)
   if (schema.type === 'array') return [answerExample(schema.items)]
   if (schema.anyOf) return answerExample(schema.anyOf[0])
   return schema.enum?.[0] ?? null
 }
 
-function examplesOf(
-  properties: Record<string, TSchema>,
-  isGiven: (name: string, schema: TSchema) => boolean,
-) {
+type IsGiven = (name: string, schema: TSchema) => boolean
+
+function examplesOf(properties: Record<string, TSchema>, isGiven: IsGiven = () => true) {
   const included = Object.entries(properties).filter(([name, one]) => isGiven(name, one))
   return Object.fromEntries(included.map(([name, one]) => [name, answerExample(one)]))
 }

@@ -22,9 +22,6 @@ const requestHeaders: Record<string, Parameter> = {
   ),
 }
 
-/** True if the response is a page or a stream, as the client accepts. */
-const isEither = ({ 200: done }: Responses): boolean =>
-  ['application/json', 'text/event-stream'].every((type) => type in (done?.content ?? {}))
 const lastEventId = header(
   'Last-Event-ID',
   'The seq of the last event that the client has received; it takes precedence over `after`',
@@ -39,7 +36,7 @@ function header(name: string, description: string, bounds = {}): Parameter {
 export const parametersOf = (path: string, known: Parameter[], responses: Responses): Parameter[] => [
   ...known.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : queryParameter(one))),
   ...Object.entries(requestHeaders).flatMap(([status, one]) => (status in responses ? [one] : [])),
-  ...(isEither(responses) ? [lastEventId] : []),
+  ...(Object.keys(responses[200]?.content ?? {}).length > 1 ? [lastEventId] : []), // a page or a stream
 ]
 
 function pathParameter(path: string, name: string): Parameter {

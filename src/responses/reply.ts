@@ -91,10 +91,8 @@ async function respondCompressed(cached: CachedBody, headers: Record<string, str
 export function notModified(request: Request, etag: string, version?: number): Response | undefined {
   const ifNoneMatch = request.headers.get('if-none-match')
   if (!ifNoneMatch || !etag) return undefined
-  const match =
-    ifNoneMatch === etag || ifNoneMatch === '*'
-      ? etag
-      : tagsIn(ifNoneMatch).find((tag) => plainTag(tag) === etag)
+  const isExact = ifNoneMatch === etag || ifNoneMatch === '*'
+  const match = isExact ? etag : tagsIn(ifNoneMatch).find((tag) => plainTag(tag) === etag)
   if (match === undefined) return undefined
   const headers: Record<string, string> = { ...notModifiedHeaders, 'x-request-id': requestId(), etag: match }
   if (version !== undefined) headers[versionHeader] = String(version)
@@ -105,23 +103,17 @@ export function notModified(request: Request, etag: string, version?: number): R
 const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
 
 /** Responds with 304 if the client has this body, else with the body. */
-export const respond = (
-  request: Request,
-  cached: CachedBody,
-  version?: number,
-): Response | Promise<Response> =>
+export const respond = (request: Request, cached: CachedBody, version?: number) =>
   notModified(request, cached.etag, version) ?? respondWithBody(request, cached, version)
 
 /** Responds as `respond` does, with an ETag from the content of the body. */
-export const respondByDigest = (
-  request: Request,
-  { body, link }: Omit<CachedBody, 'etag'>,
-  version?: number,
-): Response | Promise<Response> => respond(request, { body, link, etag: digestEtag(body, link) }, version)
+export function respondByDigest(request: Request, page: Omit<CachedBody, 'etag'>, version?: number) {
+  return respond(request, { ...page, etag: digestEtag(page.body, page.link) }, version)
+}
 
 /** Responds with one resource as JSON, with an ETag from its content. */
-export const respondWithJson = (request: Request, body: object, version?: number) =>
-  respondByDigest(request, { body: JSON.stringify(body), link: null }, version)
+export const respondWithJson = (request: Request, body: object) =>
+  respondByDigest(request, { body: JSON.stringify(body), link: null })
 
 /**
  * Responds to a write. `location` returns the path of the created resource below /api/v1; its id is read from the body, because
