@@ -1,4 +1,4 @@
-import { HttpError, unavailable } from '../responses/errors.ts'
+import { tooManyRequests, unavailable } from '../responses/errors.ts'
 
 interface Bounds {
   /** The name of the operations in messages: "Too many … are in progress". */
@@ -16,7 +16,7 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
     /** Counts as in progress until the returned function is called. @throws HttpError 429 or 503 */
     acquire(accountId: string, count = 1): () => void {
       const own = acquired.get(accountId) ?? 0
-      if (own + count > ofAccount) throw tooManyOfAccount(what)
+      if (own + count > ofAccount) throw tooManyRequests(`Too many ${what} of this account are in progress`)
       if (all + count > ofAll) throw unavailable(`Too many ${what} are in progress here`)
       acquired.set(accountId, own + count)
       all += count
@@ -30,6 +30,3 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
     inProgress: () => all,
   }
 }
-
-const tooManyOfAccount = (what: string) =>
-  new HttpError(429, `Too many ${what} of this account are in progress`, { 'retry-after': '1' })

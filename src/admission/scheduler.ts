@@ -1,5 +1,5 @@
 import { isOverloaded } from '../postgres/batch.ts'
-import { HttpError, unavailable } from '../responses/errors.ts'
+import { tooManyRequests, unavailable } from '../responses/errors.ts'
 
 /** The most requests of one account in progress, while other accounts are active. */
 const sharedRequests = 16
@@ -18,8 +18,7 @@ const writesOfRequest = 32
 /** The bytes of a request body that cost as much as one write. */
 const bytesOfWrite = 128
 
-export const tooManyOfAccount = () =>
-  new HttpError(429, 'Too many requests of this account wait', { 'retry-after': '1' })
+export const tooManyOfAccount = () => tooManyRequests('Too many requests of this account wait')
 
 /** The cost of reading a request body, in writes. */
 export const writesIn = ({ headers }: Request): number =>

@@ -48,6 +48,7 @@ export interface RouteHooks<Input> {
 
 /** The secrets of a stored reply, in a form that is useless to a reader of the database. */
 interface StoredSecrets {
+  id?: string
   /** The claims of a sign-in token. Signing the claims again results in the same token. */
   claims?: Claims
   /** Encrypted texts, by their names in the reply. */
@@ -83,12 +84,11 @@ export async function writeSecretly<Input extends object, Row>(
 ): Promise<Response> {
   const { caller, request } = context
   const ifMatch = request.headers.get('if-match') ?? undefined
-  const { name } = command
   let prepared: Partial<Input> | void
   const response = await respondOnce(dependencies, command, context, input, {
     admit: async () => void (prepared = await prepare?.(input, context)),
-    execute: (key) =>
-      dependencies.run({ name, input: { ...input, ...prepared }, caller, ifMatch, guard: key }),
+    execute: (guard) =>
+      dependencies.run({ name: command.name, input: { ...input, ...prepared }, caller, ifMatch, guard }),
   })
   after?.(input)
   return response
@@ -109,12 +109,9 @@ async function respondOnce<Input extends object>(
   const { body = null, caller, claims, params, request } = context
   const { fingerprinted: content = body } = write
   if (claims && !command.endsTokens) await authenticate.require(claims)
-  if (caller && needsRole(command as WriteDefinition))
-    await requireAuthorized(findRole, command as WriteDefinition, {
-      projectId: params.id ?? '',
-      caller,
-      input,
-    })
+  const definition = command as WriteDefinition
+  if (caller && needsRole(definition))
+    await requireAuthorized(findRole, definition, { projectId: params.id ?? '', caller, input })
   const holder = keyHolderOf(dependencies, context, write)
   const key = readIdempotencyKey(request, holder.scope, content)
   const execute = async () => {
@@ -146,10 +143,8 @@ function keyHolderOf(
   return { scope, account, address: attempt.address, guess }
 }
 
-async function withSecrets(
-  { tokens, sealing }: SecretDependencies,
-  { claims, sealed = {}, id, ...rest }: StoredSecrets & { id?: string },
-): Promise<string> {
+async function withSecrets({ tokens, sealing }: SecretDependencies, stored: StoredSecrets): Promise<string> {
+  const { claims, sealed = {}, id, ...rest } = stored
   const token = claims && { access_token: await tokens.sign(claims) }
   const texts = Object.entries(sealed).map(([name, box]) => [name, sealing.decrypt(box)])
   if (texts.some(([, text]) => text === null)) throw unreadable()

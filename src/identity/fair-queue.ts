@@ -47,8 +47,8 @@ export class FairQueue {
   private wait({ address, account }: Source): Promise<void> {
     const ofAddress = this.waiters.filter((other) => other.address === address).length
     const ofAccount = this.waiters.filter((other) => other.account === account).length
-    if (ofAddress >= this.bounds.perAddress) throw tooManyRequests('sign-ins from this address wait')
-    if (ofAccount >= this.bounds.perAccount) throw tooManyRequests('sign-ins to this account wait')
+    if (ofAddress >= this.bounds.perAddress) throw tooMany('from this address')
+    if (ofAccount >= this.bounds.perAccount) throw tooMany('to this account')
     if (this.waiting >= this.bounds.total) this.rejectNewest(ofAddress)
     const key = `${address}\n${account}`
     for (const one of [address, key]) if (!this.numbers.has(one)) this.numbers.set(one, ++this.lastNumber)
@@ -81,4 +81,5 @@ export class FairQueue {
   }
 }
 
+const tooMany = (which: string) => tooManyRequests(`Too many sign-ins ${which} wait; try again in 1 second`)
 const full = () => unavailable('Too many sign-ins wait')

@@ -51,8 +51,7 @@ export const unknownName = (name: string): string => `${name || '""'} is not kno
 export const unknownParameter = (name: string) => badRequest(unknownName(name.slice(0, 100)))
 export const invalidIdempotencyKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
-export const tooManyRequests = (noun: string) =>
-  new HttpError(429, `Too many ${noun}; try again in 1 second`, { 'retry-after': '1' })
+export const tooManyRequests = (message: string) => new HttpError(429, message, { 'retry-after': '1' })
 /** For a temporary overload or fault. */
 export const unavailable = (message: string) => new HttpError(503, message, { 'retry-after': '1' })
 /** The home of the project did not reply. It may commit the write even after this error. */
