@@ -21,7 +21,7 @@ export interface Campaign {
   seconds: number
   webs: number
   withComparison: boolean
-  /** The faults in their order; those of one list are injected at the same time. The campaign ends with the last one. */
+  /** The faults of one inner list are injected at the same time. The campaign ends after the last list. */
   faults: (random: Random) => Iterable<FaultName[]>
   pauseMs: [min: number, max: number]
   users: number
@@ -34,7 +34,7 @@ export interface Result extends Verdict {
   history: History
   injector: FaultInjector
   evidence: Evidence
-  /** How long the worker took to finish all jobs after the load; undefined if it did not finish. */
+  /** The time from the end of the load until all jobs were finished; undefined if jobs were left. */
   drainedMs: number | undefined
   deliveries: Awaited<ReturnType<typeof finishDeliveries>> | undefined
   errorLogs: { name: string; count: number; last: string[] }[]
@@ -42,7 +42,7 @@ export interface Result extends Verdict {
 
 /**
  * Injects faults under load, then checks what the clients recorded against the database.
- * @param closers Receives the functions that stop what was started, also if the campaign throws.
+ * @param closers Receives the functions that stop all processes, even if the campaign throws.
  */
 export async function run(campaign: Campaign, closers: (() => Promise<unknown>)[]): Promise<Result> {
   const { seed, log, withComparison } = campaign
@@ -95,7 +95,7 @@ async function injectFaults(
     if (performance.now() >= deadline) return
     await injector.inject(names)
     const { fault, began, recovered } = injector.recoveries.at(-1)!
-    log(`${fault}: full service after ${Math.round(recovered - began)} ms`)
+    log(`${fault}: full recovery after ${Math.round(recovered - began)} ms`)
     await pause()
   }
 }

@@ -26,10 +26,11 @@ export function eventsOfBatch(
   if (!first || results.length !== operations.length) return 'is not in the log'
   for (const [i, event] of events.entries()) {
     const { op = '', ...fields } = operations[i]!
-    if (!event || event.type !== types[op as string]) return `has no event of its operation ${i}`
-    if (event.seq !== first.seq + i || event.projectId !== first.projectId) return 'is not contiguous'
-    if (event.batch !== first.seq) return `wrote an event of batch ${event.batch}`
-    if (event.actorId !== callerId) return `wrote an event of ${event.actorId}`
+    if (!event || event.type !== types[op as string]) return `has no event for its operation ${i}`
+    if (event.seq !== first.seq + i || event.projectId !== first.projectId)
+      return 'wrote events that are not contiguous'
+    if (event.batch !== first.seq) return `wrote an event with the batch ${event.batch}`
+    if (event.actorId !== callerId) return `wrote an event with the actor ${event.actorId}`
     const differs = ['title', 'text', 'status'].some(
       (name) => name in fields && event.after?.[name] !== fields[name],
     )

@@ -6,13 +6,12 @@ import type { Webhook } from './webhooks.ts'
 export interface DeliveryEvidence {
   webhooks: Webhook[]
   deliveries: Delivery[]
-  /** Digests of all events of a feed, by project. */
   feeds: Map<string, string[]>
 }
 
 /**
- * Checks that each webhook delivered every event since its creation as the feed shows it, and no other; that no event came
- * before all earlier events were accepted; and that a retry has the same body.
+ * Checks that each webhook delivered exactly the events since its creation, as the feed shows them; that no event was
+ * sent before all earlier events were accepted; and that a retry has the same body.
  */
 export function checkDeliveries(
   { webhooks, deliveries, feeds }: DeliveryEvidence,
@@ -30,8 +29,8 @@ export function checkDeliveries(
     const history = histories.get(projectId) ?? []
     const at = history.findIndex((event, i) => digestOf(event) !== feed[i])
     if (at < 0 && feed.length === history.length) return []
-    if (at === feed.length) return [`the feed of ${projectId} ends at ${at} of ${history.length} events`]
-    return [`the feed of ${projectId} has another event ${at < 0 ? history.length + 1 : at + 1}`]
+    if (at === feed.length) return [`the feed of ${projectId} has only ${at} of ${history.length} events`]
+    return [`the feed of ${projectId} differs from the log at event ${at < 0 ? history.length + 1 : at + 1}`]
   })
   for (const webhook of webhooks) {
     if (!webhook.created) continue
@@ -54,8 +53,8 @@ function contentErrors(
     bodies.set(id, first)
     const other = seqs.find((seq, i) => !history[seq - 1] || digestOf(history[seq - 1]!) !== events[i])
     return [
-      ...(first === body ? [] : [`was sent ${id} again with another body`]),
-      ...(other === undefined ? [] : [`was sent another event ${other}`]),
+      ...(first === body ? [] : [`was sent ${id} again with a different body`]),
+      ...(other === undefined ? [] : [`was sent an event ${other} that differs from the log`]),
     ]
   })
 }
@@ -77,13 +76,14 @@ function orderErrors(webhook: Webhook, deliveries: Delivery[], history: LogEvent
     acceptUntil(received)
     const first = indexOf.get(seqs[0]!)
     const isContiguous = first !== undefined && seqs.every((seq, i) => seq === wanted[first + i])
-    if (!isContiguous) errors.push(`was sent ${seqs.join()}, which is no part of its events`)
-    else if (first > done) errors.push(`was sent ${seqs[0]} before ${wanted[done]} was accepted`)
+    if (!isContiguous)
+      errors.push(`was sent the events ${seqs.join()}, which are not consecutive among its events`)
+    else if (first > done) errors.push(`was sent event ${seqs[0]} before event ${wanted[done]} was accepted`)
   }
   acceptUntil(Infinity)
   if (isDeleted || history.at(-1)?.type === 'project.deleted') return errors
   const left = wanted.slice(done)
-  if (left.length > 0) errors.push(`was never sent ${left[0]} and ${left.length - 1} more`)
+  if (left.length > 0) errors.push(`was never sent event ${left[0]} and ${left.length - 1} later events`)
   return [...errors, ...replayErrors(webhook, deliveries, wanted)]
 }
 
@@ -91,5 +91,5 @@ function replayErrors({ replays }: Webhook, deliveries: Delivery[], wanted: numb
   const last = replays.at(-1)
   const first = last && wanted.find((seq) => seq > last.after)
   if (!first || deliveries.some(({ received, seqs }) => received > last.since && seqs[0] === first)) return []
-  return [`was not sent the events after ${last.after} again`]
+  return [`was not sent the events after ${last.after} again after a replay`]
 }

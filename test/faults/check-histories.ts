@@ -5,7 +5,6 @@ import type { Observation } from './task-observations.ts'
 
 const isPage = (read: Operation) => read.kind === 'project.history' && outcomeOf(read) === 'done'
 
-/** Checks that the first page of a history has the newest events of the log, without a gap. */
 export function checkHistories(operations: Operation[], { events, people }: Evidence): string[] {
   const histories = Map.groupBy(events, ({ projectId }) => projectId)
   const texts = new Map<string, string>()
@@ -22,7 +21,7 @@ export function checkHistories(operations: Operation[], { events, people }: Evid
   })
 }
 
-/** The newest event of a first page was the latest version, and so was the version of a dry run. */
+/** The newest event of a first page, and the version in a dry run, were the latest at the time of the read. */
 export function observationsOfVersions(operations: Operation[]): Observation[] {
   const observe = (read: Operation, from: number): Observation => {
     return { read, range: { projectId: read.about.projectId!, from, before: from + 1 } }

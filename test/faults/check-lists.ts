@@ -4,7 +4,7 @@ import type { LogEvent } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 import type { VersionRange } from './state-ranges.ts'
 
-/** A list read: the version in its ETag, and the versions at which the list has these rows. */
+/** The version in the ETag of a list, and the versions at which the list has the returned rows. */
 export interface ListObservation {
   operation: Operation
   version: number
@@ -12,8 +12,8 @@ export interface ListObservation {
 }
 
 /**
- * Finds the versions whose rows each list read returned. Rows may be read a moment after the version of the ETag, never
- * before.
+ * Finds the versions at which the project has the rows of each list. Rows may be newer than the version in the ETag,
+ * never older.
  */
 export function locateLists(
   operations: Operation[],
@@ -27,7 +27,9 @@ export function locateLists(
   const lost = reads.filter((read) => !located.has(read))
   return {
     observations,
-    errors: lost.map(({ path, etag }) => `GET ${path} at ${etag} returned rows that no version had`),
+    errors: lost.map(
+      ({ path, etag }) => `GET ${path} with ETag ${etag} returned rows that no version of the project had`,
+    ),
   }
 }
 
@@ -77,5 +79,4 @@ function rendererOf(tasks: Map<string, TaskRow>) {
   }
 }
 
-/** A short hash that is stored instead of a long body. */
 export const digest = (text: string): string => Bun.hash(text).toString(36)

@@ -16,12 +16,12 @@ interface Input {
   lists: ListObservation[]
 }
 
-/** Whether the state of these versions may have been current at some moment of this request. */
+/** Whether one of these versions may have been the latest at some moment of the request. */
 type Overlaps = (range: VersionRange, operation: Operation) => boolean
 
 /**
- * Checks that each project's history is linearizable in the order of its log: every write takes effect between its start
- * and its response, and every read and rejection shows a state that was current between its start and its end.
+ * Checks that each project's history is linearizable in the order of its log: every write takes effect between its
+ * start and its response, and every read and rejection shows a state that was current between its start and its end.
  */
 export function checkOrder({ events, operations, causes, lists }: Input): string[] {
   const bounds = new Bounds()
@@ -56,13 +56,13 @@ export function checkOrder({ events, operations, causes, lists }: Input): string
   return [
     ...[...timelines.values()].flatMap((timeline) => timeline.errors),
     ...errors,
-    ...unauthorized.map(({ read }) => `${label(read)} was readable by ${read.callerId}, who is no member`),
+    ...unauthorized.map(({ read }) => `${label(read)} was readable by ${read.callerId}, who is not a member`),
     ...events.flatMap((event) => roleError(event, causes.get(event.id), states) ?? []),
     ...operations.filter(isWrong).map((operation) => `${label(operation)} was rejected: ${operation.text}`),
   ]
 }
 
-/** Whether the reader may have been a member at a moment of the read at which the returned state was current. */
+/** Whether, at some moment of the read, the returned state may have been current and the reader a member. */
 const mayRead = (read: Operation, returned: VersionRange, states: StateRanges, overlaps: Overlaps): boolean =>
   states.rolesOf(read.callerId, returned.projectId).some((range) => {
     const both = range.role && intersection(range, returned)

@@ -6,7 +6,9 @@ interface Response {
   headers: Headers
 }
 
-/** Returns how a response breaks the documented contract, or undefined. A missing response (status 0) breaks nothing. */
+/**
+ * Returns how a response breaks the documented contract, or undefined. A missing response (status 0) breaks nothing.
+ */
 export function responseError(
   method: string,
   { status, text, headers }: Response,

@@ -3,8 +3,8 @@ import { faultsIn, visibleIn } from '../support/history.ts'
 import type { Evidence } from './evidence.ts'
 
 /**
- * Checks that folding the events gives the rows of the tables, and that the worker deleted every row of deleted projects
- * and tasks.
+ * Checks that folding the events gives the stored rows, and that workers deleted every row that belonged to deleted
+ * projects and tasks.
  */
 export function checkRows({
   events,
@@ -19,8 +19,8 @@ export function checkRows({
   return [
     ...faultsIn({ events: events as unknown as StoredEvent[], rows, streams }, true),
     ...orphans.map(({ entity, row }) => `${entity} ${row.id} is an orphan: ${JSON.stringify(row)}`),
-    ...projectsWithEvents.filter(isDeleted).map((id) => `events of the deleted project ${id} are left`),
-    ...left.map(({ projectId }) => `the stream of the deleted project ${projectId} is left`),
+    ...projectsWithEvents.filter(isDeleted).map((id) => `events of the deleted project ${id} remain`),
+    ...left.map(({ projectId }) => `the stream of the deleted project ${projectId} remains`),
     ...assignedToNonMembers(rows),
   ]
 }
@@ -35,5 +35,5 @@ function assignedToNonMembers(rows: Evidence['rows']): string[] {
   return rows
     .filter(({ entity, row }) => entity === 'task' && row.assigneeId)
     .filter(({ row }) => !members.has(`${row.projectId as string} ${row.assigneeId as string}`))
-    .map(({ row }) => `task ${row.id} is assigned to ${row.assigneeId as string}, who is no member`)
+    .map(({ row }) => `task ${row.id} is assigned to ${row.assigneeId as string}, who is not a member`)
 }

@@ -29,25 +29,25 @@ const invalid: Record<string, (run: Run) => unknown> = {
     operations.push({ ...creationOf(eventAt(4)), key: 'another' })
     evidence.responses.set('another', evidence.responses.get('key 4')!)
   },
-  'wrote another title': ({ operations }) => (operations[2]!.body = { title: 'x' }),
+  'wrote a different title': ({ operations }) => (operations[2]!.body = { title: 'x' }),
   'returned {}': ({ operations }) => (operations[2]!.text = '{}'),
-  'was rejected with 404 and took effect': ({ operations }) => Object.assign(operations[3]!, notFound),
+  'was rejected with 404, but took effect': ({ operations }) => Object.assign(operations[3]!, notFound),
   'wrote event 3 with the role null': ({ operations, evidence }) =>
     (operations[2]!.callerId = evidence.events[2]!.actorId = idOf(999)),
-  // A read and a list that miss an acknowledged write.
+  // A task and a list that were read after a write was acknowledged, but without that write.
   'was rejected: Not Found': ({ operations }) => operations.push(readOf(3, 40, 45, notFound)),
   'version 3 existed at 35.0 ms': ({ operations }) => operations.push(listOf(2, 40, 45)),
-  // A read that returns a later write, versions that go back, and two events in the wrong order.
+  // A read that returns a write from after the read, versions that go back, and two events in the wrong order.
   'version 4 existed at 25.0 ms': ({ operations }) => operations.push(readOf(4, 20, 25)),
   'version 4 existed at 55.0 ms': ({ operations }) => {
     Object.assign(operations[3]!, { status: 0, end: Infinity })
     operations.push(readOf(4, 50, 55), listOf(3, 60, 65))
   },
-  'version 2 did not before 100.0 ms': ({ operations }) =>
+  'version 2 did not exist before 100.0 ms': ({ operations }) =>
     Object.assign(operations[1]!, { start: 100, end: 105 }),
-  'rows that no version had': ({ operations }) =>
+  'rows that no version of the project had': ({ operations }) =>
     operations.push({ ...listOf(3, 60, 65), text: digest('[]') }),
-  'who is no member': ({ operations }) => operations.push(readOf(3, 60, 65, { callerId: idOf(999) })),
+  'who is not a member': ({ operations }) => operations.push(readOf(3, 60, 65, { callerId: idOf(999) })),
   'has event 5 where 4 is expected': ({ evidence }) => (evidence.events[3]!.seq = 5),
   'has task number 7 where 3 is expected': ({ evidence }) => (evidence.events[3]!.after!.number = 7),
   'has version 3, but its last event is 4': ({ evidence }) => (evidence.streams[0]!.version = 3),
@@ -72,9 +72,13 @@ test('reports a batch that is incomplete, not contiguous or not committed as one
   }
   const errorsOfBatch = (change: (run: Run) => void) => errorsAfter((run) => (asBatch(run), change(run)))
   expect(errorsAfter(asBatch)).toBe('')
-  expect(errorsOfBatch(({ evidence }) => void evidence.events.pop())).toContain('no event of its operation 1')
-  expect(errorsOfBatch(({ evidence }) => void (evidence.events[3]!.seq = 5))).toContain('is not contiguous')
-  expect(errorsOfBatch(({ evidence }) => void (evidence.events[3]!.batch = null))).toContain('of batch null')
+  expect(errorsOfBatch(({ evidence }) => void evidence.events.pop())).toContain(
+    'no event for its operation 1',
+  )
+  expect(errorsOfBatch(({ evidence }) => void (evidence.events[3]!.seq = 5))).toContain('are not contiguous')
+  expect(errorsOfBatch(({ evidence }) => void (evidence.events[3]!.batch = null))).toContain(
+    'with the batch null',
+  )
   expect(errorsOfBatch(({ evidence }) => void evidence.responses.delete('key 3'))).toContain('has no request')
 })
 
@@ -85,7 +89,7 @@ test('resolves an unknown outcome by the stored response', () => {
   expect(verdictOf(run)).toEqual({ violations: [], resolved: { applied: 1, notApplied: 1, late: 0 } })
 })
 
-test('reports rows, events and jobs that are left of a deleted project', () => {
+test('reports rows, events and jobs that remain after their project is deleted', () => {
   const errors = errorsAfter(({ evidence }) => {
     const { after, ...created } = eventAt(1)
     const deletion = { seq: 5, id: idOf(5), type: 'project.deleted', before: after, after: null }
@@ -94,8 +98,8 @@ test('reports rows, events and jobs that are left of a deleted project', () => {
     evidence.pendingJobs.push({ name: 'purge-project', projectId: project })
   })
   expect(errors).toContain(`task ${taskOf(2)} is an orphan`)
-  expect(errors).toContain(`the stream of the deleted project ${project} is left`)
-  expect(errors).toContain(`events of the deleted project ${project} are left`)
+  expect(errors).toContain(`the stream of the deleted project ${project} remains`)
+  expect(errors).toContain(`events of the deleted project ${project} remain`)
   expect(errors).toContain(`purge-project of ${project} is still pending`)
 })
 
@@ -112,12 +116,12 @@ test('reports responses that break the documented contract', () => {
   expect(check(201, {})).toBeUndefined()
 })
 
-test('the comparisons that the control run removes are in the commit statement', () => {
+test('the control run removes every version comparison from the commit statement', () => {
   const path = join(import.meta.dirname, '../../src/commit/statement.ts')
   expect(withoutComparisons(readFileSync(path, 'utf8'))).not.toMatch(/(version|event_id).* h\."?expected/)
 })
 
-/** A read of the project's list that returns the tasks at a version. */
+/** A read of the task list that returns the tasks at a version. */
 function listOf(version: number, start: number, end: number) {
   const rows = Array.from({ length: version - 1 }, (_, i) => readOf(i + 2, 0, 0).text)
   const path = `/tasks?projectId=${project}&limit=200`

@@ -12,7 +12,6 @@ export interface Verdict {
   resolved: Attribution['resolved']
 }
 
-/** Checks what the clients recorded against what the database contains. */
 export function checkHistory({ operations, invalidResponses }: History, evidence: Evidence): Verdict {
   const { events, pendingJobs } = evidence
   const { causes, errors, resolved } = attribute(operations.filter(isWrite), evidence)

@@ -40,9 +40,10 @@ export function eventsOfUndo(
   const batch = events.length > 1 ? first.seq : null
   for (const [i, event] of events.entries()) {
     if (!event) return `returned ${JSON.stringify(changes[i])}, which is not in the log`
-    if (event.seq !== first.seq + i || event.projectId !== about.projectId) return 'is not contiguous'
-    if (event.batch !== batch) return `wrote an event of batch ${event.batch}`
-    if (event.actorId !== callerId) return `wrote an event of ${event.actorId}`
+    if (event.seq !== first.seq + i || event.projectId !== about.projectId)
+      return 'wrote events that are not contiguous'
+    if (event.batch !== batch) return `wrote an event with the batch ${event.batch}`
+    if (event.actorId !== callerId) return `wrote an event with the actor ${event.actorId}`
     if (eventJson(event, people) !== JSON.stringify(changes[i]))
       return `returned ${JSON.stringify(changes[i])}, but the log has ${eventJson(event, people)}`
   }
@@ -57,7 +58,9 @@ export function checkUndos(events: LogEvent[], causes: Attribution['causes']): s
     const undos = Map.groupBy(history.filter(isUndo), ({ id }) => causes.get(id)!)
     const children = childrenAtDeletion(history)
     return [
-      ...unrequested.map(({ seq, undoes }) => `event ${seq} undoes ${undoes}, which no request asked for`),
+      ...unrequested.map(
+        ({ seq, undoes }) => `event ${seq} undoes ${undoes}, but no request asked for this undo`,
+      ),
       ...[...undos].flatMap(([undo, written]) =>
         undoErrors(undo, written, history, children).map((error) => `${label(undo)} ${error}`),
       ),
@@ -93,7 +96,7 @@ function undoErrors(
   // A child that an earlier undo restored with its task is deleted with that task, without an event of its own.
   const isRestoredChild = (seq: number) =>
     history[seq - 1]!.undoes != null && !history[seq - 1]!.before && history[seq - 1]!.entity !== 'task'
-  // To restore a member also restores the member's tasks.
+  // Restoring a member also assigns the member's former tasks again.
   const isNamed = ({ undoes }: LogEvent) =>
     named.includes(undoes!) || history[undoes! - 1]?.type === 'task.unassigned'
   const restored = new Set(written.flatMap(({ after, entityId }) => (after ? entityId : [])))
@@ -110,7 +113,6 @@ function undoErrors(
 
 const versionFields = ['eventId', 'updatedAt']
 
-/** Compares the fields of an updated row. `checkRows` compares created and restored rows. */
 function inverseError(event: LogEvent, target: LogEvent | undefined): string | undefined {
   const about = `wrote event ${event.seq} (${event.type}) to undo ${event.undoes} (${target?.type})`
   if (!target || target.seq >= event.seq) return `${about}, which is not an earlier event`

@@ -6,18 +6,16 @@ import type { Evidence, LogEvent, StoredResponse } from './evidence.ts'
 import { eventTypes, mismatch, viewOf, withoutPeople } from './expected-events.ts'
 import { label, type Operation, outcomeOf } from './history.ts'
 
-/** Maps events to the requests that wrote them. */
 export interface Attribution {
   errors: string[]
-  /** Event id → request. The request has no end if its client got no response. */
+  /** Requests by event id. The end of a request is Infinity if its client got no response. */
   causes: Map<string, Operation>
-  /** Requests without a known outcome, resolved by the stored responses. */
   resolved: { applied: number; notApplied: number; late: number }
 }
 
 /**
- * Checks that each acknowledged write wrote exactly one event, which is as requested and as returned; that a rejected
- * write wrote none; and that every event has a request. A stored idempotency record resolves an unknown outcome.
+ * Checks that each acknowledged write wrote exactly one event, equal to the request and the response; that no rejected
+ * write wrote an event; and that every event has a request. A stored idempotency record resolves an unknown outcome.
  */
 export function attribute(
   writes: Operation[],
@@ -44,11 +42,11 @@ export function attribute(
   }
   attributeMoves(events, causes)
   for (const { id, type, entity, projectId, seq, actorId, entityId } of events) {
-    // Requests about webhooks are not recorded, and the worker unassigns tasks of removed members.
+    // Requests about webhooks are not recorded, and the worker itself unassigns the tasks of removed members.
     const isExpected =
       model.entities[entity].unlogged !== undefined || (actorId === workerActor && type === 'task.unassigned')
     if (!causes.has(id) && !isExpected)
-      errors.push(`${type} of ${entityId} (${projectId} ${seq}) has no request`)
+      errors.push(`event ${seq} of ${projectId} (${type} ${entityId}) has no request`)
   }
   return attribution
 }
@@ -62,7 +60,9 @@ function resolve(
   if (outcome === 'done') {
     if (!response) errors.push(`${label(operation)} was acknowledged without an idempotency record`)
     else if (response.status !== operation.status || response.etag !== operation.etag)
-      errors.push(`${label(operation)} returned another response than is stored: ${JSON.stringify(response)}`)
+      errors.push(
+        `${label(operation)} returned a response that differs from its idempotency record: ${JSON.stringify(response)}`,
+      )
     return operation
   }
   if (outcome === 'unknown') resolved[response ? 'applied' : 'notApplied']++
@@ -70,7 +70,7 @@ function resolve(
   // An attempt without a response may be executed after a later attempt was rejected.
   if (outcome === 'rejected' && operation.failures.length > 0) resolved.late++
   else if (outcome === 'rejected')
-    errors.push(`${label(operation)} was rejected with ${operation.status} and took effect`)
+    errors.push(`${label(operation)} was rejected with ${operation.status}, but took effect`)
   return { ...operation, end: Infinity }
 }
 
@@ -101,14 +101,14 @@ function attributeOne(
     return `returned ${operation.text}, but the log has ${JSON.stringify(event.after)}`
   const isOwnChange =
     event.type === 'member.role_set' && event.actorId === operation.callerId && event.undoes == null
-  // Setting the current role writes no event, and returns the latest one.
+  // Setting a role that the member already has writes no event; the response is the latest event.
   if (operation.kind === 'member.role' && (causes.has(event.id) || !isOwnChange)) return undefined
   if (causes.has(event.id)) return `has the same event as ${label(causes.get(event.id)!)}`
   causes.set(event.id, applied)
   return undefined
 }
 
-/** Attributes the other events of a move, whose ids come just before that of its last `task.moved_in`. */
+/** Attributes all events of a move to the request of its last `task.moved_in`, which has the highest event id. */
 function attributeMoves(events: LogEvent[], causes: Attribution['causes']): void {
   const moves = events.filter(({ type }) => type === 'task.moved_out' || type === 'task.moved_in')
   for (const ofTask of Map.groupBy(moves, ({ entityId }) => entityId).values()) {
@@ -121,7 +121,7 @@ function attributeMoves(events: LogEvent[], causes: Attribution['causes']): void
   }
 }
 
-/** Finds the event of a request by the ETag of its response; the event of a deletion by its transaction. */
+/** Finds events by the ETag of the response, or, for deletions, by the transaction of the idempotency record. */
 function finderOf(events: LogEvent[], byEtag: Map<string, LogEvent>, causes: Attribution['causes']) {
   const deletions = events.filter(({ after, undoes }) => !after && undoes == null)
   const byCommit = Map.groupBy(deletions, ({ type, entityId, xact }) => `${type} ${entityId} ${xact}`)

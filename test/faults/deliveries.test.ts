@@ -11,7 +11,7 @@ const { evidence } = validRun(6)
 const digests = evidence.events.map((event) => digest(eventJson(event, evidence.people)))
 const projectRef = { id: project, isPermanent: true } as Webhook['project']
 
-/** A delivery that was received at a step and accepted at the next one. */
+/** A delivery that was received at the step `received` and accepted at the next step. */
 const delivery = (received: number, seqs: number[], more: Partial<Delivery> = {}): Delivery => ({
   ...{ path: '/0', id: `delivery of ${seqs.join()}`, received, accepted: received + 1 },
   ...{ projectId: project, seqs, events: seqs.map((seq) => digests[seq - 1]!), body: seqs.join(), ...more },
@@ -41,32 +41,34 @@ test('accepts deliveries in order, retries, replays, and a deleted webhook that 
 })
 
 const wrong: Record<string, Parameters<typeof errorsOf>[]> = {
-  'was never sent 4 and 2 more': [[[first]]],
-  'was never sent 4': [[[first, delivery(3, [4, 5, 6], failed)]]],
-  'was sent 4 before 2 was accepted': [
+  'was never sent event 4 and 2 later events': [[[first]]],
+  'was never sent event 4': [[[first, delivery(3, [4, 5, 6], failed)]]],
+  'was sent event 4 before event 2 was accepted': [
     [[delivery(1, [2, 3], failed), second]],
     [[delivery(1, [2, 3], { accepted: 4 }), second]],
   ],
-  'which is no part of its events': [
+  'which are not consecutive among its events': [
     [[delivery(1, [2, 4, 5, 6])]],
     [[delivery(1, [3, 2, 4, 5, 6])]],
     [[delivery(1, [1, 2, 3]), second]],
     [all, { types: ['task.deleted'] }],
   ],
-  'was sent another event 7': [[[...all, delivery(5, [7], { events: ['x'] })]]],
-  'was sent another event 3': [[[delivery(1, [2, 3], { events: [digests[1]!, 'x'] }), second]]],
-  'again with another body': [
+  'was sent an event 7 that differs from the log': [[[...all, delivery(5, [7], { events: ['x'] })]]],
+  'was sent an event 3 that differs from the log': [
+    [[delivery(1, [2, 3], { events: [digests[1]!, 'x'] }), second]],
+  ],
+  'again with a different body': [
     [[delivery(1, [2], { id: 'delivery of 2,3' }), delivery(3, [2, 3]), delivery(5, [4, 5, 6])]],
   ],
-  'was not sent the events after 3 again': [[all, { replays }]],
-  'has another event 5': [[all, {}, [...digests.slice(0, 4), 'x', digests[5]!]]],
-  'ends at 5 of 6 events': [[all, {}, digests.slice(0, 5)]],
+  'was not sent the events after 3 again after a replay': [[all, { replays }]],
+  'differs from the log at event 5': [[all, {}, [...digests.slice(0, 4), 'x', digests[5]!]]],
+  'has only 5 of 6 events': [[all, {}, digests.slice(0, 5)]],
 }
 test.each(Object.entries(wrong))('reports wrong deliveries: %s', (error, runs) => {
   for (const run of runs) expect(errorsOf(...run)).toContain(error)
 })
 
-test('reports a delivery with a wrong signature or to a wrong path, also if its secret becomes known later', () => {
+test('reports a delivery with a wrong signature or path, even if the client learns the secret after the delivery', () => {
   const webhooks = new Webhooks()
   const webhook = webhooks.add(projectRef, null)
   const [own, other] = ['one', 'other'].map((text) => `whsec_${btoa(`a secret of ${text} receiver`)}`)

@@ -15,7 +15,7 @@ interface LaggingWebhook {
 }
 type WebhookClient = Awaited<ReturnType<typeof startWebhookClient>>
 
-/** Waits until every webhook has delivered the whole log to receivers that now accept all, and reads the feeds. */
+/** Lets all receivers accept every request, waits until all events are delivered, and reads the feeds. */
 export async function finishDeliveries(
   { stop, webhooks, enable, retryNow }: WebhookClient,
   { receivers, postgres }: Deployment,
@@ -28,7 +28,6 @@ export async function finishDeliveries(
   await Promise.all(active.map(enable))
   let lagging: LaggingWebhook[] = []
   const areDelivered = async () => {
-    // Pending jobs may still write events.
     const jobs = await postgres.query((sql) => sql`select from outbox limit 1`)
     lagging = await postgres.query(
       (sql) =>

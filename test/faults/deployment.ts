@@ -38,12 +38,12 @@ export async function openDeployment(
   closers.unshift(() => receivers.down())
   await migrate(postgres.url)
   await postgres.query(createArchive)
-  // The primary key of events would reject what the removed comparison lets through.
+  // The primary key of events would reject the duplicate seqs that the removed comparison allows.
   if (!withComparison)
     await postgres.query((sql) => sql`alter table events drop constraint events_project_id_seq_pk`)
   const env = serviceEnv(postgres.urls, redis.url)
   const preload = withComparison ? undefined : join(import.meta.dirname, 'without-comparison.ts')
-  // Different shard counts give different placements, so that several processes write one project.
+  // With different numbers of shards, processes disagree about homes, so several processes write one project.
   const shards = (n: number) => (withComparison ? undefined : { WRITE_SHARDS: String(n + 1) })
   const openWeb = async (_: unknown, n: number) => {
     const own = { ...env, ...shards(n), PORT: String(await freePort()) }

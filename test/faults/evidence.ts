@@ -26,7 +26,7 @@ export interface LogEvent {
   undoes: number | null
   xact: string
   before: Row | null
-  /** The row after the event; in `task.moved_in`, with the children of the task. */
+  /** Includes the children of the task in `task.moved_in`. */
   after: Row | null
 }
 
@@ -39,12 +39,11 @@ export interface StoredResponse {
 }
 
 export interface Evidence {
-  /** All events that were ever committed, ordered by project and seq. */
+  /** All committed events, including events of purged projects, ordered by project and seq. */
   events: LogEvent[]
   rows: { entity: Entity; row: Row }[]
   streams: { projectId: string; version: number; lastNumber: number }[]
   projectsWithEvents: string[]
-  /** By idempotency key. */
   responses: Map<string, StoredResponse>
   people: Map<string, User>
   jobCount: number
@@ -82,13 +81,12 @@ async function read(sql: Sql): Promise<Evidence> {
   }
 }
 
-/** An event as the API returns it. */
 export const eventJson = (event: LogEvent, people: Evidence['people']): string =>
   JSON.stringify(eventView.of({ ...event, people } as unknown as ReadEvent))
 
 /**
- * Copies every event, job and idempotency record into the schema `faults`, by triggers in the transaction that inserts it,
- * with the id of that transaction. Without the copies, purging deleted projects would remove the evidence.
+ * Copies every event, job and idempotency record into the schema `faults`, by triggers in the transaction that inserts
+ * it, with the id of that transaction. Without the copies, purging deleted projects would remove the evidence.
  */
 export async function createArchive(sql: postgres.Sql): Promise<void> {
   const tables = ['events', 'idempotency_keys', 'outbox']

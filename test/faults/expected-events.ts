@@ -47,21 +47,23 @@ export function withoutPeople(text: string): string {
   return JSON.stringify(body)
 }
 
-/** Returns a row as the API does, without user objects. */
+/** Returns a row as JSON of the API, without user objects. */
 export const viewOf = (entity: Entity, row: Row): string =>
   JSON.stringify((views[entity as Exclude<Entity, Integration>] as (row: unknown) => object)(row))
 
 /** Compares an event with its request. Returns the difference, or undefined. */
 export function mismatch(operation: Operation, event: LogEvent): string | undefined {
   const { kind, callerId, about, body = {}, ifMatch } = operation
-  if (event.undoes != null && kind !== 'member.role') return 'has the event of an undo'
-  if (!eventTypes[kind]?.includes(event.type)) return `wrote a ${event.type}`
-  // Setting the current role writes no event, and returns the latest one, which may be of another user.
-  if (event.actorId !== callerId && kind !== 'member.role') return `has an event of ${event.actorId}`
+  if (event.undoes != null && kind !== 'member.role') return 'has an event that an undo wrote'
+  if (!eventTypes[kind]?.includes(event.type)) return `wrote an event of type ${event.type}`
+  // Setting a role that the member already has writes no event; the response is the latest event, maybe of another
+  // user.
+  if (event.actorId !== callerId && kind !== 'member.role')
+    return `has an event with the actor ${event.actorId}`
   if (about.id && about.id !== event.entityId) return `changed ${event.entity} ${event.entityId}`
   const { after } = event
   const differs = Object.keys(body).filter((field) => field !== 'email' && after?.[field] !== body[field])
-  if (after && differs.length) return `wrote another ${differs.join(', ')}: ${JSON.stringify(after)}`
+  if (after && differs.length) return `wrote a different ${differs.join(', ')}: ${JSON.stringify(after)}`
   if (kind === 'subtask.toggle' && after?.completed === event.before?.completed) return 'did not toggle'
   if (ifMatch && event.before && ifMatch !== `"${event.before.eventId}"`) return `ignored If-Match ${ifMatch}`
   return undefined

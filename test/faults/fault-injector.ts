@@ -4,7 +4,7 @@ import type { Violation } from './history.ts'
 import type { Probe } from './probe.ts'
 import type { Random } from './random.ts'
 
-/** From the fault until full service. Times are those of performance.now(), in milliseconds. */
+/** Times are from performance.now(), in milliseconds. */
 export interface Recovery {
   fault: string
   began: number
@@ -38,7 +38,7 @@ export function openFaultInjector(deployment: Deployment, probe: Probe, random: 
   return injector
 }
 
-/** Endless rounds of all faults in random order; one in five comes with a second fault. */
+/** Repeats all faults endlessly in random order. One in five has a second fault at the same time. */
 export function* endlessFaults(random: Random): Generator<FaultName[]> {
   for (;;) {
     for (const name of random.shuffled(faultNames)) {

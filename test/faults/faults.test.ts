@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { runFaults } from './run-faults.ts'
 
-test('one fault of each kind loses, duplicates and reorders no write, and every response is right', async () => {
+test('under one fault of each kind, no write is lost, duplicated or reordered, and every response is correct', async () => {
   const seed = Math.floor(Math.random() * 1_000_000)
   console.log(`fault run with seed ${seed}`)
   const { code, output } = await runFaults('--short', '--seed', String(seed))

@@ -10,7 +10,7 @@ export interface FaultContext {
   random: Random
   /** The index of the web process to break. */
   web: number
-  /** Called just before the fault: the time to recovery starts here. */
+  /** Called just before the fault, when the time to recovery starts. */
   start(): void
 }
 

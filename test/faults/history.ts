@@ -3,7 +3,7 @@ import type { Entity } from '../../src/model/entities.ts'
 export interface About {
   entity: Entity
   id: string
-  /** The project of the request. For tasks and their children, the log tells in which projects they were. */
+  /** Missing for tasks and their children: the log has their projects. */
   projectId?: string
   otherProjectId?: string
   taskId?: string
@@ -30,13 +30,12 @@ export interface Failure {
   reason: string
 }
 
-/** A request, when it was sent, and its response. Times are those of performance.now(), in milliseconds. */
+/** A request and its response. Times are from performance.now(), in milliseconds. */
 export interface Operation extends Omit<Request, 'caller'> {
   callerId: string
   key: string
   start: number
   end: number
-  /** 0 if the outcome is unknown to the client. */
   status: number
   etag: string | null
   text: string
@@ -53,14 +52,13 @@ export function outcomeOf({ status }: Pick<Operation, 'status'>): Outcome {
 
 export const isWrite = ({ method }: Pick<Operation, 'method'>): boolean => method !== 'GET'
 
-/** Names an operation in the report. */
 export const label = ({ kind, key, path, body }: Operation): string =>
   `${kind} ${key} ${path}${body ? ` ${JSON.stringify(body)}` : ''}`
 
 export class History {
   readonly operations: Operation[] = []
   readonly invalidResponses: string[] = []
-  /** Failures of the service. Attempts that a client with a short timeout gave up are not among them. */
+  /** Excludes attempts that a client with a short timeout gave up. */
   readonly failures: Failure[] = []
 }
 

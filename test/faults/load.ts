@@ -4,7 +4,7 @@ import { Random } from './random.ts'
 import type { RecordingClient } from './recording-client.ts'
 import type { World } from './world.ts'
 
-// One request in five has the short timeout: its client retries elsewhere while the first attempt still runs.
+// With the short timeout, a client often retries at another process while the first attempt still runs.
 const [longTimeoutMs, shortTimeoutMs] = [4_000, 300]
 
 export interface LoadSize {
@@ -28,7 +28,7 @@ export function startLoad(
     await Bun.sleep(random.between(0, pauseMs))
     while (isRunning && left-- > 0) {
       const plan = planNext(world, random)
-      // Requests without a retry leave unknown outcomes.
+      // Requests that are not retried leave unknown outcomes.
       const tries = random.chance(0.15) ? 1 : 12
       const timeoutMs = random.chance(0.2) ? shortTimeoutMs : longTimeoutMs
       const web = random.below(recorder.webs)

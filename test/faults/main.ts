@@ -25,7 +25,7 @@ async function main(args: string[]): Promise<number> {
 function exitCode({ withComparison }: Options, { violations }: Result): number {
   if (withComparison) return violations.length > 0 ? 1 : 0
   const isFound = violations.length > 0
-  console.log(isFound ? 'violations found, as expected' : 'NO violations found: the checks do not work')
+  console.log(isFound ? 'violations found, as expected' : 'NO violations found, so the checks do not work')
   return isFound ? 0 : 1
 }
 
@@ -38,7 +38,7 @@ function optionsOf(args: string[]): Options | undefined {
   }
 }
 
-/** Stops everything that was started, in reverse order. Later calls wait for the first. */
+/** Calls all closers in order. A later call waits for the first call. */
 function close(): Promise<void> {
   closing ??= (async () => {
     for (let closer = closers.shift(); closer; closer = closers.shift()) await closer().catch(console.error)

@@ -19,7 +19,7 @@ const shortFaults: FaultName[][] = [
   ['web killed'],
   ['postgres torn down'],
 ]
-/** Faults after which two processes write one project, each without knowing of the other. */
+/** Faults after which two processes write one project at the same time. */
 const leaseFaults: FaultName[][] = [
   ...[['leases stolen'], ['leases expired'], ['web frozen']],
   ...[['leases stolen'], ['leases expired'], ['leases stolen']],

@@ -20,7 +20,7 @@ export const createTask: Planner = (world, random) => {
   })
 }
 
-/** A task with subtasks and a comment in one batch; half of the batches also update the new task. */
+/** A batch that creates a task with subtasks and a comment. Half of the batches also update the new task. */
 export const createBatch: Planner = (world, random) => {
   const project = world.project(random)
   if (project.tasks.length >= maxTasks) return undefined
@@ -54,7 +54,7 @@ export const patchTask: Planner = (world, random) => {
   const { project, task } = found
   const assigned = random.chance(0.15) ? { assigneeId: assignee(project, random).id } : {}
   const status = random.chance(0.3) ? { status: random.pick(statuses) } : {}
-  // Two fields in turn, so that an undo of one can succeed after a change of the other.
+  // Changes one of two fields, so that an undo of one field can succeed after a change of the other field.
   const text = random.chance(0.6) ? { title: world.tag('task') } : { description: world.tag('described') }
   const about = { ...aboutTask(task), userId: assigned.assigneeId }
   return plan('task.patch', `PATCH /tasks/${task.id}`, world.caller(project, random), about, {

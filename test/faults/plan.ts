@@ -2,10 +2,9 @@ import { type About, type Operation, outcomeOf, type Request } from './history.t
 import type { Random } from './random.ts'
 import type { ProjectRef, TaskRef, User, World } from './world.ts'
 
-/** How a response changes what the clients know. */
+/** How a response changes the data that the clients know. */
 interface Handlers {
   onSuccess?(body: { id: string }, operation: Operation): void
-  /** Called on 404. */
   onMissing?(): void
 }
 
@@ -13,7 +12,7 @@ export interface Plan extends Handlers {
   request: Request
 }
 
-/** Plans a random request; undefined if the clients know nothing that it could change or read. */
+/** Plans a random request; undefined if the clients know no row for such a request. */
 export type Planner = (world: World, random: Random) => Plan | undefined
 
 /** @param to Method and path. */

@@ -24,7 +24,7 @@ interface Server {
   pid: number
 }
 
-/** A Postgres server for one run, and a standby that can replace it. A restarted server has the same port and data. */
+/** A Postgres server, and a standby that can replace the server. A restarted server has the same port and data. */
 export type PostgresServer = Awaited<ReturnType<typeof openPostgres>>
 
 export async function openPostgres(dataDir: string) {
@@ -45,9 +45,8 @@ export async function openPostgres(dataDir: string) {
   await start(primary)
   await queryAt(primary, async (sql) => void (await sql`create database ${sql(databaseName)}`), 'postgres')
   return {
-    /** The URL of the first primary. */
     url: urlOf(one),
-    /** Both servers, with target_session_attrs=read-write. */
+    /** The URL of both servers, with target_session_attrs=read-write. */
     urls: `${urlOf(one, other)}?target_session_attrs=read-write`,
     start: () => start(primary),
     /** Like `pg_ctl stop -m immediate`: no checkpoint, so the next start recovers from the WAL. */
@@ -76,7 +75,6 @@ export async function openPostgres(dataDir: string) {
         sql`select 1 where pg_last_wal_replay_lsn() >= ${now!.lsn}::pg_lsn`
       await eventually(() => queryAt(standby, async (sql) => (await hasReplayed(sql)).length > 0))
     },
-    /** Stops the replication. */
     cutStandbyOff: () =>
       queryAt(standby, async (sql) => {
         await sql`alter system set primary_conninfo = ''`

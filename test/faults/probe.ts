@@ -15,18 +15,16 @@ interface Target {
   taskId: string
 }
 
-/** One write and one read at each web process. */
 interface Sample {
   start: number
   end: number
   successes: boolean[]
 }
 
-/** Samples the service every 20 ms. */
 export interface Watch {
   /**
-   * Returns when service was full again: the end of the first sample after the last failed one, or `began` if no sample
-   * failed; undefined after 30 s.
+   * Returns the time of full recovery: the end of the first sample after the last failed sample, or `began` if no
+   * sample failed; undefined after 30 s.
    */
   recovered(began: number, repaired: number): Promise<number | undefined>
   stop(): Promise<void>
@@ -39,7 +37,7 @@ export class Probe {
     private readonly targets: Target[],
   ) {}
 
-  /** Has `web` write to the project whose lease another web process holds. */
+  /** Writes at `web` to a project whose lease the process `from` has, so that `web` gets the lease. */
   async takeOver(from: number, web: number): Promise<void> {
     await this.write(
       this.targets.find((one) => one.web === from)!,

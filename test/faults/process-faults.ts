@@ -14,7 +14,7 @@ const webStopped: Fault = async ({ deployment, web, start }) => {
   await deployment.webs[web]!.start()
 }
 
-/** Freezes the process for longer than its leases last, so that it continues with expired leases. */
+/** Freezes the process until its leases have expired. */
 const webFrozen: Fault = async ({ deployment, random, web, probe, start }) => {
   start()
   deployment.webs[web]!.signal('SIGSTOP')
@@ -34,7 +34,7 @@ const workerKilled: Fault = async ({ deployment, random, start }) => {
 const workerFrozen: Fault = async ({ deployment, random, start }) => {
   start()
   deployment.worker.signal('SIGSTOP')
-  // 16 s exceed the lock of a job, so that BullMQ gives the job to another worker.
+  // The lock of a job expires within 16 s, so that BullMQ gives the job to another worker.
   await Bun.sleep(random.chance(0.2) ? 16_000 : random.between(500, 3_000))
   deployment.worker.signal('SIGCONT')
 }

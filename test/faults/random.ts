@@ -1,4 +1,4 @@
-/** Random numbers from a seed, so that a run can be repeated. */
+/** Pseudorandom numbers: the same seed gives the same numbers. */
 export class Random {
   constructor(private state: number) {}
 

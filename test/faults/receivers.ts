@@ -6,12 +6,11 @@ import { Random } from './random.ts'
 export interface Delivery {
   path: string
   id: string
-  /** The steps of its arrival and acceptance. All receivers count steps together. */
+  /** Numbers that order the arrivals and acceptances of all deliveries. */
   received: number
   accepted: number | undefined
   projectId: string
   seqs: number[]
-  /** Digests of the events and of the whole body. */
   events: string[]
   body: string
 }
@@ -52,7 +51,7 @@ export async function openReceivers(random = new Random(1)) {
     steps: () => steps,
     /** Called for each request when it arrives, because its signature expires. */
     verify: (_: SignedRequest): void => {},
-    /** Sets the behavior of all receivers; without an argument, it is random again. Closes silent connections. */
+    /** Sets the behavior of all receivers; without an argument, each request gets a random behavior again. */
     behave(next?: Behavior) {
       fixed = next
       for (const response of waiting) response.socket?.destroy()
@@ -84,7 +83,7 @@ function readDelivery({ url = '', headers }: IncomingMessage, text: string, rece
 interface Exchange {
   response: ServerResponse
   random: Random
-  /** Called just before the sender may see the success. */
+  /** Called just before the success response is sent. */
   accept(): void
 }
 
@@ -102,7 +101,7 @@ const behaviors = {
   redirect: ({ response }: Exchange) => response.writeHead(302, { location: '/elsewhere' }).end(),
   gone: ({ response }: Exchange) => response.writeHead(410).end(),
   reset: ({ response }: Exchange) => response.socket?.destroy(),
-  /** Sends 200 and closes the connection within the body. */
+  /** Sends 200, and closes the connection before the end of the body. */
   partialBody: ({ response, accept }: Exchange) => {
     accept()
     response.writeHead(200, { 'content-length': '100' }).write('o')

@@ -3,7 +3,7 @@ import { responseError } from './check-responses.ts'
 import { type History, isWrite, type Operation, type Request } from './history.ts'
 import type { Random } from './random.ts'
 
-/** A request with a shorter timeout may time out without a failure of the service. */
+/** Time-outs of attempts with a shorter timeout do not count as failures of the service. */
 const minTimeoutMs = 1_000
 const maxTries = 20
 
@@ -23,10 +23,9 @@ interface Received {
   reason: string
 }
 
-/** Whether the client may send the request again: no response, 429 or 503. */
+/** Status 0 means no response. */
 const isTemporary = (status: number): boolean => [0, 429, 503].includes(status)
 
-/** An HTTP client that records every request and its outcome. */
 export class RecordingClient {
   private keys = 0
 

@@ -10,7 +10,7 @@ import { masterName, openSentinel } from '../support/redis-group.ts'
 
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 10_000
-/** An hour, so that the sentinel fails over only on request. */
+/** One hour, so that the sentinel fails over only on command. */
 const sentinel = { quorum: 1, downMs: 3_600_000 }
 
 interface Server {
@@ -39,7 +39,7 @@ export async function openRedis(dataDir: string) {
     thaw: () => void process.kill(master!.pid, 'SIGCONT'),
     send: (...command: string[]) => send(master!.port, command),
 
-    /** Promotes the replica. Resolves when the failover has started, with a function that waits for its end. */
+    /** Starts a failover to the replica, and returns a function that waits for the end of the failover. */
     async failOver(): Promise<() => Promise<void>> {
       // The sentinel rejects the command until the replica has caught up.
       const begin = () => watcher.command('SENTINEL', 'FAILOVER', masterName).then(...yesOrUndefined)

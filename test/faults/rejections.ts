@@ -5,7 +5,7 @@ import type { Operation } from './history.ts'
 import { intersection, type RoleRange, type StateRanges, type VersionRange } from './state-ranges.ts'
 import type { EventIndex } from './task-observations.ts'
 
-/** Returns the versions at which the service may reject this request with this status; none if it must not. */
+/** Returns the versions at which the service may reject the request with its status; none if the rejection is wrong. */
 export function rejectionRanges(
   operation: Operation,
   states: StateRanges,
@@ -51,8 +51,8 @@ function requiredRole(kind: string): Role {
 }
 
 /**
- * Returns the versions at which the service may reject this undo with 403 or 409. The tests of the undo rules compare the
- * rejections themselves with a model.
+ * Returns the versions at which the service may reject this undo with 403 or 409. The tests of the undo rules compare
+ * the rejections themselves with a model.
  */
 export function undoRejectionRanges(
   { about, body, callerId, status, text }: Operation,

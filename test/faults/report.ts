@@ -10,7 +10,7 @@ export function report(result: Result): string {
     ...(deliveries ? [deliveryTotals(deliveries)] : []),
     '',
     table(
-      ['fault', 'times', 'to full service, median ms', 'max', 'failed attempts, median', 'max'],
+      ['fault', 'times', 'ms to full recovery, median', 'max', 'failed attempts, median', 'max'],
       recoveryRows(injector.recoveries, history),
     ),
     ...errorLogs

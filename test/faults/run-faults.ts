@@ -3,7 +3,6 @@ import { join } from 'node:path'
 
 const main = join(import.meta.dirname, 'main.ts')
 
-/** Runs the fault tests in a child process, as `npm run test:faults` does. */
 export async function runFaults(...args: string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''

@@ -4,7 +4,7 @@ import { type Evidence, eventJson, type LogEvent, type Row } from './evidence.ts
 import { viewOf } from './expected-events.ts'
 import { History, type Operation } from './history.ts'
 
-/** A run written by hand: a project, and every ten milliseconds a request that writes the next event. */
+/** A valid run with one project: a request every ten milliseconds writes the next event. */
 export interface Run {
   operations: Operation[]
   evidence: Evidence

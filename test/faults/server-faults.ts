@@ -27,7 +27,6 @@ const cut: Fault = async ({ deployment: { redis }, start }) => {
   for (const type of ['normal', 'pubsub']) await redis.send('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes')
 }
 
-/** Repeats for up to a second, so that every process loses its leases while it writes. */
 const onEveryLease =
   (command: string): Fault =>
   async ({ deployment: { redis }, random, start }) => {
@@ -65,7 +64,6 @@ const away: Fault = async ({ deployment: { receivers }, random, start }) => {
   await receivers.up()
 }
 
-/** The receivers accept every request and send no response. */
 const silent: Fault = async ({ deployment: { receivers }, random, start }) => {
   start()
   receivers.behave('silent')

@@ -11,7 +11,6 @@ const root = join(import.meta.dirname, '../..')
 interface Settings {
   command: 'web' | 'worker'
   env: Record<string, string>
-  /** A module that is loaded before the service. */
   preload?: string
 }
 

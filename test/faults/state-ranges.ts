@@ -1,23 +1,21 @@
 import type { Role } from '../../src/identity/rights.ts'
 import type { LogEvent } from './evidence.ts'
 
-/** The versions of a project from `from` until before `before`. */
+/** The versions of a project from `from` to `before` - 1. */
 export interface VersionRange {
   projectId: string
   from: number
   before: number
 }
 
-/** A user's role over a range of versions; null while the user is no member, and after the project is deleted. */
+/** A user's role over a range of versions; null if the user is no member or the project is deleted. */
 export type RoleRange = VersionRange & { role: Role | null }
 
-/** The versions of a project that a task was in. */
 export type TaskRange = VersionRange & { deleted: boolean }
 
 /** The roles of users, the projects of tasks and the deleted rows at each version, computed from the log alone. */
 export class StateRanges {
   readonly taskRanges = new Map<string, TaskRange[]>()
-  /** The versions at which a membership, subtask or comment was deleted. */
   readonly deleted = new Map<string, VersionRange[]>()
   private readonly roles = new Map<string, RoleRange[]>()
   private readonly ends = new Map<string, number>()
@@ -43,7 +41,6 @@ export class StateRanges {
     return range?.role ?? null
   }
 
-  /** The versions from the deletion of a task until its restoration. */
   deletedRangesOf(taskId: string): VersionRange[] {
     const ranges = this.taskRanges.get(taskId) ?? []
     return ranges.flatMap(({ deleted, projectId, before: from }) => {

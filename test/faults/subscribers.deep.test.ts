@@ -23,7 +23,6 @@ afterAll(async () => {
   for (const close of closers) await close()
 })
 
-/** Retries a write until it succeeds. */
 async function write(method: 'POST' | 'PATCH', path: string, body: Record<string, unknown>) {
   const { text } = await writer.sendUnrecorded({ method, path, body, caller }, method === 'POST' ? 201 : 200)
   return JSON.parse(text) as { id: string }
@@ -70,7 +69,7 @@ const faults: Fault[] = [
   killWeb(1),
   async (moreRounds) => {
     await postgres.stopImmediately()
-    await sleep(1_500) // subscribers reconnect in vain meanwhile
+    await sleep(1_500)
     await postgres.start()
     await moreRounds(3)
   },

@@ -5,7 +5,7 @@ import { parseMessages } from '../http/streaming.ts'
 const pauseMs = 50
 const pollTimeoutMs = 20_000
 
-/** Repeats until `stop` is called. A failed attempt is repeated too. */
+/** Repeats `attempt` until `stop` is called, even if `attempt` fails. */
 function repeat(attempt: (signal: AbortSignal) => Promise<void>): { stop(): void } {
   const stopped = new AbortController()
   void (async () => {
@@ -17,7 +17,6 @@ function repeat(attempt: (signal: AbortSignal) => Promise<void>): { stop(): void
   return { stop: () => stopped.abort() }
 }
 
-/** Receives the versions of all visible projects by server-sent events. */
 export function subscribeToAll(url: () => string, token: string) {
   const versions = new Map<string, number | null>()
   const reader = repeat(async (signal) => {
@@ -33,7 +32,6 @@ export function subscribeToAll(url: () => string, token: string) {
   return { versions, ...reader }
 }
 
-/** Reads the events of many projects by long polls. */
 export function pollMany(url: () => string, token: string, ids: string[]) {
   const received = new Map<string, FeedEvent[]>(ids.map((id) => [id, []]))
   let after = Object.fromEntries(ids.map((id) => [id, 0]))

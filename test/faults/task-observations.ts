@@ -4,7 +4,7 @@ import type { LogEvent } from './evidence.ts'
 import { label, type Operation, outcomeOf } from './history.ts'
 import type { VersionRange } from './state-ranges.ts'
 
-/** A read, and the versions whose state it returned. */
+/** A read, and the versions at which the returned row or list was current. */
 export interface Observation {
   read: Operation
   range: VersionRange
@@ -12,7 +12,6 @@ export interface Observation {
 
 export type EventIndex = ReturnType<typeof indexEvents>
 
-/** Finds the event of an ETag, and the next event of the same row. */
 export function indexEvents(events: LogEvent[]) {
   const byEtag = new Map(events.map((event) => [`"${event.id}"`, event]))
   const nextOf = new Map<string, LogEvent>()
@@ -23,7 +22,7 @@ export function indexEvents(events: LogEvent[]) {
   }
 }
 
-/** A read whose body differs from the row at its ETag is an error, and no observation. */
+/** Reports a read as an error if its body differs from the row at its ETag. */
 export function observationsOfTasks(
   operations: Operation[],
   { at, after }: EventIndex,
@@ -34,9 +33,9 @@ export function observationsOfTasks(
   for (const read of reads) {
     const event = at(read.etag)
     if (!event?.after || event.entityId !== read.about.id)
-      errors.push(`${label(read)} has the ETag ${read.etag}`)
+      errors.push(`${label(read)} returned the ETag ${read.etag} of no event of this task`)
     else if (viewOf('task', event.after) !== read.text)
-      errors.push(`${label(read)} at ${read.etag} returned ${read.text}`)
+      errors.push(`${label(read)} with ETag ${read.etag} returned ${read.text}`)
     else {
       const { projectId, seq: from } = event
       observations.push({ read, range: { projectId, from, before: after(event)?.seq ?? Infinity } })
@@ -45,7 +44,7 @@ export function observationsOfTasks(
   return { errors, observations }
 }
 
-/** A list gives two observations: the version in its ETag was the latest, and its rows are of that version or later. */
+/** A list gives two observations: the version in its ETag was the latest, and so was the version of its rows. */
 export const observationsOfLists = (lists: ListObservation[]): Observation[] =>
   lists.flatMap(({ operation: read, version, range }) => [
     { read, range: { projectId: range.projectId, from: version, before: version + 1 } },

@@ -8,9 +8,9 @@ export interface Bound {
 }
 
 /**
- * When each version of a project was created, as far as clients can tell: not before the start of its request, not while
- * an older version was still read, and not after it was acknowledged or read. Versions are created in order, so a lower
- * bound of a version also holds for later versions, and an upper bound for earlier versions.
+ * The earliest and latest time at which each version can have been created: not before the start of its request, not
+ * while an older version was still read, and not after it was acknowledged or read. Versions are created in order, so
+ * a lower bound of a version also holds for later versions, and an upper bound for earlier versions.
  */
 export class Timeline {
   private readonly earliest: number[] = [-Infinity]
@@ -44,11 +44,11 @@ export class Timeline {
 
 const contradiction = (upper: Bound, lower: Bound) =>
   `version ${upper.seq} existed at ${ms(upper.at)} (${upper.because}), ` +
-  `version ${lower.seq} did not before ${ms(lower.at)} (${lower.because})`
+  `version ${lower.seq} did not exist before ${ms(lower.at)} (${lower.because})`
 
 const ms = (at: number) => `${at.toFixed(1)} ms`
 
-/** Collects what all requests together tell about the times of the versions of each project. */
+/** Collects, from all requests, when each version of each project existed or did not exist yet. */
 export class Bounds {
   private readonly projects = new Map<string, { notBefore: Bound[]; notAfter: Bound[] }>()
 

@@ -94,7 +94,6 @@ const dryRun: Change = (run, last) => {
   const path = `/projects/${project}/undo?dryRun=true`
   addUndo(run, { seq: 4 }, [last], { path, key: 'dry', text: JSON.stringify({ version: 4, changes }) })
 }
-/** Reads the first page of the history, which returns these events. */
 const page =
   (seqs: number[]): Change =>
   ({ operations, evidence: { events, people } }) => {
@@ -116,7 +115,7 @@ test('accepts undos, dry runs, rejections and history pages that match the log',
 
 const wrongUpdates: Record<string, Change> = {
   'undo key 4': ({ evidence }) => evidence.events.pop(),
-  'which no request asked for': (run) => {
+  'but no request asked for this undo': (run) => {
     const { type, before, after } = run.evidence.events[3]!
     addEvent(run, { type, before: { ...after! }, after: before, undoes: 3 })
   },

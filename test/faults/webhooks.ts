@@ -8,19 +8,18 @@ export interface Webhook {
   path: string
   project: ProjectRef
   types: string[] | null
-  /** The id, and the seq after which deliveries start; undefined until the service has responded. */
+  /** Deliveries start after the seq `after`. Undefined until the service has responded. */
   created: { id: string; after: number } | undefined
   secrets: string[]
-  /** The seq that each replay started after, and the step of the receivers at that time. */
+  /** For each replay: its `after` seq, and the step of the receivers at that time. */
   replays: { after: number; since: number }[]
-  /** Deleted: the remaining deliveries may or may not arrive. */
+  /** After the deletion, remaining events may or may not be delivered. */
   isDeleted: boolean
 }
 
 export class Webhooks {
   readonly all: Webhook[] = []
   readonly errors: string[] = []
-  /** Requests that arrived before the client learned the secret. */
   private readonly unverified: SignedRequest[] = []
 
   add(project: ProjectRef, types: string[] | null): Webhook {
@@ -39,7 +38,9 @@ export class Webhooks {
     const { path, id, projectId } = request.delivery
     const webhook = this.all.find((one) => one.path === path)
     if (!webhook || projectId !== webhook.project.id)
-      this.errors.push(`${id} of ${projectId} was sent to ${path}`)
+      this.errors.push(
+        `${id} of project ${projectId} was sent to ${path}, the path of another project's webhook`,
+      )
     else if (webhook.secrets.length === 0) this.unverified.push(request)
     else if (!webhook.secrets.some((secret) => isSigned(secret, request)))
       this.errors.push(`${id} was sent to ${path} with a wrong signature`)
@@ -58,7 +59,7 @@ function isSigned(secret: string, { text, headers }: SignedRequest): boolean {
 const everyMs = 150
 const maxInTemporaryProjects = 6
 const maxReplayedSeqs = 300
-/** From this many failures in a row, the next attempt is minutes away; below it, the client leaves it to the service. */
+/** After this many failures in a row, the service waits for minutes, so the client starts the next attempt. */
 const failuresWithLongDelay = 2
 const filters = [null, null, ['task.created', 'task.updated', 'task.deleted']]
 
@@ -76,7 +77,7 @@ interface Context {
   random: Random
 }
 
-/** A client that creates, changes and deletes webhooks, and re-enables failing ones, whose retries would take hours. */
+/** A client that creates, changes and deletes webhooks, and re-enables failing webhooks to avoid long waits. */
 export async function startWebhookClient(
   client: RecordingClient,
   world: World,

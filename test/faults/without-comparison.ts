@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { withoutComparisons } from './remove-comparisons.ts'
 
-// Preloaded into the service to show that the checks find violations.
+// Preloaded by the service, so that its commits lose updates, which the checks must report.
 Bun.plugin({
   name: 'without-comparison',
   setup(build) {

@@ -26,21 +26,20 @@ export interface EventRef {
 export interface ProjectRef {
   id: string
   owner: User
-  /** Never deleted during the run. */
   isPermanent: boolean
   members: { id: string; user: User }[]
   tasks: TaskRef[]
   recent: EventRef[]
 }
 
-/** The data that the clients know from responses. It may be out of date. */
+/** The data that clients know from earlier responses, which may be out of date. */
 export class World {
   readonly projects: ProjectRef[] = []
   private tags = 0
 
   constructor(readonly users: User[]) {}
 
-  /** Three users own all projects, so that most moves have a caller who may write both projects. */
+  /** Only three users own projects, so that most callers who move a task may write both projects. */
   get owners(): User[] {
     return this.users.slice(0, 3)
   }

@@ -14,8 +14,8 @@ export async function openLarge() {
 }
 
 /**
- * Inserts tasks with a realistic distribution: most are DONE, few are HIGH, half have a due date, half are assigned to the
- * owner. The log has the last 200,000, so that a plan that reads the whole log is noticed.
+ * Inserts tasks with a realistic distribution: most are DONE, few are HIGH, half have a due date, half are assigned to
+ * the owner. The log has 200,000 events, so that the test notices a plan that reads the whole log.
  */
 export async function fill(sql: Sql, projectId: string, count: number, ownerId: string): Promise<void> {
   await sql`insert into tasks
@@ -48,7 +48,7 @@ export async function changeOften(
         : { op: 'subtask.toggle', id: subtaskId },
     )
     const { status } = await user.post(`/projects/${projectId}/batch`, { operations })
-    if (status !== 200) throw new Error(`a batch was answered ${status}`)
+    if (status !== 200) throw new Error(`a batch got ${status}`)
   }
   return { version: Number(before.headers.get('docket-version')), taskId: task.id }
 }

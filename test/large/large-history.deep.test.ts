@@ -16,7 +16,7 @@ await fill(large.id, tasks)
 await fill(small.id, 40)
 await sql`vacuum analyze events, streams`
 
-/** Inserts a log that creates a task every second. The events have no content. */
+/** Inserts `count` events without content, one for each second. */
 async function fill(projectId: string, count: number): Promise<void> {
   await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after, task_id)
@@ -59,7 +59,7 @@ test("a page of a large project's history costs as much as in a small project", 
   }
 })
 
-test('a page from or to a time finds the time by binary search', async () => {
+test('a history page with a start or end time finds that time by binary search', async () => {
   const middle = new Date(Date.UTC(2026, 0, 1) + (tasks / 2) * 1_000).toISOString()
   const cost = await costOfPage(historyOf(large, { from: middle }))
   expect(cost.rows).toBeLessThanOrEqual(100)
@@ -69,7 +69,7 @@ test('a page from or to a time finds the time by binary search', async () => {
   expect(both.rows).toBeLessThanOrEqual(150)
 })
 
-test('a filtered page reads a bounded number of events', async () => {
+test('a filtered history page reads a bounded number of events', async () => {
   const cost = await costOfPage(historyOf(large, { entity: 'comment' }), 0)
   expect(cost.rows).toBeLessThanOrEqual(maxScannedEvents + 10)
 })
@@ -91,7 +91,7 @@ test("a page of a task's history reads only the rows of the page, however long t
   }
 })
 
-test('expiring events reads the deleted events and one row of each project', async () => {
+test('expiring events reads only the deleted events and one row of each project', async () => {
   const pace = { batchRows: 500, pauseMs: 0, isOver: () => true }
   const aSlice = () => expireEvents(sql, 1, pace).catch((error: unknown) => error)
   expect(await aSlice()).toBeInstanceOf(SliceEnded)

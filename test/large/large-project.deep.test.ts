@@ -8,7 +8,7 @@ import { changeOften, openLarge } from './fill.ts'
 import { type Cost, costOf, costOfGet } from './plans.ts'
 
 const tasks = 1_000_000
-const combinations = 9 // of status and priority
+const combinationsOfStatusAndPriority = 9
 
 const { service, sql, owner, large, small } = await openLarge()
 
@@ -40,7 +40,7 @@ for (const list of lists) {
       const cost = await costOfGet(owner, `/tasks?${query}`)
       expect(cost.scans).not.toContain('Seq Scan')
       expect(cost.taskRows).toBeGreaterThan(0)
-      expect(cost.taskRows).toBeLessThanOrEqual(20 + 1 + combinations)
+      expect(cost.taskRows).toBeLessThanOrEqual(20 + 1 + combinationsOfStatusAndPriority)
       expect(cost.sortedRows).toBeLessThanOrEqual(20 + 1)
     }
   })
@@ -48,7 +48,7 @@ for (const list of lists) {
 
 for (const sort of ['createdAt', '-createdAt']) {
   test(`a page sorted by ${sort} and filtered by due date reads a bounded number of rows`, async () => {
-    // The tasks due on one day, and several empty pages before them.
+    // Several pages without results come before the tasks due on this day.
     const day = { dueAfter: '2026-06-01', dueBefore: '2026-06-02' }
     const reads = service.services.database.reads
     const inDay = await reads<{ id: string; number: number }[]>`
@@ -78,7 +78,7 @@ for (const sort of ['createdAt', '-createdAt']) {
   })
 }
 
-test('a page over many projects reads one task of each project, and a page of the first projects', async () => {
+test('a page of the tasks of many projects reads one task of each project, and one page of the projects that sort first', async () => {
   const many = await register(service.client)
   const projects = 500
   await sql`
@@ -91,7 +91,8 @@ test('a page over many projects reads one task of each project, and a page of th
     const cost = await costOf(() => many.get(`/tasks?limit=20&sort=${sort}`))
     expect(cost.scans).not.toContain('Seq Scan')
     expect(cost.taskRows).toBeLessThanOrEqual(
-      projects * (1 + combinations) + (20 + 1) * (20 + 1 + combinations),
+      projects * (1 + combinationsOfStatusAndPriority) +
+        (20 + 1) * (20 + 1 + combinationsOfStatusAndPriority),
     )
   }
 })
@@ -121,7 +122,7 @@ async function insertOtherRows(taskId: string): Promise<void> {
   await sql`vacuum analyze projects, members, subtasks, comments`
 }
 
-test('to create, get, change and delete a task costs as much as in a small project', async () => {
+test('in a large project, creating, reading, changing and deleting a task costs as much as in a small project', async () => {
   const costs = async ({ id: projectId }: Body) => {
     await make(owner, '/tasks', { title: 'Warm', projectId })
     const all: Cost[] = []
@@ -148,7 +149,7 @@ const pathsThen = (projectId: string, taskId: string, version: number): string[]
   return [...ofTasks, ...others, ...ofTask].map((path) => `${path}asOf=${version}`)
 }
 
-test('any read as of a thousand events ago costs as much as in a small project', async () => {
+test('in a large project, any read as of a thousand events ago costs as much as in a small project', async () => {
   const costs = async ({ id: projectId }: Body) => {
     const { version, taskId } = await changeOften(owner, projectId)
     const all: [path: string, cost: Cost][] = []

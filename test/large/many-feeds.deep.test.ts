@@ -26,7 +26,7 @@ async function fill({ id }: Body): Promise<void> {
 
 const startAt = (seq: number) => Object.fromEntries(ids.map((id) => [id, seq]))
 
-test('a read of many feeds reads at most one event of each project and the events that it returns', async () => {
+test('a read of many feeds reads the events that it returns, and at most one more event of each project', async () => {
   for (const [limit, after] of [
     [100, 0],
     [500, 5],
@@ -37,14 +37,14 @@ test('a read of many feeds reads at most one event of each project and the event
       expect([status, events.length]).toEqual([200, limit])
     })
     expect(cost.scans).not.toContain('Seq Scan')
-    // The project, its version and one event of each project: some index pages and one table page.
+    // For each project: the project, its version and one event, each with some index pages and one table page.
     expect(cost.rows).toBeLessThanOrEqual(4 * projects + limit)
     expect(cost.blocks).toBeLessThan(16 * projects)
     expect(cost.sortedRows).toBeLessThanOrEqual(projects)
   }
 })
 
-test('a read of many feeds without new events reads only versions', async () => {
+test('a read of many feeds without new events reads only the versions of the projects', async () => {
   const after = Object.fromEntries(ids.map((id) => [id, 20]))
   const cost = await costOf(async () => {
     const { body } = await owner.post('/events/read', { after: { ...after, [ids[0]!]: long }, wait: 1 })

@@ -5,7 +5,7 @@ import { type Person, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
 import { forFile, openTestService } from '../support/service.ts'
 
-/** A node of a plan as Postgres ran it (EXPLAIN, format JSON). */
+/** A node of an executed plan (EXPLAIN ANALYZE, format JSON). */
 interface Node {
   'Node Type': string
   'Relation Name'?: string
@@ -18,10 +18,10 @@ interface Node {
 }
 
 export interface Cost {
-  /** Rows that were read from tasks and from all tables, with those that a filter removed. */
+  /** Rows read from `tasks` (all tables: `rows`), including rows that a filter removed. */
   taskRows: number
   rows: number
-  /** Input rows of sorts. */
+  /** Rows that were sorted. */
   sortedRows: number
   /** Pages of 8 KiB, from memory or disk. */
   blocks: number
@@ -72,8 +72,8 @@ export async function costOf(work: () => Promise<unknown>): Promise<Cost> {
 }
 
 /**
- * Continued lines of the log begin with a tab. Parallel test files share the log. The check of revoked tokens is left out,
- * because it runs twice a second.
+ * Lines of the log that continue an entry begin with a tab. Parallel test files share the log. Omits the query for
+ * revoked tokens, which runs twice a second.
  */
 function plansIn(log: string): Node[] {
   const entries = log.matchAll(new RegExp(`\\] ${database} LOG: .*plan:\\n((?:\\t.*\\n)+)`, 'g'))
@@ -93,7 +93,7 @@ function sum(nodes: Node[]): Cost {
     if (node['Relation Name']) cost.rows += looked
     if (node['Relation Name'] === 'tasks') cost.taskRows += looked
     if (node['Node Type'].includes('Sort')) cost.sortedRows += inputs[0]!['Actual Rows'] * loops
-    // The count of a node includes the pages of its inputs.
+    // The pages of a node include the pages of its inputs.
     const blocks = (of: Node) => of['Shared Hit Blocks'] + of['Shared Read Blocks']
     cost.blocks += blocks(node) - inputs.reduce((all, input) => all + blocks(input), 0)
   }

@@ -9,13 +9,12 @@ import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
-/** The limit for the memory of a connection. */
 const maxMiB = 50
-// One connection in each pool, so that it prepares all statements.
+// One connection in each pool, so that this connection prepares all statements.
 const { service, ada } = await openScene(['Ada'], { READ_CONNECTIONS: '1', COMMIT_SLOTS: '1' })
 const project = await make(ada, '/projects', { name: 'Walked' })
 
-/** Returns the private memory of the backend of a pool; without /proc, what Postgres reports. */
+/** Returns the private memory of the backend process; without /proc, the memory that Postgres reports. */
 async function mebibytesOf(sql: Sql): Promise<number> {
   const [row] = await sql<{ pid: number; bytes: number }[]>`
     select pg_backend_pid() as pid, sum(total_bytes)::float8 as bytes from pg_backend_memory_contexts`

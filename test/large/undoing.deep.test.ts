@@ -11,7 +11,6 @@ const bea = await register(service.client)
 const version = async ({ id }: Body) =>
   Number((await ada.get(`/projects/${id}`)).headers.get('docket-version'))
 
-/** Returns the costs of undoing the last event of a project, and of redoing it. */
 async function undoLast(project: Body): Promise<Cost[]> {
   const costs: Cost[] = []
   for (const _ of ['undo', 'redo']) {
@@ -55,7 +54,7 @@ async function costsIn(project: Body): Promise<Cost[]> {
   return all
 }
 
-test('an undo, a redo and a rejected undo cost as much as in a small project', async () => {
+test('in a large project, an undo, a redo and a rejected undo cost as much as in a small project', async () => {
   const inLarge = await costsIn(large)
   for (const [i, cost] of (await costsIn(small)).entries()) {
     expect([i, inLarge[i]!.scans]).not.toEqual([i, expect.arrayContaining(['Seq Scan'])])

@@ -1,4 +1,3 @@
-// A second server on the port of the test process.
 const server = Bun.serve({
   port: Number(process.argv[2]),
   hostname: '127.0.0.1',

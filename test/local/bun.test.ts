@@ -54,7 +54,7 @@ test('the first command installs the packages with the pinned Bun and runs with 
   expect(await calls()).toEqual(['pinned src/main.ts worker'])
 })
 
-test('limits the heap of the service unless the operator sets a limit, and of no other program', async () => {
+test('limits the heap of the service unless the operator sets a limit, and limits no other program', async () => {
   await launch()
   await calls()
   await program('pinned', 'echo "${BUN_JSC_forceRAMSize:-none}" >>calls')
@@ -98,7 +98,7 @@ test('repeats an interrupted install from the beginning', async () => {
   expect(await calls()).toEqual(['pinned check'])
 })
 
-/** Creates the state after an interrupted install: its lock, and so many files. */
+/** Creates the state after an interrupted install: its lock, and `files` files. */
 async function interruptInstall(holder: string, files = 0): Promise<void> {
   await mkdir(join(dir, 'node_modules'))
   await writeFile(join(dir, 'node_modules/.installing'), `${holder}\n`)

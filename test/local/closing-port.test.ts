@@ -19,7 +19,7 @@ afterEach(async () => {
   await server.stop(true)
 })
 
-/** Returns false if only root may filter connections here; then nothing has changed. */
+/** Returns false, without a change, if the process lacks the privilege to filter connections. */
 function dropsNewConnections(port: number): boolean {
   try {
     dropNewConnections(port)
@@ -34,7 +34,7 @@ function dropsNewConnections(port: number): boolean {
 const fetchText = async () =>
   (await fetch(server.url, { keepalive: false, headers: { connection: 'close' } })).text()
 
-test('new connections go to the other process, and open connections stay open', async () => {
+test('a closing port leaves new connections to the other process, and keeps open connections', async () => {
   const before = await Promise.all(upTo(64).map(fetchText))
   expect(new Set(before)).toEqual(new Set(['here', 'beside']))
   const request = () => 'GET / HTTP/1.1\r\nHost: docket.test\r\n\r\n'

@@ -10,7 +10,7 @@ import { disconnect, openBlocking } from '../../src/redis/connections.ts'
 
 const path = process.env.PATH
 const missing = 'There is neither redis-server nor valkey-server on the PATH.'
-// Fails unless it is called with -n, because sudo must never wait for a password.
+// A fake sudo that fails without the option -n: with -n, sudo never waits for a password.
 const sudo = '[ "$1" = -n ] || exit 1; shift; exec "$@"'
 const isRoot = process.getuid?.() === 0
 const installing = `${isRoot ? '' : 'sudo -n '}apt-get install -y --no-install-recommends redis-server`

@@ -8,7 +8,7 @@ const forEach = openForEach()
 let dataDir: string
 beforeEach(async () => void (dataDir = await newFolder('docket-secret-', forEach)))
 
-test('creates the secret of a data folder once, readable only for its owner', async () => {
+test('creates the secret of a data folder once, readable only by its owner', async () => {
   const secret = await localSecret(dataDir)
   expect(Buffer.from(secret, 'base64url')).toHaveLength(48)
   expect(await localSecret(dataDir)).toBe(secret)

@@ -76,13 +76,13 @@ test('servers that were killed start again with all committed data', async () =>
   const hasEnded = async () => ((await serves(before)).postgres ? undefined : true)
   expect(await until(hasEnded, endTimeoutMs)).toBe(true)
 
-  // While the first process still uses the folder.
+  // Starts a second process while the first process uses the folder.
   const beside = await start()
   expect(await serves(beside)).toEqual({ postgres: true, redis: true })
   await killPostgres()
   await Promise.all([before.stop(), beside.stop()])
 
-  // Without any other process, as after a crash of the machine.
+  // Starts the servers when no other process runs, as after a crash of the machine.
   expect(await readRow(await start({ postgres: true, redis: false }))).toBe('a row')
 })
 

@@ -11,7 +11,6 @@ service.startWorkers()
 const versionOf = ({ headers }: Answer) => Number(headers.get('docket-version'))
 const open = () => make(ada, '/projects', { name: 'Engine' })
 
-/** A project with a task that has one subtask and one comment. */
 async function furnish() {
   const project = await open()
   const task = await make(ada, '/tasks', { title: 'Wheels', projectId: project.id })
@@ -20,7 +19,7 @@ async function furnish() {
   return { project, task, subtask, comment }
 }
 
-/** Moves a task. Returns a function that checks its state at the time of the move. */
+/** Moves a task. Returns a function that expects a snapshot at the time of the move to show the moved task. */
 async function move(task: Body, to: Body) {
   await Bun.sleep(2)
   const { status, body } = await ada.patch(`/tasks/${task.id}`, { projectId: to.id })
@@ -35,7 +34,7 @@ async function move(task: Body, to: Body) {
   }
 }
 
-test('a version belongs to the current project of a task, and an instant finds its project at that time', async () => {
+test("asOf with a version means the task's current project; asOf with a time means its project at that time", async () => {
   const { project: one, task, subtask, comment } = await furnish()
   const other = await open()
   await Bun.sleep(2)
@@ -56,7 +55,7 @@ test('a version belongs to the current project of a task, and an instant finds i
     expectError(await ada.get(`/tasks/${task.id}?asOf=4&projectId=${wrong}`), 404)
   const current = await ada.get(`/tasks/${task.id}/comments?projectId=${one.id}`)
   expectError(current, 400, /^projectId needs asOf/)
-  // A member of only the current project sees no snapshot of the previous project.
+  // Bea is a member of the current project, but not of the previous project.
   expect((await bea.get(`/tasks/${task.id}?asOf=3`)).status).toBe(200)
   expectError(await bea.get(`/tasks/${task.id}?asOf=${before}`), 404, 'Task not found')
 })
@@ -75,7 +74,7 @@ test('later pages of subtasks and comments use the project of the first page if 
   expect(nextPath(first.headers)).toContain(`asOf=5&projectId=${project.id}`)
 })
 
-test('a projectId of the caller gives no access to a task of another project', async () => {
+test('the projectId parameter gives no access to a task of another project', async () => {
   const { task } = await furnish()
   const theirs = await make(bea, '/projects', { name: 'Theirs' })
   await make(bea, '/tasks', { title: 'Theirs', projectId: theirs.id })
@@ -96,7 +95,7 @@ test('a snapshot shows moved subtasks and comments after the task and its first 
   const left = () => sql`
     select project_id from streams where project_id = ${project.id}
     union all select task_id from subtasks where task_id = ${task.id}`
-  await eventually('its rows to go', async () => (await left()).length === 0)
+  await eventually('its rows to be purged', async () => (await left()).length === 0)
   await checkSnapshot()
 })
 
@@ -114,17 +113,17 @@ test('a restored task is missing only in snapshots between its deletion and its 
   expectResponse(await ada.get(`/tasks?projectId=${project.id}&asOf=5`), 200, [])
 })
 
-test('a snapshot shows nothing of another project that uses the id of a deleted task', async () => {
+test('a snapshot shows no task of another project that has the id of a deleted task', async () => {
   const { project, task } = await furnish()
   const at = encodeURIComponent(task.createdAt)
   await ada.delete(`/tasks/${task.id}`)
   const left = () => sql`select id from comments where task_id = ${task.id}`
-  await eventually('its rows to go', async () => (await left()).length === 0)
+  await eventually('its rows to be purged', async () => (await left()).length === 0)
   await Bun.sleep(2)
   const theirs = await make(bea, '/projects', { name: 'Theirs' })
   const { id } = await make(bea, '/tasks', { title: 'Theirs', projectId: theirs.id })
   await make(bea, `/tasks/${id}/comments`, { text: 'Theirs' })
-  // Earlier releases allowed a client to use the id of a deleted row.
+  // Earlier releases accepted the id of a deleted row for a new row.
   await sql`update tasks set id = ${task.id} where id = ${id}`
   await sql`update comments set task_id = ${task.id} where task_id = ${id}`
   await sql`update events set task_id = ${task.id}, after = replace(after::text, ${id}, ${task.id})::jsonb,

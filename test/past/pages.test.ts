@@ -11,7 +11,6 @@ const world = await startRandomWrites(new Random(7), [ada, bea, cy])
 for (let n = 0; n < 20; n++) await writeRandomly(world, 25)
 const [{ id: projectId } = { id: '' }] = world.projects
 
-/** Runs `work` while all users write. */
 async function amongWrites<T>(work: () => Promise<T>): Promise<T> {
   let isOver = false
   const writing = (async () => {
@@ -25,7 +24,7 @@ async function amongWrites<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test('the pages of a snapshot form its whole list while other clients write', async () => {
+test('the pages of a list in a snapshot together show the whole list, even while other clients write', async () => {
   const { body: tasks } = await ada.get(`/tasks?projectId=${projectId}&limit=200`)
   const busy = tasks.slice(0, 5).flatMap(({ id }) => [`/tasks/${id}/subtasks?`, `/tasks/${id}/comments?`])
   const lists = [
@@ -52,7 +51,7 @@ test('the pages of a snapshot form its whole list while other clients write', as
   expect(Number(now)).toBeGreaterThan(Number(version))
 })
 
-test('the next page of an instant uses the version of the first page', async () => {
+test('if asOf is a time, the next page uses the version of the first page', async () => {
   const path = `/tasks?projectId=${projectId}&limit=3&asOf=${encodeURIComponent('2200-01-01T00:00:00+01:00')}`
   const first = await ada.get(path)
   const version = first.headers.get('docket-version')
@@ -65,9 +64,9 @@ test('the next page of an instant uses the version of the first page', async () 
   expect([...first.body, ...second.body]).toEqual([...whole.body])
 })
 
-test('a page that is sorted by creation and filtered by due date ends at the same task in a snapshot', async () => {
+test('a page that is sorted by creation and filtered by due date ends at the same task now and in a snapshot', async () => {
   const { id } = await make(ada, '/projects', { name: 'Many' })
-  // The last of the 2,000 scanned tasks has a matching due date.
+  // A page scans 2,000 tasks; the last of these tasks has a matching due date.
   const due = (n: number) => ((n + 1) % 500 < 3 ? { dueDate: '2030-01-01' } : {})
   for (let n = 0; n < 2_500; n += 500) {
     const operations = upTo(500).map((i) => ({ op: 'task.create', title: `T${i}`, ...due(n + i - 1) }))

@@ -37,7 +37,7 @@ function someTask({ random, people }: RandomWrites): object {
   }
 }
 
-/** Mostly one of the first tasks, so that changes of one task follow each other. */
+/** Returns mostly one of the first eight tasks, so that a task is changed several times. */
 const someOf = (random: Random, tasks: Body[]) => random.pick(random.chance(0.7) ? tasks.slice(0, 8) : tasks)
 
 type Verb = (world: RandomWrites, who: Person) => Promise<Answer> | undefined
@@ -111,7 +111,7 @@ export async function writeRandomly(world: RandomWrites, writes: number): Promis
     const verb: Verb = verbs[world.random.weighted(weights)]
     const answer = await verb(world, world.random.pick(world.people)!)
     if (answer && ![200, 201, 400, 403, 404, 409].includes(answer.status))
-      throw new Error(`a write was answered ${answer.status} ${answer.text}`)
+      throw new Error(`a write got ${answer.status} ${answer.text}`)
   })
   await Promise.all(asked)
 }

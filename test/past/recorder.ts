@@ -3,7 +3,7 @@ import type { Person } from '../support/client.ts'
 import { nextPath } from '../http/list-pages.ts'
 import type { RandomWrites } from './random-writes.ts'
 
-/** A response, with the project's version at that time. */
+/** A response, and the version of the project that it shows. */
 export interface Recorded {
   path: string
   projectId: string
@@ -13,7 +13,6 @@ export interface Recorded {
 
 const versionOf = (headers: Headers) => Number(headers.get('docket-version'))
 
-/** A task list of one project with random filters and order. */
 function someList(random: Random, projectId: string, people: Person[]): string {
   const some = (name: string, values: readonly string[], chance = 0.3) =>
     random.chance(chance) ? [[name, random.pick(values)!]] : []
@@ -31,7 +30,7 @@ function someList(random: Random, projectId: string, people: Person[]): string {
 
 const limited = (random: Random, path: string) => `${path}?limit=${random.pick([1, 2, 3, 50])}`
 
-/** Reads resources of each kind, and up to three pages of lists, and records each response. No client writes meanwhile. */
+/** Reads resources of each kind, and up to three pages of lists. No client may write meanwhile. */
 export async function record(
   who: Person,
   { random, projects, tasks, people }: RandomWrites,
@@ -42,7 +41,7 @@ export async function record(
     for (let pages = 0; next && pages < 3; pages++) {
       const { status, text, body, headers } = await who.get(next)
       if (status === 404) return
-      if (status !== 200) throw new Error(`GET ${next} answered ${status} ${text}`)
+      if (status !== 200) throw new Error(`GET ${next} got ${status} ${text}`)
       found.push({ path: next, projectId: projectId ?? body.projectId, version: versionOf(headers), text })
       next = nextPath(headers)
     }

@@ -10,7 +10,6 @@ const writesInWave = 25
 const { service, sql, ada, bea, cy, di } = await openScene(['Ada', 'Bea', 'Cy', 'Di'])
 service.startWorkers()
 
-/** The time of each version of a project. */
 async function timesOf(projectId: string): Promise<Map<number, string>> {
   const rows = await sql<{ seq: number; at: string }[]>`
     select seq::float8 as seq, at from events where project_id = ${projectId}`
@@ -19,7 +18,6 @@ async function timesOf(projectId: string): Promise<Map<number, string>> {
 
 const asOf = (path: string, when: number | string) => `${path}${path.includes('?') ? '&' : '?'}asOf=${when}`
 
-/** The current or last project of each task. */
 async function placesOf({ tasks }: RandomWrites): Promise<Map<string, string>> {
   const rows = await sql<{ taskId: string; projectId: string }[]>`
     select distinct on (task_id) task_id, project_id from events
@@ -29,7 +27,7 @@ async function placesOf({ tasks }: RandomWrites): Promise<Map<string, string>> {
 
 test('asOf returns each earlier response byte for byte, by its version and by its time', async () => {
   const seed = Number(process.env.PAST_SEED ?? Math.floor(Math.random() * 1_000_000))
-  console.log(`the past with the seed ${seed}`)
+  console.log(`recording with PAST_SEED=${seed}`)
   const world = await startRandomWrites(new Random(seed), [ada, bea, cy, di])
   const recorded: Recorded[] = []
   for (let wave = 0; wave < waves; wave++) {

@@ -15,7 +15,7 @@ const timeOf = async (projectId: string, seq: number): Promise<string> => {
 }
 const open = () => make(ada, '/projects', { name: 'Engine' })
 const taskIn = (projectId: string, title = 'Wheels') => make(ada, '/tasks', { title, projectId })
-/** All reads that accept asOf, with the resource of their 404. */
+/** All reads that accept asOf, with the name of the resource in the 404 message. */
 const reads = (project: Body, task: Body): [path: string, what: string][] => [
   [`/projects/${project.id}?`, 'Project'],
   [`/projects/${project.id}/members?`, 'Project'],
@@ -25,7 +25,7 @@ const reads = (project: Body, task: Body): [path: string, what: string][] => [
   [`/tasks/${task.id}/comments?`, 'Task'],
 ]
 
-test('rejects an asOf that is in the future, malformed or too many events back with 400', async () => {
+test('rejects an asOf that is ahead of the project, malformed or too many events back with 400', async () => {
   const project = await open()
   await Bun.sleep(2)
   const task = await taskIn(project.id)
@@ -44,7 +44,7 @@ test('rejects an asOf that is in the future, malformed or too many events back w
   }
 })
 
-test('returns 404 before a resource existed, and the current state for a future instant', async () => {
+test('returns 404 for a time before the resource was created, and the current state for a future time', async () => {
   const project = await open()
   await Bun.sleep(2)
   const task = await taskIn(project.id)
@@ -72,7 +72,7 @@ test('lists across projects reject asOf with 400', async () => {
   expectError(await ada.get(`/projects/${id}?asof=1`), 400, 'asof is not known here; did you mean asOf?')
 })
 
-test('the current rights of the caller decide who may read a snapshot', async () => {
+test('the current role of the caller, not an earlier role, allows or forbids reading a snapshot', async () => {
   const project = await open()
   const task = await taskIn(project.id)
   const member = await invite(ada, project.id, bea)
@@ -92,7 +92,7 @@ test('the current rights of the caller decide who may read a snapshot', async ()
       expectError(await ada.get(`${path}asOf=${when}`), 404, `${what} not found`)
 })
 
-test('a snapshot before the deletion shows the task with its subtasks and comments', async () => {
+test('a snapshot from before the deletion of a task shows the task with its subtasks and comments', async () => {
   service.startWorkers()
   const project = await open()
   const task = await taskIn(project.id)
@@ -101,7 +101,7 @@ test('a snapshot before the deletion shows the task with its subtasks and commen
   await ada.delete(`/tasks/${task.id}`)
   const remains = () => sql`
     select id from subtasks where task_id = ${task.id} union all select id from comments where task_id = ${task.id}`
-  await eventually('its rows to go', async () => (await remains()).length === 0)
+  await eventually('its rows to be purged', async () => (await remains()).length === 0)
   expectError(await ada.get(`/tasks/${task.id}?asOf=5`), 404, 'Task not found')
   expectResponse(await ada.get(`/tasks/${task.id}?asOf=4`), 200, task)
   expectResponse(await ada.get(`/tasks/${task.id}/subtasks?asOf=4`), 200, [subtask])

@@ -29,7 +29,7 @@ async function stopMidway(): Promise<{ answers: Answer[]; code: number | null }>
     await sql`select 1 from streams where project_id = ${projectId} for update`
     const sent = upTo(accepted + 5).map((n) => ada.post('/tasks', { title: `Task ${n}`, projectId }))
     for (const answer of sent) void answer.then((settled) => rejected.push(settled))
-    // The mailbox is full: the service rejects the other requests at once.
+    // The service rejects five requests immediately, because the mailbox is full.
     await eventually('the rejections', () => rejected.length === 5)
     const exited = web.stop()
     await eventually('the shutdown', () => web.output.some((line) => line.includes('"stopping"')))
@@ -49,7 +49,7 @@ async function expectDrained(): Promise<void> {
 describe('with Redis', () => {
   beforeEach(() => begin())
 
-  test('accepted requests are answered, and the process exits with 0', expectDrained)
+  test('the process responds to accepted requests and exits with 0', expectDrained)
 
   test('an idle keep-alive connection does not delay the exit', async () => {
     const idle = await idleConnection(web.url)
@@ -67,7 +67,7 @@ describe('with Redis', () => {
     client.disconnect()
   })
 
-  test('while a process under load stops, each 201 response is of a committed task', async () => {
+  test('while a process stops under load, every task with a 201 response is committed', async () => {
     const { id: projectId } = project
     const statuses: number[] = []
     const titles: string[] = []
@@ -100,13 +100,13 @@ describe('with a failing Redis', () => {
   afterAll(() => redis.stop())
   beforeEach(() => begin({ REDIS_URL: redis.url }))
 
-  test('if Redis hangs, accepted requests are answered, and the process exits with 0', async () => {
+  test('if Redis hangs, the process responds to accepted requests and exits with 0', async () => {
     process.kill(redis.pid, 'SIGSTOP')
     await expectDrained()
     process.kill(redis.pid, 'SIGCONT')
   })
 
-  test('if Redis has crashed, accepted requests are answered, and the process exits with 0', async () => {
+  test('if Redis has crashed, the process responds to accepted requests and exits with 0', async () => {
     redis.kill()
     await expectDrained()
   })

@@ -29,7 +29,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('a taken PORT is reported before any local server starts', async () => {
+test('a PORT that is in use is reported before any local server starts', async () => {
   const other = createServer()
   const port = String(await listening(other))
   const dataDir = await newFolder('docket taken ')
@@ -55,14 +55,17 @@ const wrong = {
   'an unknown database': [(url: URL) => (url.pathname = 'nowhere'), 'database "nowhere" does not exist'],
 } as const
 
-test.each(Object.entries(wrong))('%s in DATABASE_URL is reported at once', async (_, [change, reason]) => {
-  const lost = { ...env, DATABASE_URL: changed(change) }
-  const runs = await Promise.all([...serving, 'migrate', 'jobs'].map((command) => run(command, lost)))
-  for (const one of runs) {
-    expectOneLine(one, 'DATABASE_URL', reason)
-    expect(one.output).not.toContain(new URL(lost.DATABASE_URL).password)
-  }
-})
+test.each(Object.entries(wrong))(
+  '%s in DATABASE_URL is reported immediately',
+  async (_, [change, reason]) => {
+    const lost = { ...env, DATABASE_URL: changed(change) }
+    const runs = await Promise.all([...serving, 'migrate', 'jobs'].map((command) => run(command, lost)))
+    for (const one of runs) {
+      expectOneLine(one, 'DATABASE_URL', reason)
+      expect(one.output).not.toContain(new URL(lost.DATABASE_URL).password)
+    }
+  },
+)
 
 test.each(['web', 'worker'] as const)(
   '%s with a local Redis does not migrate the database of DATABASE_URL',
@@ -81,7 +84,7 @@ test.each(['web', 'worker'] as const)(
   },
 )
 
-test('start and migrate wait until Postgres can be reached, and log that', async () => {
+test('start and migrate wait until Postgres can be reached, and log that they wait', async () => {
   const database = await emptyDatabase()
   const { port, hostname } = new URL(database.url)
   const unusedPort = await freePort()
@@ -108,7 +111,7 @@ test('start and migrate wait until Postgres can be reached, and log that', async
   await database.drop()
 })
 
-test('a migrate that a signal interrupts exits with 128 + the signal number', async () => {
+test('migrate exits with 128 + the signal number if a signal interrupts it', async () => {
   const nowhere = {
     ...env,
     LOG_LEVEL: 'info',
@@ -133,7 +136,7 @@ await sql`insert into outbox (id, project_id, name, data, created_at, attempts, 
   values (${id}, ${projectId}, 'purge-project', '{}', now(), 8, 'P0001: Not today', '2027-01-31 12:00:00+00')`
 await sql.end()
 
-test('jobs lists dead letters, retries them, and rejects an unknown id', async () => {
+test('the jobs command lists and retries dead letters, and rejects an unknown id', async () => {
   expect(await run('jobs', parked)).toEqual({
     code: 0,
     output:
@@ -148,7 +151,7 @@ test('jobs lists dead letters, retries them, and rejects an unknown id', async (
   expect((await run('jobs', parked, 'forget')).code).toBe(1)
 })
 
-test('jobs reports a database that is not migrated', async () => {
+test('the jobs command reports a database that is not migrated', async () => {
   const empty = await emptyDatabase()
   const { code, output } = await run('jobs', { DATABASE_URL: empty.url })
   expect({ code, output }).toEqual({
@@ -158,7 +161,7 @@ test('jobs reports a database that is not migrated', async () => {
   await empty.drop()
 })
 
-test('without DATABASE_URL, jobs uses the local Postgres of DATA_DIR', async () => {
+test('without DATABASE_URL, the jobs command uses the local Postgres of DATA_DIR', async () => {
   const dir = await newFolder()
   expect(await run('jobs', { DATA_DIR: dir })).toEqual({
     code: 0,

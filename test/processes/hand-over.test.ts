@@ -8,10 +8,10 @@ import { sendRaw, requestHead } from '../http/raw.ts'
 
 const longMs = 600_000
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT']
-/** Headers that differ in each response. */
+/** Headers that differ from response to response. */
 const varyingHeaders = /^(date|x-request-id|ratelimit|connection|keep-alive|age):.*(\r\n|$)/gim
 
-test('a process that retires its port answers as before, and closes each connection', async () => {
+test('a process that retires its port sends the same responses as before, and closes each connection', async () => {
   await using service = await openTestService()
   const app = createApp(service.services)
   app.listen({ hostname: '127.0.0.1', port: 0, idleTimeout: 30 })

@@ -36,7 +36,7 @@ test('a failed index is created again, and earlier statements do not run twice',
 
 test('a table accepts writes while its index is created', async () => {
   await sql`update plates set name = name || id`
-  // An open transaction keeps the index from being finished.
+  // Postgres finishes the index only after the open transaction has ended.
   const release = await holdTransaction(sql, (tx) => tx`insert into plates values (0, 'held')`)
   const created = applyMissing(sql, [later(index)])
   await untilBlocked(sql, 1, 'CREATE UNIQUE INDEX%')

@@ -16,14 +16,14 @@ test('if a process is killed, each batch and undo is committed once or not at al
   const batches = new Set<string>()
   const undoReplies = new Map<number, string>()
   let isRunning = true
-  /** Creates and deletes a task, then undoes that; retries each with its idempotency key until it succeeds. */
+  /** Creates and deletes a task in a batch, then undoes the batch. Retries each request until it succeeds. */
   async function write(person: Person, name: string): Promise<void> {
     for (let n = 0; isRunning; n++) {
       const title = `${name} ${n}`
       const send = (path: string, body: object, key: string) =>
         person.post(`/projects/${projectId}/${path}`, body, { 'idempotency-key': key }).catch(() => null)
       const batch = await send('batch', { operations: operations(title) }, title)
-      if (batch === null) return // the process was killed
+      if (batch === null) return
       const seq = (batch.body as unknown as { version: number }).version
       if (batch.status !== 200) continue
       batches.add(title)
@@ -49,7 +49,6 @@ test('if a process is killed, each batch and undo is committed once or not at al
   ]
   const createdTypes = 'task.created subtask.created comment.created'
   for (const { types } of batchRows) expect(types).toBe(`${createdTypes} task.deleted`)
-  // Each batch has at most one undo.
   for (const { types } of undoRows) expect(types).toBe(createdTypes)
   const titles = batchRows.map(({ title }) => title)
   expect(new Set(titles).size).toBe(titles.length)

@@ -13,12 +13,12 @@ import { newFolder, spawnService, forFile } from '../support/service.ts'
 const dir = await newFolder()
 const postgres = await forFile(openPostgres(dir))
 await migrate(postgres.url)
-// One connection per pool, so that each connection runs its prepared statements again.
+// One connection per pool, so that prepared statements run again on the same connection.
 const few = { READ_CONNECTIONS: '1', BACKGROUND_CONNECTIONS: '1', COMMIT_SLOTS: '1' }
 const pair = await forFile(openPair({ DATABASE_URL: postgres.url, ...few }))
 await forFile(spawnService('worker', pair.env))
 
-/** Like a later release: adds a column to every table, and a migration that this release does not know. */
+/** Adds a column to every table and an unknown migration, like a later release. */
 const applyLaterMigration = () =>
   postgres.query(async (sql) => {
     await inEveryTable(sql, 'add column later text')
@@ -81,7 +81,7 @@ test('a later release may add columns under load while this release serves', asy
   await load.acknowledged(100)
   await expectAllStored(sql, load, [])
   for (const { url } of [a, b, later]) expect((await fetch(`${url}/health/ready`)).status).toBe(200)
-  // postgres.js would retry, and could then mix up the results of queries.
+  // After this error, postgres.js retries the statement, and could mix up the results of queries.
   const log = await readFile(join(dir, 'postgres.log'), 'utf8')
   expect(log.match(/cached plan must not change result type\n.*/g) ?? []).toEqual([])
   await Promise.all([a, b, later].map((one) => one.stop()))

@@ -37,7 +37,6 @@ export async function emptyDatabase() {
   }
 }
 
-/** Opens a connection, sends one request, and keeps the connection open. */
 export async function idleConnection(url: string): Promise<Socket> {
   const { port, hostname } = new URL(url)
   const socket = connect(Number(port), hostname)

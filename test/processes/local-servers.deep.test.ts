@@ -21,7 +21,7 @@ async function pids(): Promise<Record<string, number>> {
   return { postgres: Number(postgres.split('\n')[0]), redis: JSON.parse(redis).pid }
 }
 
-/** Returns the command lines that contain the folder. Includes servers that have not written their pid yet. */
+/** Finds processes by the folder in their command line, because a starting server has no pid file yet. */
 async function processesIn(dir: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const lines = pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''))
@@ -34,7 +34,7 @@ const untilEnded = (servers: Record<string, number>) =>
     return !(await Promise.all(works)).includes(true)
   })
 
-test('local servers stop with the process, also if a second Ctrl-C ends it at once', async () => {
+test('local servers stop with the process, even if a second Ctrl-C ends the process immediately', async () => {
   const service = start()
   await eventually('it serves', () => service.output().includes('"listening"'))
   const servers = await pids()
@@ -46,7 +46,7 @@ test('local servers stop with the process, also if a second Ctrl-C ends it at on
   await untilEnded(servers)
 })
 
-/** The file in the data folder that shows that a step has begun. */
+/** Each step of the start, with the file that the step creates first. */
 const steps = {
   'creating the cluster': 'postgres.new',
   'starting Postgres': 'postgres.log',
@@ -56,7 +56,7 @@ const steps = {
 test.each(Object.entries(steps))(
   'local servers stop if the process gets SIGTERM during the start: %s',
   async (step, file) => {
-    // The shutdown aborts the start instead of waiting for it.
+    // The drain time-out is shorter than the start, so the process must abort the start.
     const service = start({ DRAIN_TIMEOUT_MS: '100' })
     await eventually(step, () => existsSync(join(dataDir, file)))
     service.signal('SIGTERM')

@@ -33,7 +33,7 @@ test('accepts variables of .env that other programs read', () => {
   expect(reported(['NODE_ENVV'])).toEqual([['NODE_ENVV', 'NODE_ENV']])
 })
 
-test('reports a variable of the environment only if it differs from a setting by a typo', () => {
+test('reports an unknown environment variable only if its name is a typo of a setting', () => {
   expect(reported([], ['READ_CONECTIONS', 'LOGLEVEL'])).toEqual([
     ['READ_CONECTIONS', 'READ_CONNECTIONS'],
     ['LOGLEVEL', 'LOG_LEVEL'],
@@ -68,7 +68,6 @@ test.each(['start', 'web', 'worker', 'migrate'])('%s warns of wrong names in .en
 const commands = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
 await writeFile(join(dir, '.env'), 'PORT=70000\n')
 
-/** Runs a command in the folder with the `.env`. Returns its error message. */
 const errorOf = (command: string, env = {}, options: string[] = []) =>
   new Promise<string>((resolve) => {
     const given = { cwd: dir, env: { PATH: process.env.PATH, LOG_LEVEL: 'loud', ...env } }

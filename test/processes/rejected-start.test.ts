@@ -9,7 +9,7 @@ const { env } = await forFile(freshEnv())
 
 // test/core/config.test.ts tests each setting.
 test.each(['start', 'web', 'worker', 'migrate'])(
-  '%s rejects an invalid setting with one line',
+  '%s reports an invalid setting in one line',
   async (command) => {
     const { code, output } = await run(command, { ...env, PORT: 'http' })
     expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(/^PORT must be .*\n$/) })

@@ -42,7 +42,7 @@ async function longPollDurations([writing, waiting]: [ServiceProcess, ServicePro
   const durationsMs: number[] = []
   for (let seq = 1; seq <= 5; seq++) {
     const answer = ada.at(waiting.url).get(`/projects/${projectId}/events?after=${seq}&wait=25`)
-    await Bun.sleep(100) // until the first query of the long poll is over
+    await Bun.sleep(100)
     const began = performance.now()
     const { id } = await make(ada, '/tasks', { title: 'Draw', projectId })
     const { body } = await answer
@@ -60,12 +60,12 @@ async function withTwo(more: Record<string, string>, use: typeof longPollDuratio
   return durationsMs
 }
 
-test('a long poll in another process answers sooner than the next poll of the database', async () => {
+test('a long poll in another process gets an event sooner than the next poll of the database', async () => {
   const durationsMs = await withTwo({}, longPollDurations)
-  // Without notifications, each event would take up to two seconds.
+  // Polling of the database alone would take up to two seconds for each event.
   expect(durationsMs.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
 })
 
-test('without Redis, a long poll in another process answers by polling the database', async () => {
+test('without Redis, a long poll in another process gets events by polling the database', async () => {
   expect(await withTwo({ REDIS_URL: 'redis://127.0.0.1:1' }, longPollDurations)).toHaveLength(5)
 })

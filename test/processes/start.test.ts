@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const dataDir = await newFolder()
 
-test('start without URLs in an empty folder serves, and keeps data and tokens after a restart', async () => {
+test('start in an empty folder without DATABASE_URL and REDIS_URL serves, and keeps data and tokens over a restart', async () => {
   const env = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', SWEEP_EVERY_MS: '200' }
   const first = await spawnService('start', env)
   expect(await readiness(first.url)).toMatchObject({ status: 200, body: { postgres: 'ok' } })
@@ -27,7 +27,7 @@ test('start without URLs in an empty folder serves, and keeps data and tokens af
   expect(await second.stop()).toBe(0)
 })
 
-test('start with both URLs serves requests and runs jobs', async () => {
+test('start with DATABASE_URL and REDIS_URL serves requests and runs jobs', async () => {
   const { env, drop } = await freshEnv()
   const both = await spawnService('start', env)
   await createAndDelete(both.url)
@@ -68,7 +68,7 @@ async function countOf(databaseUrl: string, table: string): Promise<number> {
   return row!.n
 }
 
-/** Programs that the local Postgres needs if root starts it. */
+/** Programs that the service needs to start the local Postgres as root. */
 const programs = ['id', 'chown', 'setpriv', 'sh']
 const dir = await newFolder()
 await mkdir(join(dir, 'bin'))

@@ -8,7 +8,6 @@ import { begin, mainFile } from './launch.ts'
 const fresh = await forFile(freshEnv({ LOG_LEVEL: 'info' }))
 const env: Record<string, string> = fresh.env
 
-/** Stops the service after it has logged `last`, and returns its output by line. */
 async function linesOf(service: ReturnType<typeof begin>, last: string): Promise<string[]> {
   await eventually(last, () => service.output().includes(last))
   service.signal('SIGTERM')
@@ -64,7 +63,7 @@ function onTerminal(command: string, env: Record<string, string>) {
 
 test('on a terminal, log lines are human-readable', async () => {
   const service = onTerminal('start', env)
-  await eventually('it listens', () => service.output().includes('listening'))
+  await eventually('the log line "listening"', () => service.output().includes('listening'))
   service.type('\x03')
   expect(await service.ended).toBe(0)
   const lines = service

@@ -29,7 +29,7 @@ test.each(commands)('%s exits with 0 at SIGINT, and its last log line is "stoppe
   expect(process.output.filter((line) => /failed to close|error/i.test(line))).toEqual([])
 })
 
-// A step of the shutdown that waited for Redis would take its time-out, which is longer than a test may take.
+// With this drain time-out, a shutdown that waited for Redis would exceed the time limit of the test.
 test.each(commands)('%s does not wait for a crashed Redis at shutdown', async (command) => {
   const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
   redis.kill()
@@ -64,7 +64,7 @@ test('a draining process is not ready, and serves requests until its port closes
   expect(await exited).toBe(0)
 })
 
-test('a request without an end delays the exit only until the drain time-out', async () => {
+test('a request that never ends delays the exit only until the drain time-out', async () => {
   const web = await spawn('web', { DRAIN_TIMEOUT_MS: '500' })
   const ada = await register(openClient(web.url))
   const { port, hostname } = new URL(web.url)
@@ -78,7 +78,7 @@ test('a request without an end delays the exit only until the drain time-out', a
   expect(web.output.filter((line) => line.includes('did not finish in time'))).toHaveLength(1)
 })
 
-test('a second signal ends the process at once with 128 + the signal number', async () => {
+test('a second signal ends the process immediately with exit code 128 + the signal number', async () => {
   const signals = { SIGINT: 130, SIGTERM: 143 } as const
   for (const [signal, code] of Object.entries(signals) as [keyof typeof signals, number][]) {
     const web = await spawn('web', { DRAIN_DELAY_MS: hour })

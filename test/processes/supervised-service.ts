@@ -2,7 +2,7 @@ import { until } from '../../src/local/wait.ts'
 import { eventually } from '../races/pair.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
 
-/** A rolling restart of three processes takes three starts and three drains. */
+/** Enough for three starts and three drains, as in a rolling restart of three processes. */
 export const timeoutMs = 100_000
 
 export interface Pids {
@@ -10,15 +10,11 @@ export interface Pids {
   worker: number[]
 }
 
-/** A supervisor with its child processes. */
 export interface SupervisedService extends ServiceProcess {
-  /** All log lines so far. */
   lines(): { msg: string; pid: number }[]
-  /** Waits for a log line with this message. */
   logged(message: string): Promise<Record<string, unknown>>
   /** The process ids that the supervisor has logged last. */
   pids(): Pids
-  /** Waits until all processes have ended. */
   ended(): Promise<void>
 }
 

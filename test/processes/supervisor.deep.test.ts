@@ -21,7 +21,7 @@ const alive = () => 'GET /health/live HTTP/1.1\r\nHost: docket.test\r\n\r\n'
 const broken = () => ({ BREAK_FILE: join(dataDir, 'broken') })
 const breakable = ['--preload', `${import.meta.dir}/broken.ts`]
 
-test('the web processes serve one port beside one worker, and the supervisor logs the start once', async () => {
+test('the supervisor runs web processes on one port and one worker, and logs the start once', async () => {
   const service = await forEach(
     spawnSupervised('start', { ...env, LOG_REQUESTS: 'on', WEB_CONCURRENCY: '3' }),
   )
@@ -56,7 +56,7 @@ test('a killed web process is replaced, and the others serve meanwhile', async (
   await eventually('the new process has ended', () => !isAlive(started as number))
 })
 
-test('if a child ends at once several times in a row, the supervisor stops all processes', async () => {
+test('if a child process ends right after its start several times in a row, the supervisor stops all processes', async () => {
   const service = await forEach(spawnSupervised('web', { ...env, ...broken() }, breakable))
   await Bun.write(broken().BREAK_FILE, '')
   process.kill(service.pids().web[1]!, 'SIGKILL')
@@ -82,7 +82,7 @@ test('an error at the start is logged once, and ends the service', async () => {
   expect(output).toContain('password authentication failed')
 })
 
-test('rejects a port that another service shares, unless REUSE_PORT is on', async () => {
+test('rejects a port that another service shares, unless REUSE_PORT is set', async () => {
   const service = await forEach(spawnSupervised('web', env))
   const PORT = new URL(service.url).port
   const { code, output } = await run('web', { ...env, PORT, WEB_CONCURRENCY: '2' })
@@ -94,7 +94,7 @@ test('rejects a port that another service shares, unless REUSE_PORT is on', asyn
 test.each([
   ['the supervisor', () => []],
   ['all processes, as from a terminal', (service: SupervisedService) => service.pids().web],
-])('SIGTERM to %s: accepted requests are answered', async (_, others) => {
+])('after SIGTERM to %s, accepted requests get responses', async (_, others) => {
   const service = await forEach(spawnSupervised('web', { ...env, DRAIN_DELAY_MS: '1000' }))
   const admin = postgres(env.DATABASE_URL!, { max: 1 })
   const ada = await register(openClient(service.url))
@@ -114,7 +114,7 @@ test.each([
   await admin.end()
 })
 
-test('a second SIGTERM ends all processes at once', async () => {
+test('a second SIGTERM ends all processes immediately', async () => {
   const service = await forEach(spawnSupervised('web', { ...env, DRAIN_DELAY_MS: '600000' }))
   service.signal('SIGTERM')
   await service.logged('stopping')

@@ -8,7 +8,7 @@ import { forFile } from '../support/service.ts'
 const fresh = await forFile(freshDatabase())
 const sql: postgres.Sql = await forFile(postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} }))
 
-test('a migration that waits for another holds no transaction open, because index creation waits for those', async () => {
+test('a migration that waits for another migration has no open transaction, which would block index creation', async () => {
   const release = await holdTransaction(sql, (tx) => tx`select pg_advisory_xact_lock(${0x646f636b})`)
   const waiting = migrate(fresh.url)
   const transactionStarts = new Set<string>()

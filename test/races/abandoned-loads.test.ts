@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 import { type Answer, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
-// A read that waits for the lock lasts far longer than the timeout of its request.
+// The read timeout is longer than the write timeout, so that a request times out before its read does.
 const { service, ada } = await openScene(['Ada'], { WRITE_TIMEOUT_MS: '1000', READ_TIMEOUT_MS: '60000' })
 const project = await make(ada, '/projects', { name: 'P' })
 
-/** Sends a request while the table of comments is locked, then a write to the project under the same lock. */
+/** Sends a request and then a write to the project, both while the table of comments is locked. */
 async function whileLocked(send: () => Promise<Answer>): Promise<Answer[]> {
   const locking = await service.services.database.background.reserve()
   try {

@@ -23,7 +23,7 @@ async function openAccount(over: object = {}) {
   return { person, created, inA: withToken(person, created), inB: at(withToken(person, created), pair.b) }
 }
 
-test('a personal token that ends in one process is rejected in all within a second', async () => {
+test('a personal token that is revoked in one process is rejected by all processes within a second', async () => {
   const ends: ((person: Person, tokenId: string) => ReturnType<Person['get']>)[] = [
     (person, tokenId) => person.delete(`/tokens/${tokenId}`),
     (person) => person.post('/auth/logout-all'),
@@ -37,7 +37,7 @@ test('a personal token that ends in one process is rejected in all within a seco
   await expectTokensToEnd(await Promise.all(tokens))
 })
 
-test("a service account's token ends in all processes with its membership or project, without a worker", async () => {
+test('deleting a service account, its membership or its project revokes its tokens in all processes, without a worker', async () => {
   type ServiceAccount = Body & { memberId: string }
   const ends = [
     (project: string, { id }: ServiceAccount) => `${project}/service-accounts/${id}`,
@@ -65,7 +65,7 @@ test('a token that is created while all tokens of its account are revoked is rej
   expect(await pair.sql`select from api_tokens where id = ${created.id}`).toHaveLength(1)
 })
 
-test('streams and long polls in another process end with their token', async () => {
+test('revoking a token closes its streams and long polls in other processes', async () => {
   const { person, created, inB } = await openAccount()
   const { id } = await make(person, '/projects', { name: 'P' })
   const path = `/projects/${id}/events?after=1`
@@ -104,7 +104,7 @@ test('a token is valid in all processes, and a retry with the same idempotency k
     expect(JSON.stringify(rows)).not.toContain(secret)
 })
 
-test('a retried deletion of a token is replayed, and rejected once its owner has signed out', async () => {
+test('a retried deletion of a token gets the stored response, or 401 after its owner has signed out', async () => {
   const { person, created } = await openAccount()
   const key = { 'idempotency-key': 'the end' }
   const end = (user: Person) => user.delete(`/tokens/${created.id}`, key)

@@ -22,8 +22,8 @@ const add = (title: string) =>
     caller: { userId: ada.id },
   })
 
-// Requests may time out while the service closes; their queued commands are still executed in order.
-test('queued commands are executed before the service closes what they need', async () => {
+// A queued command is executed even if its request has timed out.
+test('a closing service rejects new commands, and executes queued commands before it closes the database', async () => {
   const { database } = service.services
   const release = await holdTransaction(
     database.background,
@@ -33,7 +33,7 @@ test('queued commands are executed before the service closes what they need', as
   await untilBlocked(database.reads, 1, '%update streams%')
   const waiting = upTo(20).map((n) => add(`Waiting ${n}`))
   const closed = service.services.close()
-  await eventually('the end of what is accepted', () => service.services.actors.isClosing)
+  await eventually('the service to reject commands', () => service.services.actors.isClosing)
 
   expect(await add('Late').catch((error: HttpError) => error.status)).toBe(503)
   await Promise.all([release(), closed])

@@ -4,7 +4,7 @@ import { forFile } from '../support/service.ts'
 import { expectAllStored, startLoad } from './load.ts'
 import { makeProjects, openWebs, upTo } from './pair.ts'
 
-// Different shard counts give different placements, so each project has at least two processes as its home.
+// With different numbers of shards, processes disagree about homes, so each project has at least two homes.
 const homes = ['1', '2', '8'].map((n) => ({ WRITE_SHARDS: n }))
 const { people, sql } = await forFile(openWebs(homes))
 
@@ -31,7 +31,7 @@ function startMoves(tasks: Body[], projectIds: [string, string]) {
   }
 }
 
-test('with conflicting placements all writes and moves are stored once and in order', async () => {
+test('if processes disagree about the home of a project, all writes and moves are stored once and in order', async () => {
   const [ada] = people as [Person]
   const ids = await makeProjects(ada, 8)
   const [left, right] = ids as [string, string]

@@ -37,7 +37,7 @@ test('concurrent changes of different fields of one task are all stored', async 
 })
 
 test.each([50, 51])(
-  '%d concurrent toggles write one event each and leave the right state',
+  'each of %d concurrent toggles writes one event, and the final state is right',
   async (toggles) => {
     const subtask = await make(pair.atA, `/tasks/${task.id}/subtasks`, { title: 'Flip' })
     const answers = await both(toggles, (client) => client.patch(`/tasks/subtasks/${subtask.id}/toggle`))
@@ -75,7 +75,7 @@ test('one of many concurrent registrations of an email address succeeds, the oth
   expect(statuses(answers)).toEqual({ 201: 1, 409: 7 })
 })
 
-test('a write that comes after the deletion of its project writes no row', async () => {
+test('a write after the deletion of its project stores no row', async () => {
   const { id: projectId } = project
   const [created, deleted] = await Promise.all([
     both(40, (client, n) => client.post('/tasks', { title: `Late ${n}`, projectId })),

@@ -8,7 +8,7 @@ import { listsOf, rowsFrom } from '../../src/commit/parameter-lists.ts'
 import type { Column } from '../../src/postgres/columns.ts'
 
 const fresh = await forFile(freshDatabase())
-// One connection, so that the remains of one query would reach the next.
+// One connection, so that data left over from one query would reach the next query.
 const database = await forFile(openDatabase(readConfig({ DATABASE_URL: fresh.url, READ_CONNECTIONS: '1' })))
 
 const numbers = async () => {

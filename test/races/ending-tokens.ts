@@ -1,13 +1,13 @@
 import { expect } from 'bun:test'
 import type { Person } from '../support/client.ts'
 
-/** Clients with one token at several processes, and the request that ends the token. */
+/** Clients of several processes with the same token, and the request that revokes the token. */
 export interface EndingToken {
   clients: Person[]
   end(): ReturnType<Person['get']>
 }
 
-/** Expects each token to be valid at all its clients, and to be rejected at all of them a second after its end. */
+/** Expects all clients to be accepted, and to be rejected one second after `end`. */
 export async function expectTokensToEnd(tokens: EndingToken[]): Promise<void> {
   const statuses = async () => {
     const all = tokens.flatMap(({ clients }) => clients.map((client) => client.get('/auth/me')))

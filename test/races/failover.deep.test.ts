@@ -17,7 +17,7 @@ async function open(synchronous: boolean) {
   await forFile(spawnService('worker', pair.env))
   return { servers, ...pair }
 }
-await forFile({ close() {} }) // registers the cleanup for what the tests open
+await forFile({ close() {} })
 
 test('a synchronous standby takes over from a killed primary without losing an acknowledged write', async () => {
   const { servers, atA, atB, sql } = await open(true)
@@ -29,7 +29,6 @@ test('a synchronous standby takes over from a killed primary without losing an a
   await load.acknowledged(200)
   await load.stop()
   await expectAllStored(sql, load, [503])
-  // The worker uses the new primary too.
   await deleteAndPurge(atA, sql, projectIds[0]!)
 })
 

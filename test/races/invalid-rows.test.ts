@@ -20,7 +20,7 @@ const create = (state: ProjectState, context: Context, title: string) => {
 const validCommand = (projectId: string, title: string): QueuedCommand<TaskRow> =>
   queuedCommand(ada.id, { projectId, decide: (state, context) => create(state, context, title) })
 
-/** A command whose row the database rejects. No rule returns such a row. */
+/** A command that writes a row that the database rejects. No real rule returns such a row. */
 const invalidCommand = (
   projectId: string,
   columns: Partial<Record<keyof TaskRow, unknown>>,
@@ -42,7 +42,7 @@ const invalidRows: [string, Partial<Record<keyof TaskRow, unknown>>][] = [
 ]
 
 test.each(invalidRows)(
-  'a command with %s fails alone: others of its project and of its commit succeed',
+  'if the database rejects %s in a row, other commands of the same project and the same commit succeed',
   async (_, columns) => {
     const { actors, database } = service.services
     const [hit, ...others] = (await makeProjects(ada, 3)) as [string, ...string[]]
@@ -62,7 +62,7 @@ test.each(invalidRows)(
   },
 )
 
-test('a command whose rule throws fails alone', async () => {
+test('if the rule of one command throws, other commands succeed', async () => {
   const { actors } = service.services
   const { id } = await make(ada, '/projects', { name: 'Broken' })
   const decide = () => {

@@ -4,11 +4,11 @@ import { freshRedis } from '../support/redis.ts'
 import { forFile, spawnService } from '../support/service.ts'
 import { eventually, openPair, upTo, deleteAndPurge } from './pair.ts'
 
-/** Longer than ioredis retries a command: 20 attempts in 10.5 s. */
+/** ioredis retries a command for 10.5 s (20 attempts). */
 const waitMs = 12_000
 const redis = await forFile(freshRedis())
 await redis.stop()
-// The lease outlasts the timeout of a write, so a write at the other process needs a handover.
+// A lease lasts longer than the timeout of a write, so a write at the other process needs a handover.
 const pair = await forFile(
   openPair({
     REDIS_URL: redis.url,

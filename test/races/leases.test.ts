@@ -22,7 +22,7 @@ beforeEach(() => {
   return async () => void (await Promise.all(open.map((close) => close())))
 })
 
-/** The leases of one process. They last `leaseTtlMs` and are released at once when another process waits. */
+/** The leases of one process, which releases a lease after one batch if another process waits. */
 async function leasesOf({
   leaseTtlMs = 60_000,
   leaseLingerMs = 60_000,
@@ -46,7 +46,7 @@ async function leasesOf({
 
 const holderOf = (projectId: string) => redis.get(`${prefix}:lease:${projectId}`)
 
-test('a lease is acquired, stays after use, and is released on close', async () => {
+test('a process keeps a lease after using it, and releases it on close', async () => {
   const [leases, project] = [await leasesOf(), newId()]
   await leases.acquire(project)
   const holder = await holderOf(project)
@@ -74,7 +74,7 @@ test('an idle holder hands its lease over as soon as another process waits', asy
   expect(await holderOf(project)).not.toBe(holder)
 })
 
-test('a busy holder hands its lease over after its batch, and gets it back after the next batch', async () => {
+test('a busy holder hands its lease over after its batch, and gets it back after one batch of the other process', async () => {
   const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
   await first.acquire(project)
   const one = await holderOf(project)
@@ -107,7 +107,7 @@ test('a write whose timeout is shorter than the lease continues without the leas
 test('a lease that is handed to a process that no longer waits is released', async () => {
   const [first, second, project] = [await leasesOf(), await leasesOf({ writeTimeoutMs: 400 }), newId()]
   await first.acquire(project)
-  expect(await second.acquire(project)).toBe(true) // continues without it, and is still queued
+  expect(await second.acquire(project)).toBe(true)
   first.markIdle(project)
   await eventually('the release', async () => (await holderOf(project)) === null)
 })
@@ -123,7 +123,7 @@ test('a lease in use is renewed before it expires', async () => {
   await eventually('the lost lease', () => leases.size === 0)
 })
 
-test('a process that receives a lease knows that another process waits', async () => {
+test('a process that receives a lease hands it over after its batch if another process waits', async () => {
   const [first, second, third] = [await leasesOf(), await leasesOf(), await leasesOf()]
   const project = newId()
   const queued = async () => redis.llen(`${prefix}:lease-queue:${project}`)
@@ -148,7 +148,7 @@ test("releasing an expired lease does not delete the next holder's lease", async
   expect(await holderOf(project)).toBe('next holder')
 })
 
-test('a queued process that no longer listens is skipped', async () => {
+test('a lease is never handed to a queued process that no longer listens', async () => {
   const [first, project] = [await leasesOf(), newId()]
   await first.acquire(project)
   await redis.rpush(`${prefix}:lease-queue:${project}`, 'dead process')

@@ -26,7 +26,7 @@ export interface LoadOptions {
 
 let loads = 0
 
-/** Creates tasks in every project through every client, and reads them meanwhile. */
+/** Creates tasks in every project through every client, and reads projects and tasks meanwhile. */
 export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): Load {
   const load = ++loads
   const writes: Write[] = []
@@ -67,8 +67,8 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
 }
 
 /**
- * Stops a load and expects every acknowledged task to be stored once, numbered without a gap.
- * @param others Allowed statuses beside 200 and 201; if missing, any status is allowed.
+ * Stops a load, and expects that every acknowledged task is stored once and task numbers have no gap.
+ * @param others Statuses that are allowed besides 200 and 201. Default: all.
  */
 export async function expectAllStored(sql: Sql, load: Load, others?: number[]): Promise<void> {
   await load.stop()

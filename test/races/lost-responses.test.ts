@@ -81,7 +81,7 @@ test('a batch whose commit response was lost is applied once, and returns its re
   const operations = [
     { op: 'task.create', as: 'new', title },
     { op: 'subtask.create', taskId: '#new', title: 'Step' },
-    { op: 'task.update', id: '#new', status: 'TODO' }, // changes nothing
+    { op: 'task.update', id: '#new', status: 'TODO' },
     { op: 'task.create', title: `${title} too` },
   ]
   const path = `/projects/${project.id}/batch?return=full`
@@ -110,7 +110,7 @@ test('a commit that reaches the database after its retry writes nothing', async 
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a stream has every committed event once and in order, also when commit responses are lost', async () => {
+test('a stream has every committed event once and in order, even when commit responses are lost', async () => {
   const { messages, stop } = await openStream(ada, web, `/projects/${project.id}/events`)
   await messages.next()
   const add = (title: string) => make(ada, '/tasks', { title, projectId: project.id })
@@ -128,7 +128,7 @@ test('a stream has every committed event once and in order, also when commit res
   stop()
 })
 
-test('an undo of an old deletion returns 409 if the task moved since and is deleted meanwhile', async () => {
+test('undoing an old deletion returns 409, even if the task, now in another project, is deleted during the undo', async () => {
   const [here, there] = [
     await make(ada, '/projects', { name: 'Here' }),
     await make(ada, '/projects', { name: 'There' }),

@@ -22,7 +22,7 @@ async function repeatDuring(
   return answers
 }
 
-test('a task that is moved in both directions at once is in exactly one project', async () => {
+test('a task that concurrent requests move between two projects is in exactly one of them afterwards', async () => {
   const { atA, atB, sql } = pair
   const { left, right, task } = await openMove()
   const answers = await Promise.all(

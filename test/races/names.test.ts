@@ -31,7 +31,7 @@ async function scene(): Promise<Scene> {
   }
 }
 
-/** For each path, the indexes of the two people whose names its response contains. */
+/** For each path, the indexes of the people whose names the response contains. */
 const namesIn = [[0], [1], [0], [0, 1]]
 
 test('after a name change is acknowledged, no process returns the old name or 304', async () => {
@@ -47,7 +47,7 @@ test('after a name change is acknowledged, no process returns the old name or 30
   for (const n of upTo(40)) {
     const before = await read()
     const names = people.map((_, person) => `Name ${person}-${n}`)
-    // In alternating order, so that each process handles its own change and that of the other process first.
+    // Alternates, so that each process handles in turn its own change first and the other process's change first.
     for (const person of n % 2 ? [0, 1] : [1, 0])
       await people[person]!.patch('/auth/me', { name: names[person] })
     const after = await read(before.map((answers) => answers.map(({ headers }) => headers.get('etag'))))
@@ -63,7 +63,7 @@ test('after a name change is acknowledged, no process returns the old name or 30
   }
 })
 
-test('while a name changes, no response goes back to an older name, and each ETag has one name', async () => {
+test('while a name changes, no response returns to an older name, and responses with the same ETag have the same name', async () => {
   const { people, readers, paths } = await scene()
   const [path] = paths as [string]
   let isOver = false
@@ -118,7 +118,7 @@ async function writeAndRead(here: Person, there: Person, rounds: number): Promis
   }
 }
 
-test('a read at one process returns every write that the other acknowledged before', async () => {
+test('a read at one process returns every write that the other process has acknowledged', async () => {
   await underLoad(async () => {
     await Promise.all(
       upTo(4).flatMap(() => [writeAndRead(pair.atA, pair.atB, 8), writeAndRead(pair.atB, pair.atA, 8)]),

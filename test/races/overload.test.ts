@@ -13,7 +13,6 @@ const { service, ada } = await openScene(['Ada'], {
 })
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
 
-/** Blocks commits of the projects in the database while `work` runs. */
 const whileBlocked = <T>(projectIds: string[], work: () => Promise<T>) =>
   admin.begin(async (sql) => {
     await sql`select 1 from streams where project_id = any(${projectIds}::uuid[]) for update`
@@ -28,13 +27,13 @@ const isCommitting = async () =>
 const isBusy = ({ status, headers, body }: Answer) =>
   status === 503 && headers.get('retry-after') === '1' && body.error === 'Service Unavailable'
 
-test('a full mailbox rejects with 503 and Retry-After at once, and every queued write is stored', async () => {
+test('a full mailbox rejects requests immediately with 503 and Retry-After, and every queued write is stored', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Full' })
   const add = (n: number) => ada.post('/tasks', { title: `Task ${n}`, projectId })
   const rejected: Answer[] = []
   const { done } = await whileBlocked([projectId], async () => {
     const sent = [add(0)]
-    await eventually('a commit under way', isCommitting)
+    await eventually('a running commit', isCommitting)
     for (const n of upTo(20)) {
       const answer = add(n)
       sent.push(answer)
@@ -55,7 +54,7 @@ test('a full mailbox of one project does not affect other projects', async () =>
   const wait = () => ada.post('/tasks', { title: 'Waits', projectId: full! })
   const { done } = await whileBlocked([full!], async () => {
     const sent = [wait()]
-    await eventually('a commit under way', isCommitting)
+    await eventually('a running commit', isCommitting)
     sent.push(...upTo(10).map(wait))
     await make(ada, '/tasks', { title: 'Goes through', projectId: free })
     return sent
@@ -63,7 +62,7 @@ test('a full mailbox of one project does not affect other projects', async () =>
   expect(statuses(await Promise.all(done))).toEqual({ 201: 6, 503: 5 })
 })
 
-test('too many queued writes in a process are rejected with 503 and Retry-After', async () => {
+test('a process with too many queued writes rejects more writes with 503 and Retry-After', async () => {
   const ids = await makeProjects(ada, 20)
   const rejected: Answer[] = []
   const { done } = await whileBlocked(ids, async () => {

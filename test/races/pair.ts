@@ -6,7 +6,7 @@ import { disposable, freshEnv, spawnService } from '../support/service.ts'
 
 type Env = Record<string, string>
 
-/** Starts web processes on one database and one Redis, each with its own settings, and signs a user in at all of them. */
+/** Starts web processes on one database and one Redis, each with its own settings, and registers a user. */
 export async function openWebs(each: Env[], overrides: Env = {}) {
   const { env, drop } = await freshEnv(overrides)
   const webs = await Promise.all(each.map((own) => spawnService('web', { ...env, ...own })))
@@ -23,7 +23,6 @@ export async function openWebs(each: Env[], overrides: Env = {}) {
 
 export type Pair = Awaited<ReturnType<typeof openPair>>
 
-/** Starts two web processes. */
 export async function openPair(overrides: Env = {}, onlyB: Env = {}) {
   const { webs, people, ...others } = await openWebs([{}, onlyB], overrides)
   return { ...others, a: webs[0]!, b: webs[1]!, atA: people[0]!, atB: people[1]! }
@@ -34,7 +33,6 @@ export const at = (person: Person, { url }: { url: string }): Person => ({ ...pe
 export const makeProjects = (user: Client, count: number): Promise<string[]> =>
   Promise.all(upTo(count).map(async (n) => (await make(user, '/projects', { name: `P${n}` })).id))
 
-/** Deletes a project, and waits until a worker has purged it. */
 export async function deleteAndPurge(user: Client, sql: Sql, id: string): Promise<void> {
   await user.delete(`/projects/${id}`)
   const streams = () => sql`select from streams where project_id = ${id}`

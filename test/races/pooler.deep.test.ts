@@ -8,7 +8,7 @@ import { forFile, spawnService } from '../support/service.ts'
 import { expectAllStored, startLoad } from './load.ts'
 import { openPair, upTo, makeProjects, deleteAndPurge } from './pair.ts'
 
-/** Fewer than the processes use, so that the pooler shares each connection. */
+/** Fewer server connections than the processes open, so that clients share them. */
 const connections = 6
 
 const nameOf = (url: string) => new URL(url).pathname.slice(1)

@@ -48,14 +48,14 @@ test('a write to a locked project returns 503 and does not delay other projects'
     const { status, headers } = await waiting
     expect({ status, after: headers.get('retry-after') }).toEqual({ status: 503, after: '1' })
   })
-  // The rejected write may have been committed; if so, it has the previous number.
+  // If the write that got 503 was committed after all, its task has the previous number.
   const { number } = await make(ada, '/tasks', { projectId: locked.id, title: 'Passes' })
   expect((await ada.get(`/tasks?projectId=${locked.id}`)).body).toHaveLength(number)
 })
 
 test('a query timeout in one pool cancels no statement of another pool', async () => {
   const { background, commits } = service.services.database
-  await Bun.sleep(2_600) // connections are idle for longer than a statement timeout
+  await Bun.sleep(2_600)
   const waiting = Array.from({ length: 40 }, () => background`select pg_sleep(0.4)`.execute())
   const outcomes = Promise.allSettled(waiting)
   expect(await commits`select pg_sleep(2)`).toHaveLength(1)

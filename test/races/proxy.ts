@@ -1,21 +1,20 @@
 import type { Socket } from 'node:net'
 import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 
-// The end of a response to a commit: ReadyForQuery, no open transaction.
+// The message ReadyForQuery without an open transaction, which ends the response to a commit.
 const committed = Buffer.from('Z\0\0\0\x05I', 'latin1')
 
-/** A proxy between the service and Postgres that can intercept the one request that contains a mark. */
+/** A proxy between the service and Postgres that can intercept the next request with a given text (`mark`). */
 export interface Proxy {
   url: string
   /** Forwards the marked request, waits until Postgres has committed, and closes the connection without a response. */
   cutAnswer(mark: string): Promise<void>
-  /** Holds the marked request. `cut` closes the connection to the service; `deliver` forwards the request late. */
+  /** Delays the marked request until `deliver`. `cut` closes the connection to the service. */
   hold(mark: string): { held: Promise<void>; cut(): void; deliver(): Promise<void> }
   close(): void
 }
 
 type Request = [chunk: Buffer, service: Socket, postgres: Socket]
-/** Called with every request. Returns true if the request must not be forwarded. */
 type Intercept = (...request: Request) => boolean
 
 export async function openProxy(databaseUrl: string): Promise<Proxy> {

@@ -8,7 +8,7 @@ import { cert } from '../support/tls-proxy.ts'
 import { eventually, openPair, type Pair, upTo, deleteAndPurge } from './pair.ts'
 import { expectNoFailures } from './load.ts'
 
-/** The lease outlasts the timeout of a write, so a write at the other process needs a handover. */
+/** A lease lasts longer than the timeout of a write, so a write at the other process needs a handover. */
 const byLeases = { LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000', WRITE_SHARDS: '0' }
 
 const groups = [
@@ -44,7 +44,7 @@ for (const { kind, openGroup, isSecured } of groups) {
         .map(String)
     const hasKey = async (pattern: string) => (await onAllNodes('KEYS', pattern)).length > 0
 
-    /** A deleted project is purged when BullMQ has notified a worker. */
+    /** A worker has run the purge job of the project. */
     const jobsAreDone = async () => {
       const { id } = await make(pair.atA, '/projects', { name: 'Passing' })
       await deleteAndPurge(pair.atA, pair.sql, id)
@@ -88,7 +88,7 @@ for (const { kind, openGroup, isSecured } of groups) {
     })
 
     if (isSecured)
-      test('is unavailable to a process without the certificate authority or the password', async () => {
+      test('a process without the certificate authority or the password cannot connect', async () => {
         for (const wrong of [{}, { ...withAuthority, REDIS_URL: group.url.replace(/:\w+@/, '@') }]) {
           const other = await spawnService('web', { ...pair.env, NODE_EXTRA_CA_CERTS: '', ...wrong })
           await make(pair.atA.at(other.url), '/projects', { name: 'Without Redis' })
@@ -97,7 +97,7 @@ for (const { kind, openGroup, isSecured } of groups) {
         }
       })
 
-    test('a killed master under load causes no failed request, and needs no restart', async () => {
+    test('when the Redis master is killed under load, no request fails and no process has to restart', async () => {
       await expectNoFailures(pair, async (load) => {
         const master = await group.master()
         await master.kill()

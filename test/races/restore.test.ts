@@ -42,7 +42,7 @@ const titles = async (user: Person) =>
   (await user.get(`/tasks?projectId=${projectId}`)).body.map(({ title }) => title)
 const expectConsistent = async () => expect(await faultsOf(pair.sql)).toEqual([])
 
-test('writes to a purged project return 404 at every process that had it cached', async () => {
+test('writes to a purged project return 404 at every process that had cached the project', async () => {
   const { atA, atB, sql } = pair
   for (const user of [atA, atB]) await user.get(`/tasks/${task.id}`)
   await create(atB, 'Second')
@@ -71,7 +71,7 @@ test('after a restore to an earlier point in time, every process reads and write
   for (const user of [atA, atB]) {
     expect(await titles(user)).toEqual(['First'])
     expect((await user.get(`/tasks/${task.id}`)).body).toEqual(task)
-    expect((await user.patch(`/tasks/${task.id}`, { title: 'First' })).status).toBe(200) // nothing to change
+    expect((await user.patch(`/tasks/${task.id}`, { title: 'First' })).status).toBe(200)
   }
   expect((await create(atB, 'Second')).number).toBe(2)
   expect((await create(atA, 'Third')).number).toBe(3)
@@ -79,20 +79,20 @@ test('after a restore to an earlier point in time, every process reads and write
   await expectConsistent()
 })
 
-test('after a restore, cached reads, roles and states of a version are not used for the new event at that version', async () => {
+test('after a restore, data that was cached for a version is not used when a new event has the same version', async () => {
   const { atA, atB } = pair
   const bea = await register(atA)
   const beaAtB = at(bea, pair.b)
   const restore = await copyProject()
   await invite(atB, projectId, bea, 'EDITOR')
-  await create(atB, 'Undone') // its actor stays in memory
+  await create(atB, 'Undone')
   const path = `/tasks?projectId=${projectId}`
   const [list, hers] = [await atB.get(path), await beaAtB.get(path)]
   expect([list.status, hers.status]).toEqual([200, 200])
 
   await restore()
   await create(atA, 'Second')
-  await create(atA, 'Third') // the version is the same again, and the other process has not read it
+  await create(atA, 'Third')
   expect((await beaAtB.get(path)).status).toBe(404)
   expect((await beaAtB.post('/tasks', { title: 'Hers', projectId })).status).toBe(404)
   const known = { 'if-none-match': list.headers.get('etag') ?? '' }
@@ -102,7 +102,7 @@ test('after a restore, cached reads, roles and states of a version are not used 
   await expectConsistent()
 })
 
-test('a feed read after a restore rejects a cursor ahead of the log with 400, and continues from a list', async () => {
+test('after a restore, the feed rejects a cursor ahead of the log with 400, and accepts the version of a new list', async () => {
   const { atA, atB } = pair
   const restore = await copyProject()
   await create(atA, 'Undone')
@@ -116,7 +116,7 @@ test('a feed read after a restore rejects a cursor ahead of the log with 400, an
   expect((await events(version)).body).toMatchObject([{ seq: 3, after: { title: 'Second' } }])
 })
 
-test('after a restore, a write is decided on the current history and not on a cached one of the same length', async () => {
+test('after a restore, a write changes the current rows, not the cached rows of a history with the same length', async () => {
   const { atA, atB } = pair
   const path = `/tasks/${task.id}`
   const restore = await copyProject()
@@ -140,11 +140,11 @@ test('after a restore, a write is decided on the current history and not on a ca
   await expectConsistent()
 })
 
-test('a cached read is not used when a retried command has another version after a failover', async () => {
+test('after a failover to a different log, a cached task is not used', async () => {
   const { atA, sql } = pair
   const read = async () => (await atA.get(`/tasks/${task.id}`)).body
   expect(await read()).toEqual(task)
-  // After the failover, another event has the earlier seq.
+  // The rows of a log in which another event has the task's seq.
   await sql`update tasks set title = 'Other', event_id = project_id where id = ${task.id}`
   await sql`update streams set version = version + 1 where project_id = ${projectId}`
   expect(await read()).toEqual({ ...task, title: 'Other' })

@@ -6,10 +6,10 @@ import { faultsOf } from '../support/history.ts'
 import { at, openPair, upTo } from './pair.ts'
 import { forFile } from '../support/service.ts'
 
-// Each process releases its lease after every batch, so that both write.
+// Each process releases its lease after every batch, so that both processes write.
 const pair = await forFile(openPair({ LEASE_SLICE_MS: '0' }))
 
-test('removing a member with revoke=true also removes what the member creates at the same time', async () => {
+test('removing a member with revoke=true deletes webhooks, service accounts and tokens that the member creates meanwhile', async () => {
   for (const _ of upTo(5)) {
     const { id: projectId } = await make(pair.atA, '/projects', { name: 'Contended' })
     const admin = await register(openClient(pair.a.url))
@@ -36,7 +36,7 @@ test('removing a member with revoke=true also removes what the member creates at
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('webhooks created at once in two processes have distinct slots and stay within the limit', async () => {
+test('webhooks that two processes create concurrently have distinct slot numbers and stay within the limit', async () => {
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'Full' })
   const path = `/projects/${projectId}/webhooks`
   const created = await Promise.all(

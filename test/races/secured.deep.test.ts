@@ -73,7 +73,7 @@ test('connects to Postgres and Redis over TLS, verifies their certificates and s
   await eventually('the end of the project', async () => (await streams()).length === 0)
 })
 
-test('does not connect to a server with an unknown certificate, or with a wrong password', async () => {
+test('does not connect to a server whose certificate is not trusted, or that rejects the password', async () => {
   const withoutAuthority = await startService('web', {})
   expect(await health(withoutAuthority)).toEqual({ status: 'unready', ...bothAre('away') })
   const wrong = redis.url.replace('s3cret', 'wrong')

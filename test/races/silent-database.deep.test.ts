@@ -31,7 +31,6 @@ for (const time of ['first', 'second'])
     const [signedIn] = await Promise.all([signIn(), load.acknowledged(200)])
     expect(signedIn.status).toBe(200)
     await expectAllStored(sql, load, [503])
-    // Reads are retried.
     expect(load.reads.filter((status) => status !== 200)).toEqual([])
   })
 

@@ -17,9 +17,9 @@ export async function openSilentLine(serverUrl: string) {
   const silenceOpen = () => clients.forEach((client) => silenced.add(client))
   return {
     ...{ url, close },
-    /** Silences every open connection for good; new ones work. */
+    /** Silences all open connections forever; new connections work. */
     silenceOpen,
-    /** Silences open connections and those that are made until `speak`. */
+    /** Silences all open and new connections until `speak` is called. */
     silence() {
       isSilent = true
       silenceOpen()

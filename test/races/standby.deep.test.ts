@@ -17,7 +17,7 @@ const readOnly = (value: 'on' | 'off') =>
 const closeConnections = () => admin`select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and application_name = 'docket'`
 
-test('writes on a read-only server wait until new connections reach a writable one', async () => {
+test('writes on a read-only server wait until new connections reach a writable server', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Moved' })
   await readOnly('on')
   await closeConnections()

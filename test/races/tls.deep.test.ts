@@ -29,7 +29,7 @@ test('uses TLS with sslmode require and prefer', async () => {
   expect(await query(front.url('prefer'))).toEqual(numbers)
 })
 
-test('without TLS at the server, sslmode prefer connects and sslmode require fails temporarily', async () => {
+test('to a server without TLS, sslmode=prefer connects, and sslmode=require fails with a temporary error', async () => {
   expect(await query(inPlain('prefer'))).toEqual(numbers)
   expect(await query(inPlain('disable'))).toEqual(numbers)
   const error = await query(inPlain('require'))
@@ -37,7 +37,7 @@ test('without TLS at the server, sslmode prefer connects and sslmode require fai
   expect(isTransient(error)).toBe(true)
 })
 
-test('an untrusted certificate fails temporarily', async () => {
+test('an untrusted certificate causes a temporary error', async () => {
   const error = await query(front.url('verify-full'))
   expect(error).toMatchObject({ message: expect.stringMatching(/^No TLS with Postgres: .*self.signed/) })
   expect(isTransient(error)).toBe(true)

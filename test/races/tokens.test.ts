@@ -27,7 +27,7 @@ function tokenUntil(exp: number, { id }: Person): string {
 const withToken = (person: Person, token: string): Person => ({ ...person, ...person.as(token) })
 const now = () => Math.floor(Date.now() / 1000)
 
-test('an access token that ends in one process is rejected in all within a second', async () => {
+test('an access token that is revoked in one process is rejected by all processes within a second', async () => {
   const ends: ((person: Person) => ReturnType<Person['get']>)[] = [
     (person) => person.post('/auth/logout'),
     (person) => person.post('/auth/logout-all'),
@@ -46,7 +46,7 @@ test('a token is valid in all processes, whichever process issued it', async () 
     expect(await answers(await register(at(pair.atA, process)))).toEqual(atAll(200))
 })
 
-test('a token expires in all processes at once, and a revoked one stays rejected after its row is deleted', async () => {
+test('a token expires in all processes at the same time, and a revoked token is rejected even after its row is deleted', async () => {
   const ada = await register(pair.atA)
   const ended = withToken(ada, tokenUntil(now() + 3, ada))
   const short = withToken(ada, tokenUntil(now() + 3, ada))

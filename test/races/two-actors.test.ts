@@ -16,7 +16,7 @@ import { project } from '../rules/given-events.ts'
 import { sharedRedisPrefix } from '../support/redis.ts'
 import { eventually } from './pair.ts'
 
-/** Pending commits; the test finishes each. */
+/** Commits that wait until the test calls `finish`. */
 let pending: { projectIds: string[]; finish: () => void }[]
 let actors: Actors
 let disconnect: () => void
@@ -66,12 +66,12 @@ const command = (
   })
 const commitsOf = (id: string) => pending.filter(({ projectIds }) => projectIds.includes(id))
 
-test('a project has one actor, also when its idle actor was evicted while a move waited for the other project', async () => {
+test('a project never has two actors, even if its idle actor is evicted while a move waits for the other project', async () => {
   const [first, second] = [newId(), newId()]
   const busy = actors.run(command(first))
   await eventually('the commit', () => pending.length === 1)
   const move = actors.run(command(first, second))
-  await Bun.sleep(1_000) // the other project's actor is idle, and may be evicted
+  await Bun.sleep(1_000)
 
   pending[0]!.finish()
   await eventually('the commit of the move', () => commitsOf(second).length === 1)
@@ -115,7 +115,7 @@ test('an actor with a pending commit is never evicted', async () => {
   pending[1]!.finish()
   await done
   // The least recently used actor is evicted first.
-  await eventually('the end of an actor', () => actors.load().known < 2)
+  await eventually('the eviction of an actor', () => actors.load().known < 2)
   expect(actors.load().known).toBe(1)
   const next = actors.run(command(slow))
   expect(actors.load()).toMatchObject({ known: 1, deepest: 1 })

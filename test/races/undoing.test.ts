@@ -7,7 +7,7 @@ import { openPair, tally, upTo, statuses } from './pair.ts'
 const pair = await forFile(openPair())
 const alone = await forFile(openTestService())
 const ada = await register(alone.client)
-/** The same user at two processes, and at one process, where one batch decides all commands. */
+/** The same user at two processes, and twice at one process, where both requests may be in one batch. */
 const setups: [name: string, one: Person, other: Person][] = [
   ['two processes', pair.atA, pair.atB],
   ['one process', ada, ada],
@@ -29,13 +29,13 @@ for (const at of [0, 1]) {
     undo = (user, body) => user.post(`/projects/${project.id}/undo`, body)
   })
 
-  test(`a write of a field is kept, and a concurrent undo of the field comes before it or returns 409 (${where})`, async () => {
+  test(`an undo never overwrites a concurrent write of the same field (${where})`, async () => {
     const seen: number[] = []
     const { id } = await newTask()
     for (const n of upTo(rounds)) {
       await one.patch(`/tasks/${id}`, { title: `Done ${n}` })
       const seq = await version()
-      // The write starts later from round to round, up to after the undo.
+      // Starts the write later in each round; in every tenth round, after the undo.
       const undoing = undo(one, { seq })
       for (let turn = 0; turn < n % 10; turn++) await new Promise(setImmediate)
       if (n % 10 === 0) await undoing
@@ -51,7 +51,7 @@ for (const at of [0, 1]) {
     expect(Object.keys(tally(seen))).toEqual(['200', '409'])
   })
 
-  test(`one of many concurrent undos of a change succeeds (${where})`, async () => {
+  test(`exactly one of many concurrent undos of the same change succeeds (${where})`, async () => {
     const { id } = await newTask()
     for (const n of upTo(rounds)) {
       await one.patch(`/tasks/${id}`, { title: `Done ${n}` })
@@ -68,7 +68,7 @@ for (const at of [0, 1]) {
       const seq = await version()
       const [list, body] = n % 4 < 2 ? ['subtasks', { title: 'S' }] : ['comments', { text: 'C' }]
       const add = () => other.post(`/tasks/${id}/${list}`, body)
-      // Other writes keep the project busy, so that both wait for one batch; their order depends on `n`.
+      // Other writes keep the project busy, so that both requests wait for the same batch. Their order depends on `n`.
       const busy = upTo(20).map(newTask)
       const added = add()
       for (let turn = 0; turn < n % 6; turn++) await new Promise(setImmediate)
@@ -82,7 +82,7 @@ for (const at of [0, 1]) {
   })
 }
 
-test('the logs are consistent after these tests', async () => {
+test('after the tests above, the stored rows agree with the logs', async () => {
   expect(await faultsOf(pair.sql)).toEqual([])
   expect(await faultsOf(alone.services.database.reads)).toEqual([])
 })

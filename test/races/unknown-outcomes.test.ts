@@ -13,7 +13,7 @@ import type { CommentRow } from '../../drizzle/rows.ts'
 
 const projectId = newId()
 
-/** A project in which every command writes one comment. The commits get the given outcomes in order. */
+/** A project in which every command writes one comment. The n-th commit gets the n-th outcome. */
 function openProject(outcomes: Outcome[]) {
   const committed: CommitUnit[] = []
   /** The events in the log, by the last part of their ids. */
@@ -66,7 +66,6 @@ function openProject(outcomes: Outcome[]) {
 
 const rejected = new Error('rejected')
 
-/** Calls `happens` after each commit, before the actor gets its outcome. */
 function afterCommit(by: TransactDependencies, happens: (outcome: Outcome) => unknown): void {
   const { commit } = by
   by.commit = async (unit) => {
@@ -76,16 +75,16 @@ function afterCommit(by: TransactDependencies, happens: (outcome: Outcome) => un
   }
 }
 
-test('commands of an unknown commit that is in the log are not decided again when the retry is rejected', async () => {
+test('if a retried commit is rejected but the first attempt is in the log, its commands are not executed again', async () => {
   const { by, holder, answers, committed, command, addToLog } = openProject(['unknown', rejected])
-  // The first attempt reaches the log while the second is rejected.
+  // The events of the first attempt appear in the log while the second attempt is rejected.
   afterCommit(by, (outcome) => outcome instanceof Error && addToLog(0))
   await transact(by, [holder], [command('one'), command('two')])
   expect(answers.slice(0, 2)).toEqual(['one', 'two'])
   expect(committed).toHaveLength(2)
 })
 
-test('a single command of an unknown commit is not decided again either', async () => {
+test('if the retried commit has a single command, the command is not executed again either', async () => {
   const { by, holder, answers, committed, command, addToLog } = openProject(['unknown', rejected])
   afterCommit(by, (outcome) => outcome instanceof Error && addToLog(0))
   await transact(by, [holder], [command('one')])
@@ -93,7 +92,7 @@ test('a single command of an unknown commit is not decided again either', async 
   expect(committed).toHaveLength(2)
 })
 
-test('when a rejected batch is retried one by one, a command found in the log resolves only itself', async () => {
+test('when a rejected batch is retried command by command, a command in the log does not resolve the others', async () => {
   const { by, holder, answers, committed, command, addToLog } = openProject([
     rejected,
     'unknown',

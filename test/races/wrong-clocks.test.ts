@@ -7,7 +7,7 @@ import { at, openPair, upTo } from './pair.ts'
 
 const hour = 3_600_000
 let project: Body
-// One process has the right clock, the other corrects a wrong one. Their times differ by the duration of a query.
+// The clock of the second process is two hours slow; the process corrects it by the clock of the database.
 const pair = await forFile(openPair({ WRITE_SHARDS: '0' }, clockShiftedBy(-2 * hour)))
 const writers: Person[] = upTo(3).flatMap(() => [pair.atA, pair.atB])
 beforeEach(async () => void (project = await make(pair.atA, '/projects', { name: 'Timely' })))
@@ -44,7 +44,7 @@ test('subtasks, comments and members are listed in the order of their creation',
   await expectOrder(members, `/projects/${project.id}/members`)
 })
 
-test('a client that continues at its last cursor misses no task', async () => {
+test('a client that reads on from its last cursor misses no task', async () => {
   const read: string[] = []
   let from = ''
   await alternately(async (user, n) => {
@@ -93,7 +93,7 @@ test('a process whose clock is a year ahead writes database time and logs a warn
   }
 })
 
-test('jobs and idempotency records have database time', async () => {
+test('the times of jobs and idempotency records are from the clock of the database', async () => {
   const key = (name: string) => ({ 'idempotency-key': name })
   const [task] = await alternately((user) => make(user, '/tasks', { title: 'Short', projectId: project.id }))
   expect((await pair.atB.delete(`/tasks/${task!.id}`, key('one'))).status).toBe(200)

@@ -9,7 +9,7 @@ import { ownAddress } from '../../src/routing/own-address.ts'
 
 const name = fc.string({ maxLength: 8 })
 const names = fc.uniqueArray(name, { minLength: 1, maxLength: 12 })
-/** Previous assignments of live and ended processes, with gaps, for fewer or more shards. */
+/** Previous assignments may name ended processes, have gaps, and have fewer or more shards. */
 const situations = fc.record({
   shards: fc.integer({ min: 1, max: 64 }),
   live: names,
@@ -46,7 +46,7 @@ test('a shard with a live home does not move', () =>
     expect(moved).toEqual([])
   }))
 
-test('the result of an assignment is stable', () =>
+test('a repeated assignment moves no shard', () =>
   forAll(({ shards, live }, current) => {
     const homes = assignShards(shards, live, current, false)
     expect(assignShards(shards, live, homes, false)).toEqual(homes)
@@ -60,7 +60,7 @@ test('the order of the processes does not matter', () =>
       )
   }))
 
-test('shards without a home go to the processes with the fewest', () =>
+test('shards without a home go to the processes with the fewest shards', () =>
   forAll(({ shards, live }, current) => {
     const before = loadsOf(live, current.slice(0, shards) as string[])
     const after = loadsOf(live, assignShards(shards, live, current, false))
@@ -68,7 +68,7 @@ test('shards without a home go to the processes with the fewest', () =>
     if (takers.length > 0) expect(Math.max(...takers) - Math.min(...after)).toBeLessThanOrEqual(1)
   }))
 
-test('balancing moves at most one shard at a time, until counts differ by one at most', () =>
+test('balancing moves at most one shard at a time, until the numbers of shards differ by one at most', () =>
   forAll(({ shards, live }, current) => {
     let homes = assignShards(shards, live, current, true)
     if (current.length < shards) expect(homes).toEqual(assignShards(shards, live, current, false))
@@ -91,12 +91,12 @@ test('projects are spread evenly over the shards, always in the same way', () =>
   for (const shards of [2, 4, 7, 64]) {
     const counts = Object.values(tally(ids.map((id) => shardOf(id, shards))))
     expect(counts).toHaveLength(shards)
-    // Seven standard deviations of a fair spread.
+    // At most seven standard deviations of a uniform distribution.
     const mean = ids.length / shards
     for (const count of counts) expect(Math.abs(count - mean)).toBeLessThan(7 * Math.sqrt(mean))
   }
   expect(ids.map((id) => shardOf(id, 1))).toEqual(ids.map(() => 0))
-  // Processes of all versions must agree.
+  // The shard of a project must never change, because processes of different versions run together.
   expect(shardOf('019a0000-0000-7000-8000-000000000001', 64)).toBe(17)
 })
 
@@ -120,12 +120,12 @@ const at = (...addresses: string[]): Interfaces[string] =>
     return isSix ? { ...more, address, family: 'IPv6', scopeid: 0 } : { ...more, address, family: 'IPv4' }
   })
 
-test('a specific host is the own address', () => {
+test('if HOST is an address or name, a process announces HOST as its address', () => {
   for (const host of ['127.0.0.1', '10.0.0.7', 'fd00::7', 'web-1.internal'])
     expect(ownAddress(host, { eth0: at('10.1.1.1') })).toBe(host)
 })
 
-test('for a wildcard host, the own address is the first that other machines can reach', () => {
+test('if HOST is a wildcard, a process announces the first address that other machines can reach', () => {
   const machine = {
     lo: at('127.0.0.1', '::1'),
     eth0: at('fe80::1', '169.254.0.9', 'fd00::2', '10.0.0.2', '10.0.0.3'),
@@ -135,7 +135,7 @@ test('for a wildcard host, the own address is the first that other machines can 
   expect(ownAddress('::', { lo: at('::1'), eth0: at('fe80::1', 'fd00::2') })).toBe('fd00::2')
 })
 
-test('without another address, the own address is loopback', () => {
+test('if only loopback is left, a process announces loopback', () => {
   expect(ownAddress('0.0.0.0', { lo: at('127.0.0.1'), eth0: at('fd00::2') })).toBe('127.0.0.1')
   expect(Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address))).toContain(
     ownAddress('::'),

@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 const sampleEveryMs = 5
-/** A longer pause between two samples counts as this: the machine had no time for this process. */
+/** The clock of the test advances at most this much per sample, in case the machine was busy. */
 const maxPauseMs = 25
 
 /** Samples the views of all live members. Returns the worst values so far. */

@@ -21,7 +21,7 @@ export class MemberGroup {
     afterAll(() => this.redis.stop())
   }
 
-  /** Starts three members that share five shards, placed by history: a fresh assignment would differ. */
+  /** Starts three members with five shards. A new assignment would place the shards differently. */
   async start(): Promise<string[]> {
     this.env = { REDIS_URL: this.redis.url, REDIS_PREFIX: `run${++this.runs}`, WRITE_SHARDS: shards }
     for (const id of ['p', 'q', 'r', 's']) await this.join(id)
@@ -33,7 +33,7 @@ export class MemberGroup {
     return view
   }
 
-  /** A member can compute the same view without having read the stored assignment. */
+  /** The view alone does not show whether a member has read the stored assignment. */
   private async untilAllHaveRead(view: string[]): Promise<void> {
     const stored = async () => String(await this.command('GET', this.assignment()))
     await eventually('the assignment is stored', async () =>
@@ -60,7 +60,7 @@ export class MemberGroup {
     return agreed(this.members)
   }
 
-  /** Expects that during some heartbeats no member sees a shard move, and each still lists all others. */
+  /** Expects that no shard moves and no member is lost during some heartbeats. */
   async expectStable(before: string[], heartbeats = 6): Promise<void> {
     const began = performance.now()
     await eventually('some heartbeats', () => {
@@ -81,7 +81,7 @@ export class MemberGroup {
   assignment = () => `run${this.runs}:{homes-2}:of-${shards}`
   listed = async () => (await this.command('ZRANGE', this.living(), '0', '-1')) as string[]
 
-  /** If all members but one are lost, that one must be a home. */
+  /** Returns true if each member becomes a home when all other members are lost. */
   private listsAll(member: Member): boolean {
     const ids = this.members.map(({ id }) => id)
     return ids.every((id) => member.view(ids.filter((other) => other !== id)).includes(id))

@@ -1,6 +1,6 @@
 import { openMember } from './member.ts'
 
-// Runs a member in a child process that a test can freeze. Prints the member's view whenever it changes.
+// Runs a member in a child process that a test can freeze. Prints the member's homes of all shards at each change.
 const [id = '', env = '{}'] = process.argv.slice(2)
 const member = openMember(JSON.parse(env), id)
 let printed = ''

@@ -21,7 +21,7 @@ test('a change without notification is noticed at the next heartbeat', async () 
 test('a process that leaves while it is disconnected from Redis is removed when it reconnects', async () => {
   await group.start()
   const [leaving, ...rest] = group.members as [Member, ...Member[]]
-  // Heartbeats in its name keep it from expiring.
+  // Heartbeats with the id of the leaving process, so that its entry does not expire.
   const heartbeat = () => group.command('ZADD', group.living(), 'XX', String(Date.now()), entryOf(leaving.id))
   const timer = setInterval(() => void heartbeat().catch(() => {}), 100)
   for (const type of ['normal', 'pubsub']) await group.command('CLIENT', 'KILL', 'TYPE', type)
@@ -40,7 +40,6 @@ test('a process that has left is removed again when another process restores it'
   expect(await agreed(rest)).toEqual(after)
 })
 
-/** Entries that no process of this version writes. */
 const invalidPeers = `{ 7 null [] "a" {"id":1} {"id":"x","host":"h"} {"id":"x","host":[],"port":1}
   {"id":"x","host":"","port":1} {"id":"x","host":"h","port":0} {"id":"x","host":"h","port":65536}`
 const invalidAssignments = [
@@ -57,7 +56,7 @@ const invalidAssignments = [
 ]
 const tooLarge = `${'9'.repeat(40)} []`
 
-test('ignores and removes entries that are not of this version', async () => {
+test('ignores and removes entries in the format of another version', async () => {
   const before = await group.start()
   const now = String(Date.now())
   const entries = invalidPeers.split(/\s+/).flatMap((entry) => [now, entry])
@@ -68,7 +67,7 @@ test('ignores and removes entries that are not of this version', async () => {
   await group.expectStable(before)
 })
 
-test('replaces an assignment that is not of this version', async () => {
+test('replaces an assignment in the format of another version', async () => {
   await group.start()
   for (const text of [...invalidAssignments, tooLarge, `8 ${JSON.stringify([...'rstrstrst'])}`]) {
     await group.command('SET', group.assignment(), text)
@@ -86,7 +85,6 @@ test('replaces an assignment that is not of this version', async () => {
 
 const config = { redisPrefix: 'assigning', writeShards: 2 }
 
-/** Opens connections to Redis, and waits until they are ready. */
 async function openConnections() {
   const { url } = group.redis
   const log = openLog('silent')

@@ -34,7 +34,7 @@ const loads = (view: (string | undefined)[]) => {
 const movedBetween = (before: unknown[], after: unknown[]) =>
   after.filter((home, i) => home !== before[i]).length
 
-test('a new member knows no home before its first answer of Redis', () => {
+test('a new member knows no home until Redis has answered it', () => {
   expect(cluster().join('a').view()).toEqual([undefined, undefined, undefined, undefined])
 })
 
@@ -46,16 +46,16 @@ test('the first process is the home of all shards, and processes that join later
     expect(await agreed([member], [{ ...a, id: 'b' }])).toEqual(['b', 'b', 'b', 'b'])
 })
 
-test('a process that leaves is replaced at once, by notification', async () => {
-  // Without a notification, members would notice only after the test.
+test('a process that leaves is replaced immediately, by notification', async () => {
+  // The next heartbeat comes only after the end of the test.
   const { join, joinAll } = cluster(4, { ...defaultTiming, heartbeatMs: 600_000 })
   const others = await joinAll('a', 'b')
   for (const n of upTo(4)) {
     const joined = join(`member ${n}`)
     const view = await agreed([...others, joined])
-    await Bun.sleep(200) // the notifications of the join have arrived
+    await Bun.sleep(200)
     const leaving = others[0]!.leave()
-    expect(others[0]!.view()).not.toContain(others[0]!.id) // before Redis answers
+    expect(others[0]!.view()).not.toContain(others[0]!.id)
     await leaving
     await agreed([...others, joined], [others[1]!, joined])
     const lost = view.filter((home) => home === others[0]!.id).length
@@ -75,7 +75,7 @@ test('a home that crashes is replaced', async () => {
   expect(await agreed([c!])).toEqual(upTo(6).map(() => 'c'))
 })
 
-test('without joins for a while, shards move one at a time until each process has the same number', async () => {
+test('some time after the last join, shards move one at a time until all processes have the same number of shards', async () => {
   const timing = { ...defaultTiming, stableMs: 3_000, balanceEveryMs: 500 }
   const { joinAll } = cluster(6, timing)
   const began = performance.now()
@@ -94,7 +94,7 @@ test('without joins for a while, shards move one at a time until each process ha
   expect(await agreed([a!, b!])).toEqual(views.at(-1) as string[])
 })
 
-test('all members replace an unusable process alike, and use it again when it is usable', async () => {
+test('all members replace an unusable process by the same processes, and use it again when it is usable', async () => {
   const { joinAll } = cluster(8)
   const [first, ...members] = await joinAll('first', 'a', 'b', 'c', 'd')
   await first!.leave()
@@ -110,7 +110,7 @@ test('all members replace an unusable process alike, and use it again when it is
   expect(members[0]!.view()).toEqual(before)
 })
 
-test('a worker finds homes but is no home, and finds none when all processes are lost', async () => {
+test('a worker finds the homes of shards but is never a home, and finds no home if all web processes are lost', async () => {
   const { join } = cluster(2)
   const worker = join()
   const [a, b] = [join('a'), join('b')]
@@ -130,7 +130,7 @@ test('clusters with different Redis prefixes are separate', async () => {
   expect(a.view(['a'])).toEqual(['a', 'a', 'a', 'a'])
 })
 
-test('processes with different numbers of shards agree among themselves, and replace each other', async () => {
+test('processes with the same number of shards agree, and processes with another number replace those that leave', async () => {
   const { join } = cluster(2)
   const withTwo = ['a', 'b'].map((id) => join(id))
   await agreed(withTwo)

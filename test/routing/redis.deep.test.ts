@@ -15,7 +15,7 @@ test('a flushed Redis moves no shard', async () => {
 
 test('a new process that is the first in a flushed Redis gets no shard', async () => {
   const before = await group.start()
-  // The state that such a process would leave.
+  // A process that joined first would have stored this state.
   const script = `redis.call('flushall') redis.call('zadd', KEYS[1], ARGV[1], ARGV[2]) redis.call('set', KEYS[2], ARGV[3])`
   const left = [String(Date.now()), entryOf('new'), `1 ${JSON.stringify(upTo(5).map(() => 'new'))}`]
   await group.command('EVAL', script, '2', group.living(), group.assignment(), ...left)
@@ -27,7 +27,7 @@ test('members restore the last assignment if Redis lost it', async () => {
   await group.start()
   const old = (await group.command('GET', group.assignment())) as string
   const after = await group.leave('r')
-  // A new assignment would give it the shards of r.
+  // A new assignment would give the shards of `r` to `new`.
   expect(await group.join('new')).toEqual(after)
   await group.command('SET', group.assignment(), old)
   await eventually(
@@ -56,7 +56,7 @@ test('a Redis frozen for longer than the time to live of members moves no shard'
   await group.expectStable(before)
 })
 
-test('crashes and joins during an outage of Redis take effect after it', async () => {
+test('crashes and joins during an outage of Redis take effect after the outage', async () => {
   const before = await group.start()
   group.redis.kill()
   const dead = group.members.shift()!
@@ -73,7 +73,7 @@ test('a change of the clock of Redis removes no member', async () => {
   for (const ms of [-3_600_000, 3_600_000]) {
     const heartbeats = await group.command('ZRANGE', group.living(), '0', '-1', 'WITHSCORES')
     const shifted = (heartbeats as [string, number][]).flatMap(([member, at]) => [String(at + ms), member])
-    // One command, so that no heartbeat comes in between.
+    // One command for all members, so that no heartbeat runs between two changes.
     await group.command('ZADD', group.living(), ...shifted)
     await group.expectStable(before)
   }

@@ -60,7 +60,7 @@ test('marks calls as unsent if no process listens, or the server does not answer
   const silent = { ...home(), id: 'silent' }
   const lost = await lossOf(client.call(silent, 1, inTenSeconds()))
   expect(lost.sent).toBe(false)
-  // Both sides have the same time-out for a handshake, so either side may close the connection.
+  // Both sides have the same time-out for a handshake, so either side may be the first to close the connection.
   expect(['no handshake in time', 'the connection was closed']).toContain(lost.message)
   expect(served).toEqual([])
 })

@@ -75,7 +75,6 @@ test('delivers a lone surrogate unchanged', async () => {
   expect(received).toEqual(loneSurrogates)
 })
 
-/** Opens a pair. Returns the number of requests in each message. */
 async function countMessages(): Promise<number[]> {
   const messages: number[] = []
   pair = await openPair((requests) => {

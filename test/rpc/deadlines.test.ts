@@ -72,7 +72,7 @@ test('never overestimates the clock of another process, whatever the latency', (
     fc.record({ afterMs: fc.nat(20_000), transitMs: fc.oneof(fc.nat(2), fc.nat(2_000)) }),
     { minLength: 1 },
   )
-  // NTP-corrected clocks drift by at most a thousandth.
+  // Clocks that NTP corrects drift by at most 0.1 %.
   fc.assert(
     fc.property(
       fc.integer(),

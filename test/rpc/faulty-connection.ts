@@ -3,14 +3,13 @@ import { openTcpProxy as openPlainLine } from '../support/tcp-proxy.ts'
 
 type Direction = 'requests' | 'responses'
 
-/** A TCP proxy between two processes that injects faults. */
 export interface FaultyConnection {
   port: number
-  /** Breaks the connection after so many more bytes in that direction. Resolves when it is broken. */
+  /** Breaks the connection after `bytes` more bytes in one direction. Resolves when the connection is broken. */
   cutAfter(bytes: number, direction: Direction): Promise<void>
-  /** Delays all bytes in that direction, after the first `afterBytes`, until `release`. */
+  /** Delays all bytes in one direction, after the first `afterBytes`, until `release` is called. */
   hold(direction: Direction, afterBytes?: number): { release(): void }
-  /** Writes so many bytes at a time. */
+  /** Forwards at most `bytes` bytes at a time. */
   splitInto(bytes: number): void
   close(): void
 }
@@ -34,7 +33,6 @@ export async function openFaultyConnection(toPort: number): Promise<FaultyConnec
           left -= part.length
           if (left > 0) return void to.write(part)
           delete faults[direction]
-          // Flushes the last bytes first.
           to.end(part, () => {
             cut()
             resolve()

@@ -31,7 +31,6 @@ function start(...args: string[]): Process {
   return { child, lines }
 }
 
-/** Starts a home in a child process, and a client that has received one response. */
 async function startHome(): Promise<
   Process & { client: RpcClient; peer: Peer; served(): FaultyConnection[] }
 > {
@@ -59,7 +58,7 @@ test('a resumed server serves no request whose deadline passed while the server 
   expect(served()[1]!.leftMs).toBeGreaterThan(20_000)
 })
 
-test('a client drops a frozen server before the deadline, and uses it again when it resumes', async () => {
+test('a client disconnects from a frozen server before the deadline, and uses the server again when it resumes', async () => {
   const { child, client, peer, served } = await startHome()
   child.kill('SIGSTOP')
   const deadline = performance.now() + 4_000
@@ -84,7 +83,7 @@ test('a client that was frozen keeps its connections', async () => {
   await until(() => answered() > 100)
   child.kill('SIGSTOP')
   const before = answered()
-  await Bun.sleep(3_000) // longer than the silence time-out, 2 s
+  await Bun.sleep(3_000)
   child.kill('SIGCONT')
   await until(() => answered() > before + 100)
   expect(lines.filter(({ lost }) => lost)).toEqual([])

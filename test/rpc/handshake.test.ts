@@ -17,6 +17,8 @@ const [old, current, next] = ['old '.repeat(9), 'now '.repeat(9), 'next'.repeat(
   string,
 ]
 
+const namesOf = (secrets: string[]) => secrets.map((secret) => secret.slice(0, 4).trim()).join(' and ')
+
 for (const [ours, theirs] of [
   [[current], [current]],
   [[current, old], [old]],
@@ -26,12 +28,12 @@ for (const [ours, theirs] of [
     [next, current],
   ],
 ] as [string[], string[]][])
-  test(`a client with ${ours.length} and a server with ${theirs.length} secrets need one in common: ${ours[0]![0]}${theirs[0]![0]}`, () => {
+  test(`a client with the secrets ${namesOf(ours)} and a server with ${namesOf(theirs)} accept each other`, () => {
     shakeHands(ours, theirs)
     shakeHands(theirs, ours)
   })
 
-test('rejects a client without a common secret, or that expects another process', () => {
+test('rejects a client that shares no secret with the server, or that expects another process', () => {
   for (const [ours, theirs] of [
     [[current], [old]],
     [[current, next], [old]],
@@ -46,7 +48,7 @@ test('rejects an empty or missing secret', () => {
   for (const secrets of [[], [''], [current, '']]) expect(() => deriveKeys(secrets)).toThrow('secret')
 })
 
-test('rejects a header that is truncated, changed or of another protocol', () => {
+test('rejects an Authorization header that is truncated, changed or of another protocol', () => {
   const keys = deriveKeys([current])
   const header = authorizationHeader(keys, 'home-1', newNonce())
   const [scheme, nonce, proof] = header.split(' ')
@@ -66,7 +68,7 @@ test('rejects a header that is truncated, changed or of another protocol', () =>
   expect(authenticate(keys, 'home-1', `${scheme} ${nonce} x ${proof}`)[0]).toBe(nonce!)
 })
 
-test("rejects a welcome that is changed, of another handshake, or repeats the client's own proof", () => {
+test("rejects a welcome message that was changed, belongs to another handshake, or repeats the client's own proof", () => {
   const keys = deriveKeys([current])
   const nonce = newNonce()
   const header = authorizationHeader(keys, 'home-1', nonce)

@@ -13,7 +13,6 @@ test('a leaving server serves requests in transit, and clients send no new ones'
   await until(() => received.length === 2)
   expect(client.isUsable('home-1')).toBe(true)
   let hasLeft = false
-  // The third request is in transit when the server sends the goodbye.
   const left = server.leave(foreverMs).then(() => (hasLeft = true))
   const crossing = client.call(peer, 3, inTenSeconds())
   await until(() => !client.isUsable('home-1'))
@@ -51,7 +50,7 @@ test('a leaving server waits for its clients until the time-out', async () => {
   expect((await lost).sent).toBe(true)
 })
 
-test('a restarted process at the same address is a new process', async () => {
+test('a restarted process at the same address counts as a new process', async () => {
   pair = await openPair()
   const { client, peer } = pair
   await client.call(peer, 1, inTenSeconds())

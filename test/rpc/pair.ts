@@ -27,7 +27,7 @@ export const answering = (responseTo: (payload: unknown) => RpcResponse) => (req
   for (const { respond, payload } of requests) respond(responseTo(payload))
 }
 export const echo = answering((payload) => reply(JSON.stringify(payload)))
-/** Adds each payload to `served`, and echoes it. */
+/** Adds each payload to `served`, and returns the payload as the response. */
 export const echoInto = (served: unknown[]) => (requests: RpcRequest[]) => {
   served.push(...requests.map(({ payload }) => payload))
   echo(requests)
@@ -41,7 +41,6 @@ export interface Pair extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** An RPC server and a client in this process, over a real socket. */
 export async function openPair(
   serve: (requests: RpcRequest[]) => void = echo,
   options: {
@@ -75,7 +74,6 @@ export async function lossOf(call: Promise<RpcResponse>): Promise<ConnectionLost
   return error as ConnectionLost
 }
 
-/** Longer than any test may take. */
 export const foreverMs = 600_000
 
 export const until = (isTrue: () => boolean) => eventually(String(isTrue), isTrue)

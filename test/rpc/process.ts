@@ -1,4 +1,4 @@
-// A child process of the tests: `home` serves requests and prints them; `client <port>` calls the home all the time.
+// A child process: `home` serves requests and prints them; `client <port>` sends calls until it is killed.
 import { RpcServer } from '../../src/routing/rpc-server.ts'
 import type { RequestHandler } from '../../src/routing/rpc.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'

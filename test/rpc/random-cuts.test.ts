@@ -18,7 +18,7 @@ const scenarios = fc.record({
 
 type Scenario = typeof scenarios extends fc.Arbitrary<infer S> ? S : never
 
-test('settles each call with its true outcome, wherever the connection breaks', async () => {
+test('reports the true outcome of each call, wherever the connection breaks', async () => {
   const served = new Map<string, number>()
   await using pair = await openPair((requests) => {
     for (const { payload } of requests) {
@@ -47,7 +47,7 @@ test('settles each call with its true outcome, wherever the connection breaks', 
       )
       if (i % turns === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    // Closes a connection that was not cut before.
+    // Closes the connection if `cutAfter` has not broken it.
     setTimeout(() => line.close(), 100)
     for (const [payload, outcome] of await Promise.all(outcomes)) {
       const times = served.get(payload[0]) ?? 0
@@ -64,6 +64,6 @@ test('settles each call with its true outcome, wherever the connection breaks', 
     await client.close()
   }
   await fc.assert(fc.asyncProperty(scenarios, check), { numRuns: cases(60) })
-  // Otherwise the scenarios do not cover all outcomes.
+  // The scenarios must cover all outcomes.
   expect(Object.values(outcomeCounts).every((count) => count > 0)).toBe(true)
 }, 60_000)

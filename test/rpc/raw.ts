@@ -14,7 +14,7 @@ function readRaw(socket: WebSocket): Raw {
   let wake = () => {}
   socket.on('error', () => {})
   socket.on('message', (data) => {
-    // Only the JSON array of a response, without the bodies after it.
+    // Reads the first line of a response (JSON); the bodies follow on later lines.
     messages.push(JSON.parse(String(data).split('\n')[0]!))
     wake()
   })
@@ -34,7 +34,6 @@ export function welcomeTo(header: string, id = 'home-1'): string {
   return JSON.stringify(createWelcome(key, id, nonce, performance.now()))
 }
 
-/** Connects with this Authorization header. @throws Error with the status of the response */
 export async function connectRaw(port: number, header: string): Promise<Raw> {
   const options = { headers: { authorization: header }, perMessageDeflate: false }
   const raw = readRaw(new WebSocket(`ws://127.0.0.1:${port}`, options))

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { RpcServerConnection } from '../../src/routing/rpc-server-connection.ts'
 
 const maxUnsentBytes = 1_048_576
-/** Upper limit of what the kernel buffers for one loopback connection, both sides together. */
+/** The maximum number of bytes that the kernel buffers for one loopback connection. */
 const kernelBytes = 16_777_216
 
 test('if a server reads no data, the client rejects requests with 503, then closes the connection', async () => {

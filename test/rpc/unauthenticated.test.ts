@@ -42,7 +42,7 @@ const invalidBytes: [string, string | Buffer][] = [
   ['headers without end', `GET / HTTP/1.1\r\nHost: ${'x'.repeat(100_000)}`],
 ]
 for (const [what, bytes] of invalidBytes)
-  test(`closes a connection that sends ${what}, and serves others`, async () => {
+  test(`closes a connection that sends ${what}, and serves other clients`, async () => {
     const socket = open()
     socket.write(bytes)
     await closed(socket)
@@ -50,7 +50,7 @@ for (const [what, bytes] of invalidBytes)
     expect(served).toEqual(['honest'])
   })
 
-test('closes connections that do not finish the handshake, and serves others meanwhile', async () => {
+test('closes connections that do not finish the handshake, and serves other clients meanwhile', async () => {
   const silent = Array.from({ length: 200 }, open)
   const half = open()
   half.write('GET / HTTP/1.1\r\nHost: ')
@@ -100,7 +100,7 @@ test('sends requests only to a server with a valid proof', async () => {
   ])
 })
 
-test('drops a server of the previous protocol at once', async () => {
+test('closes the connection to a server with the previous protocol immediately', async () => {
   let began = 0
   const server = Bun.listen({
     hostname: '127.0.0.1',

@@ -10,7 +10,7 @@ const batch = (operations: object[], others: object = {}) =>
 const create = { op: 'task.create', projectId: project.id, title: 'Plate' }
 const finish = { op: 'task.update', id: task.id, status: 'DONE' }
 
-test('decides each operation on the state after the previous ones, like separate commands', () => {
+test('each operation sees the changes of the previous operations, as if they were separate commands', () => {
   const state = folded(busy)
   const [context, sameContext] = [contextOf(editor), contextOf(editor)]
   const together = batch([{ ...create, as: 'new' }, { ...finish, id: '#new' }, finish])(state, context)
@@ -46,7 +46,7 @@ test('a dry run returns no events', () => {
   expect(decision.answer).toMatchObject({ version: busy.length })
 })
 
-test('checks rights for each operation and prefixes the error with its index', () => {
+test('checks rights for each operation and prefixes the error with the index of the operation', () => {
   when(stranger, batch([create])).thenRejected(404, 'Project not found')
   when(viewer, batch([create])).thenRejected(403, 'operations[0]: This needs the role EDITOR in the project')
   const other = eventOf('task.created', 'task', null, taskOf({ id: 'far', projectId: 'other' }))
@@ -56,7 +56,7 @@ test('checks rights for each operation and prefixes the error with its index', (
   )
 })
 
-test('a caller without the right to change a row gets 403 before the comparison with `was`', () => {
+test('a caller without the right to change a row gets 403, even if `was` differs from the row', () => {
   const guess = { ...finish, was: { title: 'Guess' } }
   when(viewer, batch([guess])).thenRejected(403, 'operations[0]: This needs the role EDITOR in the project')
   expect(errorOf(() => batch([guess])(folded(busy), contextOf(editor)))).toEqual({

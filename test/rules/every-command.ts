@@ -27,9 +27,9 @@ import { ruleOf, folded, type Rule } from './given.ts'
 interface Command {
   name: string
   rule: Rule
-  /** The status for each of the callers. */
+  /** The expected status for each caller. */
   answers: number[]
-  /** The row that it changes; null if it creates a row. */
+  /** The row that the command changes; null if the command creates a row. */
   row: { eventId: string } | null
 }
 

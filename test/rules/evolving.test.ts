@@ -4,7 +4,7 @@ import { busy, elsewhereId, eventOf, memberOf } from './given-events.ts'
 import { staffed, subtask, task, taskOf, viewer } from './given-events.ts'
 import { folded } from './given.ts'
 
-test('role_set and removed change the state of a member at once', () => {
+test('member.role_set and member.removed change the state of a member immediately', () => {
   const [was, is] = [memberOf(viewer, 'VIEWER'), memberOf(viewer, 'ADMIN')]
   const promoted = [...staffed, eventOf('member.role_set', 'member', was, is)]
   expect(folded(promoted).roleOf(viewer)).toBe('ADMIN')

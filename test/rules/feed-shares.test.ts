@@ -4,14 +4,14 @@ import { sharesOf } from '../../modules/feeds/read-many.ts'
 
 const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0)
 
-test('a share that a project does not use goes to projects with more events', () => {
+test('if a project has fewer events than its share of the page, projects with more events get the rest', () => {
   expect(sharesOf([200, 2, 0, 10], 50)).toEqual([38, 2, 0, 10])
   expect(sharesOf([100, 100, 100], 50)).toEqual([17, 17, 16])
   expect(sharesOf([5, 5, 5], 2)).toEqual([1, 1, 1])
   expect(sharesOf([], 10)).toEqual([])
 })
 
-test('each project with events gets at least one and at most its own number, and the limit is used up', () => {
+test('each project with events gets at least one event and at most all of its events, and the page is full', () => {
   const property = fc.property(
     fc.array(fc.nat(300), { maxLength: 50 }),
     fc.integer({ min: 1, max: 500 }),
@@ -22,7 +22,7 @@ test('each project with events gets at least one and at most its own number, and
       shares.forEach((share, n) => {
         expect(share).toBeLessThanOrEqual(waiting[n]!)
         if (waiting[n]! > 0) expect(share).toBeGreaterThan(0)
-        // A project with events left over gets no less than any other project, except by one event.
+        // If not all events of a project fit, its share is the largest share, or one less.
         if (share < waiting[n]!) expect(share).toBeGreaterThanOrEqual(Math.max(...shares) - 1)
       })
     },

@@ -22,9 +22,11 @@ import { cases } from '../support/depth.ts'
 import { readRows } from '../support/stored-rows.ts'
 import { forgetAll } from './states.ts'
 
-/** The most additional sequences of requests until every event type has occurred. */
+/** The maximum number of additional runs until every event type has occurred. */
 const maxMoreRuns = 200
-/** All event types that callers can cause, except those of integrations. The compiler checks that the list is complete. */
+/**
+ * All event types that callers can cause, except those of integrations. The compiler checks that the list is complete.
+ */
 type Integration = 'webhook' | 'service_account' | 'token'
 const everyEventType: Record<Exclude<EventType, 'task.unassigned' | `${Integration}.${string}`>, true> = {
   ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },
@@ -43,7 +45,7 @@ const seenTypes = new Set<string>()
 
 const service = await forFile(openTestService({ LEASE_SLICE_MS: '0' }))
 const { config, log } = service.services
-// The second service uses only the generic commit statement.
+// The second service uses only the generic form of the commit statement.
 const second = await forFile(openServices({ ...config, commitShapes: 0 }, log, { commands, react }))
 const app = createApp(second)
 const there = openClient('http://localhost', undefined, (request) => app.fetch(request))
@@ -65,7 +67,7 @@ async function checkFold(waves: Step[][]): Promise<void> {
   expect(faultsIn({ events, rows, streams: await readStreams(sql()) }, true)).toEqual([])
 }
 
-test('folding the log gives the stored rows, for all projects together and for each project alone', async () => {
+test('folding the log gives the stored rows, for all projects together and for each project separately', async () => {
   // A failure prints its seed and path: pass them to fc.assert to repeat it.
   await assertInTime(fc.asyncProperty(requestWaves(30), checkFold), { numRuns: cases(12), withinMs: 40_000 })
   const all = Object.keys(everyEventType).sort()
@@ -74,7 +76,7 @@ test('folding the log gives the stored rows, for all projects together and for e
   expect([...seenTypes].sort()).toEqual(all)
 })
 
-/** Releases that logged moves without children had no undo. */
+/** Releases that logged moves without the children did not have undo. */
 const withoutUndo = (wave: Step[]) => wave.filter(({ verb }) => verb !== 'undo')
 
 /** Deletes the children from task.moved_in events, as older releases logged them. Returns the number of events. */
@@ -94,7 +96,7 @@ test('the migration adds the moved children to old task.moved_in events', async 
   await fc.assert(property, { numRuns: cases(4) })
 })
 
-test('the outbox has exactly the jobs of the committed events', async () => {
+test('the outbox has exactly the jobs that the committed events cause', async () => {
   const property = fc.asyncProperty(requestWaves(20), async (waves) => {
     const expected = (await runRequests(waves)).flatMap((event) =>
       react(event).map(({ name, data }) => ({ projectId: event.projectId, name, data })),
@@ -120,7 +122,7 @@ async function runWorkersAfter(waves: Step[][]): Promise<StoredEvent[]> {
 test('after the workers have purged rows, folding the log still gives the remaining rows', async () => {
   const before = await runWorkersAfter(fc.sample(requestWaves(60), { numRuns: 3 }).flat().map(withoutUndo))
 
-  // The workers delete the log of a deleted project, so earlier events of its moved tasks come from `before`.
+  // Workers delete the log of a deleted project, so `before` supplies earlier events of its moved tasks.
   const earlierIds = new Set(before.map(({ id }) => id))
   const since = (await readEvents(sql())).filter(({ id }) => !earlierIds.has(id))
   const all = [...before, ...since] as unknown as LogEvent[]
@@ -136,7 +138,7 @@ test('after the workers have purged rows, folding the log still gives the remain
   expect(since.every(({ type }) => type === 'task.unassigned')).toBe(true)
 })
 
-test('the migration adds the moved children also if the log of the source project is deleted', async () => {
+test('the migration adds the moved children even if the log of the source project is deleted', async () => {
   await runWorkersAfter([])
   expect(await deleteMovedChildren()).toBeGreaterThan(0)
   await sql().unsafe(movedWithAll)

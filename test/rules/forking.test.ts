@@ -72,7 +72,7 @@ test('events applied to a fork change the fork and not the original state', () =
   fc.assert(property, { numRuns: cases(100) })
 })
 
-test('a rule decides on the events that were applied to its fork', () => {
+test('a rule sees the events that were applied to its fork', () => {
   const state = folded(busy)
   const fork = state.fork()
   const change = (title: string) => ruleOf(updateTask, { id: task.id, title })
@@ -83,6 +83,6 @@ test('a rule decides on the events that were applied to its fork', () => {
 
 test('the cost of a fork does not depend on the number of rows in memory', () => {
   const state = folded([...busy, ...upTo(50_000).map((n) => taskCreated(taskOf({ id: `t${n}`, number: n })))])
-  // To copy the rows for each fork would take longer than the time limit of a test.
+  // If each fork copied all rows, the test would exceed its time limit.
   for (const n of upTo(100_000)) expect(state.fork().row('task', `t${n % 50_000}`)).toBeDefined()
 })

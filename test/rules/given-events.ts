@@ -7,7 +7,6 @@ import type { MemberRole } from '../../src/identity/rights.ts'
 export const projectId = 'project'
 export const elsewhereId = 'elsewhere'
 
-/** Users, by their role in the project. */
 export const owner = 'olga'
 export const admin = 'adam'
 export const editor = 'eda'

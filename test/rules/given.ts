@@ -38,7 +38,7 @@ export function contextOf(userId: string): RuleContext {
 
 export const folded = (events: EventDraft[], id = projectId): State => events.reduce(evolve, new State(id))
 
-/** The same, with the children loaded for a move. */
+/** Folds events, with the children loaded for a move. */
 export function withLoadedChildren(events: EventDraft[]): State {
   const state = folded(events)
   const { subtask, comment } = events.reduce(fold, emptyContents())
@@ -46,7 +46,7 @@ export function withLoadedChildren(events: EventDraft[]): State {
   return state
 }
 
-/** Runs a rule for a caller on given events of a project, and of a second project for a move. `then` checks the new events. */
+/** Runs a rule on given events of a project and, for a move, of the target project. `then` checks the new events. */
 export function when<T>(
   caller: string,
   rule: Rule<T>,

@@ -3,7 +3,7 @@ import type { Sql } from '../../src/postgres/database.ts'
 
 type Stream = { projectId: string; version: number; lastNumber: number }
 
-/** All events, oldest first. Ids increase in the order in which rules decide, also across projects. */
+/** All events, oldest first. Event ids are ordered by time, even across projects. */
 export const readEvents = (sql: Sql) =>
   sql<StoredEvent[]>`select *, seq::float8 as seq from events order by id`
 

@@ -28,7 +28,7 @@ const remove = (memberId: string) => ruleOf(removeMember, { projectId, memberId 
 
 describe('inviting', () => {
   for (const role of ['VIEWER', 'EDITOR', 'ADMIN'] as const) {
-    test(`makes the user a ${role} at once`, () => {
+    test(`makes the user a ${role} immediately`, () => {
       const after = { id: 'new-1', projectId, userId: stranger, role, createdAt: now, eventId: 'new-2' }
       when(admin, invite(stranger, role), staffed)
         .then(eventOf('member.invited', 'member', null, after))
@@ -39,7 +39,7 @@ describe('inviting', () => {
   testRejections(staffed, {
     'for an unknown email address': [admin, invite(undefined), '404 User not found'],
     'for the owner': [admin, invite(owner), '409 This user owns the project'],
-    'for a member, also with another role': [
+    'for a member, even with another role': [
       owner,
       invite(viewer, 'ADMIN'),
       '409 This user is a member already',
@@ -117,7 +117,7 @@ describe('removing a member', () => {
     when(viewer, remove(own.id), staffed).then(eventOf('member.removed', 'member', own, null))
   })
 
-  test('is rejected with 403 for members below ADMIN, also for a missing member', () => {
+  test('is rejected with 403 for callers below ADMIN, even if the member to remove does not exist', () => {
     for (const id of [member.id, 'nobody']) {
       when(viewer, remove(id), staffed).thenRejected(403, 'This needs the role ADMIN in the project')
     }

@@ -23,7 +23,7 @@ describe('moving a task', () => {
     when(editor, move(), busy, there).then(leaving(), arriving(arrived())).answering(arrived())
   })
 
-  test('moves subtasks and comments, split over several events where one is too small', () => {
+  test('moves subtasks and comments, in several events if one event cannot contain all', () => {
     const note = (n: number, text = 'Oil it') => ({ ...comment, id: `c${n}`, text })
     const notes = Array.from({ length: 150 }, (_, n) => note(n))
     const more = (eventId: string, was: string, along: object) => {
@@ -58,7 +58,7 @@ describe('moving a task', () => {
     )
   })
 
-  test('gives the command id to the event that contains the row of the response', () => {
+  test('the last event, which contains the returned row, has the id of the command', () => {
     const ids = (events: EventDraft[]) => {
       const known = { ...contextOf(editor), newEventId: () => 'the order' }
       return move()(withLoadedChildren(events), known, folded(there, elsewhereId)).changes.map(({ id }) => id)
@@ -68,7 +68,7 @@ describe('moving a task', () => {
     expect(ids([...busy, ...notes])).toEqual(['new-1', 'new-2', 'new-3', 'the order'])
   })
 
-  test('is rejected with 409 if the task has too many children or too many characters', () => {
+  test('is rejected with 409 if the task has too many children, or too many characters in them', () => {
     const { rows, characters } = maxMoved
     const notes = (count: number, text: string) =>
       Array.from({ length: count }, (_, n) => commentCreated({ ...comment, id: `c${n}`, text }))

@@ -45,7 +45,7 @@ describe('changing a project', () => {
   })
 
   testRejections(staffed, {
-    'in a deleted project, also for its owner': [
+    'in a deleted project, even for its owner': [
       owner,
       ruleOf(updateProject, { id, name: 'Mill' }),
       '404 Project not found',
@@ -62,6 +62,11 @@ describe('deleting a project', () => {
   })
 
   testRejections(staffed, {
-    'the second time': [owner, remove, '404 Project not found', [projectCreated, projectDeleted]],
+    'if the project is already deleted': [
+      owner,
+      remove,
+      '404 Project not found',
+      [projectCreated, projectDeleted],
+    ],
   })
 })

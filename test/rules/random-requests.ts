@@ -13,7 +13,7 @@ const often = [
   'undo',
 ] as const
 const seldom = Object.keys(verbs).filter((verb) => verb !== 'deleteProject') as Verb[]
-// Mostly the same few rows, so that changes of one row follow each other.
+// Often one of the first two rows, so that a row is changed several times.
 const index = fc.oneof(
   { weight: 2, arbitrary: fc.nat({ max: 1 }) },
   { weight: 1, arbitrary: fc.nat({ max: 99 }) },
@@ -37,7 +37,7 @@ export const step: fc.Arbitrary<Step> = fc.record({
 export const requestWaves = (waves: number) =>
   fc.array(fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }), { maxLength: waves, size: 'max' })
 
-/** Steps after which the assignee of the first task has left. */
+/** Assigns the first task to a member, and removes the member. */
 export const assigneeHasLeft = (['assignTask', 'removeMember'] as const).map((verb): Step[] => [
   { verb, who: 0, process: 0, pick: 0, other: 2, value: 0 },
 ])
@@ -49,7 +49,7 @@ export async function openWorld(people: Person[][]) {
   const run = async (step: Step) => {
     const answer = await verbs[step.verb](world, people[step.process]![step.who]!, step)
     const expected = [undefined, 200, 201, 400, 403, 404, 409].includes(answer?.status)
-    if (!expected) throw new Error(`${step.verb} answered ${answer?.status} ${answer?.text}`)
+    if (!expected) throw new Error(`${step.verb} got ${answer?.status} ${answer?.text}`)
   }
   const beginning = { who: 0, process: 0, pick: 0, other: 1, value: 1 }
   for (const verb of ['openProject', 'openProject', 'invite', 'createTask'] as const)

@@ -32,7 +32,7 @@ export const isIn = (state: State, projectId: string, userId: string): boolean =
     return isOfUser && state.get(`member ${id} projectId`) === projectId
   })
 
-/** The keys of tasks that an undo restores without an assignee, because the assignee is not a member. */
+/** Returns `assigneeId` keys of tasks that an undo restores unassigned, because the assignee is no member. */
 export const unassignedOnRestore = (events: StoredEvent[], before: State, now = before): string[] =>
   events.flatMap(({ projectId, type, entityId }) => {
     const key = `task ${entityId} assigneeId`
@@ -49,7 +49,6 @@ export const assigneeHadLeft = (events: StoredEvent[], before: State): boolean =
     return entity === 'task' && assigneeId != null && !isIn(before, projectId, assigneeId)
   })
 
-/** The keys of the fields that an event changed. */
 export const fieldsOf = ({ entity, entityId, before, after }: StoredEvent): string[] =>
   before && after ? Object.keys(before).map((name) => `${entity} ${entityId} ${name}`) : []
 

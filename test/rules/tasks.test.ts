@@ -115,12 +115,12 @@ describe('changing a task', () => {
 describe('deleting a task', () => {
   const gone = eventOf('task.deleted', 'task', task, null)
 
-  test('commits one event, also for a task with children', () => {
+  test('commits one event, even if the task has children', () => {
     when(editor, remove).then(gone).answering(undefined)
   })
 
   testRejections(busy, {
-    'the second time': [editor, remove, '404 Task not found', [...busy, gone]],
+    'if the task is already deleted': [editor, remove, '404 Task not found', [...busy, gone]],
     'in a deleted project': [owner, remove, '404 Task not found', [...busy, projectDeleted]],
   })
 })

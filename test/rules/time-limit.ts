@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 
 /**
- * Checks a property with as many cases as the time allows. It waits for a case that is running at the end of the time, so that
- * its requests do not reach the next test.
+ * Checks a property with as many cases as fit in `withinMs`. Waits until the last case has finished, so that
+ * no request reaches the next test.
  */
 export async function assertInTime<T>(
   property: fc.IAsyncProperty<T>,

@@ -47,7 +47,7 @@ describe('task.unassign', () => {
     )
   })
 
-  test('commits no event the second time', () => {
+  test('a second run commits no event', () => {
     const done = eventOf('task.unassigned', 'task', mine, { ...mine, ...after('event') })
     when(worker, unassign(stranger, [mine.id]), [...events, done]).thenNoEvents(undefined)
   })

@@ -25,7 +25,7 @@ const eventOf = (type: EventType) =>
     after: type.endsWith('deleted') || type === 'member.removed' ? null : fields,
   }) as unknown as StoredEvent
 
-test('an undo takes the same role and scope as the inverse change', () => {
+test('an undo requires the same role and token scope as the inverse change', () => {
   const found: typeof expected = {}
   for (const type of model.eventTypes) {
     const inverse = undoRuleOf(type)

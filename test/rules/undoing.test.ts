@@ -75,7 +75,7 @@ const runs = { numRuns: cases(15), withinMs: 30_000 }
 const undoneTypes = new Map<string, number>()
 const count = (type: string) => undoneTypes.set(type, (undoneTypes.get(type) ?? 0) + 1)
 
-test('an undo restores the state before any change, and a second undo restores the state after it', async () => {
+test('undoing any change restores the state before the change, and undoing the undo restores the state after the change', async () => {
   const property = fc.asyncProperty(
     requestWaves(4),
     fc.array(step, { minLength: 5, maxLength: 12 }),
@@ -100,7 +100,7 @@ test('an undo restores the state before any change, and a second undo restores t
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('an undo restores the state before any batch, and a second undo restores the state after it', async () => {
+test('undoing any batch restores the state before the batch, and undoing the undo restores the state after the batch', async () => {
   let batches = 0
   const choices = fc.array(fc.nat({ max: 99 }), { minLength: 1, maxLength: 8 })
   const property = fc.asyncProperty(
@@ -128,11 +128,11 @@ test('an undo restores the state before any batch, and a second undo restores th
   expect(await faultsOf(sql())).toEqual([])
 })
 
-/** Other reasons to reject an undo, beside later changes. */
+/** Reasons, besides later changes, to reject an undo. */
 const reasons =
   /not a member of the project any more|cannot be undone: (task|comment|subtask|member) changed since|Project not found/
 
-test('an undo keeps later changes of other fields and is rejected if later changes overlap', async () => {
+test('an undo keeps later changes of other fields, and is rejected if the same fields were changed later', async () => {
   let [accepted, rejected] = [0, 0]
   const some = fc.array(step, { minLength: 1, maxLength: 5 })
   const property = fc.asyncProperty(

@@ -26,7 +26,6 @@ const dates = [null, '2030-02-01', '2030-02-01T10:00:00.5+02:00']
 const at = <T>(list: T[], n: number): T | undefined => list[n % list.length]
 const someone = ({ people }: World, n: number) => at([null, ...people], n)?.id ?? null
 
-/** Runs a request on a row of a list; returns undefined if the list is empty. */
 const on =
   (list: keyof World, ask: (it: Body, client: Client, step: Step, world: World) => Promise<Answer>): Ask =>
   (world, client, step) => {
@@ -80,7 +79,7 @@ export const verbs = {
       ...(value % 2 && { title: `M${value}` }),
     }),
   ),
-  // The project's cached subtasks must not be used after the task has moved away and back.
+  // Subtasks that were cached before the first move must not be used after the task has moved back.
   thereAndBack: on('subtasks', async ({ id, taskId }, client, { pick, other }, { projects }) => {
     for (const n of [pick, other]) {
       await client.patch(`/tasks/${taskId}`, { projectId: at(projects, n)?.id })
@@ -106,7 +105,7 @@ export const verbs = {
     client.patch(`/tasks/comments/${id}`, { text: `C${value}` }),
   ),
   deleteComment: on('comments', ({ id }, client) => client.delete(`/tasks/comments/${id}`)),
-  // Mostly one of the latest events, whose rows have not changed since.
+  // Undoes one of the latest seven events, whose rows have often not changed since.
   undo: on('projects', async ({ id }, client, { value }) => {
     const { headers } = await client.get(`/projects/${id}`)
     const seq = Number(headers.get('docket-version') ?? 1) - (value % 7)

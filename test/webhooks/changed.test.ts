@@ -6,7 +6,7 @@ import { type Hook, openScene, type Scene } from './scene.ts'
 let scene: Scene
 afterEach(() => scene.close())
 
-/** A receiver that delays its first response until `answer` is called, and answers all others with 200 at once. */
+/** Delays the first response until `answer` is called. Responds to later requests immediately with 200. */
 function held(status: number) {
   const { promise, resolve: answer } = Promise.withResolvers<void>()
   let isFirst = true
@@ -19,7 +19,7 @@ function held(status: number) {
   return { respond, answer }
 }
 
-/** A webhook with a running first delivery; `answer` lets its receiver respond. */
+/** Opens a webhook whose first delivery waits until `answer` is called. */
 async function heldAt(status: number) {
   const { respond, answer } = held(status)
   scene = await openScene(undefined, respond)
@@ -32,7 +32,7 @@ async function heldAt(status: number) {
 const attempts = async (id: string) => (await scene.ada.get(`${scene.path(id)}/deliveries`)).body.length
 const expectUnharmed = async (id: string) =>
   expect(await scene.state(id)).toMatchObject({ enabled: true, failures: 0, nextAttemptAt: null })
-/** The number of statements with this text that wait for a lock. */
+/** Counts the statements that contain a text and wait for a lock. */
 async function waiting(words: string): Promise<number> {
   const [row] = await scene.service.services.database.reads<{ n: number }[]>`
     select count(*)::int4 as n from pg_stat_activity
@@ -75,7 +75,7 @@ test('a 410 from the previous URL does not disable the webhook when the change a
   await next.close()
 })
 
-test('a rotation during a failing delivery sends the delivery again at once, signed with the new secret', async () => {
+test('rotating the secret during a failing delivery repeats the delivery immediately, signed with the new secret', async () => {
   const { id, answer } = await heldAt(503)
   const { ada, receiver } = scene
   const { secret } = (await ada.post(`${scene.path(id)}/rotate`)).body as Hook
@@ -119,7 +119,7 @@ for (const [what, change, sent] of [
   ['maxEvents', { maxEvents: 2 }, [3, 4, 5, 6, 7]],
   ['types', { types: ['task.created'] }, [3, 4, 5]],
 ] as const)
-  test(`a change of ${what} assembles a failed delivery again, with a new id`, async () => {
+  test(`a change of ${what} replaces a failed delivery by one with new contents and a new id`, async () => {
     scene = await openScene(undefined, (response) => response.writeHead(500).end())
     const { ada, receiver } = scene
     const { id } = await scene.hook({ enabled: false })

@@ -9,7 +9,6 @@ import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
 const { sql, ada } = await openScene(['Ada'])
-/** A webhook with a due event; no worker runs. */
 let id: string
 let path: string
 beforeEach(async () => {
@@ -65,13 +64,13 @@ test('stores no attempt for a webhook that was deleted during the delivery', asy
 })
 
 const results: Record<string, Partial<DeliveryResult>> = {
-  'with success': { upTo: 2 },
-  'with a failure': { waitMs: 60_000 },
-  'with a failure that disables': { disabled: 'Gone' },
-  'with nothing sent': {},
+  'a success': { upTo: 2 },
+  'a failure': { waitMs: 60_000 },
+  'a failure that disables the webhook': { disabled: 'Gone' },
+  'that nothing was sent': {},
 }
 for (const [how, result] of Object.entries(results))
-  test(`a result ${how} after the end of the lease does not change the claim of another worker`, async () => {
+  test(`storing ${how} after the lease has ended does not change the claim of another worker`, async () => {
     const [late, current] = [openWorker(), openWorker()]
     const lateClaim: Claim = (await late.claim(id))!
     await endLease()

@@ -5,7 +5,7 @@ import { afterFailure } from '../../workers/webhooks/retries.ts'
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => `hook-${from + n}`)
 const waitAll = (queues: DeliveryQueues, all: string[]) => all.forEach((id) => queues.add(id))
 
-test('a slow or failed webhook does not count against the fast limit until a delivery is fast again', () => {
+test('after a slow or failed delivery, a webhook does not count against the fast limit until a delivery is fast', () => {
   const queues = new DeliveryQueues(1)
   const [bad, good] = ['bad', 'good']
   queues.recordSpeed(bad, false)
@@ -28,7 +28,7 @@ test('a long delivery moves to the slow queue while the slow limit is not reache
   const last = queues.startNext()
   expect(last).toEqual(ids(10, 2))
   for (const id of last) expect(queues.moveToSlow(id)).toBeFalse()
-  expect(queues.moveToSlow(all[0]!)).toBeTrue() // is in the slow queue already
+  expect(queues.moveToSlow(all[0]!)).toBeTrue()
   queues.finish(last[0]!)
   expect(queues.startNext()).toEqual(ids(12, 1))
 })

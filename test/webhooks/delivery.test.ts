@@ -65,7 +65,7 @@ test('receivers that never answer do not delay other receivers', async () => {
   await scene.hook()
   await scene.createTasks(5)
   await eventually('the other events', () => receiver.seqs().length >= 5)
-  expect(over).toBe(0) // all of them are still waiting
+  expect(over).toBe(0)
   expect(receiver.seqs()).toEqual(from(16, 20))
   await silent.close()
 })

@@ -9,7 +9,7 @@ import { forFile } from '../support/service.ts'
 import { make } from '../support/client.ts'
 import { openReceiver } from './receiver.ts'
 
-// No worker runs, so nothing else delivers.
+// The service has no worker, so only the dispatcher under test delivers events.
 const { service, sql, ada } = await openScene(['Ada'])
 const receiver = await forFile(openReceiver())
 let projectId: string
@@ -17,7 +17,7 @@ beforeEach(async () => void (projectId = (await make(ada, '/projects', { name: '
 const hook = (others = {}) =>
   make(ada, `/projects/${projectId}/webhooks`, { url: `${receiver.url}/`, ...others })
 
-test('a woken webhook gets all its events, one delivery after another', async () => {
+test('after a notification, a webhook gets all its events, one delivery after another', async () => {
   const { id } = await hook({ maxEvents: 1 })
   for (const title of ['One', 'Two', 'Three']) await make(ada, '/tasks', { title, projectId })
   const dispatcher = new Dispatcher(service.services)
@@ -28,7 +28,7 @@ test('a woken webhook gets all its events, one delivery after another', async ()
   await dispatcher.drain(60_000)
 })
 
-test('the index drops a deleted webhook after a full search', async () => {
+test('a full search removes a deleted webhook from the index', async () => {
   const index = new WebhookIndex(service.services.database.background)
   const [kept, removed] = [await hook(), await hook()]
   await index.refresh([projectId])
@@ -59,7 +59,6 @@ const outcomes = async (reads: Promise<EventPage>[]) =>
   (await Promise.allSettled(reads)).map((one) =>
     one.status === 'fulfilled' ? shown(one.value) : (one.reason as Error).message,
   )
-/** Creates a project with tasks, and returns a request for a page of its events. */
 async function sliceOf(tasks: number, over: Partial<EventSlice> = {}, description = ''): Promise<EventSlice> {
   const { id } = await make(ada, '/projects', { name: 'Engine' })
   for (const n of upTo(tasks)) await make(ada, '/tasks', { title: `T${n}`, description, projectId: id })
@@ -77,7 +76,7 @@ test('batched reads of event pages return the same pages as single reads', async
     await sliceOf(9, { types: ['task.created'], limit: 2 }),
     await sliceOf(9, { types: ['comment.created'] }),
     await sliceOf(9, { after: 10 }),
-    await sliceOf(70, {}, 'x'.repeat(20_000)), // more than a page holds
+    await sliceOf(70, {}, 'x'.repeat(20_000)),
     ...expired,
   ]
   const { database, oldestSeq } = service.services

@@ -101,7 +101,7 @@ test('re-encrypts webhook secrets after a change of JWT_SECRET, without changing
   await receiver.close()
 })
 
-test('re-encryption continues after the last webhook of the previous slice', async () => {
+test('re-encryption continues after the last webhook of the previous run', async () => {
   const hooks = [await hook(), await hook(), await hook(), await hook(), await hook()]
   const next = openEncryption(['the next secret, of thirty-two bytes', testSecret])
   const short = { batchRows: 2, pauseMs: 0, isOver: () => true }

@@ -33,7 +33,7 @@ const createTasks = async (ada: Person, projectId: string, count: number) => {
   for (let n = 0; n < count; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
 }
 
-/** The seqs that a receiver accepts when it ignores repeated delivery ids. */
+/** The received seqs, without deliveries whose id was received before. */
 const acceptedSeqs = () => {
   const seenIds = new Set<unknown>()
   return receiver.received.flatMap(({ headers, body }) => {
@@ -46,7 +46,7 @@ const acceptedSeqs = () => {
 test('a worker killed between sending and storing the result loses no event: the same delivery is sent again', async () => {
   let victim: ServiceProcess | undefined
   const { ada, projectId } = await open((response) => {
-    victim?.signal('SIGKILL') // before the worker receives the response
+    victim?.signal('SIGKILL')
     victim = undefined
     setTimeout(() => response.end('ok'), 20)
   })
@@ -77,14 +77,14 @@ test('several workers deliver each event once and in order, even after one of th
   expect(acceptedSeqs()).toEqual(upTo(62).slice(2))
 }, 60_000)
 
-test('no other worker claims a long delivery; a stopping worker releases its claim at once', async () => {
+test('no other worker claims a webhook during a long delivery, and a stopping worker releases its claim immediately', async () => {
   let answers: (() => void)[] = []
   const { ada, projectId } = await open((response) => void answers.push(() => response.end('ok')))
   const first = await startWorker()
   await createTasks(ada, projectId, 1)
   await eventually('a delivery', () => answers.length === 1)
   await startWorker()
-  await Bun.sleep(8_000) // longer than a lease
+  await Bun.sleep(8_000)
   expect(receiver.received).toHaveLength(1)
   answers = []
   await first.stop('SIGTERM')
@@ -94,7 +94,7 @@ test('no other worker claims a long delivery; a stopping worker releases its cla
   expect(new Set(ids).size).toBe(1)
 }, 60_000)
 
-test('delivers events without Redis, by the periodic search', async () => {
+test('without Redis, a periodic search finds the events to deliver', async () => {
   const { ada, projectId } = await open(undefined, { REDIS_URL: 'redis://127.0.0.1:9' })
   await startWorker()
   await createTasks(ada, projectId, 7)

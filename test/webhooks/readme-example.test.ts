@@ -8,7 +8,6 @@ import { openScene } from './scene.ts'
 
 type Receive = (secret: string, take: (event: { seq: number }) => unknown) => Server
 
-/** Returns the receiver from docs/webhooks.md as a function. */
 function shown(): Receive {
   const [, code] = /^export (const receiver = [^]*?\n {2}\}\)\n)/m.exec(read('docs/webhooks.md').text) ?? []
   return new Function('createServer', 'Webhook', `${code}; return receiver`)(createServer, Webhook)

@@ -14,7 +14,6 @@ export interface Message {
   data: { projectId: string; webhookId?: string; events: { seq: number; type: string }[] }
 }
 
-/** Responds to a delivery. */
 export type Respond = (response: ServerResponse, received: Received) => unknown
 
 export type Receiver = Awaited<ReturnType<typeof openReceiver>>
@@ -36,7 +35,6 @@ export async function openReceiver(respond: Respond = (response) => response.end
     received,
     url,
     close,
-    /** The seqs received at a path, in the order of arrival. */
     seqs: (path = '/') =>
       received
         .filter((one) => one.path === path)
@@ -45,6 +43,6 @@ export async function openReceiver(respond: Respond = (response) => response.end
   return receiver
 }
 
-/** Verifies the signature of a delivery. @throws Error */
+/** @throws Error if the signature is wrong */
 export const verified = (secret: string, { text, headers }: Received) =>
   new Webhook(secret).verify(text, headers as Record<string, string>)

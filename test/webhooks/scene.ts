@@ -13,11 +13,11 @@ export type Hook = Body & {
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-/** Serves the tests of a file that need no settings of their own. */
+/** The service for tests without special settings. */
 const shared = await forFile(openTestService())
 shared.startWorkers()
 
-/** Opens a user with a project and a receiver, in the service of the file or in a service with other settings. */
+/** Opens a user with a project and a receiver. Settings in `overrides` start a separate service. */
 export async function openScene(overrides?: Record<string, string>, respond?: Respond) {
   const service = overrides ? await openTestService(overrides) : shared
   const [ada, receiver] = [await register(service.client), await openReceiver(respond)]
@@ -29,7 +29,6 @@ export async function openScene(overrides?: Record<string, string>, respond?: Re
     path,
     state: async (id: string) => (await ada.get(path(id))).body as Hook,
     ...{ service, ada, receiver, projectId },
-    /** Creates a webhook of the project for a path of the receiver. */
     hook: async (over: object = {}, at = '/') =>
       (await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url + at, ...over })) as Hook,
     async createTasks(count: number) {

@@ -25,7 +25,7 @@ test('both secrets sign deliveries for a day after a rotation, the new one first
   expect(() => verified(old, receiver.received[1]!)).toThrow()
 })
 
-test('sends a test at once, even to a disabled webhook, and returns the result', async () => {
+test('sends a test immediately, even to a disabled webhook, and returns the result', async () => {
   await using scene = await openScene(undefined, (response) => response.writeHead(418).end('short and stout'))
   const { ada, projectId, receiver } = scene
   const { id, secret } = await scene.hook({ enabled: false })
@@ -42,7 +42,7 @@ test('sends a test at once, even to a disabled webhook, and returns the result',
   expect(unreachable.body).toMatchObject({ status: null, error: 'No connection: ECONNREFUSED' } as never)
 })
 
-test('limits the running tests of an account to four across all its tokens, separately for each account', async () => {
+test('each account may run four tests at the same time, counted across all its tokens', async () => {
   const answers: (() => void)[] = []
   await using scene = await openScene(undefined, (response) => void answers.push(() => response.end('ok')))
   const { ada, service, projectId } = scene
@@ -69,7 +69,7 @@ test('limits the running tests of an account to four across all its tokens, sepa
   expect((await again).status).toBe(200)
 })
 
-test('a replay repeats events after a seq, or skips events before it', async () => {
+test('a replay moves the cursor back to repeat events, or forward to skip events', async () => {
   await using scene = await openScene()
   const { ada, receiver } = scene
   const { id } = await scene.hook()

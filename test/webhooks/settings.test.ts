@@ -76,7 +76,7 @@ test('rejects a URL that resolves to a private address with 400, on creation and
     expect(await messageFor(url)).toBe(
       'url must resolve to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on',
     )
-  // No setting allows these.
+  // The error must not name a setting, because no setting allows these URLs.
   for (const url of ['https://169.254.169.254/', 'https://[fe80::1]/', 'ftp://example.com/'])
     expect(await messageFor(url)).not.toContain('WEBHOOK_')
 })
@@ -121,7 +121,7 @@ test('limits the number of webhooks of a project, even for concurrent creations'
   expect((await scene.ada.post(all, { url: scene.receiver.url })).status).toBe(201)
 })
 
-test('a repeat under the same Idempotency-Key returns the same secret, which no table stores in plain text', async () => {
+test('a request repeated with the same Idempotency-Key returns the same secret, which no table stores in plain text', async () => {
   await using scene = await openScene()
   const all = allOf(scene)
   const { ada } = scene

@@ -21,7 +21,7 @@ test('more unresponsive receivers than the limit do not block responsive ones', 
   await scene.hook()
   await scene.createTasks(2)
   await eventually('a delivery to the receiver that answers', () => receiver.seqs().length >= 2)
-  // No unresponsive delivery has ended.
+  // No delivery to an unresponsive receiver has ended.
   const states = await Promise.all(unresponsive.map(({ id }) => scene.state(id)))
   expect(states.filter(({ failures }) => failures > 0)).toEqual([])
   await silent.close()
@@ -48,7 +48,7 @@ test('a delivery that waits in Postgres to store its result does not block other
   )
   own = postgres(scene.service.env.DATABASE_URL!, { max: 10 })
   const { receiver } = scene
-  // As many webhooks as the fast and slow limits together.
+  // The fast and slow limits together allow six deliveries.
   const paths = Array.from({ length: 6 }, (_, n) => `/held/${n}`)
   for (const path of paths) await scene.hook({ types: ['task.created'] }, path)
   await scene.createTasks(1)

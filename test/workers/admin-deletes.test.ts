@@ -8,7 +8,7 @@ import { execute } from './run-admin.ts'
 
 const { service, ada } = await openScene(['Ada'])
 
-// These commands run without JWT_SECRET.
+// Admin commands must work without JWT_SECRET.
 const context = {
   config: { ...service.services.config, jwtSecret: '' },
   sql: service.services.database.background,
@@ -40,7 +40,7 @@ test('an operator deletes an account with its projects and memberships', async (
   expect(await admin('users', 'delete', someone.email)).toEqual(nobody)
 })
 
-test('an operator deletes a project, which ends its long polls with 404 at once', async () => {
+test('when an operator deletes a project, its long polls immediately get 404', async () => {
   const { id } = await make(ada, '/projects', { name: 'Doomed' })
   const task = await make(ada, '/tasks', { title: 'Doomed', projectId: id })
   expect((await ada.get(`/tasks/${task.id}`)).status).toBe(200)

@@ -7,7 +7,7 @@ import { openScene } from '../support/scene.ts'
 import { runAdmin } from './run-admin.ts'
 
 const { service, ada } = await openScene(['Ada'])
-// A name stored by a release that accepted control characters.
+// An earlier release accepted control characters in names.
 await service.services.database.background`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
 
 const admin = (...words: string[]) => runAdmin(service, ...words)

@@ -53,7 +53,7 @@ export async function openBackupScene() {
       return withConnections(databaseUrl, (sql) => execute(words, { config, sql }))
     },
 
-    /** The responses of a service on another database to a caller with an existing token. */
+    /** The responses that a caller with an existing token gets from a service on another database. */
     async answersOn(databaseUrl: string) {
       await using other = await openTestService({ DATABASE_URL: databaseUrl })
       const caller = other.client.as(ada.token)

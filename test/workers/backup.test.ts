@@ -85,7 +85,7 @@ test('does not overwrite an existing file, and names a file that cannot be opene
     })
 })
 
-test('replaces the data of a database only with the word replace', async () => {
+test('restore overwrites existing data only if the command ends with the word replace', async () => {
   await scene.admin(scene.own, 'backup', file)
   const url = await scene.fresh()
   await migrate(url)
@@ -130,7 +130,7 @@ test('a damaged backup leaves the database unchanged', async () => {
   expect(await scene.answersOn(scene.own)).toEqual(before)
 })
 
-test('restores and migrates a backup of an earlier release, and rejects one of a later release', async () => {
+test('restores and migrates a backup of an earlier release, and rejects a backup of a later release', async () => {
   const old = await scene.fresh()
   const migrations = knownMigrations()
   await withConnections(old, async (sql) => {

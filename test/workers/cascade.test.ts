@@ -50,7 +50,7 @@ test('purges neither an existing project nor an existing task', async () => {
   expect(await rowsWith(sql(), other.ids)).toEqual(before)
 })
 
-test('purging a deleted task deletes only its subtasks and comments', async () => {
+test('purging a deleted task deletes its subtasks and comments, and no other rows', async () => {
   const { id, taskIds } = await createFullProject(ada, 3)
   const [deleted, ...others] = taskIds as [string, ...string[]]
   for (let n = 0; n < 20; n++) await make(ada, `/tasks/${deleted}/comments`, { text: `More ${n}` })
@@ -72,7 +72,7 @@ test('purging the previous project of a moved task leaves the task unchanged', a
   expect((await ada.get(`/tasks/${moved}/comments`)).body).toHaveLength(2)
 })
 
-test('repeated and concurrent purges change nothing else', async () => {
+test('repeated and concurrent purges delete no other rows', async () => {
   const [deleted, other] = [await createFullProject(ada, 6), await createFullProject(ada, 2)]
   const neighbour = await rowsWith(sql(), other.ids)
   await ada.delete(`/tasks/${deleted.taskIds[0]}`)
@@ -89,7 +89,7 @@ test('repeated and concurrent purges change nothing else', async () => {
   expect(await rowsWith(sql(), other.ids)).toEqual(neighbour)
 })
 
-test('a purge that waits for rows deleted by another one continues with the rest', async () => {
+test('a purge that waits for rows that another purge deletes continues with the remaining rows', async () => {
   const taskId = newId()
   await sql()`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
     select uuidv7(), ${taskId}, ${ada.id}, 'Left', now(), now(), uuidv7() from generate_series(1, 10)`
@@ -127,7 +127,7 @@ test('a paused purge does not delete the rows of a new task with the same id', a
   await frozen.promise
   expect((await ada.delete(`/projects/${old.id}`)).status).toBe(200)
   await untilOutboxEmpty(sql())
-  await sql()`delete from idempotency_keys where scope = 'ids'` // as the cleanup does later
+  await sql()`delete from idempotency_keys where scope = 'ids'`
   await make(bea, '/tasks', { id, title: 'New', projectId: other.id })
   await make(bea, `/tasks/${id}/comments`, { text: 'Precious' })
   woken.resolve()

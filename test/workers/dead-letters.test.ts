@@ -72,7 +72,7 @@ test('a failing job becomes a dead letter with its error after the last attempt'
   expect(await park()).toMatchObject({ attempts, error: 'P0001: Not today' })
   const { queue } = service.services.jobs
   await eventually('an empty queue', async () => (await queue.getJobCountByTypes()) === 0)
-  // Later jobs run, and the sweep ignores the dead letter.
+  // Jobs after the dead letter still run.
   await ada.delete(`/projects/${(await createFullProject(ada, 0)).id}`)
   await eventually('the end of the other job', async () => (await outboxSize(sql())) === 1)
   expect(await openSweep(sql(), service.services.jobs)()).toBe(0)
@@ -88,7 +88,7 @@ test('counts attempts even when Redis loses the job', async () => {
     await flushRedis(redis.url)
   }
   await parked()
-  // An attempt that ran when Redis lost the job may end only now.
+  // An attempt that was running when Redis lost the job may end only now.
   await eventually('the last try', async () => (await tries()) === attempts)
   expect(await row()).toMatchObject({ attempts })
 })
@@ -105,7 +105,7 @@ test('a retried job runs again', async () => {
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 })
 
-test('an orphan gets no second job while its job is a dead letter, and gets one after the job is dropped', async () => {
+test('an orphan gets no new purge job while its job is a dead letter, and gets one when the dead letter is dropped', async () => {
   const { id } = await park()
   const look = async () => (await queueOrphanJobs(sql(), orphanStreams, nilId, 1_000)).queued
   expect(await look()).toBe(0)
@@ -151,7 +151,7 @@ test('a job whose worker crashes at each attempt becomes a dead letter, with a l
     const worker = await spawnService('worker', service.env)
     await eventually(`try ${n}`, async () => (await row())!.attempts === n)
     await worker.stop('SIGKILL')
-    await flushRedis(redis.url) // otherwise the queue waits until it detects the crash
+    await flushRedis(redis.url)
   }
   const worker = await spawnService('worker', service.env)
   await parked()
@@ -175,7 +175,7 @@ test.each<[string, unknown]>([
   ['TypeError', new TypeError()],
   ['42P01: relation "tasks" does not exist', refused('42P01', 'relation "tasks" does not exist')],
   ['22P02: invalid input: "…"', refused('22P02', 'invalid input: "a "secret"\nword"')],
-])('%s', (reason, error) => expect(reasonOf(error)).toBe(reason))
+])('the reason of a dead letter is one line: %s', (reason, error) => expect(reasonOf(error)).toBe(reason))
 
 test('cuts a long reason without splitting a character', () => {
   const reason = reasonOf(new Error(`x${'🙂'.repeat(1_000)}`))

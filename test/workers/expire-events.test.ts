@@ -37,7 +37,7 @@ async function seqsOf(projectId: string): Promise<number[]> {
 }
 const from = (first: number, last: number) => upTo(last).slice(first - 1)
 
-test('deletes expired events from the oldest on, and keeps the newest event of each project', async () => {
+test('deletes expired events, oldest first, and keeps the newest event of each project', async () => {
   await open()
   const wanted = [
     [50, 33],
@@ -60,12 +60,12 @@ test('deletes expired events from the oldest on, and keeps the newest event of e
   expect((await ada.get(`/tasks?projectId=${ids[2]}&limit=200`)).body).toHaveLength(50)
 })
 
-test('an event with a future time expires with the event after it', async () => {
+test('an event with a time in the future expires together with the next event', async () => {
   await open()
   const ahead: [count: number, old: number, from: number, to: number, seqs: number][] = [
     [50, 33, 5, 5, 34],
     [50, 33, 1, 1, 34],
-    [50, 33, 5, 32, 34], // more than one statement deletes
+    [50, 33, 5, 32, 34],
     [50, 33, 30, 40, 30], // not expired, because the next event after them is not old
     [50, 33, 33, 33, 33],
     [50, 0, 1, 10, 1],
@@ -94,7 +94,7 @@ test('no statement deletes more rows than the batch size', async () => {
   expect(await deletes()).toEqual([...Array(9).fill(10), 5])
 })
 
-test('the next slice continues where the previous one stopped', async () => {
+test('the next run continues where the previous run stopped', async () => {
   await open()
   const projectId = await openProject(50, 45)
   await expect(expire({ isOver: () => true })).rejects.toBeInstanceOf(SliceEnded)
@@ -103,7 +103,7 @@ test('the next slice continues where the previous one stopped', async () => {
   expect(await seqsOf(projectId)).toEqual(from(46, 50))
 })
 
-test('two concurrent workers delete the same events as one', async () => {
+test('two concurrent workers delete the same events as one worker', async () => {
   await open()
   const ids = [await openProject(100, 95), await openProject(100, 90)]
   await Promise.all([expire(), expire({ batchRows: 7 }), expire({ batchRows: 3 })])
@@ -111,7 +111,6 @@ test('two concurrent workers delete the same events as one', async () => {
   expect(await Promise.all(ids.map(seqsOf))).toEqual([from(96, 100), from(91, 100)])
 })
 
-/** Reads all pages of a feed or a history, and returns the seqs. */
 async function pageThrough(path: string): Promise<number[]> {
   const seqs: number[] = []
   for (let next: string | undefined = path; next;) {
@@ -126,7 +125,7 @@ async function pageThrough(path: string): Promise<number[]> {
   return seqs
 }
 
-test('pages read during expiry have no gap before the 410', async () => {
+test('pages that are read while events expire have no gap until a page gets 410', async () => {
   await open()
   const projectId = await openProject(500, 480)
   let isOver = false

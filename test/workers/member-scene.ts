@@ -4,7 +4,10 @@ import { openTestService, forFile } from '../support/service.ts'
 
 const throttle = { batchRows: 3, pauseMs: 0 }
 
-/** Opens a service with an owner; `createFullProject` creates a project with a member and eight tasks assigned to the member. */
+/**
+ * Opens a service with an owner; `createFullProject` creates a project with a member and eight tasks assigned to the
+ * member.
+ */
 export async function openScene() {
   const service = await forFile(openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' }))
   const ada = await register(service.client)
@@ -19,7 +22,6 @@ export async function openScene() {
     return {
       ...{ guest, project, member, mine },
       remove: () => ada.delete(`/projects/${project.id}/members/${member.id}`),
-      /** Runs the job of a removal. */
       unassign: () =>
         unassignMember(reads, service.services.run, { projectId: project.id, userId: guest.id }, throttle),
       assignees: async () => {

@@ -95,7 +95,7 @@ test('runs a job that was inserted into the outbox by hand', async () => {
   expect(await rowsWith(sql(), [taskId])).toEqual({ events: 4 })
 })
 
-test('runs a job committed during an outage of Redis after the outage', async () => {
+test('a job that is committed while Redis is unavailable runs when Redis is available again', async () => {
   service.startWorkers()
   redis.kill()
   expect((await ada.delete(`/projects/${doomed.id}`)).status).toBe(200)
@@ -126,7 +126,7 @@ test('runs every job when Redis is flushed while jobs run', async () => {
   for (const { ids } of more) expect(await rowsWith(sql(), ids)).toEqual({})
 })
 
-test('the sweep queues only jobs that are missing from the queue', async () => {
+test('the sweep of the outbox queues only jobs that are missing from the queue', async () => {
   const { jobs } = service.services
   for (const taskId of doomed.taskIds) await ada.delete(`/tasks/${taskId}`)
   await queued(4)
@@ -138,7 +138,7 @@ test('the sweep queues only jobs that are missing from the queue', async () => {
   expect(await jobs.queue.getWaitingCount()).toBe(4)
 })
 
-test('the next sweep continues where the previous one stopped', async () => {
+test('the next sweep of the outbox continues where the previous sweep stopped', async () => {
   const { jobs } = service.services
   const backlog = 45
   await sql()`insert into outbox (id, project_id, name, data, created_at)
@@ -150,7 +150,7 @@ test('the next sweep continues where the previous one stopped', async () => {
   expect(await jobs.queue.getWaitingCount()).toBe(backlog)
 })
 
-test('a worker started during an outage of Redis runs jobs after the outage', async () => {
+test('a worker that starts while Redis is unavailable runs jobs when Redis is available again', async () => {
   await redis.stop()
   const worker = await spawnService('worker', service.env)
   try {
@@ -162,7 +162,7 @@ test('a worker started during an outage of Redis runs jobs after the outage', as
   }
 })
 
-test('an unavailable outbox counts no attempt, and the job runs later', async () => {
+test('if the outbox cannot be read, no attempt is counted, and the job runs later', async () => {
   const { queue } = service.services.jobs
   await ada.delete(`/projects/${doomed.id}`)
   await queued()
@@ -174,7 +174,7 @@ test('an unavailable outbox counts no attempt, and the job runs later', async ()
   await untilPurged()
 })
 
-test('two concurrent workers run each job', async () => {
+test('two concurrent workers together run every job', async () => {
   const more = await Promise.all(Array.from({ length: 20 }, () => createFullProject(ada, 1)))
   service.startWorkers()
   service.startWorkers()
@@ -185,7 +185,7 @@ test('two concurrent workers run each job', async () => {
 
 const cleanup = async () => (await queueOrphanJobs(sql(), orphanStreams, nilId, 1_000)).queued
 
-test('queues one purge for an orphaned stream without a job', async () => {
+test('queues one purge job for a stream whose project is deleted', async () => {
   await ada.delete(`/projects/${doomed.id}`)
   await sql()`delete from outbox`
   expect(await cleanup()).toBe(1)

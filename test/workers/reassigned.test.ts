@@ -14,7 +14,7 @@ let { guest, project, member, mine, unassign, assignees } = {} as Awaited<
 const sql = () => scene.reads
 const scene = await openScene()
 const ada = scene.ada
-/** Events: 1 the project, 2 the member, 3 to 10 their tasks, 11 the removal. */
+/** Events: seq 1 creates the project, 2 invites the member, 3 to 10 create tasks, 11 removes the member. */
 beforeEach(async () => {
   const scenery = await scene.createFullProject()
   ;({ guest, project, member, mine, unassign, assignees } = scenery)
@@ -24,7 +24,7 @@ beforeEach(async () => {
 const undo = () => ada.post(`/projects/${project.id}/undo`, { seq: 11 })
 const members = async () => (await ada.get(`/projects/${project.id}/members`)).body
 
-test('undoing a removal restores the membership and the assignments that nobody changed since', async () => {
+test('undoing the removal of a member restores the membership, and assignments that were not changed later', async () => {
   await unassign()
   await ada.patch(`/tasks/${mine[0]!.id}`, { assigneeId: ada.id })
   await ada.patch(`/tasks/${mine[1]!.id}`, { title: 'Other' })
@@ -60,7 +60,7 @@ test('an undo during the unassign job restores all assignments', async () => {
     const caller = { userId: workerActor }
     const take = (some: string[]) =>
       scene.service.services.run({ name: unassignTasks.name, input: input(some), caller }).catch(() => {})
-    // All in one batch of the actor, so that the undo is loaded before some tasks are unassigned, and decided after.
+    // All commands are in one batch, so that some tasks are unassigned between the load and the execution of the undo.
     const [, , undone] = await Promise.all([
       take(ids.slice(0, 3)),
       take(ids.slice(3, 5)),
@@ -87,7 +87,7 @@ test('undoing the restoration removes the member and the assignments again', asy
   expect(await assignees()).toEqual(mine.map(() => null))
 })
 
-test('undoing a removal fails with 409 for a member invited again or a deleted account', async () => {
+test('undoing a removal returns 409 if the member was invited again or the account was deleted', async () => {
   const again = await invite(ada, project.id, guest)
   const refused = await undo()
   expect([refused.status, refused.body.message]).toEqual([
@@ -103,10 +103,10 @@ test('undoing a removal fails with 409 for a member invited again or a deleted a
   ])
 })
 
-test('undoing the deletion of a service account fails with 409', async () => {
+test('undoing the deletion of a service account returns 409', async () => {
   const path = `/projects/${project.id}/service-accounts`
-  const { id } = await make(ada, path, { name: 'Robot' }) // 12 and 13
-  await ada.delete(`${path}/${id}`) // 14 and 15
+  const { id } = await make(ada, path, { name: 'Robot' })
+  await ada.delete(`${path}/${id}`)
   const { status, body } = await ada.post(`/projects/${project.id}/undo`, { seq: 15 })
   expect([status, body.message]).toEqual([
     409,
@@ -114,7 +114,7 @@ test('undoing the deletion of a service account fails with 409', async () => {
   ])
 })
 
-test('restoring a task whose assignee was removed leaves it unassigned', async () => {
+test('a task whose assignee has left is restored without an assignee', async () => {
   const task = await make(ada, '/tasks', { title: 'T', projectId: project.id, assigneeId: ada.id }) // 12
   const other = await register(scene.service.client)
   const { id } = await invite(ada, project.id, other) // 13
@@ -130,7 +130,7 @@ test('restoring a task whose assignee was removed leaves it unassigned', async (
   expect(await faultsOf(sql())).toEqual([])
 })
 
-// The last test, because the workers keep running.
+// This must be the last test, because the workers keep running.
 test('undoing a removal restores all assignments while workers run', async () => {
   scene.service.startWorkers()
   for (let round = 0; round < 5; round++) {

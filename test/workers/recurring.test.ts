@@ -86,7 +86,7 @@ test('the search for orphans goes through the table by key, and queues one job f
   )
 })
 
-test('a step continues at its position, and starts again when Redis has lost the position', async () => {
+test('a step continues at its stored position, or from the beginning if Redis has lost the position', async () => {
   await open()
   const { jobs, config, log } = service.services
   const positions: (string | undefined)[] = []

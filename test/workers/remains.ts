@@ -3,7 +3,6 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
 
-/** A project with tasks, subtasks and comments, and the ids of all of them. */
 export interface FullProject {
   id: string
   taskIds: string[]
@@ -28,7 +27,7 @@ export async function createFullProject(owner: Person, tasks: number): Promise<F
 }
 
 /**
- * Counts the rows of each table that contain one of the ids. Leaves out tables without such a row, and `gone_projects`, which
+ * Counts the rows of each table that contain one of the ids. Omits tables without such rows, and `gone_projects`, which
  * keeps the ids of purged projects.
  */
 export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, number>> {

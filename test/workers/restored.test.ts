@@ -48,9 +48,9 @@ test('a purge job of an earlier release, which names no event, does not delete r
   expect(await childrenOf(id)).toEqual(all)
 })
 
-test('a purge job that waits for the lock of a restored row does not delete it', async () => {
+test('a purge job that waits for the lock of a restored row does not delete the row', async () => {
   const { id, data, undo } = await deletedTask()
-  // Locks the first comment, as the commit of an undo does.
+  // Locks the first comment, like the commit of an undo.
   const release = await holdTransaction(
     service.services.database.background,
     (tx) => tx`select from comments where task_id = ${id} order by id limit 1 for update`,

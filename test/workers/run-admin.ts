@@ -2,7 +2,6 @@ import { type Output, parseAdmin } from '../../workers/admin/admin.ts'
 import type { AdminContext } from '../../workers/admin/command-group.ts'
 import type { TestService } from '../support/service.ts'
 
-/** Runs an admin command line on the database of a service. */
 export async function runAdmin({ services }: TestService, ...words: string[]): Promise<Output> {
   return execute(words, { config: services.config, sql: services.database.background })
 }

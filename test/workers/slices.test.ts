@@ -12,7 +12,7 @@ import { eventually } from '../races/pair.ts'
 import { createFullProject, outboxSize, rowsWith } from './remains.ts'
 
 const sql = () => service.services.database.reads
-// Purging a large project takes two minutes, and only one job runs at a time.
+// With these settings, purging a large project takes two minutes, and only one job runs at a time.
 const service = await forFile(
   openTestService({ JOB_CONCURRENCY: '1', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '1000' }),
 )
@@ -21,7 +21,7 @@ const ada = await register(service.client)
 const log = openLog('silent')
 const beginSlice = (): Throttle => ({ batchRows: 1, pauseMs: 0 })
 
-test('a job may need more slices than attempts', async () => {
+test('a job may pause more often than it may fail', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'long', '{}', now())`
   let slices = 0
@@ -48,7 +48,7 @@ test('a job becomes a dead letter as soon as its last attempt has failed', async
   await sql()`delete from outbox where id = ${id}`
 })
 
-test('an unfinished step runs again at once, a finished step after a minute', async () => {
+test('an unfinished step runs again immediately, a finished step after a minute', async () => {
   const restOf = async (step: () => Promise<void>) => {
     let at = 0
     const moveToDelayed = async (time: number) => void (at = time)

@@ -35,7 +35,7 @@ test('repeated and concurrent jobs unassign each task once', async () => {
   expect(await unassigned()).toHaveLength(8)
 })
 
-test('the job leaves tasks that were reassigned since', async () => {
+test('the job does not change tasks that were reassigned after the removal', async () => {
   await remove()
   await ada.patch(`/tasks/${mine[0]!.id}`, { assigneeId: ada.id })
   await unassign()
@@ -49,7 +49,7 @@ test('the job does nothing after the project is deleted', async () => {
   expect(await unassigned()).toHaveLength(0)
 })
 
-// The last test, because the workers keep running.
+// This must be the last test, because the workers keep running.
 test('unassigns every task of a removed member, and the history shows it', async () => {
   scene.service.startWorkers()
   const elsewhere = await make(ada, '/projects', { name: 'Other' })
