@@ -14,7 +14,7 @@ function openWork(ofAccount: number, isShared = false) {
   return { begun, ends, run: (account: string, name: string) => expensive.run(account, begin(name)) }
 }
 
-test('expensive operations run one at a time, and accounts alternate', async () => {
+test('expensive operations run one after another, and accounts alternate', async () => {
   const { begun, ends, run } = openWork(4)
   const all = [run('ada', 'a1'), run('ada', 'a2'), run('ada', 'a3'), run('bob', 'b1'), run('eve', 'e1')]
   for (const count of [1, 2, 3, 4, 5]) {

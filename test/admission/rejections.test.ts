@@ -20,7 +20,7 @@ function openRejections(isShared = true) {
   return { reject, prompt }
 }
 
-test('sends 20 rejections at once in each window, for each account and for requests without an account', () => {
+test('in each time window, sends 20 rejections without delay for each account, and 20 for all requests without an account', () => {
   const { prompt } = openRejections()
   for (const at of [0, 21]) {
     now.mockReturnValue(at)
@@ -28,19 +28,19 @@ test('sends 20 rejections at once in each window, for each account and for reque
   }
 })
 
-test('a delayed rejection is the same response', async () => {
+test('a delay does not change the response', async () => {
   const { prompt, reject } = openRejections()
   prompt(20, 'ada')
   expect((await reject('ada')).status).toBe(404)
 })
 
-test('a rejection counts more if the body is large', () => {
+test('a rejection of a large body counts as several rejections', () => {
   const { prompt, reject } = openRejections()
   expect(reject('ada', { 'content-length': '1000000' })).toBeInstanceOf(Response)
   expect([prompt(5, 'ada'), prompt(5, 'bob')]).toEqual([0, 5])
 })
 
-test('does not delay rejections of an account that is alone', () => {
+test('does not delay rejections while no other account is active', () => {
   const { prompt } = openRejections(false)
   expect([prompt(100, 'ada'), prompt(100)]).toEqual([100, 20])
 })

@@ -18,7 +18,7 @@ function openRequests() {
   return { scheduler, turns, send, admitted }
 }
 
-test('does not limit the requests of an account that is alone', () => {
+test('does not limit the requests of an account while no other account is active', () => {
   const { send, admitted } = openRequests()
   send('ada', 1_000)
   expect(admitted('ada')).toBe(1_000)
@@ -32,7 +32,7 @@ test('limits an account to 16 requests in progress while another account is acti
   expect([admitted('ada'), admitted('bob')]).toEqual([16, 2])
 })
 
-test('an account is alone again two seconds after the last request of another account', () => {
+test('the limit ends two seconds after the last request of another account', () => {
   const now = spyOn(performance, 'now').mockReturnValue(1_000)
   for (const [afterMs, most] of [
     [2_000, 16],
@@ -48,7 +48,7 @@ test('an account is alone again two seconds after the last request of another ac
   now.mockRestore()
 })
 
-test('admits waiting requests in order as others end, in the next event-loop iteration', async () => {
+test('when requests end, admits waiting requests in order in the next event-loop iteration', async () => {
   const { send, admitted, turns } = openRequests()
   send('bob', 1)
   send('ada', 20)
@@ -93,7 +93,7 @@ test('counts a waiting request once for each 4 KiB of its body', () => {
   expect(writesIn(new Request('http://localhost'))).toBe(1)
 })
 
-test('runs a large batch alone, and smaller batches beside others if slots are free', async () => {
+test('a large batch runs when its account has no other requests in progress; smaller batches need only free slots', async () => {
   const { scheduler, send, admitted, turns } = openRequests()
   send('bob', 1)
   send('ada', 3)
@@ -111,7 +111,7 @@ test('runs a large batch alone, and smaller batches beside others if slots are f
   expect(admitted('ada')).toBe(4)
 })
 
-test('a batch that grows waits for the other requests of its account', async () => {
+test('a batch that needs more slots waits for the other requests of its account', async () => {
   const { send, turns } = openRequests()
   send('bob', 1)
   send('ada', 2)

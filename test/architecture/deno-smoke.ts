@@ -1,4 +1,4 @@
-// Runs on Deno: see deno.test.ts. Prints what the service answered as JSON; an error ends it with a non-zero exit code.
+// Runs on Deno (see deno.test.ts) and prints the responses of the service as JSON.
 import process from 'node:process'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'

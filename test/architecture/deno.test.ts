@@ -7,7 +7,7 @@ import { root } from './source.ts'
 
 const run = promisify(execFile)
 const timeoutMs = 100_000
-// The launcher of the package would need Node.
+// The launcher of the npm package `deno` would need Node.
 const deno = join(root, 'node_modules/deno/bin.cjs')
 // Deno uses the installed packages, downloads nothing and writes no lock file.
 const flags = ['--node-modules-dir=manual', '--no-lock', '--cached-only', '--no-config', '--allow-all']

@@ -12,7 +12,7 @@ test(`no function is longer than ${maxLines} lines`, () => {
   expect(long.map(({ path, line, name, lines }) => `${path}:${line} ${name}: ${lines} lines`)).toEqual([])
 })
 
-test('a function counts from its first to its last line, without its comment', () => {
+test('the length of a function includes its first and last lines, but not its comment', () => {
   const text = '/** A comment. */\nexport const outer = () => {\n  return function inner() {\n  }\n}\n'
   const spans = functionsIn({ path: 'example.ts', text }).map(({ name, lines }) => [name, lines])
   expect(spans).toEqual([

@@ -47,13 +47,13 @@ test('no code uses any, and no comment suppresses a type error', () => {
 })
 
 test('no comment begins with a TODO or FIXME marker', () => {
-  // The word is also a status of tasks, so only comments that begin with it count.
+  // Comments may name the task status TODO, but not begin with it.
   const notes = everything().filter(({ text }) => /(\/\/|\/?\*)\s*(TODO|FIXME|XXX|HACK)\b/.test(text))
   expect(paths(notes)).toEqual([])
 })
 
 test('waits use node:timers/promises, and waits with a timeout use within.ts', () => {
-  // This file has its own timer because every commit uses it; within.ts explains the cost.
+  // This file has its own timer because every commit uses the file; within.ts explains the cost.
   const exempt = ['src/commit/commit.ts']
   const waits = withCode(product(), /setTimeout\(\s*resolve\b|Promise\.race\(\[[^\]]*(setTimeout|sleep)\(/)
   expect(waits.filter((path) => !exempt.includes(path))).toEqual(['src/within.ts'])

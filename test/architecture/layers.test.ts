@@ -5,7 +5,7 @@ import { words } from '../support/words.ts'
 /** Files that may import from every layer. */
 const composition = ['src/app.ts', 'src/main.ts']
 
-/** Lowest first: a place may import from itself and from the places before it. */
+/** The layers from bottom to top. A layer may import from itself and from earlier layers in this list. */
 const places = [
   ...words(`
     drizzle package.json src/hosts.ts src/setting-values.ts src/config.ts src/ids.ts src/log.ts
@@ -22,12 +22,12 @@ const places = [
 const isIn = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
 const placeOf = (path: string) => places.find((place) => isIn(path, place))
 
-test('every product file belongs to a place', () => {
+test('every product file belongs to a layer', () => {
   const others = product().filter(({ path }) => !composition.includes(path) && !placeOf(path))
   expect(others.map(({ path }) => path)).toEqual([])
 })
 
-test('imports point downwards: drizzle, src, modules, workers, and one way between the folders of src', () => {
+test('each layer imports only from itself and lower layers', () => {
   const isBelow = (name: string, path: string) =>
     places.slice(0, places.indexOf(placeOf(path) ?? '') + 1).some((place) => isIn(name, place))
   const upward = product()
@@ -40,7 +40,7 @@ test('imports point downwards: drizzle, src, modules, workers, and one way betwe
   expect(upward).toEqual([])
 })
 
-test('no two modules import each other, and src/local imports nothing from outside', () => {
+test('no two modules import each other, and src/local imports nothing outside itself', () => {
   const moduleOf = (path: string) => /^modules\/[a-z-]+(?=\/)/.exec(path)?.[0]
   const pairs = sourcesIn('modules').flatMap((source) =>
     importsOf(source).map(({ name }) => [moduleOf(source.path), moduleOf(name)].join(' ')),
@@ -54,7 +54,7 @@ test('no two modules import each other, and src/local imports nothing from outsi
   expect(local.filter(({ name, isPackage }) => !isPackage && !isIn(name, 'src/local'))).toEqual([])
 })
 
-test('no imports form a cycle, type imports included', () => {
+test('imports form no cycles, type imports included', () => {
   const sources = product()
   const paths = new Set(sources.map(({ path }) => path))
   const imports = new Map(
@@ -131,10 +131,10 @@ test('only src/main.ts and src/local use the Bun global, import bun: or read pro
 const namesPackage = (source: Source, pattern: RegExp) =>
   importsOf(source).some(({ name, isPackage }) => isPackage && pattern.test(name))
 
-/** Imports every module, so the search for imports stops here. */
+/** This file imports every module, so the search for indirect imports stops here. */
 const listOfModules = 'modules/modules.ts'
 
-/** Returns these files and all their direct and indirect imports at run time. */
+/** Returns the files and all files that they import directly or indirectly at run time. */
 function closureOf(sources: Source[]): Source[] {
   const found = new Map(sources.map((source) => [source.path, source]))
   for (const source of found.values()) {

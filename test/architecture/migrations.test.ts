@@ -3,9 +3,9 @@ import { expect, test } from 'bun:test'
 import { read } from './source.ts'
 
 const folder = 'drizzle/migrations'
-/** From this migration on, the previous release serves requests while a migration runs. */
+/** Since this migration, the previous release must be able to serve requests while a migration runs. */
 const first = '0010'
-/** Exact statements that remove something which no running release reads. */
+/** Statements that are allowed because no running release reads what they remove. */
 const removals: string[] = []
 
 const migrations = readdirSync(folder)
@@ -17,7 +17,7 @@ function statementsOf(text: string): string[] {
   return text.split('--> statement-breakpoint').flatMap((one) => one.trim() || [])
 }
 
-/** Returns how a statement would break the previous release; undefined when it would not. */
+/** Returns how a statement would break the previous release, or undefined. */
 function harm(statement: string, created: string[]): string | undefined {
   const [, table = ''] = / (?:ON|TABLE) "(\w+)"/i.exec(statement) ?? []
   if (removals.includes(statement) || /^CREATE TABLE /i.test(statement)) return undefined
@@ -38,7 +38,7 @@ function harm(statement: string, created: string[]): string | undefined {
 const createdIn = (statements: string[]) =>
   statements.flatMap((one) => /^CREATE TABLE "(\w+)"/i.exec(one)?.[1] ?? [])
 
-test('no migration breaks the previous release', () => {
+test('no migration breaks the previous release while both run', () => {
   expect(migrations.length).toBeGreaterThan(5)
   const found = migrations.flatMap(({ name, statements }) =>
     statements.flatMap((one) => {
@@ -49,7 +49,7 @@ test('no migration breaks the previous release', () => {
   expect(found).toEqual([])
 })
 
-test('finds the harm in statements that would break the previous release', () => {
+test('the check reports statements that would break the previous release', () => {
   for (const bad of [
     'CREATE INDEX "a" ON "tasks" USING btree ("id");',
     'ALTER TABLE "tasks" ADD COLUMN "a" text NOT NULL;',

@@ -21,7 +21,7 @@ test('.env.example lists every setting, commented out', () => {
   expect(lines.map((line) => line.replace(/^#([A-Z_]+)=.*$/, '$1')).sort()).toEqual(settings())
 })
 
-test('.env.example shows the defaults, except for addresses', () => {
+test('.env.example shows the default of every setting, except for addresses', () => {
   const shown = [...read('.env.example').text.matchAll(/^#([A-Z_]+)=(.+)$/gm)]
   const exempt = ['NODE_ENV', 'DATABASE_URL', 'REDIS_URL']
   for (const [, name, value] of shown.filter(([, one]) => !exempt.includes(one!)))

@@ -31,7 +31,7 @@ export function read(path: string): Source {
   return { path, text, lines: text.split('\n').length - 1 }
 }
 
-/** Returns the top-level files and folders: committed ones, or without git all that .gitignore does not list. */
+/** Returns the top-level files and folders that git tracks, or without git all that .gitignore does not exclude. */
 export function topLevel(): string[] {
   const listed = spawnSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
   const paths = listed.stdout.trim().split('\n')
@@ -46,7 +46,7 @@ const statement =
 /** Returns all imports of a file, type imports included. */
 export function importsOf({ path, text }: Source): Import[] {
   const names = [...text.matchAll(statement)].map((match) => match[1] ?? match[2]!)
-  // Bun's scanner parses the language but skips type imports. If it finds more, our pattern is wrong.
+  // Bun's scanner skips type imports, so the pattern must find at least the imports that the scanner finds.
   const missed = runtimeNames(text).filter((name) => !names.includes(name))
   if (missed.length) throw new Error(`${path}: the imports ${missed.join(', ')} were not matched`)
   return names.map((name) => resolved(path, name))

@@ -3,11 +3,10 @@ import { createRequire } from 'node:module'
 import { launch, type Page } from 'puppeteer-core'
 import { forFile, openForEach } from '../support/service.ts'
 
-/** Only a page that hangs reaches it, also on a busy machine. */
+/** Long enough for a busy machine; only a page that hangs exceeds this limit. */
 const stepTimeoutMs = 60_000
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** A page in Chromium, and the faults that it has reported. */
 export interface Visit {
   page: Page
   /** Console errors, uncaught exceptions and requests to other hosts. */
@@ -19,7 +18,7 @@ const browser = await forFile(
 )
 const forEach = openForEach()
 
-/** Opens an address for one test, as a new visitor: without the storage of other visits. */
+/** Opens an address as a new visitor, without cookies and storage from other tests. */
 export async function visit(url: string, width: number, height: number): Promise<Visit> {
   const page = await (await forEach(browser.createBrowserContext())).newPage()
   page.setDefaultTimeout(stepTimeoutMs)
@@ -60,7 +59,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
   })
 }
 
-/** Opens an operation if it is closed, executes it as prefilled, and returns the status and body of the response. */
+/** Opens an operation if it is closed, executes it with its prefilled values, and returns the response. */
 export async function execute(
   { page }: Visit,
   operationId: string,

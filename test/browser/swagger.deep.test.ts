@@ -11,7 +11,7 @@ const screens = [
 ] as const
 
 test.each(screens)(
-  '%s: a new visitor registers, creates and undoes by clicks alone',
+  '%s: a new visitor can register, create a task and undo a change only by clicking',
   async (_, width, height) => {
     const here = await visit(`${url}/api/docs`, width, height)
     const steps = [
@@ -34,7 +34,7 @@ test.each(screens)(
 )
 
 test.each(screens)(
-  '%s: Authorize and the first operation are visible with little scrolling',
+  '%s: the Authorize button and the first operation are near the top of the page',
   async (_, width, height, screenCount) => {
     const { page, faults } = await visit(`${url}/api/docs`, width, height)
     const bottomOf = (selector: string) => page.$eval(selector, (one) => one.getBoundingClientRect().bottom)
@@ -54,7 +54,7 @@ test.each(['/', '/api/docs', '/api/docs/guides/feed'])(
   },
 )
 
-test('an open operation is at most two screens high while its responses are collapsed', async () => {
+test('an opened operation is at most two screens high while its responses are collapsed', async () => {
   const { page } = await visit(`${url}/api/docs`, 1280, 800)
   // One group is open at a time, because the page renders all open groups again at each click.
   await clickAll(page, '.opblock-tag')

@@ -70,7 +70,7 @@ for (const [what, createOf] of Object.entries(creates))
     expect(await faultsOf(sql)).toEqual([])
   })
 
-test('only one of several concurrent creates gets an id, and other creates in the same commit are not affected', async () => {
+test('of several concurrent creates with one id one succeeds, and other creates in the same commit are not affected', async () => {
   const id = newId()
   const kinds = Object.values(creates).filter((_, n) => n !== 4)
   const sent = await Promise.all(kinds.map((createOf) => send(...createOf(id))))
@@ -83,7 +83,7 @@ test('only one of several concurrent creates gets an id, and other creates in th
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('the id of a rejected create stays free', async () => {
+test('the id of a rejected create can be used again', async () => {
   const id = newId()
   const late = await send('task.create', { id, projectId: elsewhere.id, title: 'Own' })
   const rejected = await ada.post('/tasks', { id, title: 'Own', projectId: project.id, assigneeId: newId() })

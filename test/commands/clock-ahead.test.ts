@@ -61,7 +61,7 @@ test("rejects a command whose id is ahead of the database's clock, logs a warnin
   expect(await execute(command, create(), distantDeadline())).toMatchObject({ status: 201 })
 })
 
-test('commits a command whose id is ahead by less than five seconds', async () => {
+test('commits a command whose id is less than five seconds ahead', async () => {
   const ahead = create(idAt(Date.now() + 2_000))
   const answer = await execute(command, ahead, distantDeadline())
   expect(answer).toMatchObject({ status: 201 })
@@ -69,7 +69,7 @@ test('commits a command whose id is ahead by less than five seconds', async () =
   expect(await eventCount()).toBe(2)
 })
 
-test('ends the search for commands after five pages in a log that is ahead', async () => {
+test('stops the search for a command after five pages of a log that is ahead', async () => {
   await poison(8_000)
   let queries = 0
   const counted = ((...args: Parameters<typeof ask>) => (queries++, ask(...args))) as unknown as Sql
@@ -80,7 +80,7 @@ test('ends the search for commands after five pages in a log that is ahead', asy
   expect(queries).toBe(5)
 })
 
-test('writes the correct time to a project whose log is ahead, and commits each command once', async () => {
+test('in a project whose log is ahead, new events have the correct time, and each command is committed once', async () => {
   await poison(8_000)
   const first = create()
   const answer = await execute(command, first, distantDeadline())
@@ -93,7 +93,7 @@ test('writes the correct time to a project whose log is ahead, and commits each 
   expect(await eventCount()).toBe(8_002)
 })
 
-test('answers 503 to a retried command that may be further back in a log that is ahead', async () => {
+test('rejects a retried command with 503 if the command may be further back in a log that is ahead', async () => {
   await poison(8_000)
   const again: RoutedCommand = { ...create(), again: true }
   expect(await execute(command, again, distantDeadline()).catch((error) => error)).toMatchObject({
@@ -102,7 +102,7 @@ test('answers 503 to a retried command that may be further back in a log that is
   expect(await eventCount()).toBe(8_001)
 })
 
-test('does not search for a command that is newer than the load of a log that is ahead', () => {
+test('does not search for a command that is newer than the load of a project whose log is ahead', () => {
   const loadedLongAgo = (ms: number) => {
     const state = new State(project.id, 1, 0, idAt(Date.now() + ms))
     return Object.assign(state, { loaded: { ...state.loaded, at: performance.now() - 20_000 } })

@@ -93,7 +93,7 @@ test('every command is committed once, and each retry gets the same reply in eve
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('finds a committed command behind two thousand later events', async () => {
+test('finds a committed command that two thousand later events follow', async () => {
   const { id: projectId } = await runTwice('project.create', { name: 'Busy' })
   const create = (title: string) =>
     run({ name: 'task.create', input: { projectId, title }, caller: { userId: ada.id } })
@@ -105,7 +105,7 @@ test('finds a committed command behind two thousand later events', async () => {
   expect(await eventsNow()).toBe(events)
 })
 
-test('decides a rejected command again', async () => {
+test('a retry of a rejected command is decided again', async () => {
   const { id: projectId } = await runTwice('project.create', { name: 'Anew' })
   const caller = { userId: bea.id }
   const request = { name: 'task.create', input: { projectId, title: 'Refused' }, caller }
@@ -117,7 +117,7 @@ test('decides a rejected command again', async () => {
   })
 })
 
-test('answers 503 to a retry without effect while the first copy may still be committed', async () => {
+test('rejects a retry that changes nothing with 503 while the first copy may still be committed', async () => {
   const { id: projectId } = await runTwice('project.create', { name: 'Unsure' })
   const request = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   await run(request).catch(() => {})
@@ -145,7 +145,7 @@ test('answers 503 to a retry without effect while the first copy may still be co
   expect((await ada.get(`/projects/${projectId}`)).body.name).toBe('Otherwise')
 })
 
-test('answers 503 to both copies if a retry joins a command without effect', async () => {
+test('rejects both copies with 503 if a retry joins a command that changes nothing', async () => {
   const { id: projectId } = await runTwice('project.create', { name: 'Joined' })
   const registry = registryOf(commands)
   const means = { registry, execute: here, scheduler: new Scheduler(), isClosing: () => false }

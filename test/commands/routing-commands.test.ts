@@ -40,7 +40,7 @@ function routePastLostHome(
 const losing = (sent: boolean) => () => Promise.reject(new ConnectionLost(sent, 'Killed'))
 const titles = async () => (await ada.get(`/tasks?projectId=${project.id}`)).body.map(({ title }) => title)
 
-test('answers 503 if a lost home may still commit a rejected command, and the rejection if the home never got it', async () => {
+test('responds with 503 if a lost home may still commit a rejected command, and with the rejection if the home never got the command', async () => {
   const rejected = (sent: boolean) =>
     routePastLostHome(losing(sent), create(stranger)).catch((error) => error)
   expect(await rejected(false)).toMatchObject({ status: 404 })
@@ -53,7 +53,7 @@ for (const sent of [false, true])
     expect(await titles()).toEqual(['Once'])
   })
 
-test('replies without a second commit if the lost home had committed the command', async () => {
+test('returns the first reply without a second commit if the lost home had committed the command', async () => {
   let first: unknown
   const committing = async (command: Command, routed: RoutedCommand): Promise<RpcResponse> => {
     first = await execute(command, routed, distantDeadline())

@@ -4,7 +4,7 @@ import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
 
-test('a write to a row that this process created or moved needs no look-up of its project', async () => {
+test('a write to a row that this process created or moved needs no query for its project', async () => {
   const { places } = service.services.counts.caches
   const [project, other] = [
     await make(ada, '/projects', { name: 'P' }),

@@ -51,7 +51,7 @@ test('executes a command, and a copy from another connection joins it', async ()
   expect(await Promise.all(answers)).toEqual([sent, sent])
 })
 
-test('searches the log for a first copy that arrives after the retry', async () => {
+test('searches the log for a first copy that arrives after its retry', async () => {
   const routed = routedCommand()
   const second = serveCommand({ ...routed, again: true })
   executed[0]!.end.resolve(reply)
@@ -61,7 +61,7 @@ test('searches the log for a first copy that arrives after the retry', async () 
   expect(executed.map(({ routed }) => routed.again)).toEqual([true, true, undefined])
 })
 
-test('rejects commands of another release, and all commands while the process closes', async () => {
+test('rejects commands from another release, and all commands while the process shuts down', async () => {
   const unknown = [
     routedCommand({ name: 'task.paint' }),
     routedCommand({ form: 'othrform' }),
@@ -77,7 +77,7 @@ test('rejects commands of another release, and all commands while the process cl
   expect(executed).toEqual([])
 })
 
-test('returns an HttpError unchanged, hides other errors, and answers 503 while the database is unavailable', async () => {
+test('sends an HttpError unchanged, hides other errors, and responds with 503 while the database is unavailable', async () => {
   const answers = Promise.all([
     serveCommand(routedCommand()),
     serveCommand(routedCommand()),
@@ -92,7 +92,7 @@ test('returns an HttpError unchanged, hides other errors, and answers 503 while 
   expect(away).toMatchObject({ kind: 'refusal', status: 503, headers: { 'retry-after': '1' } })
 })
 
-test('limits the forwarded commands of one account, so that other accounts are not delayed', async () => {
+test('limits the forwarded commands from one account, so that other accounts are not delayed', async () => {
   const caller = { userId: newId() }
   void serveCommand(routedCommand())
   const answers = Array.from({ length: 20 }, () => serveCommand(routedCommand({ caller })))

@@ -67,7 +67,7 @@ function open() {
   return { count, one: process(), other: process() }
 }
 
-test('lets one batch exceed the budget, and rejects the next batch', async () => {
+test('one batch may exceed the budget, and the next batch is rejected', async () => {
   const { count, one, other } = open()
   for (const process of [one, other]) await process.take('k') // each has one left
   count.points = 100

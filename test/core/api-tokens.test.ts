@@ -10,7 +10,7 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const valueOf = (text: string) =>
   [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
 
-test('a token is dkt_, 32 random bytes and their CRC-32, in base 62 with fixed widths', () => {
+test('a token consists of dkt_, 32 random bytes and their CRC-32, in base 62 with fixed widths', () => {
   for (let i = 0; i < 1_000; i++) {
     const [, secret, sum] = /^dkt_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/.exec(newApiToken())!
     expect(valueOf(secret!)).toBeLessThan(2n ** 256n)
@@ -18,13 +18,13 @@ test('a token is dkt_, 32 random bytes and their CRC-32, in base 62 with fixed w
   }
 })
 
-test('tokens are unique, and all their digits are random', () => {
+test('tokens are unique, and every digit is random', () => {
   const tokens = Array.from({ length: 2_000 }, newApiToken)
   expect(new Set(tokens).size).toBe(tokens.length)
   for (let at = 5; at < 47; at++) expect(new Set(tokens.map((token) => token[at])).size).toBeGreaterThan(50)
 })
 
-test('recognizes a mistyped token by its checksum', () => {
+test('rejects a mistyped token because of its checksum', () => {
   const token = newApiToken()
   expect(isApiToken(token)).toBeTrue()
   for (let at = 0; at < token.length; at++) {
@@ -51,7 +51,7 @@ test('rejects a malformed token without a query', () => {
 
 const [first, second] = ['one secret of thirty-two bytes or more', 'another secret of as many bytes as that']
 
-test('decrypts with any known secret, and with no other', () => {
+test('decrypts with every configured secret, and with no other secret', () => {
   const sealed = openEncryption([first!]).encrypt('dkt_secret')
   expect(sealed).not.toContain('secret')
   expect(openEncryption([second!, first!]).decrypt(sealed)).toBe('dkt_secret')

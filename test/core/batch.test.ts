@@ -25,7 +25,7 @@ function byHand(limits: BatchOptions<number>) {
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 5))
 
-test('one call gets all keys of one event-loop iteration, and each caller gets its own result', async () => {
+test('all keys of one event-loop iteration share one call, and each caller gets its own result', async () => {
   const { call, calls, finish } = byHand({ keys: 10, slots: 1 })
   const answers = Promise.all([3, 1, 2].map(call))
   await turn()
@@ -34,7 +34,7 @@ test('one call gets all keys of one event-loop iteration, and each caller gets i
   expect(await answers).toEqual([30, 10, 20])
 })
 
-test('limits the keys of a call, in the order of arrival', async () => {
+test('limits the number of keys in a call, and keeps the order of arrival', async () => {
   const { call, calls, finish } = byHand({ keys: 2, slots: 1 })
   const answers = Promise.all([1, 2, 3, 4, 5].map(call))
   await turn()
@@ -58,7 +58,7 @@ test('collects keys while all slots are in use, and sends them together', async 
   expect(await Promise.all(answers)).toEqual([10, 20, 30, 40, 50])
 })
 
-test('uses all slots at once if the keys exceed one call', async () => {
+test('uses all slots concurrently if the keys do not fit into one call', async () => {
   const { call, calls, finish } = byHand({ keys: 2, slots: 3 })
   const answers = Promise.all([1, 2, 3, 4, 5, 6, 7].map(call))
   await turn()
@@ -72,7 +72,7 @@ test('uses all slots at once if the keys exceed one call', async () => {
   expect(await answers).toEqual([10, 20, 30, 40, 50, 60, 70])
 })
 
-test('limits the weight of a call, and sends a heavier key alone', async () => {
+test('limits the total weight of a call, and sends a key above the limit in a call of its own', async () => {
   const { call, calls, finish } = byHand({ keys: 10, slots: 1, weigh: { limit: 10, of: (key) => key } })
   const answers = Promise.all([4, 6, 1, 25, 3, 3, 3, 3].map(call))
   await turn()
@@ -81,7 +81,7 @@ test('limits the weight of a call, and sends a heavier key alone', async () => {
   expect(await answers).toEqual([40, 60, 10, 250, 30, 30, 30, 30])
 })
 
-test('waits for a call in progress unless that call has a heavy key', async () => {
+test('waits for a call in progress, unless the call contains a heavy key', async () => {
   const weigh = { limit: 100, heavy: 10, of: (key: number) => key }
   const { call, calls, finish } = byHand({ keys: 10, slots: 3, weigh, lingerMs: 60_000 })
   const answers: Promise<number>[] = []
@@ -96,7 +96,7 @@ test('waits for a call in progress unless that call has a heavy key', async () =
   expect(await Promise.all(answers)).toEqual([500, 10, 20])
 })
 
-test('an error rejects all callers of its call and no others, and frees the slot', async () => {
+test('a failed call rejects all its callers and no others, and frees its slot', async () => {
   const { call, calls, finish, fail } = byHand({ keys: 2, slots: 1 })
   const settled = Promise.allSettled([1, 2, 3].map(call))
   await turn()
@@ -111,7 +111,7 @@ test('an error rejects all callers of its call and no others, and frees the slot
   ])
 })
 
-test('waiting callers fail if the call in progress stays unanswered for long, and otherwise send the next call', async () => {
+test('if a call fails quickly, waiting callers send the next call; if it fails after seconds, they fail too', async () => {
   const { call, calls, fail, finish } = byHand({ keys: 1, slots: 1 })
   const error = connectionError('QUERY_TIMEOUT', 'no answer')
   const first = Promise.allSettled([1, 2].map(call))
@@ -139,7 +139,7 @@ test('a synchronous exception rejects the caller like any other error', async ()
   await expect(call(2)).rejects.toThrow('never begun')
 })
 
-test('answers a key twice if it is passed twice', async () => {
+test('returns a result to each of two callers with the same key', async () => {
   const { call, calls, finish } = byHand({ keys: 10, slots: 1 })
   const answers = Promise.all([call(1), call(1)])
   await turn()
@@ -148,7 +148,7 @@ test('answers a key twice if it is passed twice', async () => {
   expect(await answers).toEqual([10, 10])
 })
 
-test('waits for the call in progress, and starts a second call only if the first takes too long', async () => {
+test('starts a second call only when the first call ends or takes too long', async () => {
   const { call, calls, finish } = byHand({ keys: 10, slots: 2, lingerMs: 50 })
   const answers = [call(1)]
   await turn()

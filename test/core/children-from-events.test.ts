@@ -30,7 +30,7 @@ function hangingBefore(history: StoredEvent[]) {
   })
 }
 
-test('reads the children of a task at any time from its events, also after a move or a deletion', async () => {
+test('reads the children that a task had at any time from events, also after a move or a deletion', async () => {
   let compared = 0
   const property = fc.asyncProperty(requestWaves(30), async (waves) => {
     await forgetAll(sql())

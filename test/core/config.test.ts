@@ -128,7 +128,7 @@ describe('database and Redis URL', () => {
 })
 
 describe('JWT_SECRET', () => {
-  test('has at least 32 bytes, also with multi-byte characters', () => {
+  test('must have at least 32 bytes, also with multi-byte characters', () => {
     const message = 'JWT_SECRET must be at least 32 bytes long'
     expect(complaint({ JWT_SECRET: 'x'.repeat(31) })).toStartWith(message)
     expect(readConfig({ JWT_SECRET: 'x'.repeat(32) }).jwtSecret).toHaveLength(32)
@@ -168,7 +168,7 @@ const connections = (processes: number, env: Record<string, string> = {}) => {
 const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0)
 const full = 11
 
-test('up to six processes have the same pool sizes as one process', () => {
+test('with up to six processes, each process has the pool sizes of a single process', () => {
   for (const processes of upTo(6)) expect(connections(processes)).toEqual([4, 4, 3])
 })
 
@@ -182,7 +182,7 @@ test('each process has at least one connection in each pool', () => {
 })
 
 test.each(['CHORE_CONNECTIONS', 'BACKGROUND_CONNECTIONS'])(
-  'web processes use the value of %s without dividing it',
+  'every web process uses the whole value of %s',
   (name) => {
     const env = { [name]: '8', WEB_CONCURRENCY: '12' }
     const { web, worker } = childEnvs(readConfig(env), env)

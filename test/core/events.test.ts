@@ -32,7 +32,7 @@ async function live(): Promise<string> {
   return task.id
 }
 
-test('events store the id of their task, and a migration adds it to old events', async () => {
+test('events store the id of their task, and a migration adds this id to old events', async () => {
   const id = await live()
   const aboutNone = ['project.created', 'project.created', 'member.invited']
   const before = await tasksOf()
@@ -65,7 +65,7 @@ const creating = (titles: string[], isBatch: boolean): QueuedCommand<undefined> 
     },
   })
 
-test('events of a batch store the seq of its first event, and events of a single command store none', async () => {
+test("each event of a batch stores the seq of the batch's first event; an event of a single command stores null", async () => {
   const { actors } = service.services
   const commands = [creating(['a'], false), creating(['b', 'c'], true), creating(['d', 'e'], false)]
   await Promise.all([...commands, creating(['f', 'g', 'h'], true)].map((command) => actors.run(command)))

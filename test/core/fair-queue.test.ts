@@ -32,7 +32,7 @@ function busyQueue(over: Partial<typeof bounds> = {}) {
 }
 
 describe('fair queue', () => {
-  test('alternates between addresses, and between the accounts of an address', async () => {
+  test('alternates between addresses, and within an address between accounts', async () => {
     const queue = busyQueue()
     for (const n of upTo(2)) queue.add(`a${n}`, 'a', 'eve')
     queue.add('a-ada', 'a', 'ada')
@@ -40,7 +40,7 @@ describe('fair queue', () => {
     expect(await queue.end()).toBe('a1 b a-ada a2')
   })
 
-  test('limits waiters of an address and of an account: 429 with Retry-After', async () => {
+  test('rejects waiters beyond the limit of an address or account with 429 and Retry-After', async () => {
     const queue = busyQueue({ total: 100 })
     for (const n of upTo(5)) queue.add(`a${n}`, 'a', `invented-${n}`)
     for (const address of ['b', 'c', 'd', 'e']) queue.add(`${address}-eve`, address, 'eve')
@@ -49,7 +49,7 @@ describe('fair queue', () => {
     expect([queue.rejected, queue.done.length]).toEqual([rejected, 7])
   })
 
-  test('a full queue replaces the newest waiter of the address with the most waiters: 503', async () => {
+  test('a full queue rejects the newest waiter of the address with the most waiters with 503, and admits the newcomer', async () => {
     const queue = busyQueue()
     for (const n of upTo(4)) queue.add(`a${n}`, 'a', `a${n}`)
     for (const n of upTo(2)) queue.add(`b${n}`, 'b', `b${n}`)
@@ -65,7 +65,7 @@ describe('fair queue', () => {
     expect(queue.rejected).toEqual(['c 503 {"retry-after":"1"}'])
   })
 
-  test('continues after failed work, and forgets finished work', async () => {
+  test('continues after failed work, and removes finished work from memory', async () => {
     const queue = new FairQueue(bounds)
     const by = { address: 'a', account: 'a' }
     const works = upTo(4).map(() => queue.run(by, () => Promise.reject(new Error('no'))))

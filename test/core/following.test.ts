@@ -17,7 +17,7 @@ function follow(version: number) {
   return { waiting, following, hear, see, leave }
 }
 
-test('a waiting subscriber is notified of newer versions only', async () => {
+test('a waiting subscriber is notified only of versions newer than its own', async () => {
   const { following, hear, see } = follow(3)
   const news = following.waitForNewer(3, longMs)
   for (const version of [2, 3]) hear(version)
@@ -27,7 +27,7 @@ test('a waiting subscriber is notified of newer versions only', async () => {
   following.end()
 })
 
-test('a busy subscriber finds the newest missed version at its next wait, and only once', async () => {
+test('a busy subscriber gets the newest missed version once, at its next wait', async () => {
   const { following, hear } = follow(3)
   for (const version of [4, 5]) hear(version)
   expect(await following.waitForNewer(3, longMs)).toBe(5)
@@ -40,7 +40,7 @@ test('a busy subscriber finds the newest missed version at its next wait, and on
   following.end()
 })
 
-test('a version lower than the known one wakes the subscriber, also a busy one', async () => {
+test('a version lower than the known version wakes a waiting subscriber, and a busy subscriber at its next wait', async () => {
   const { following, see, hear } = follow(3)
   const news = following.waitForNewer(3, longMs)
   see(2)
@@ -55,7 +55,7 @@ test('a version lower than the known one wakes the subscriber, also a busy one',
   following.end()
 })
 
-test('forgets notified versions that were lost, but not later notifications', async () => {
+test('after a reset, forgets the versions that were lost, but not later notifications', async () => {
   const { following, hear, see } = follow(3)
   hear(4)
   following.resetTo(3)
@@ -84,7 +84,7 @@ test('a wait ends without a version when its time is up', async () => {
   following.end()
 })
 
-test('waking all ends every wait, and a subscriber that left is not notified', async () => {
+test('wakeAll ends every wait, and a subscriber that has left is not notified', async () => {
   const { waiting, following, leave } = follow(3)
   const news = following.waitForNewer(3, longMs)
   waiting.wakeAll()
@@ -97,7 +97,7 @@ test('waking all ends every wait, and a subscriber that left is not notified', a
   expect(await last).toBeUndefined()
 })
 
-test('reads the version as soon as a subscriber waits, because it may have changed just before', async () => {
+test('reads the version immediately for a new subscriber, because the version may have changed just before', async () => {
   const asked: string[][] = []
   const sql = (_: unknown, ids: string[]) => Promise.resolve((asked.push(ids), []))
   const hints = { listen: () => {}, isSubscribed: true }
@@ -129,7 +129,7 @@ async function isAsked({ known = 5, seen = 5, heard = 5 }): Promise<boolean> {
   return asked
 }
 
-test('reads rights again before sending events, unless all known changes leave rights unchanged', async () => {
+test('reads the rights again before sending events, unless no known change affects rights', async () => {
   expect(await isAsked({})).toBeFalse()
   expect(await isAsked({ known: 4 })).toBeTrue()
   expect(await isAsked({ seen: 6 })).toBeTrue()

@@ -27,7 +27,7 @@ function open(count: number) {
 const [projectId, elsewhere, userId] = [newId(), newId(), newId()]
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a notification reaches every process once, including its sender', async () => {
+test('every process receives a notification once, including the sender', async () => {
   const { processes, sent } = open(2)
   processes[0]!.hints.publish([{ projectId, version: 3, newMembers: [userId] }])
   processes[0]!.hints.publish([
@@ -45,7 +45,7 @@ test('a notification reaches every process once, including its sender', async ()
   }
 })
 
-test('accepts notifications without a sender, as the previous release sends them', async () => {
+test('accepts notifications without a sender id, which the previous release sends', async () => {
   const { processes, tellAll } = open(1)
   await tellAll(`${projectId} 7,${elsewhere} 2 ${userId}`)
   expect(processes[0]!.heard).toEqual([
@@ -54,7 +54,7 @@ test('accepts notifications without a sender, as the previous release sends them
   ])
 })
 
-test('notifications count as missed from a lost connection until the next subscription', async () => {
+test('the process counts as unsubscribed from the loss of its connection until its next subscription', async () => {
   const { subscribers, processes } = open(1)
   const { hints } = processes[0]!
   await turn()

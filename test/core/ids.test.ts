@@ -60,7 +60,7 @@ test("ids and times stay correct if the machine's clock is set while the process
   }
 })
 
-test('a slow answer of the database corrects the clock only by the certain difference', () => {
+test('if the database answers slowly, the clock is corrected only by the part of the difference that is certain', () => {
   const now = performance.now()
   setClock(Date.now() - 500, now - 1_000, now)
   expect(Math.abs(nowMs() - Date.now())).toBeLessThanOrEqual(50)
@@ -81,7 +81,7 @@ test('an id is ahead if its time is more than five seconds in the future', () =>
   expect(isAhead(far)).toBe(true)
 })
 
-test('an id counts as created after a moment if its time is more than ten seconds later, but not ahead', () => {
+test('an id counts as created after an instant if its time is more than ten seconds later, but not ahead of the clock', () => {
   const longAgo = performance.now() - 20_000
   expect(
     [-30_000, -11_000, -9_000, 0, 6_000].map((ms) => isCreatedAfter(idOf(Date.now() + ms), longAgo)),
@@ -93,7 +93,7 @@ const idOf = (ms: number, count = '000') => {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-bfff-ffffffffffff`
 }
 
-test('a clock makes larger ids than the latest id, also if that id is in the future, and keeps the correct time', () => {
+test('new ids are larger than the latest id, even if the latest id is in the future, and times stay correct', () => {
   for (const ahead of [0, 1, hour - 1_000, 50 * 365 * 24 * 3_600_000]) {
     const last = idOf(Date.now() + ahead, 'ffe')
     const clock = clockAfter(newId(), last, nilId)
@@ -107,13 +107,13 @@ test('a clock makes larger ids than the latest id, also if that id is in the fut
   }
 })
 
-test('an id from the future does not affect other clocks', () => {
+test('an id in the future does not affect other clocks', () => {
   clockAfter(idOf(Date.now() + 3_600_000)).newId()
   expect(timeOf(newId())).toBeLessThanOrEqual(Date.now() + 50)
   expect(Math.abs(Date.parse(clockAfter(nilId).now) - Date.now())).toBeLessThanOrEqual(50)
 })
 
-test("events sort after their command, also if the command's id is in the future", () => {
+test("events sort after their command, even if the command's id is in the future", () => {
   const commandId = idOf(Date.now() + 3_600_000)
   const clock = clockAfter(nilId)
   const [first, second] = [clock.firstIdOf(commandId), clock.newId()]
@@ -121,13 +121,13 @@ test("events sort after their command, also if the command's id is in the future
   expect([first, commandId, second].sort()).toEqual([commandId, first, second])
 })
 
-test('a clock never exceeds the range of dates', () => {
+test('a clock never exceeds the valid range of dates', () => {
   const clock = clockAfter('ffffffff-ffff-7fff-bfff-ffffffffffff')
   expect(clock.now).toMatch(/^\d{4}-/)
   expect(isId(clock.newId())).toBe(true)
 })
 
-test('the part of an id after the time is random', () => {
+test('all digits of an id after its time are random', () => {
   const tails = Array.from({ length: many }, () => newId().slice(19))
   expect(new Set(tails).size).toBe(many)
   const variants = new Set(tails.map((tail) => tail[0]))

@@ -54,7 +54,7 @@ describe('parseInstant', () => {
   const max = new Date('9999-12-30T23:59:59.999Z')
   const dates = fc.date({ min, max, noInvalidDate: true })
 
-  test('keeps every instant in ISO form', () => {
+  test('returns an instant in ISO form unchanged', () => {
     const property = fc.property(dates, (date) => {
       const instant = parseInstant(date.toISOString())
       expect(instant).toBe(date.toISOString())
@@ -63,7 +63,7 @@ describe('parseInstant', () => {
     fc.assert(property, { numRuns: cases(500) })
   })
 
-  test('converts every offset to UTC', () => {
+  test('converts a time with an offset to UTC', () => {
     const property = fc.property(dates, fc.integer({ min: -840, max: 840 }), (date, minutes) => {
       const local = new Date(date.getTime() + minutes * 60_000).toISOString().slice(0, -1)
       const [hour, minute] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
@@ -74,7 +74,7 @@ describe('parseInstant', () => {
     fc.assert(property, { numRuns: cases(500) })
   })
 
-  test('returns null or a text of one fixed form for every input', () => {
+  test('returns null or an ISO text in UTC with milliseconds for every input', () => {
     const digits = fc.stringMatching(
       /^\d{4}-[01]\d-[0-3]\d(T[0-2]\d:[0-6]\d(:[0-6]\d)?(Z|[+-]\d{2}:\d{2}))?$/,
     )

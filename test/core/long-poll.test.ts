@@ -28,7 +28,7 @@ function holdAt1(reload: (waiting: Subscribers) => number) {
   return { answer: hold(reading as never, 1, wait), tell }
 }
 
-test('a long poll checks again if a commit arrives during its check', async () => {
+test('a long poll checks again if a notification of a commit arrives during its check', async () => {
   let looks = 0
   const { answer, tell } = holdAt1((waiting) => {
     if (++looks === 1) waiting.notifyNewer({ projectId, version: 3 })
@@ -39,7 +39,7 @@ test('a long poll checks again if a commit arrives during its check', async () =
   expect(await answer).toBe(2)
 })
 
-test('a long poll is notified of a version that was lost in a failover and then made again', async () => {
+test('a long poll returns when a version that was lost in a failover is committed again', async () => {
   let committed = 1
   const { answer, tell } = holdAt1(() => committed)
   await setImmediate()

@@ -56,7 +56,7 @@ test("an update retries after the process's last known event was lost in a failo
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('a create retries after a lost event', async () => {
+test('a create retries after the last event was lost', async () => {
   await reuseVersion(project)
   expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(1)
   expect(await faultsOf(sql())).toEqual([])

@@ -18,7 +18,7 @@ function sizes(commands: QueuedCommand[]): number[] {
   return taken.map(({ length }) => length)
 }
 
-test('a batch has at most four commands that read the log, and any number of others', () => {
+test('a batch has at most four commands that read the log, and any number of other commands', () => {
   expect(sizes(Array.from({ length: 10 }, reading))).toEqual([4, 4, 2])
   expect(sizes(Array.from({ length: 50 }, () => waiting(undefined)))).toEqual([50])
   const mixed = Array.from({ length: 12 }, (_, n) => (n % 2 ? reading() : waiting(undefined)))
@@ -28,7 +28,7 @@ test('a batch has at most four commands that read the log, and any number of oth
 const posted = (weight?: number) => ({ weight }) as QueuedCommand
 const most = 4
 
-test('a batch contains commands in order, up to a number of writes', () => {
+test('a batch contains the next commands in order, up to a limit of writes', () => {
   const all = [posted(), posted(2), posted(), posted(), posted(3)]
   const queue = [...all]
   expect(takeFrom(queue, most)).toEqual(all.slice(0, 3))
@@ -43,7 +43,7 @@ test('a command with more writes than the limit is alone in its batch', () => {
   expect(takeFrom(queue, most)).toEqual([next])
 })
 
-test('exclusive work runs alone and in order', () => {
+test('exclusive work runs in order, and not in a batch with commands', () => {
   const [before, alone, after] = [posted(), { run: async () => {}, since: 0 }, posted()]
   const queue = [before, alone, after]
   expect(takeFrom(queue, most)).toEqual([before])

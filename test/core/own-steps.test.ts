@@ -25,7 +25,7 @@ const headFrom = (place: string, expected: number, count = 1) => {
 const seenAt = (version: number) => ({ projectId, version, lastEventId: `e${version}`, role: 'VIEWER' })
 const followed = (version: number, id = projectId) => steps.advance(seenAt(version), id)
 
-test('a checked version stays valid after commits on other rows', () => {
+test('a checked version stays valid after commits that change other rows', () => {
   commit(3, ['task.updated', 'a'], ['task.created', 'c'])
   commit(5, ['comment.created', 'd'])
   for (const from of [3, 5]) expect(followed(from, 'b')).toEqual(seenAt(6))
@@ -33,7 +33,7 @@ test('a checked version stays valid after commits on other rows', () => {
   for (const from of [2, 4, 6]) expect(followed(from, 'b')).toEqual(seenAt(from))
 })
 
-test('a commit that changes, deletes or moves a task requires a new check of this task', () => {
+test('after a commit that changes, deletes or moves a task, this task is checked again', () => {
   for (const type of ['task.updated', 'task.deleted', 'task.moved_out', 'task.unassigned']) {
     steps = new LocalCommits()
     commit(3, ['task.created', 'c'])
@@ -43,7 +43,7 @@ test('a commit that changes, deletes or moves a task requires a new check of thi
   }
 })
 
-test('a commit that may change rights requires a new check of everything', () => {
+test('after a commit that may change rights, everything is checked again', () => {
   for (const type of ['project.updated', 'member.invited', 'member.role_set', 'member.removed']) {
     steps = new LocalCommits()
     commit(3, ['task.created', 'a'])
@@ -53,7 +53,7 @@ test('a commit that may change rights requires a new check of everything', () =>
   }
 })
 
-test('a commit of two projects, or of another process, requires a new check of everything', () => {
+test('after a commit to two projects, or by another process, everything is checked again', () => {
   const heads = [headFrom(projectId, 3), headFrom('q', 8)]
   steps.add({ heads, events: [] })
   expect([followed(3).version, followed(8).version]).toEqual([3, 8])
@@ -61,7 +61,7 @@ test('a commit of two projects, or of another process, requires a new check of e
   expect(followed(4).version).toBe(4)
 })
 
-test('limits the remembered commits', () => {
+test('limits the number of commits in memory', () => {
   for (let version = 1; version <= 150; version++) commit(version, ['task.created', 'a'])
   expect([followed(1).version, followed(101).version]).toEqual([101, 151])
   for (let version = 1_000; version <= 101_000; version++) commit(version, ['comment.created', 'a'])

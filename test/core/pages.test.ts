@@ -11,7 +11,7 @@ const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString(
 describe('cursor', () => {
   const id = newId()
 
-  test('decodes to the key that it was made of', () => {
+  test('decodes to the key that it was made from', () => {
     expect(readCursor(writeCursor([id]), [isIdPart])).toEqual([id])
     expect(readIdPage({ cursor: writeCursor([id]), limit: '7' }, 50, 200)).toEqual({ cursor: id, limit: 7 })
     expect(readIdPage({}, 50, 200)).toEqual({ cursor: null, limit: 50 })
@@ -77,14 +77,14 @@ test('caches a body under its ETag', async () => {
   expect(built()).toBe(4)
 })
 
-test('answers 304 without building a body if the client has it', async () => {
+test('responds with 304 without building the body if the client has the current body', async () => {
   const { read, built } = reader(10_000)
   const answer = await read('/tasks', '"1"', { 'if-none-match': '"0", W/"1"' })
   expect([answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([304, '"1"', ''])
   expect(built()).toBe(0)
 })
 
-test('limits the bytes of cached bodies and evicts the least recently used first', async () => {
+test('limits the bytes of cached bodies, and evicts the least recently used body first', async () => {
   const { read, built } = reader(10_000, 1_000)
   for (const key of ['a', 'b', 'c', 'd', 'a', 'e']) await read(key, '"1"')
   expect(built()).toBe(5)
@@ -94,7 +94,7 @@ test('limits the bytes of cached bodies and evicts the least recently used first
   expect(built()).toBe(6)
 })
 
-test('counts a replaced body once, and does not cache a body that is too large', async () => {
+test('counts only the newer body after a replacement, and does not cache a body that is too large', async () => {
   const { read, built } = reader(10_000, 1_500)
   await read('small', '"1"')
   for (let version = 0; version < 100; version++) await read('again', `"${version}"`)

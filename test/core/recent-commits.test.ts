@@ -51,7 +51,7 @@ const plainSince = (version: number, by = 'e') =>
 const seqsAfter = (after: number, upTo = 1_000) =>
   recent.after({ projectId, after, upTo })?.map(({ seq }) => seq)
 
-test('returns recent commits without a gap, from any of their versions', () => {
+test('returns recent commits without a gap, starting from any of their versions', () => {
   commit(3, 2)
   commit(5, 1)
   expect([seqsAfter(3), seqsAfter(4), seqsAfter(3, 4)]).toEqual([[4, 5, 6], [5, 6], [4]])
@@ -69,7 +69,7 @@ test('forgets earlier events when another process has committed in between', () 
   expect([seqsAfter(3), seqsAfter(2)]).toEqual([undefined, [3]])
 })
 
-test('does not continue from events that were lost in a failover, although their versions exist again', () => {
+test('returns no events after an event that was lost in a failover, although its version exists again', () => {
   commit(2, 2, { by: 'lost' })
   commit(4, 1, { by: 'anew', after: 'anew' })
   expect([seqsAfter(2), seqsAfter(4), plainSince(2)]).toEqual([undefined, [5], undefined])
@@ -82,7 +82,7 @@ test('does not continue from events that were lost in a failover, although their
   expect([plainSince(3, 'lost'), plainSince(3)]).toEqual([undefined, 6])
 })
 
-test('keeps no events that may change rights', () => {
+test('stores no events that may change rights', () => {
   for (const type of ['member.removed', 'member.role_set', 'project.updated', 'project.deleted']) {
     commit(0, 2)
     commit(2, ['comment.created', type])
@@ -92,7 +92,7 @@ test('keeps no events that may change rights', () => {
   }
 })
 
-test('keeps the events of both projects of a commit separately', () => {
+test('stores the events of a commit to two projects separately for each project', () => {
   const heads = [projectId, elsewhere].map((id) => ({ projectId: id, expected: 1, version: 2 }))
   const events = [eventAt(2, 'task.deleted', '', elsewhere), eventAt(2, 'task.created', '', projectId)]
   recent.add({ heads, events } as Parameters<RecentCommits['add']>[0])
@@ -100,7 +100,7 @@ test('keeps the events of both projects of a commit separately', () => {
   expect(recent.after({ projectId: elsewhere, after: 1, upTo: 9 })).toEqual([events[0]!])
 })
 
-test('forgets events after half a second', () => {
+test('removes events after half a second', () => {
   commit(0, 1)
   now = 500
   expect([seqsAfter(0), plainSince(0)]).toEqual([[1], 1])
@@ -108,7 +108,7 @@ test('forgets events after half a second', () => {
   expect([seqsAfter(0), plainSince(0)]).toEqual([undefined, undefined])
 })
 
-test('keeps no events of projects without subscribers, and limits events and bytes', () => {
+test('stores no events of projects without subscribers, and limits events and bytes', () => {
   commit(0, 1, { place: 'nobody' })
   expect(recent.after({ projectId: 'nobody', after: 0, upTo: 1 })).toBeUndefined()
   commit(0, 400)

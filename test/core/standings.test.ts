@@ -15,7 +15,7 @@ const listOf = (count: number, from = 1) =>
 
 const more = { projectId: moreKey, version: 1 }
 
-test('limits the visible projects in the feed, and adds another one when one disappears', () => {
+test('limits the number of visible projects, and adds another project when a visible project disappears', () => {
   const seenBy = new MultiMap<VisibleProjects>()
   const standing = new VisibleProjects('somebody', seenBy)
   const listener = standing.subscribe()
@@ -38,7 +38,7 @@ test('limits the visible projects in the feed, and adds another one when one dis
   for (const [id] of listOf(maxListedProjects + 2)) expect([...seenBy.of(id)]).toEqual([])
 })
 
-test('reports once that there are more projects than the limit, and once when this ends', () => {
+test('reports once that the user has more projects than the limit, and once that the user no longer has more', () => {
   const standing = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
   const listener = standing.subscribe()
   const all = listOf(maxListedProjects)
@@ -60,7 +60,7 @@ test('reports once that there are more projects than the limit, and once when th
   expect(listener.takeChanges()).toEqual([more])
 })
 
-test('replaces a project that disappears by the next one', () => {
+test('replaces a project that disappears with the next project of the user', () => {
   const standing = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
   const listener = standing.subscribe()
   standing.replaceAll([...listOf(maxListedProjects), [moreKey, 1]])
@@ -75,7 +75,7 @@ test('replaces a project that disappears by the next one', () => {
   expect(standing.asText).toBe([...first.map((one) => one.join(' ')), `${moreKey} 1`].join())
 })
 
-test('a subscriber that left during a read of its projects is not registered again', () => {
+test('a subscriber that ends during a read of its projects is not registered again', () => {
   const seenBy = new MultiMap<VisibleProjects>()
   const standing = new VisibleProjects('somebody', seenBy)
   const listener = standing.subscribe()

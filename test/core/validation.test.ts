@@ -49,7 +49,7 @@ describe('validation error', () => {
     test(`describes ${name}`, () => expect(complaint(schema, value)).toBe(message))
   }
 
-  test('has at most five fields, and 100 characters of an unknown name', () => {
+  test('names at most five fields, and shows at most 100 characters of an unknown name', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
     const wide = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])))
     expect(complaint(wide, {}).split('; ')).toHaveLength(5)

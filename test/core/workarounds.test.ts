@@ -48,7 +48,7 @@ test('a connection that ends without a message fails', async () => {
   server.close()
 })
 
-test('sends a startup message without unsent data of the previous connection, and everything else unchanged', async () => {
+test('sends a startup message without the unsent data of the previous connection, and sends everything else unchanged', async () => {
   const greeting = Buffer.from('\0\0\0\x29\0\x03\0\0user\0ada\0database\0docket\0\0', 'latin1')
   const received: Buffer[] = []
   const done = Promise.withResolvers<void>()
@@ -65,7 +65,7 @@ test('sends a startup message without unsent data of the previous connection, an
   server.close()
 })
 
-test('removes holes at the start of a result', () => {
+test('removes empty array slots at the start of a result', () => {
   const rows = [1, 2]
   rows.length = 4
   rows.reverse()

@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { read, root } from '../architecture/source.ts'
 
-/** A fenced block of a page. */
 export interface Block {
   language: string
   text: string
@@ -22,7 +21,7 @@ export const pages = (): string[] => [
 
 const fence = /^```(\w*)\n([^]*?)^```$/gm
 
-/** Returns the blocks of a page, in order. A `text` block directly below an `sh` block is the output of that block. */
+/** Returns the fenced blocks of a page. A `text` block directly below an `sh` block is its expected output. */
 export function blocksOf(path: string): Block[] {
   const { text: page } = read(path)
   const blocks: Block[] = []
@@ -50,7 +49,7 @@ const withoutChanging = (text: string) =>
 /**
  * Compares the output of a block with the output that its page shows. Ids and times may differ; `…` on the page stands for
  * any text within a line.
- * @returns undefined if they agree, else both texts, one above the other.
+ * @returns undefined if they match, otherwise both texts.
  */
 export function difference(printed: string, shown: string): string | undefined {
   const [actual, expected] = [withoutChanging(printed), withoutChanging(shown)]

@@ -7,12 +7,12 @@ import { freshEnv, forFile, newFolder, spawnService } from '../support/service.t
 import type { Block } from './page.ts'
 
 const mark = '\u001e'
-/** The ports on the pages: the port of the service, and the port of a webhook receiver that a block starts. */
+/** The ports that appear on the pages: of the service, and of a webhook receiver that a block starts. */
 const shownPorts = [3000, 8088]
 const timeoutMs = 60_000
 
 /**
- * Runs the shell blocks of a page in one shell, in order, against a service of its own. A JavaScript block is written to the
+ * Runs the shell blocks of a page in one shell, in order, against a new service. A JavaScript block is written to the
  * file that its first line names.
  * @returns the output of each shell block.
  */
@@ -67,6 +67,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // No process is left.
+    // All processes have ended.
   }
 }

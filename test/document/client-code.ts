@@ -5,7 +5,7 @@ const head = `
   const api = createClient<paths, 'application/json'>({ baseUrl: 'http://localhost:3000' })
 `
 
-/** Code of a client that must compile. */
+/** Client code that must compile. */
 export const right = `${head}
   export async function use(projectId: string) {
     const body: Schemas['CreateTask'] = { projectId, title: 'Draw', status: 'IN_PROGRESS', dueDate: null }
@@ -18,7 +18,7 @@ export const right = `${head}
     const status: 'TODO' | 'IN_PROGRESS' | 'DONE' = task.status
     const due: string | null = task.dueDate
     const path = { id: task.id }
-    // A resource that was read can be sent back.
+    // A client may send back a resource that it has read.
     await api.PATCH('/api/v1/tasks/{id}', { params: { path }, body: { ...task, priority: 'HIGH' } })
     const query: operations['listTasks']['parameters']['query'] = { limit: 20, sort: '-dueDate', status }
     const listed: Schemas['Task'][] | undefined = (await api.GET('/api/v1/tasks', { params: { query } })).data
@@ -43,7 +43,7 @@ export const right = `${head}
   }
 `
 
-/** Code that must not compile, each for one reason. */
+/** Snippets with one error each, none of which may compile. */
 export const wrong = [
   `export const body: Schemas['CreateTask'] = { projectId: '', title: '', asignee: '' }`,
   `export const body: Schemas['UpdateTask'] = { titel: '' }`,

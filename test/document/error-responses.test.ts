@@ -18,7 +18,7 @@ import {
   undocumentedParts,
 } from '../support/schema-check.ts'
 
-/** A task with too many comments to move, and the project that it cannot move to. */
+/** A task that cannot be moved because it has too many comments, and the target project of the move. */
 let full: Body
 let elsewhere: Body
 /** A project whose first 16 events have expired. */
@@ -71,7 +71,6 @@ const things = await createFullProject(people, await register(client))
 await fillTask()
 await ageProject()
 const reading = { name: 'Reader', scopes: ['read'], projects: [things.projectId], expiresAt }
-/** A token that is restricted to reading one project. */
 const token: Body & { token: string } = (await make(people.owner, '/tokens', reading)) as Body & {
   token: string
 }
@@ -94,7 +93,7 @@ function wrongBody({ $ref = '' }: Schema): object {
   return required.length > 0 ? {} : { [Object.keys(properties)[0]!]: 0 }
 }
 
-/** Returns, by status, the change that makes a request fail with this status; undefined if a test cannot cause it. */
+/** Returns, for each error status, the change of a valid request that causes it; undefined if a test cannot cause it. */
 const wrongs: Record<number, (path: string, operation: Operation) => Wrong | undefined> = {
   400(path, { requestBody, parameters }) {
     if (requestBody) return { body: wrongBody(requestBody.content!['application/json']!.schema) }
@@ -107,7 +106,8 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   401: (_, { operationId }) =>
     operationId === 'login' ? {} : { who: people.owner.as('not.a.token') as Person },
   403(_, { operationId, 'x-scope': scope }) {
-    if (operationId === 'register') return undefined // only with another REGISTRATION
+    // Registration fails with this status only if REGISTRATION is changed.
+    if (operationId === 'register') return undefined
     if (!scope || operationId === 'createProject') return { who: people.owner.as(token.token) as Person }
     return { who: people.viewer }
   },
@@ -121,9 +121,9 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   409(_, operation) {
     const { operationId } = operation
     if (operationId === 'batchProject') return { body: { operations: [withOutdatedValue(things)] } }
-    if (/^create.*(Token|Webhook)$/.test(operationId)) return undefined // only after a hundred resources
-    if (/^(removeMember|deleteServiceAccount)$/.test(operationId)) return undefined // only after 5,000 integrations
-    if (operationId === 'testWebhook') return undefined // only after a change of JWT_SECRET
+    // These errors need a hundred tokens or webhooks, 5,000 integrations, or a changed JWT_SECRET.
+    if (/^create.*(Token|Webhook)$/.test(operationId)) return undefined
+    if (/^(removeMember|deleteServiceAccount|testWebhook)$/.test(operationId)) return undefined
     if (operationId === 'undoProject') return { body: { seq: 1 } }
     const own = ownIdOf(operationId)
     if (own) return { body: { ...bodyOf(operation), id: own } }
@@ -147,7 +147,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   414: (path) => ({ path: `${fill(path)}?x=${'x'.repeat(8_192)}` }),
   415: () => ({ headers: { 'content-type': 'text/plain' } }),
   422(path) {
-    if (/auth\/(email|password)\//.test(path)) return undefined // only if the service sends mail
+    if (/auth\/(email|password)\//.test(path)) return undefined
     return { headers: { 'idempotency-key': 'used' } }
   },
 }
@@ -175,7 +175,7 @@ test('every documented error is returned with exactly the documented text', asyn
       const answer = await send({ name, operation, wrong })
       expect([name, undocumentedParts(api, operation, answer)]).toEqual([name, []])
       const example = content?.['application/json']?.example
-      // In the document an error contains the id of no resource.
+      // Documented errors contain placeholders instead of ids.
       const received = JSON.parse(answer.text.replaceAll(aged.projectId, nobody))
       expect([name, received]).toEqual([name, example])
     }
@@ -186,7 +186,7 @@ test('every documented error is returned with exactly the documented text', asyn
 test('a write without a documented 412 ignores If-Match', async () => {
   for (const [name, operation] of operations) {
     const { operationId, responses } = operation
-    // Signing out would revoke the tokens of this test; a test of a webhook waits for its receiver.
+    // Signing out would revoke the tokens of this test, and testWebhook waits for a receiver.
     if (name.startsWith('get ') || /^(logout|testWebhook)/.test(operationId) || responses[412]) continue
     const { status } = await send({ name, operation, wrong: { headers: { 'if-match': '"other"' } } })
     expect([name, status]).not.toEqual([name, 412])

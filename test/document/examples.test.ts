@@ -31,7 +31,6 @@ test('every example matches its schema', () => {
   expect(count).toBeGreaterThan(80)
 })
 
-/** Returns the example body of an operation. */
 const exampleOf = (id: string): Record<string, unknown> => {
   const operation = [...operations.values()].find(({ operationId }) => operationId === id)
   return operation!.requestBody!.content!['application/json']!.example as Record<string, unknown>

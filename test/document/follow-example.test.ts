@@ -21,7 +21,7 @@ function exampleCode(): Follow {
   return new Function(`${code}; return follow`)()
 }
 
-test('the example of the feed page ends with exactly the tasks of the project', async () => {
+test("the example client of the feed page ends with exactly the project's tasks", async () => {
   const { web, ada } = own
   const [project, other] = [
     await make(ada, '/projects', { name: 'Engine' }),

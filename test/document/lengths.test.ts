@@ -13,7 +13,7 @@ const maxMessageCharacters = 110
 const isText = ({ maxLength, format }: Schema) =>
   maxLength !== undefined && format !== 'email' && format !== 'uri'
 
-/** Texts at each bound, of characters with one and two UTF-16 units, and texts with characters that are not allowed. */
+/** Returns texts with lengths around each bound, made of one-unit and two-unit characters (UTF-16), and texts with control characters. */
 const textsAround = ({ minLength = 0, maxLength = 0 }: Schema) => [
   ...[minLength - 1, minLength, maxLength, maxLength + 1]
     .filter((length) => length >= 0)
@@ -22,7 +22,7 @@ const textsAround = ({ minLength = 0, maxLength = 0 }: Schema) => [
   ...['\tab\tcd\n', 'ab\u202ecd', '\u2066ab', 'ab\u009b', '\u0085ab'],
 ]
 
-test('accepts and rejects texts exactly as the document says, at each length limit', async () => {
+test("the service accepts and rejects the same texts as the document's schemas, also at each length limit", async () => {
   const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema(api, 'api')
   let accepted = 0
   for (const { name, method, path, fields, schema, body: example } of callsOf(api)) {

@@ -85,7 +85,7 @@ test('the groups are in the order of use', () => {
   )
 })
 
-test('the document has a valid example of every event type', () => {
+test('the document contains a valid example of every event type', () => {
   const { content } = operationsOf(api).get('get /api/v1/projects/{id}/events')!.responses['200']!
   const { schema, examples } = content!['application/json']! as {
     schema: object
@@ -129,7 +129,7 @@ test('streams are documented as server-sent events, with valid messages as the e
 
 const statesOrder = /(oldest|newest) first|in (the )?order/i
 
-test('the description of every list states its order, also of tasks filtered by due date', () => {
+test("every list's description states how the list is sorted, also with a due date filter", () => {
   const operations = operationsOf(api)
   const lists = [...operations].filter(
     ([, { responses }]) => responses[200]?.content?.['application/json']?.schema.type === 'array',
@@ -145,7 +145,7 @@ test('the description of every list states its order, also of tasks filtered by 
 /** The contract requires both `/tasks/{id}/comments` and `/tasks/comments/{id}`. */
 const requiredByContract = ['no-ambiguous-paths']
 
-test("Redocly's recommended rules find nothing except paths that the contract requires", async () => {
+test("Redocly's recommended rules report only the two paths that the contract requires", async () => {
   const config = await createConfig({ extends: ['recommended'] })
   const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config })
   const found = problems.filter(({ ruleId }) => !requiredByContract.includes(ruleId))

@@ -1,6 +1,5 @@
 import { openTestService } from '../support/service.ts'
 
-/** Returns the document of a new service. */
 export async function openDocument(): Promise<string> {
   await using service = await openTestService()
   const { status, text } = await service.client.get('/../docs/json')

@@ -61,7 +61,7 @@ export const updateAttachment = update(attachment, {
 export const deleteAttachment = deletion(attachment, { role: 'EDITOR' })
 `
 
-/** A child of a task with a JSON column, a list of tags in a JSON column, and a single tag. */
+/** A child entity of tasks with a JSON column, a list of tags in another JSON column, and a single tag. */
 export const attachment: NewEntity = {
   files: moduleText({
     ...{ name: 'attachment', about: 'Files of a task.', parent: 'task', load: 'by row' },

@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { root } from '../architecture/source.ts'
 
-/** A change of a file: `put` replaces `find`, which occurs once. */
+/** Replaces `find`, which must occur once in the file, by `put`. */
 export interface Edit {
   path: string
   find: string
@@ -57,7 +57,7 @@ export const fieldAndCommand: Edit[] = [
 
 const parts = 'src modules workers drizzle docs test package.json tsconfig.json'.split(' ')
 
-/** Copies the tree to a folder, with new files and edits. */
+/** Copies the project to a folder, then adds files and applies edits. */
 export async function copyTree(folder: string, files: Record<string, string>, edits: Edit[]): Promise<void> {
   for (const part of parts) await cp(join(root, part), join(folder, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))

@@ -1,4 +1,4 @@
-// Runs in a copy of the tree that has the new entities: see new-entities.test.ts.
+// Runs in a copy of the project that has the new entities: see new-entities.test.ts.
 import { describe, expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { readFeed } from '../http/feed.ts'
@@ -69,7 +69,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     expect((await batch(place, [stale])).status).toBe(409)
   })
 
-  test('every write can be undone, and undone again', async () => {
+  test('every write can be undone, and the undo can be undone', async () => {
     const place = await createPlace()
     const row = await created(list(place), body)
     await ada.patch(one(row.id), { name: 'Sketch' })
@@ -86,7 +86,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     expect(await faultsOf(sql)).toEqual([])
   })
 
-  test('is shown in the history and as of earlier versions', async () => {
+  test('is shown in the history and in reads of the past', async () => {
     const place = await createPlace()
     const row = await created(list(place), body)
     await ada.patch(one(row.id), { name: 'Sketch' })
@@ -108,7 +108,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     expect(await rowsWith(sql, [id])).toEqual({})
   })
 
-  test('is created once for one Idempotency-Key, and with an id from the client', async () => {
+  test('is created once for repeats with one Idempotency-Key, and may get its id from the client', async () => {
     const place = await createPlace()
     const key = { 'idempotency-key': newId() }
     const [first, again] = [await ada.post(list(place), body, key), await ada.post(list(place), body, key)]
@@ -119,7 +119,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     const other = await createPlace()
     expect((await ada.post(list(other), own)).status).toBe(409)
     await ada.delete(one(id))
-    await sql`delete from idempotency_keys` // a day later
+    await sql`delete from idempotency_keys`
     expect((await ada.post(list(other), own)).status).toBe(409)
     expect((await ada.post(list(place), own)).status).toBe(409)
     expect(await versionOf(place.projectId)).toBe(5)

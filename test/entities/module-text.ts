@@ -11,7 +11,7 @@ interface Options {
   about: string
   parent: 'task' | 'project'
   load: 'with project' | 'by row'
-  /** The path of a single row. */
+  /** The path of one row. */
   path: string
   columnTypes: string[]
   columns: string
@@ -20,7 +20,7 @@ interface Options {
   commands: string
 }
 
-/** Returns the files of an entity's module, as a developer writes them. */
+/** Returns the files of a new entity's module, as CONTRIBUTING describes them. */
 export function moduleText(options: Options): Record<string, string> {
   const { name, parent, path, columnTypes, columns, schema, commands } = options
   const Name = `${name[0]!.toUpperCase()}${name.slice(1)}`

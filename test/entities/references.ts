@@ -1,4 +1,4 @@
-// Runs in a copy of the tree that has the new entities: see new-entities.test.ts.
+// Runs in a copy of the project that has the new entities: see new-entities.test.ts.
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { eventually } from '../races/pair.ts'
@@ -52,7 +52,7 @@ test('a batch may refer by name to a tag that it creates', async () => {
   expect((await readTask(taskId)).tagIds).toEqual([green, blue])
 })
 
-test('a deleted tag disappears from every response at once, and an undo restores it', async () => {
+test('a deleted tag disappears immediately from every response, and an undo restores the tag', async () => {
   const { projectId, taskId, red, blue, shown } = await createTagged()
   const before = await ada.get(`/tasks/${taskId}`)
   expect(await shown()).toEqual([[red, blue], [red, blue], red])
@@ -78,7 +78,7 @@ test('a deleted tag disappears from every response at once, and an undo restores
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('undoing a change of the list does not show a tag that was deleted since', async () => {
+test("undoing a change of a task's tags does not show a tag that was deleted later", async () => {
   const { projectId, taskId, red, blue } = await createTagged()
   await ada.patch(`/tasks/${taskId}`, { tagIds: [] })
   const seq = await versionOf(projectId)
@@ -87,7 +87,7 @@ test('undoing a change of the list does not show a tag that was deleted since', 
   expect((await readTask(taskId)).tagIds).toEqual([blue])
 })
 
-test('a task whose events are older than the field has no tags, as of then and after an undo', async () => {
+test('a task whose events are older than the field has no tags, in reads of the past and after an undo', async () => {
   const { projectId, taskId } = await createPlace()
   await ada.delete(`/tasks/${taskId}`)
   await sql`update events set before = before - 'tagIds', after = after - 'tagIds' where task_id = ${taskId}`
@@ -96,7 +96,7 @@ test('a task whose events are older than the field has no tags, as of then and a
   expect((await readTask(taskId)).tagIds).toEqual([])
 })
 
-test('a move maps tags by name and drops the others, and moves attachments', async () => {
+test('a move replaces tags with those of the same name, drops the other tags, and moves attachments', async () => {
   const { taskId, attachment, path } = await createTagged()
   const target = await createPlace()
   const blue = await tagIn(target, 'blue')

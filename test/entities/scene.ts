@@ -14,7 +14,6 @@ afterAll(() => service.close())
 export const sql = service.services.database.reads
 export const ada = await register(service.client, 'Ada')
 
-/** Creates a project with a task. */
 export async function createPlace(): Promise<{ projectId: string; taskId: string }> {
   const { id: projectId } = await make(ada, '/projects', { name: 'P' })
   const { id: taskId } = await make(ada, '/tasks', { title: 'T', projectId })

@@ -50,7 +50,7 @@ export const updateTag = update(tag, {
 export const deleteTag = deletion(tag, { role: 'EDITOR' })
 `
 
-/** An entity of a project to which tasks refer by a list of ids. */
+/** An entity that belongs to a project; tasks refer to its rows by a list of ids. */
 export const tag: NewEntity = {
   files: moduleText({
     ...{ name: 'tag', about: 'Words for tasks of a project.', parent: 'project', load: 'with project' },

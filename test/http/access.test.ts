@@ -41,7 +41,7 @@ test.each(endpoints)('$title: rejects unknown and malformed ids with 404', async
   for (const id of [unknownId, ...malformedIds]) await expectNotFound(owner, endpoint, allWithId(id))
 })
 
-test('rejected writes change nothing', async () => {
+test('all rejected writes together have changed nothing', async () => {
   const [project, task] = [`/projects/${untouched.projectId}`, `/tasks/${untouched.taskId}`]
   expect((await owner.get(project)).body.name).toBe('Engine')
   expect((await owner.get(task)).body).toMatchObject({ title: 'Wheels', status: 'TODO' })
@@ -51,13 +51,13 @@ test('rejected writes change nothing', async () => {
   expect((await owner.get(`/tasks?projectId=${untouched.projectId}`)).body).toHaveLength(1)
 })
 
-test('everything in a deleted project is not found at once, for its owner too', async () => {
+test('everything in a deleted project gets 404 immediately, also for its owner', async () => {
   const parts = await createFullProject(people, guest)
   expect((await owner.delete(`/projects/${parts.projectId}`)).status).toBe(200)
   for (const endpoint of endpoints) await expectNotFound(owner, endpoint, parts)
 })
 
-test('a deleted task and its children are not found at once, but its history is', async () => {
+test("a deleted task and its children get 404 immediately, but the task's history can still be read", async () => {
   const parts = await createFullProject(people, guest)
   expect((await owner.delete(`/tasks/${parts.taskId}`)).status).toBe(200)
   for (const endpoint of endpoints.filter(({ resource }) => /Task|Subtask|Comment/.test(resource))) {
@@ -66,7 +66,7 @@ test('a deleted task and its children are not found at once, but its history is'
   }
 })
 
-test('a lowered role or a removed membership counts from the next request', async () => {
+test('a lower role or a removal applies from the next request on', async () => {
   const { projectId, taskId } = untouched
   const helper = await register(client)
   const member = await invite(owner, projectId, helper, 'EDITOR')

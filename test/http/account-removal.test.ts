@@ -37,7 +37,7 @@ async function createAccounts() {
 const removals = (projectId: string) => sql<{ actor: string }[]>`
   select actor_id as actor from events where type = 'member.removed' and project_id = ${projectId}`
 
-test('a deleted account cannot sign in at once, and its email address can be registered again', async () => {
+test('a deleted account can no longer sign in, and its email address can be registered again', async () => {
   const { ada, grace, own, shared } = await createAccounts()
   expectResponse(await ada.delete('/auth/me'), 200, deleted)
   expectError(await ada.get('/auth/me'), 401)
@@ -68,7 +68,7 @@ test('deleting an account removes its projects and memberships, and keeps its co
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('the job can run several times, and does nothing to an account that exists', async () => {
+test('the deletion job can run several times, and does not affect an existing account', async () => {
   const { ada, grace, own, shared } = await createAccounts()
   const close = () => closeAccount(sql, service.services.run, ada.id, batchOptions)
   await close()
@@ -81,7 +81,7 @@ test('the job can run several times, and does nothing to an account that exists'
   expectResponse(await grace.get(`/projects/${shared.id}/members`), 200, [])
 })
 
-test('the recurring cleanup removes what an account wrote after its job ran', async () => {
+test('the recurring cleanup removes rows that a deleted account wrote after its deletion job ran', async () => {
   const { ada, own } = await createAccounts()
   await sql`delete from users where id = ${ada.id}`
   expect(await closeOrphanedAccounts()).toBe(1)
@@ -91,7 +91,7 @@ test('the recurring cleanup removes what an account wrote after its job ran', as
   expect(await closeOrphanedAccounts()).toBe(0)
 })
 
-test('one statement deletes the account and writes its job', async () => {
+test('one statement deletes the account and inserts its deletion job', async () => {
   const { ada } = await createAccounts()
   await sql`alter table outbox add constraint broken check (name <> 'close-account')`
   try {

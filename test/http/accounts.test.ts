@@ -43,7 +43,7 @@ test('PATCH /auth/me trims and stores a name of 1 to 200 characters', async () =
   for (const name of invalidNames(200)) expectError(await ada.patch('/auth/me', { name }), 400, /^name /)
 })
 
-test('a change without a new value changes nothing and keeps every token valid', async () => {
+test('an update that changes no value writes nothing, and every token stays valid', async () => {
   const { ada, second } = await registerTwoTokens()
   expectResponse(await ada.patch('/auth/me', {}), 200, (await me(ada)).body)
   expectResponse(await ada.patch('/auth/me', { currentPassword: 'wrong' }), 200, (await me(second)).body)
@@ -59,7 +59,7 @@ test('a new password requires the current password', async () => {
   expect((await signIn(ada.email)).status).toBe(200)
 })
 
-test('a new password revokes every token, and the response holds a new token', async () => {
+test('a new password revokes every token, and the response contains a new token', async () => {
   const { ada, second } = await registerTwoTokens()
   const response = await ada.patch('/auth/me', { password: newPassword, currentPassword: password })
   const { access_token: token, ...user } = response.body
@@ -70,7 +70,7 @@ test('a new password revokes every token, and the response holds a new token', a
   expect((await signIn(ada.email, newPassword)).status).toBe(200)
 })
 
-test('one of several concurrent password changes succeeds', async () => {
+test('of several concurrent password changes exactly one succeeds', async () => {
   const ada = await register(service.client)
   const responses = await Promise.all(
     upTo(6).map((n) => ada.patch('/auth/me', { password: `secret-1${n}`, currentPassword: password })),
@@ -81,7 +81,7 @@ test('one of several concurrent password changes succeeds', async () => {
   expect((await signIn(ada.email, `secret-1${winner + 1}`)).status).toBe(200)
 })
 
-test('a token that was revoked after its check changes nothing', async () => {
+test('a request whose token is revoked after its check changes nothing', async () => {
   const { id: userId } = await register(service.client)
   const request = new Request('http://localhost')
   const write = (version: number) =>
@@ -94,7 +94,7 @@ test('a token that was revoked after its check changes nothing', async () => {
   await expect(write(0)).rejects.toThrow('written')
 })
 
-test('logout revokes the token of the request, logout-all every token of the account', async () => {
+test("logout revokes the request's token; logout-all revokes every token of the account", async () => {
   const { ada, second } = await registerTwoTokens()
   expectResponse(await ada.post('/auth/logout'), 200, { message: 'Signed out successfully' })
   await expectInvalid(ada)
@@ -108,7 +108,7 @@ test('logout revokes the token of the request, logout-all every token of the acc
   expect(await meStatus(ada.as((await signIn(ada.email)).body.access_token))).toBe(200)
 })
 
-test('other processes reject a revoked token, also after Redis lost its data', async () => {
+test('other processes reject a revoked token, even if Redis loses its data', async () => {
   const redis = await freshRedis()
   await forFile({ close: () => redis.stop() })
   await using pair = await openPair({ REDIS_URL: redis.url })
@@ -130,7 +130,7 @@ test('other processes reject a revoked token, also after Redis lost its data', a
 
 const tokensSignedWith = (secret: string) => openTokens([secret], 60, async () => Date.now() / 1000)
 
-test('tokens are signed with the first secret of JWT_SECRET and verified with every one', async () => {
+test('tokens are signed with the first secret of JWT_SECRET and verified with all secrets', async () => {
   const [fresh, foreign] = ['the next secret is long enough too', 'a secret that the service does not know']
   await using rotated = await openTestService({ JWT_SECRET: `${fresh}, ${testSecret}` })
   const ada = await register(rotated.client)
@@ -157,7 +157,7 @@ test('rejects a token whose version, id or user is wrong or missing with 401', a
   await expectInvalid(await withClaims({ userId: unknownId }))
 })
 
-test('the cleanup deletes only those revoked tokens that have expired', async () => {
+test('the cleanup deletes revoked tokens only after they expire', async () => {
   const ada = await register(service.client)
   await ada.post('/auth/logout')
   const countRevoked = async () => (await sql`select 1 from revoked_tokens`).length

@@ -93,7 +93,7 @@ test('the stream of a revoked token ends with 401', async () => {
   expect(last).toMatchObject({ data: { statusCode: 401 } })
 })
 
-test('an API token gets only the projects that it is bound to, in the stream and when it reads events', async () => {
+test('a bound API token gets only its own project, in the stream and when it reads events', async () => {
   const ada = await newPerson()
   const [mine, other] = [await openProject(ada), await openProject(ada)]
   const bound = await withToken(ada, { scopes: ['read'], projects: [mine] })

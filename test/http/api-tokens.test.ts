@@ -67,7 +67,7 @@ test.each(invalid)('creating a token rejects an invalid %s with 400', async (fie
     expectError(await ada.post('/tokens', tokenBody({ [field]: value })), 400, message)
 })
 
-test('creating a token ignores read-only fields, and converts project ids to lower case', async () => {
+test('creating a token ignores read-only fields and converts project ids to lower case', async () => {
   const { token: _, ...rest } = await createToken(ada)
   const copy = await createToken(ada, { ...rest, projects: [unknownId.toUpperCase(), unknownId] })
   expect(copy).toMatchObject({ projects: [unknownId] } as never)
@@ -98,7 +98,7 @@ test("another account's token is not found", async () => {
   expect(await status(token)).toBe(200)
 })
 
-test('a deleted token is rejected at once by this process, and leaves the list', async () => {
+test('the process that deletes a token rejects it immediately, and the list no longer contains it', async () => {
   const { id, token } = await createToken(ada)
   expect(await status(token)).toBe(200)
   const deleted = await ada.delete(`/tokens/${id.toUpperCase()}`)
@@ -139,7 +139,7 @@ test('a token expires at expiresAt, by the clock of the database', async () => {
   expect((await listTokens(ada)).map((one) => one.id)).not.toContain(id)
 })
 
-test('an account has at most 100 tokens that have not expired, also with concurrent creates', async () => {
+test('an account has at most 100 unexpired tokens, also with concurrent creates', async () => {
   const person = await register(client)
   const create = (count: number) => Promise.all(upTo(count).map(() => person.post('/tokens', tokenBody())))
   const rejected = (await create(110)).filter(({ status }) => status !== 201)
@@ -155,7 +155,7 @@ test('an account has at most 100 tokens that have not expired, also with concurr
   expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(100)
 })
 
-test('the list shows when a token was last used', async () => {
+test('the token list shows when each token was last used', async () => {
   const { id, token } = await createToken(ada)
   const before = Date.now()
   await status(token)

@@ -52,7 +52,7 @@ test('an account that is stored with a decomposed email address is found by both
   await expectRegistered(['zo\u00eb@example.com', 'zoe\u0308@example.com'])
 })
 
-test('one of several concurrent registrations of an email address succeeds', async () => {
+test('of several concurrent registrations of an email address exactly one succeeds', async () => {
   const responses = await Promise.all([1, 2, 3, 4].map(() => register(account('twin@example.com'))))
   expect(countStatuses(responses)).toEqual({ 201: 1, 409: 3 })
 })
@@ -73,7 +73,7 @@ test('an unknown email address and a wrong password get the same response', asyn
   }
 })
 
-test('every failed sign-in verifies one argon2 hash, so that its duration does not reveal an account', async () => {
+test('every failed sign-in verifies one argon2 hash, so that its duration does not reveal whether the account exists', async () => {
   await register(account('compared@example.com'))
   const { passwords } = service.services
   let costs: unknown[] = []
@@ -96,7 +96,7 @@ test('every failed sign-in verifies one argon2 hash, so that its duration does n
 
 const invisible = ['\u200b', '\u00ad', '\u2060', '\u202e', '\u3164', '\u001b', '\u007f', '\ufe0f']
 
-test('a name has 1 to 200 characters after trimming, at least one of them visible', async () => {
+test('a name has 1 to 200 characters after trimming, and at least one is visible', async () => {
   let n = 0
   for (const [name, stored] of [...validTexts(200), ['👩‍👧', '👩‍👧']])
     expect((await register({ ...account(`name-${n++}@example.com`), name })).body.user.name).toBe(stored!)
@@ -105,7 +105,7 @@ test('a name has 1 to 200 characters after trimming, at least one of them visibl
     expectError(await register({ ...account('nameless@example.com'), name }), 400, /^name /)
 })
 
-test('an email address has at most 254 characters and no invisible ones', async () => {
+test('an email address has at most 254 characters and no invisible characters', async () => {
   const long = `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example`
   for (const email of [long.padStart(254, 'a'), "o'hara+tag@mail.example.co.uk", 'ä@example.com'])
     expect((await register(account(email))).status).toBe(201)

@@ -13,7 +13,7 @@ const scene = await openUndoScene()
 const { ada, bea, batch, events } = scene
 beforeEach(async () => void ({ project, task } = await scene.setUp()))
 
-test('an invalid operation rejects the whole batch, with its own error and its index', async () => {
+test("an invalid operation rejects the whole batch with the operation's error and index", async () => {
   await invite(ada, project.id, bea, 'VIEWER')
   const otherProject = await make(ada, '/projects', { name: 'Q' })
   const otherTask = await make(ada, '/tasks', { title: 'T', projectId: otherProject.id })
@@ -79,7 +79,7 @@ test('a query parameter with an unknown value is rejected with 400 and the allow
   expectError(await batch([newTask('X')], {}, '?dry=true'), 400, /^dry is not known here/)
 })
 
-test('ids of rows that a batch deleted cannot be used again in it, nor ids of their children', async () => {
+test('a batch cannot use the ids of rows that it deleted, or of their children, again', async () => {
   const taken = 'This id is already used; send a new UUIDv7'
   const [taskId, id] = [newId(), newId()]
   const creates = (parentId: string) => [
@@ -98,7 +98,7 @@ test('ids of rows that a batch deleted cannot be used again in it, nor ids of th
   expectError(await batch([createParent, deleteParent, createParent]), 409, `operations[2]: ${taken}`)
 })
 
-test('an id that was deleted in the same group commit cannot be used again', async () => {
+test('the id of a row that was deleted in the same group commit cannot be used again', async () => {
   for (const _ of upTo(20)) {
     const id = newId()
     const body = { id, title: 'Own', projectId: project.id }

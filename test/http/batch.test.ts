@@ -13,7 +13,7 @@ const { ada, bea, batch, events } = scene
 beforeEach(async () => void ({ project, task } = await scene.setUp()))
 const update = (fields: object) => ({ op: 'task.update', id: task.id, ...fields })
 
-test('a batch is one commit with consecutive seqs and one batch number, and each operation sees those before it', async () => {
+test('a batch is one commit with consecutive seqs and one batch number, and each operation sees the effects of earlier operations', async () => {
   const operations = [
     newTask('First', { as: 'first', assigneeId: ada.id }),
     { op: 'subtask.create', taskId: '#first', title: 'Step', as: 'step' },
@@ -43,7 +43,7 @@ test('a batch is one commit with consecutive seqs and one batch number, and each
   expect(await faultsOf(scene.sql)).toEqual([])
 })
 
-test('projectId may be the #name of an operation on the project itself, and of no other', async () => {
+test('projectId may be the #name of an operation on the project itself, but of no other operation', async () => {
   const projectId = '#p'
   const operations = [
     { op: 'project.update', id: project.id, name: 'Renamed', as: 'p' },
@@ -91,7 +91,7 @@ test('a batch has 1 to 500 operations', async () => {
   expect(batchResult(await batch(updates)).version).toBe(1_002)
 })
 
-test('checks the conditions was and ifMatch of each operation, and ifVersion and If-Match of the batch', async () => {
+test('checks was and ifMatch of each operation, and ifVersion and If-Match of the whole batch', async () => {
   const read = await ada.patch(`/tasks/${task.id}`, { dueDate: '2030-01-02', assigneeId: ada.id })
   // The same values in other notations.
   const was = {
@@ -113,14 +113,14 @@ test('checks the conditions was and ifMatch of each operation, and ifVersion and
   expectError(await batch([first], { ifVersion: 3 }), 412, message)
 })
 
-test('a batch that changes nothing keeps the version', async () => {
+test('a batch that changes nothing does not change the version', async () => {
   const { version, results } = batchResult(await batch([update({ title: 'T' })]))
   const etag = (await ada.get(`/tasks/${task.id}`)).headers.get('etag')
   expect([version, results]).toEqual([2, [{ id: task.id, etag, number: 1 }] as never])
   expect(await events()).toHaveLength(2)
 })
 
-test('a dry run returns the result without a commit, and its idempotency key is for dry runs only', async () => {
+test('a dry run returns the result without a commit, and its idempotency key can be reused only for dry runs', async () => {
   const operations = [newTask('New', { as: 'new' }), { op: 'task.update', id: '#new', status: 'DONE' }]
   const { version, results } = batchResult(await batch(operations, {}, '?dryRun=true&return=full'))
   expect([version, results[1]!.status, results[1]!.number]).toEqual([2, 'DONE', 2])
@@ -133,7 +133,7 @@ test('a dry run returns the result without a commit, and its idempotency key is 
   expect(await events()).toHaveLength(4)
 })
 
-test('concurrent batches keep consecutive seqs, also between single writes', async () => {
+test('the seqs of a batch stay consecutive despite concurrent batches and single writes', async () => {
   const three = (n: number) => batch([newTask(`${n} a`), newTask(`${n} b`), newTask(`${n} c`)])
   const single = (n: number) => ada.post('/tasks', { title: `${n}`, projectId: project.id })
   const responses = await Promise.all(upTo(60).map((n) => (n % 2 ? three(n) : single(n))))

@@ -62,7 +62,7 @@ test.each(unsupported)('rejects an unsupported %s with 415: %p', async (header, 
 
 test('rejects a write without its body with 415', () => expectErrors(() => undefined, 415, notJson))
 
-test('accepts parameters and any case in the content type, and the encoding identity', async () => {
+test('accepts a content type with parameters and in any letter case, and the content encoding identity', async () => {
   const types = ['application/json;Charset="UTF-8"', 'Application/JSON', 'application/json;']
   for (const headers of [
     ...['application/json; charset=utf-8', ...types].map((type) => ({ 'content-type': type })),
@@ -89,7 +89,7 @@ test('rejects a body that is not JSON, or not an object, with 400', async () => 
     await expectErrors(() => text, 400, 'The body must be a JSON object')
 })
 
-test('a body has at most 1 MiB, and 16 KiB for registering and signing in', async () => {
+test('a body may have up to 1 MiB, or up to 16 KiB for registering and signing in', async () => {
   const padded = ({ path, body }: Write, bytes: number, filler: string) => {
     const ignored = path.startsWith('/auth') ? 'id' : 'createdAt'
     const free = bytes - Buffer.byteLength(JSON.stringify({ ...body, [ignored]: '' }))
@@ -108,7 +108,7 @@ test('a body has at most 1 MiB, and 16 KiB for registering and signing in', asyn
   }
 })
 
-test('a body is nested at most 32 levels deep, which is checked before its syntax', async () => {
+test('a body may be nested up to 32 levels deep, which is checked before its syntax', async () => {
   const nested = (levels: number, end: string) =>
     `{"name":${'['.repeat(levels - 1)}"]}\\""${']'.repeat(levels - 1)}${end}`
   for (const end of ['}', '', ']]']) {
@@ -141,7 +141,7 @@ test('a path may end with a slash', async () => {
   expect((await ada.post('/projects/', { name: 'P' })).status).toBe(201)
 })
 
-test('a body has at most 50,000 keys and elements, which are counted before it is parsed', async () => {
+test('a body may have up to 50,000 keys and elements, which are counted before parsing', async () => {
   const uncountedText = JSON.stringify(',[{'.repeat(50_000))
   // The two keys of the object count too, so the list has two elements less.
   const bodyOf = (count: number, end: string) =>

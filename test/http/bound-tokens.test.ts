@@ -26,7 +26,7 @@ test.each(endpoints)('$title: a bound token works in its own project', async (en
   expect((await program.call(method, path(parts), body?.(parts))).status).toBe(status)
 })
 
-test('rejected writes change nothing', async () => {
+test('all rejected writes together have changed nothing', async () => {
   const task = await owner.get(`/tasks/${other.taskId}`)
   expect(task.body).toMatchObject({ title: 'Wheels', status: 'TODO' })
   expect((await owner.get(`/projects/${other.projectId}/members`)).body).toHaveLength(4)
@@ -38,7 +38,7 @@ test('a bound token cannot create a project, but can read its own account', asyn
   expect((await bound.get('/auth/me')).body.id).toBe(owner.id)
 })
 
-test('lists contain only the projects of the token, page by page, with their own ETag', async () => {
+test('lists contain only the projects that the token may read, page by page, and have a different ETag', async () => {
   const third = await make(owner, '/projects', { name: 'Third' })
   const shared = await make(guest, '/projects', { name: 'Shared' })
   await invite(guest, shared.id, owner, 'EDITOR')
@@ -96,7 +96,7 @@ test('the history of a moved task leaves out its time in another project', async
     expectError(await bound.get(`${path}asOf=1`), 404, 'Project not found')
 })
 
-test('feeds of other projects are not found, also as a stream and with wait', async () => {
+test('feeds of other projects get 404, also as a stream and as a long poll', async () => {
   for (const query of ['', '?wait=1&after=100000'])
     for (const accept of ['application/json', 'text/event-stream']) {
       const path = `/projects/${other.projectId}/events${query}`

@@ -6,7 +6,7 @@ import { countStatuses, expectError, remainingBudget } from './responses.ts'
 
 const createProject = (owner: Person) => make(owner, '/projects', { name: 'P' })
 
-test('requests with a revoked token do not use up the budget of the account', () =>
+test("requests with a revoked token do not reduce the account's budget", () =>
   withService({ WRITES_PER_MINUTE: '3' }, async ({ client }) => {
     const ada = await register(client)
     const logout = (path: string, key: string) => ada.post(path, undefined, { 'idempotency-key': key })
@@ -17,7 +17,7 @@ test('requests with a revoked token do not use up the budget of the account', ()
     expect(remainingBudget(response)).toBe(1)
   }))
 
-test('each token has a budget, and all tokens of an account together four times that', () =>
+test('each token has a budget, and all tokens of an account share a budget four times as large', () =>
   withService({ READS_PER_MINUTE: '5' }, async ({ client }) => {
     const [ada, grace] = [await register(client), await register(client)]
     const statuses: number[] = []
@@ -30,7 +30,7 @@ test('each token has a budget, and all tokens of an account together four times 
     for (const one of [ada, grace]) expect((await one.get('/projects')).status).toBe(200)
   }))
 
-test('a batch counts as many writes as it has operations, and one that exceeds the rest still runs', () =>
+test('a batch counts as one write per operation, and a batch that exceeds the remaining budget still runs', () =>
   withService({ WRITES_PER_MINUTE: '10' }, async ({ client }) => {
     const ada = await register(client)
     const { id } = await createProject(ada)
@@ -46,7 +46,7 @@ test('a batch counts as many writes as it has operations, and one that exceeds t
     expect((await ada.get(`/projects/${id}`)).headers.get('docket-version')).toBe('23')
   }))
 
-test('an undo counts as many writes as it names events', () =>
+test('an undo counts as one write per event that it names', () =>
   withService({ WRITES_PER_MINUTE: '20' }, async ({ client }) => {
     const ada = await register(client)
     const { id: projectId } = await createProject(ada)
@@ -55,7 +55,7 @@ test('an undo counts as many writes as it names events', () =>
     expect([undone.status, remainingBudget(undone)]).toEqual([200, 13])
   }))
 
-test('a removal with revoke=true counts as a hundred writes, alone and in a batch', () =>
+test('a removal with revoke=true counts as a hundred writes, also in a batch', () =>
   withService({ WRITES_PER_MINUTE: '99' }, async ({ client }) => {
     const guest = await register(client)
     for (const isBatch of [false, true]) {
@@ -74,7 +74,7 @@ const unknownEmail = 'nobody@example.com'
 const sendInvite = (caller: Pick<Person, 'post'>, projectId: string, email = unknownEmail) =>
   caller.post(`/projects/${projectId}/members/invite`, { email })
 
-test('an account invites at most INVITATIONS_PER_HOUR times an hour, failed invitations included', () =>
+test('an account may send INVITATIONS_PER_HOUR invitations an hour, failed invitations included', () =>
   withService({ INVITATIONS_PER_HOUR: '3' }, async ({ client }) => {
     const [ada, grace] = [await register(client), await register(client)]
     const { id } = await createProject(ada)
@@ -89,7 +89,7 @@ test('an account invites at most INVITATIONS_PER_HOUR times an hour, failed invi
     expect((await ada.patch(`/projects/${id}`, { name: 'Q' })).status).toBe(200)
   }))
 
-test('a dry run of a batch counts every invitation in it', () =>
+test('a dry run of a batch counts every invitation in the batch', () =>
   withService({ INVITATIONS_PER_HOUR: '4' }, async ({ client }) => {
     const ada = await register(client)
     const { id } = await createProject(ada)
@@ -103,7 +103,7 @@ test('a dry run of a batch counts every invitation in it', () =>
     expectError(await sendInvite(ada, id, ada.email), 429)
   }))
 
-test('all tokens of an account share its invitations, in all processes', async () => {
+test('all tokens of an account share the limit of invitations, in all processes', async () => {
   await using pair = await openPair({ INVITATIONS_PER_HOUR: '6' })
   const { atA, atB } = pair
   const { id } = await createProject(atA)
@@ -113,7 +113,7 @@ test('all tokens of an account share its invitations, in all processes', async (
   expect(countStatuses(responses)).toEqual({ 404: 6, 429: 14 })
 })
 
-test('RATE_LIMIT=off also removes the limit of invitations', () =>
+test('RATE_LIMIT=off also turns off the limit of invitations', () =>
   withService({ INVITATIONS_PER_HOUR: '1', RATE_LIMIT: 'off' }, async ({ client }) => {
     const ada = await register(client)
     const { id } = await createProject(ada)

@@ -30,15 +30,18 @@ const batch = (operations: object[]) => ada.post(`/projects/${project.id}/batch`
 const statusesOf = async (answers: Promise<{ status: number }>[]) =>
   (await Promise.all(answers)).map(({ status }) => status).sort()
 
-test.each(creates)('a %s gets the id that its client made, in lower case, once only', async (_, createOf) => {
-  const id = newId()
-  const [path, body] = createOf(id.toUpperCase())
-  const answer = await ada.post(path, body)
-  expect([answer.status, answer.body.id]).toEqual([201, id])
-  expect(answer.headers.get('location')).toContain(id)
-  for (const client of [ada, pair.atB]) expectError(await client.post(path, body), 409, taken)
-  expect(await faultsOf(pair.sql)).toEqual([])
-})
+test.each(creates)(
+  'a %s gets the id from its client, in lower case, and the id cannot be used again',
+  async (_, createOf) => {
+    const id = newId()
+    const [path, body] = createOf(id.toUpperCase())
+    const answer = await ada.post(path, body)
+    expect([answer.status, answer.body.id]).toEqual([201, id])
+    expect(answer.headers.get('location')).toContain(id)
+    for (const client of [ada, pair.atB]) expectError(await client.post(path, body), 409, taken)
+    expect(await faultsOf(pair.sql)).toEqual([])
+  },
+)
 
 test.each(creates)(
   'a %s rejects the id of any other resource, in any project, with 409',
@@ -61,7 +64,7 @@ test.each(creates)('a %s rejects an id that is not a UUIDv7 with 400', async (_,
 })
 
 test.each(creates)(
-  'concurrent creates of a %s with one id, in two processes and several projects, succeed once',
+  'of concurrent creates of a %s with one id, in two processes and several projects, exactly one succeeds',
   async (_, createOf) => {
     const id = newId()
     const requests: Request[] = []
@@ -90,7 +93,7 @@ test.each(creates)(
   },
 )
 
-test('a taken id rejects only its own command, not the others of the same commit', async () => {
+test('a create with a taken id is rejected without affecting other commands in the same commit', async () => {
   const id = newId()
   const other = await make(ada, '/projects', { name: 'Q' })
   const answers = upTo(40).map((n) => {
@@ -100,7 +103,7 @@ test('a taken id rejects only its own command, not the others of the same commit
   expect(await statusesOf(answers)).toEqual([...Array(39).fill(201), 409])
 })
 
-test('a batch rejects an id that an earlier operation took, and later operations may refer to it', async () => {
+test('a batch rejects an id that an earlier operation used for its row, and later operations may refer to this row', async () => {
   const [taskId, subtaskId] = [newId(), newId()]
   const create = { op: 'task.create', id: taskId, title: 'Own', as: 'own' }
   const step = { op: 'subtask.create', taskId, id: subtaskId, title: 'Step' }
@@ -149,7 +152,7 @@ test('two entities never get the same id, from one batch or from concurrent requ
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('if a member and a task have one id in old data, each can be written', async () => {
+test('if old data contains a member and a task with the same id, each can be written', async () => {
   const grace = await register(ada.as())
   const { id } = await invite(ada, project.id, grace)
   await pair.sql`update tasks set id = ${id} where id = ${task.id}`
@@ -160,7 +163,7 @@ test('if a member and a task have one id in old data, each can be written', asyn
   expect((await ada.get(`/tasks/${id}`)).body.title).toBe('Written')
 })
 
-test('if a comment has the id of its own task in old data, both are found', async () => {
+test('if old data contains a comment with the id of its task, both are found', async () => {
   const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'C' })
   const id = newId()
   await pair.sql`update tasks set id = ${id} where id = ${task.id}`

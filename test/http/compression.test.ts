@@ -25,7 +25,7 @@ async function read(path: string, headers: Record<string, string> = {}, method =
 }
 const gzip = { 'accept-encoding': 'gzip, deflate, br' }
 
-test('a large response is compressed for a client that accepts gzip, and equal after decompression', async () => {
+test('a large response is compressed for a client that accepts gzip, and equals the uncompressed response', async () => {
   for (const path of largePaths) {
     const plain = await read(path)
     expect([path, plain.headers.get('content-encoding')]).toEqual([path, null])
@@ -46,7 +46,7 @@ test('a large response is compressed for a client that accepts gzip, and equal a
 test.each([
   ['gzip', 'gzip|GZIP|x-gzip|br, gzip|gzip;q=0.1|deflate,gzip ; q=1.0,*;q=0|gzip;q=1, br'],
   [null, '|identity|br|gzip;q=0|gzip;q=0.000, br|gzipped|x, y|*|;|q=1|gzip;q=x'],
-])('content-encoding is %p for Accept-Encoding %p', async (encoding, accepted) => {
+])('Content-Encoding is %p for Accept-Encoding %p', async (encoding, accepted) => {
   for (const codings of accepted.split('|')) {
     const { headers } = await read(taskPath, { 'accept-encoding': codings })
     expect([codings, headers.get('content-encoding')]).toEqual([codings, encoding])
@@ -60,7 +60,7 @@ test('a small response and an error are not compressed', async () => {
   }
 })
 
-test('the compressed and the plain response have different ETags, and either answers 304', async () => {
+test('compressed and uncompressed responses have different ETags, and each ETag gets 304', async () => {
   for (const path of largePaths.slice(0, -1)) {
     const [plain, compressed] = [await read(path), await read(path, gzip)].map(({ headers }) =>
       headers.get('etag')!,
@@ -86,7 +86,7 @@ test('If-Match accepts the ETag of a compressed response', async () => {
   expect([changed.status, JSON.parse(gunzipSync(changed.bytes).toString()).title]).toEqual([200, 'U200'])
 })
 
-test('HEAD returns the headers of GET, compressed and plain', async () => {
+test('HEAD returns the headers of GET, with and without compression', async () => {
   for (const codings of [gzip, {}]) {
     const [got, head] = [await read(taskPath, codings), await read(taskPath, codings, 'HEAD')]
     expect([head.status, head.bytes.length]).toEqual([200, 0])

@@ -33,7 +33,7 @@ test('a route without parameters rejects the first parameter with 400, by its de
     expectError(await ada.get(path), 400, 'ab is not known here')
 })
 
-test('ids are accepted in upper case, in paths, queries and bodies', async () => {
+test('paths, queries and bodies may contain ids in upper case', async () => {
   const up = (text: string) => text.toUpperCase()
   expect((await ada.get(`/projects/${up(project.id)}`)).body).toEqual(project)
   expect((await ada.get(`/tasks/${up(task.id)}`)).body).toEqual(task)
@@ -59,7 +59,7 @@ test('ids are accepted in upper case, in paths, queries and bodies', async () =>
   expectError(await ada.get(`/tasks?assigneeId=ME`), 400)
 })
 
-test('a 201 names the created resource in Location, and a retry under its key does too', async () => {
+test('a 201 response names the created resource in Location, and so does a repeat with the same Idempotency-Key', async () => {
   const guest = await register(client)
   const members = `/projects/${project.id}/members`
   const creates: [path: string, body: object, location: string][] = [
@@ -99,7 +99,7 @@ const sendRetries = (send: (key: Record<string, string>) => Promise<Answer>): Pr
   return Promise.all(responses)
 }
 
-test("concurrent retries get the first response, even if the write lowered the caller's role or deleted the project", async () => {
+test("concurrent repeats get the first response, even if the write lowered the caller's role or deleted the project", async () => {
   for (const _ of upTo(10)) {
     const { id } = await make(ada, '/projects', { name: 'P' })
     const member = await invite(ada, id, grace, 'ADMIN')

@@ -17,7 +17,7 @@ import { type Account, accountsPath, tokensPath } from './service-account-scene.
 
 const { sql, owner } = await openScene(['Owner'])
 
-test('webhooks, service accounts and tokens show the account that created them, while it exists', async () => {
+test('webhooks, service accounts and tokens show the account that created them, while this account exists', async () => {
   const { admin, projectId, webhook, webhooks, account, token } = await openCreations(owner)
   const reads = [`${webhooks}/${webhook.id}`, webhooks, accountsPath(projectId), tokensPath(account)]
   const bodies = async () =>
@@ -69,7 +69,7 @@ test('no event contains a URL, a secret, or the digest of a token', async () => 
       expect(text).not.toContain(secret)
 })
 
-test('events of webhooks, service accounts and tokens leave the columns empty that the previous release shows', async () => {
+test('events about webhooks, service accounts and tokens store null in before and after, the columns that the previous release returns', async () => {
   const { projectId, member, events } = await openCreations(owner)
   await owner.delete(`${member}?revoke=true`)
   const stored = await sql<{ seq: number; isHidden: boolean }[]>`
@@ -93,7 +93,7 @@ test('undo rejects changes of webhooks, service accounts and tokens with 409', a
   expectError(await undo({ batch: all.at(-1)!.batch }), 409)
 })
 
-test('removing a member returns what the member created, which stays valid', async () => {
+test('removing a member lists the webhooks, service accounts and tokens that the member created, which stay valid', async () => {
   const { projectId, member, webhook, account, token, webhooks } = await openCreations(owner)
   const { status, body } = await owner.delete(member)
   const { message, stillWorking, revoked } = body as RemovalResponse
@@ -105,7 +105,7 @@ test('removing a member returns what the member created, which stays valid', asy
   expect((await owner.as(token.token).get(`/projects/${projectId}`)).status).toBe(200)
 })
 
-test('removing a member with revoke=true revokes what the member created, in the same commit', async () => {
+test('removing a member with revoke=true revokes everything that the member created, in the same commit', async () => {
   const { projectId, member, admin, token, webhooks, events } = await openCreations(owner)
   const program = owner.as(token.token)
   const byProgram = await make(program, webhooks, { url: unreachableUrl })
@@ -136,7 +136,7 @@ test('removing a member with revoke=true revokes what the member created, in the
   expect(idsOf((await owner.get(accountsPath(projectId))).body)).toEqual([other.id])
 })
 
-test('deleting a service account with revoke=true revokes what the account created', async () => {
+test('deleting a service account with revoke=true revokes everything that the account created', async () => {
   const { projectId, account, token, webhooks, webhook } = await openCreations(owner)
   const byProgram = await make(owner.as(token.token), webhooks, { url: unreachableUrl })
   const { body } = await owner.delete(`${accountsPath(projectId)}/${account.id}?revoke=true`)
@@ -144,7 +144,7 @@ test('deleting a service account with revoke=true revokes what the account creat
   expect(idsOf((await owner.get(webhooks)).body)).toEqual([webhook.id])
 })
 
-test('revoke=true requires the role ADMIN, also from a member who leaves', async () => {
+test('revoke=true requires the role ADMIN, also when a member removes itself', async () => {
   const { admin, projectId, member, webhooks } = await openCreations(owner)
   await owner.patch(`${member}/role`, { role: 'VIEWER' })
   expectError(await admin.delete(`${member}?revoke=true`), 403, 'This needs the role ADMIN in the project')
@@ -167,6 +167,6 @@ test('a batch can remove a member with revoke=true, and a retry of a removal ret
   expectResponse(await owner.delete(`${member}?revoke=true`, key), 200, first.body)
 })
 
-test('folding the events of all these projects gives the stored rows', async () => {
+test('the events of all projects in this test add up to the stored rows', async () => {
   expect(await faultsOf(sql)).toEqual([])
 })

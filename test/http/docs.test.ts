@@ -54,7 +54,7 @@ test('the page, its assets and the document are compressed for a client that acc
   }
 })
 
-test('the document describes exactly the routes of the service, each with its own summary', () => {
+test('the document describes exactly the routes of the service, each with a unique summary', () => {
   const routes = app.routes.filter(({ path }) => path.startsWith('/api/v1'))
   const names = routes.map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`)
   expect([...operations.keys()].sort()).toEqual(names.sort())
@@ -75,7 +75,7 @@ test('every path and query parameter of a route is described', () => {
   }
 })
 
-test('every error is documented with the one error schema and an example', () => {
+test('every error is documented with the common error schema and an example', () => {
   for (const [name, { responses, requestBody, parameters, security }] of operations) {
     const expected = [500, 503]
     if (security.length) expected.push(401)
@@ -95,7 +95,7 @@ test('every error is documented with the one error schema and an example', () =>
   expect(key?.description).toContain('Errors are not stored')
 })
 
-test('operations require a bearer token, except those that a caller without a token needs', () => {
+test('every operation requires a bearer token, except those for callers without an account', () => {
   const bearer = { type: 'http', scheme: 'bearer', description: expect.any(String) }
   expect(api.components.securitySchemes).toEqual({ bearer })
   const open = [...operations].filter(([, { security }]) => security.length === 0).map(([name]) => name)

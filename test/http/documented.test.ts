@@ -32,7 +32,7 @@ async function callVariants(caller: Client, method: string, path: string, body?:
   if (body) for (const invalid of ['{', '{}']) await call(caller, method, path, invalid)
 }
 
-test('responses to the examples of the document are documented, for every kind of caller', async () => {
+test("responses to the document's example requests are documented, for every kind of caller", async () => {
   const account = { name: 'Ada', email: 'ada@example.com', password: 'secret-1' }
   for (const body of [account, account]) await call(client, 'POST', '/auth/register', body)
   for (const password of ['secret-1', 'wrong'])
@@ -54,7 +54,7 @@ test('responses to the examples of the document are documented, for every kind o
   }
 })
 
-test('responses outside of projects are documented, also when they are compressed', async () => {
+test('responses of operations outside of projects are documented, also compressed responses', async () => {
   for (const path of words('/projects?limit=1 /projects?limit=0 /tasks?x=1'))
     for (const caller of [ada, client]) await call(caller, 'GET', path)
   await call(ada, 'POST', '/projects', { name: 'P', description: 'long '.repeat(2_000) })
@@ -66,7 +66,7 @@ test('responses outside of projects are documented, also when they are compresse
   expect(undocumentedParts(api, operation, { ...compressed, text, body })).toEqual([])
 })
 
-test('responses beyond the budget are documented', async () => {
+test('responses of exceeded rate limits are documented', async () => {
   await using strict = await openTestService({ READS_PER_MINUTE: '1', WRITES_PER_MINUTE: '1' })
   const caller = await register(strict.client)
   for (const [method, body] of [['GET'], ['POST', { name: 'P' }]] as const)
@@ -89,7 +89,7 @@ test('responses about mail are documented', async () => {
     await call(client, 'POST', '/auth/password/reset', { token: reset.token, password })
 })
 
-test('every operation had a success and an error', () => {
+test('these tests got a success and an error from every operation', () => {
   const names = [...operationsOf(api).keys()]
   expect([...outcomes].sort()).toEqual(names.flatMap((name) => [`${name} error`, `${name} success`]).sort())
 })

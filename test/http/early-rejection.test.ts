@@ -68,13 +68,13 @@ async function expectNoActor(send: Send, client: Person, status: number, name = 
   expect([name, answer.status, load]).toMatchObject([name, status, { known: 0, leases: 0 }])
 }
 
-test('rejects any write by a stranger before it loads an actor or takes a lease', async () => {
+test('rejects a write by a stranger before loading an actor or acquiring a lease', async () => {
   for (const [name, send] of strangerWrites()) await expectNoActor(send, stranger, 404, name)
   const create: Send = (client) => client.post('/projects', { id: parts.projectId, name: 'Mine' })
   await expectNoActor(create, stranger, 409)
 })
 
-test('rejects a write by a VIEWER before it loads an actor or takes a lease', async () => {
+test('rejects a write by a VIEWER before loading an actor or acquiring a lease', async () => {
   for (const [name, send] of memberWrites())
     if (!byMoreThanRole.test(name)) await expectNoActor(send, viewer, 403, name)
 })
@@ -112,7 +112,7 @@ async function removeRepeatedly(projectId: string, removals: number, tasks: numb
 const costOfStatus = (status: number, send: () => Promise<Answer>) =>
   costOf(async () => expect((await send()).status).toBe(status))
 
-test('a rejected undo of many events reads no more rows than a rejected read', async () => {
+test('rejecting an undo of many events reads no more rows than rejecting a read', async () => {
   const { id } = await make(owner, '/projects', { name: 'Busy' })
   const seqs = await removeRepeatedly(id, 20, 200)
   const eve = atIdle(stranger)
@@ -134,14 +134,14 @@ test("a rejected undo of another member's deletion reads only the events of that
   expect(cost.rows).toBeLessThan(20)
 })
 
-test('an undo of many removals reads at most the rows that one undo may restore, for the owner too', async () => {
+test('an undo of many removals reads at most as many rows as one undo may restore, also for the owner', async () => {
   const { id } = await make(owner, '/projects', { name: 'Removals' })
   const seqs = await removeRepeatedly(id, 40, 500)
   const cost = await costOfStatus(409, () => owner.post(`/projects/${id}/undo?dryRun=true`, { seqs }))
   expect(cost.rows).toBeLessThan(3 * maxMoved.rows)
 })
 
-test('a rejected removal of a member reads only roles, alone and in a batch', async () => {
+test('rejecting the removal of a member reads only roles, also in a batch', async () => {
   const id = await openProject(people)
   for (const _ of upTo(60)) await make(admin, `/projects/${id}/webhooks`, { url: unreachableUrl })
   const { body } = await owner.get(`/projects/${id}/members`)
@@ -155,7 +155,7 @@ test('a rejected removal of a member reads only roles, alone and in a batch', as
   expect((await costOfStatus(200, () => dryRun(owner))).rows).toBeGreaterThan(60)
 })
 
-test('a read of a task at an instant by a stranger to all its projects reads none of its events', async () => {
+test("rejecting a stranger's read of a task at an instant reads none of the task's events", async () => {
   const task = await make(owner, '/tasks', { title: 'T', projectId: parts.projectId })
   const instant = new Date().toISOString()
   const updates = upTo(200).map((n) => ({ op: 'task.update', id: task.id, title: `T${n}` }))

@@ -48,7 +48,7 @@ test('a matching If-None-Match gets 304 without a body, with the version of the 
   }
 })
 
-test('a stranger gets 404 and a caller without a token 401, whatever If-None-Match is', async () => {
+test('with every If-None-Match, a stranger gets 404 and a caller without a token gets 401', async () => {
   for (const path of Object.values(paths))
     for (const tag of [await tagOf(path), '*']) {
       expectError(await revalidate(path, tag, stranger), 404)
@@ -65,7 +65,7 @@ test('a write returns the ETag that a read of the resource returns', async () =>
   expect(await tagOf(path)).toBe(changed.headers.get('etag')!)
 })
 
-test('the ETag of a resource changes only with the resource', async () => {
+test('the ETag of a resource changes only when the resource changes', async () => {
   const before = await tagOf(paths.task)
   await owner.patch(paths.project, { description: 'Changed' })
   await owner.patch(`/tasks/subtasks/${subtaskId}/toggle`)
@@ -82,14 +82,14 @@ const changes: [list: keyof typeof paths, change: () => Promise<unknown>][] = [
   ['members', async () => invite(owner, projectId, await register(client))],
 ]
 
-test.each(changes)('the list of %s has a new ETag at once after a change', async (list, change) => {
+test.each(changes)('the list of %s has a new ETag immediately after a change', async (list, change) => {
   const before = await viewer.get(paths[list])
   await change()
   const after = await revalidate(paths[list], before.headers.get('etag')!)
   expect([after.status, after.text === before.text]).toEqual([200, false])
 })
 
-test('a moved task has new ETags, also when both projects are at the same version', async () => {
+test('a moved task has new ETags, even if both projects are at the same version', async () => {
   const otherId = await openProject(people, 'Other')
   const { id } = await make(owner, '/tasks', { title: 'T', projectId })
   const path = `/tasks/${id}/subtasks`
@@ -104,7 +104,7 @@ test('a moved task has new ETags, also when both projects are at the same versio
   expect([after.status, after.body?.length]).toEqual([200, 1])
 })
 
-test('two callers who see different bodies get different ETags', async () => {
+test('two callers who get different bodies get different ETags', async () => {
   const differing: string[] = []
   for (const path of reads) {
     const [one, other] = [await owner.get(path), await editor.get(path)]
@@ -124,7 +124,7 @@ const cacheHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorizatio
 const cacheHeadersOf = ({ headers }: { headers: Headers }) =>
   Object.fromEntries(Object.keys(cacheHeaders).map((name) => [name, headers.get(name)]))
 
-test('reads have Cache-Control: private, no-cache, and responses with a token have no-store', async () => {
+test('reads have Cache-Control: private, no-cache; responses that contain a token have no-store', async () => {
   for (const path of reads) {
     // The representation of events depends on Accept: JSON or a stream.
     const expected = path.includes('/events')

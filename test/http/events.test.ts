@@ -13,7 +13,7 @@ const feedPath = (projectId: string, query = '') => `/projects/${projectId}/even
 const read = (projectId: string, query = '') => readFeed(ada, feedPath(projectId, query))
 const seqsOf = async (projectId: string, query = '') => (await read(projectId, query)).map(({ seq }) => seq)
 
-test('the feed holds every change in order, with the rows as the API shows them', async () => {
+test('the feed contains every change in order, with rows as the API returns them', async () => {
   const project = await make(ada, '/projects', { name: 'Engine' })
   const grace = await register(client, 'Grace')
   const member = await invite(ada, project.id, grace, 'EDITOR')
@@ -55,7 +55,7 @@ test('each page links to the next and names the version of the project', async (
   expect([end.text, end.headers.get('link'), end.headers.get('docket-version')]).toEqual(['[]', null, '5'])
 })
 
-test('a page ends early when it has many bytes, and its link continues with the next event', async () => {
+test('a page with many bytes ends early, and its link continues with the next event', async () => {
   const projectId = await createProject()
   const { id: taskId } = await make(ada, '/tasks', { title: 'Talk', projectId })
   for (const _ of upTo(60)) await make(ada, `/tasks/${taskId}/comments`, { text: 'é'.repeat(20_000) })
@@ -94,7 +94,7 @@ test('rejects invalid parameters with 400, and strangers and deleted projects wi
   expect(await statusAndMessage(ada, feedPath(projectId))).toBe('404 Project not found')
 })
 
-test('an event of an earlier release, with the whole row in before, is shown like every other', async () => {
+test('an event of an earlier release, which stores the whole row in before, is returned like every other event', async () => {
   const projectId = await createProject()
   const task = await make(ada, '/tasks', { title: 'Draw', projectId })
   await ada.patch(`/tasks/${task.id}`, { priority: 'HIGH' })

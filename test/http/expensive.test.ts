@@ -70,7 +70,7 @@ test.each(cheap)('%s has no limit of concurrent requests', async (_, send) => {
   expect(countStatuses(await Promise.all(upTo(10).map(send)))).toEqual({ 200: 10 })
 })
 
-test('a plain read does not wait for expensive reads in the database', async () => {
+test('a simple read does not wait for expensive reads in the database', async () => {
   const shared = await createProject(ada, 300)
   await invite(ada, shared, bob)
   const connection = postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} })

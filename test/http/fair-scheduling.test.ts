@@ -31,7 +31,7 @@ async function sendFlood(calmOne: () => Promise<unknown>, many: (n: number) => P
 /** Rejected without a query, so that only the order of the queue counts. */
 const rejectedCalmly = () => calm.post('/tasks', { title: 7 })
 
-test("while another account writes, a busy account's writes are committed in small groups", async () => {
+test("while another account is active, a busy account's writes are committed in small groups", async () => {
   const before = largeCommits()
   const { statuses } = await sendFlood(
     () => calm.patch(`/tasks/${calmTask}`, { title: 'Calm' }),
@@ -47,13 +47,13 @@ function largeCommits(): number {
   return counts.slice(bounds.indexOf(32) + 1).reduce((sum, count) => sum + count, 0)
 }
 
-test('rejected requests are scheduled fairly too', async () => {
+test('rejected requests are also scheduled fairly among accounts', async () => {
   const { before, statuses } = await sendFlood(rejectedCalmly, () => busy.post('/tasks', { title: 7 }))
   expect([...statuses]).toEqual([400])
   expect(before).toBeLessThan(maxAhead)
 })
 
-test('long polls free their place in the queue for other requests', async () => {
+test('a waiting long poll does not block other requests of its account', async () => {
   const { id } = await make(busy, '/projects', { name: 'Quiet' })
   await calm.get(`/tasks/${calmTask}`)
   const polls = Array.from({ length: 40 }, () => busy.get(`/projects/${id}/events?after=1&wait=20`))
@@ -64,7 +64,7 @@ test('long polls free their place in the queue for other requests', async () => 
   expect(await Promise.all(reads.map(async (one) => (await one).status))).toEqual(Array(40).fill(200))
 })
 
-test('rejections are counted per account, or for no account when it is unknown', async () => {
+test('rejections are counted for the account of the caller, or without an account if the caller is unknown', async () => {
   const delay = spyOn(service.services.rejections, 'delay')
   try {
     await busy.post('/tasks', { title: 7 })

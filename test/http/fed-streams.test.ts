@@ -43,7 +43,7 @@ async function openTextStream(reader: Person, projectId: string) {
 const versionOf = async (reader: Person, projectId: string) =>
   Number((await reader.get(`/projects/${projectId}`)).headers.get('docket-version'))
 
-test('events from memory are byte for byte those that the feed returns', async () => {
+test('events sent from memory have exactly the bytes that the feed returns', async () => {
   const ada = await register(service.client, 'Ada "the first"\\ — ä')
   const [grace, bea] = [await register(service.client), await register(service.client)]
   const world = await startRandomWrites(new Random(11), [ada, grace, bea])
@@ -72,7 +72,7 @@ test('events from memory are byte for byte those that the feed returns', async (
   expect([...typesFromMemory].sort()).toEqual(expected.sort())
 })
 
-test('a removed member gets no later event, whichever process removed the member', async () => {
+test('a removed member gets no later event, no matter which process removed the member', async () => {
   await using other = await openTestService(service.env)
   const [ada, grace] = [await register(service.client), await register(service.client)]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })

@@ -73,7 +73,7 @@ test.each(changes)(
   },
 )
 
-test('a resource from GET can be sent to POST without its id, which creates a copy', async () => {
+test('sending a resource from GET to POST, without its id, creates a copy', async () => {
   const read = (await ada.get(project)).body
   const copy = await make(ada, '/projects', { ...read, id: undefined })
   expect(copy).toMatchObject({ name: read.name, ownerId: ada.id })
@@ -84,7 +84,7 @@ test('a resource from GET can be sent to POST without its id, which creates a co
   expect(second.id).not.toBe(original.id)
 })
 
-test('the document lists the fields of every body, marks read-only ones, and forbids others', async () => {
+test('the document lists the fields of every body, marks read-only fields, and forbids other fields', async () => {
   const { requestBody } = operationsOf(api).get('patch /api/v1/tasks/{id}')!
   const schema = resolveSchema(api, requestBody!.content!['application/json']!.schema.$ref!)
   expect(requestBody).toMatchObject({
@@ -98,7 +98,7 @@ test('the document lists the fields of every body, marks read-only ones, and for
   }
 })
 
-test('every operation rejects an unknown query parameter with 400, and with 401 without a token', async () => {
+test('every operation rejects an unknown query parameter with 400, or with 401 if the token is missing', async () => {
   for (const [name, { requestBody, security }] of operationsOf(api)) {
     const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
     const url = `${path.replace(/\{\w+\}/g, unknownId)}?unknown=1`
@@ -110,7 +110,7 @@ test('every operation rejects an unknown query parameter with 400, and with 401 
   }
 })
 
-test('health checks and documentation pages ignore unknown parameters, but not a URL that is too long', async () => {
+test('health checks and documentation pages ignore unknown parameters, but reject a URL that is too long', async () => {
   for (const path of ['/health/live', '/health/ready', '/api/docs', '/api/docs/json'])
     expect([path, (await client.get(`/../..${path}?unknown=1`)).status]).toEqual([path, 200])
   for (const check of ['live', 'ready'])

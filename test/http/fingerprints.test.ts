@@ -22,7 +22,7 @@ const fingerprintOf = async (key: Record<string, string>) => {
   return String(row?.fingerprint)
 }
 
-test('the fingerprint of a write without a password is an HMAC, and needs no password hash', async () => {
+test('the fingerprint of a write without a password is an HMAC, so no password is hashed', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'P' })
   const webhooks = `/projects/${projectId}/webhooks`
   const { id } = await make(ada, webhooks, { url: unreachableUrl })
@@ -68,7 +68,7 @@ test('the argon2id fingerprint of an earlier release still matches', async () =>
   expectError(await grace.patch('/auth/me', { name: 'Other' }, key), 422, keyReused)
 })
 
-test('a fingerprint still matches after JWT_SECRET gets a new first secret', async () => {
+test('a fingerprint still matches after a new secret is put first in JWT_SECRET', async () => {
   const grace = await register(client)
   const key = newKey()
   const first = await grace.patch('/auth/me', { name: 'Kept' }, key)

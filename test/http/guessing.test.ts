@@ -42,7 +42,7 @@ describe('wrong passwords for one account, from any address', () => {
       await eventually('the end of the second delay', right)
     }))
 
-  test('are checked no more often when they arrive concurrently at several processes', () =>
+  test('are not checked more often if they arrive concurrently at several processes', () =>
     withDelays({}, async ({ client, env, services }, ada) => {
       await using other = await openTestService(env)
       const isReady = () => [services, other.services].every((one) => one.redisStatus() === 'ready')
@@ -70,7 +70,7 @@ describe('wrong passwords for one account, from any address', () => {
       expect(await status(client, ada.email, 'secret-1')).toBe(200)
     }))
 
-  test('are counted while Redis is unreachable', async () => {
+  test('are also counted while Redis is unreachable', async () => {
     const redis = await freshRedis()
     await withDelays({ REDIS_URL: redis.url }, async ({ client, services }, ada) => {
       redis.kill()
@@ -126,7 +126,7 @@ test('many sign-ins from one address do not delay a sign-in from another address
   expect(countStatuses(responses)).toEqual({ 401: 99 })
 })
 
-test('sign-ins beyond the queue of their address get 429 with Retry-After', async () => {
+test('sign-ins beyond the queue limit of their address get 429 with Retry-After', async () => {
   const { responses } = await loginBehind(300, '10.0.0.2')
   const rejected = responses.filter(({ status }) => status !== 401)
   for (const response of rejected) {
@@ -135,7 +135,7 @@ test('sign-ins beyond the queue of their address get 429 with Retry-After', asyn
   }
 })
 
-test('delays grow to one minute, and the default limit of sign-ins is below what one core can hash', () => {
+test('delays grow up to one minute, and the default limit of sign-ins is below the number of passwords that one core can hash', () => {
   expect([...new Set(delaysMs)].toSorted((a, b) => a - b)).toEqual(delaysMs)
   expect([delaysMs.at(-1), withDefaults.services.config.signInsPerMinute]).toEqual([60_000, 2_400])
 })

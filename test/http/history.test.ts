@@ -50,7 +50,7 @@ test('the parameters entity, actor and type select events', async () => {
     expect([query, await seqsOf(projectId, `?${query}`)]).toEqual([query, seqs])
 })
 
-test('the parameters from and to select a period, both ends included', async () => {
+test('the parameters from and to select a period and include both bounds', async () => {
   const projectId = await createProject()
   const at = [(await read(projectId))[0]!.at]
   for (const n of upTo(9)) {
@@ -69,7 +69,7 @@ test('the parameters from and to select a period, both ends included', async () 
   expect(await seqsOf(projectId, '?from=0001-01-01&to=9999-12-31')).toHaveLength(10)
 })
 
-test('the parameters from and to find the neighbours of events whose time is in the future', async () => {
+test('the parameters from and to find other events also if the log contains events from the future', async () => {
   const projectId = await createProject()
   for (const n of upTo(15)) await make(ada, '/tasks', { title: `T${n}`, projectId })
   for (const range of ['1-1', '8-8', '9-9', '16-16', '3-10', '1-15', '12-16']) {
@@ -114,7 +114,7 @@ test('rejects invalid parameters with 400, and strangers and unknown ids with 40
     expect(await statusAndMessage(ada, taskHistory(id))).toBe('404 Task not found')
 })
 
-test('an unchanged feed or history answers 304, until the name of an actor changes; a deleted account has no name', async () => {
+test("an unchanged feed or history gets 304 until an actor's name changes; a deleted account has no name", async () => {
   const hopper = await register(client, 'Hopper')
   const { projectId, task } = await createHistory(ada, grace)
   await invite(ada, projectId, hopper, 'EDITOR')
@@ -136,7 +136,7 @@ test('an unchanged feed or history answers 304, until the name of an actor chang
   expect(invited!.after).toMatchObject({ user: null })
 })
 
-test('a history ends at the oldest event that retention has kept', async () => {
+test('a history ends at the oldest stored event', async () => {
   const { projectId, task } = await createHistory(ada, grace)
   const paths = [historyPath(projectId), `/tasks/${task.id}/history`]
   const tags = await Promise.all(paths.map(async (path) => (await ada.get(path)).headers.get('etag')!))
@@ -151,7 +151,7 @@ test('a history ends at the oldest event that retention has kept', async () => {
   expect((await ada.get(paths[1]!)).text).toBe('[]')
 })
 
-test('a page reads a limited number of events, and links on even when it shows few', async () => {
+test('a page reads a limited number of events, and links to the next page even if it shows few events', async () => {
   const { projectId, task } = await createHistory(ada, grace)
   await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after)

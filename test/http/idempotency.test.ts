@@ -49,7 +49,7 @@ const send = ({ client, method, path, body }: Write, key: string, at: ServicePro
 const countEvents = async () => (await pair.sql`select 1 from events`).length
 
 for (const [title, prepare] of Object.entries(writes)) {
-  test(`${title}: a repeated request returns the first response and writes nothing`, async () => {
+  test(`${title}: a repeat returns the first response and writes nothing`, async () => {
     const write = await prepare()
     const key = newKey()
     const first = await send(write, key, pair.a)
@@ -65,7 +65,7 @@ for (const [title, prepare] of Object.entries(writes)) {
     expect(await countEvents()).toBe(before)
   })
 
-  test(`${title}: concurrent repeats through two processes write once`, async () => {
+  test(`${title}: concurrent repeats at two processes write once`, async () => {
     const write = await prepare()
     const key = newKey()
     const before = await countEvents()
@@ -110,7 +110,7 @@ test('a repeated update without effect returns the first response after another 
   expect((await ada.get(path)).body.title).toBe('Other')
 })
 
-test('an error is not stored: the same key works with a valid request', async () => {
+test('an error is not stored, so a valid request may use the same key', async () => {
   const key = newKey()
   const projectId = await project()
   expectError(await ada.post('/tasks', { projectId }, withKey(key)), 400)
@@ -128,7 +128,7 @@ test('two accounts may use the same key', async () => {
   expect(hers.body.id).not.toBe(his.body.id)
 })
 
-test('accepts a key of 1 to 255 printable characters, quoted or bare', async () => {
+test('accepts a key of 1 to 255 printable characters, with or without quotes', async () => {
   const create = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
   for (const key of ['', '""', '   ', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'tab\there', 'ümlaut'])
     expectError(await create(key), 400, /^Idempotency-Key must be /)
@@ -143,7 +143,7 @@ test('accepts a key of 1 to 255 printable characters, quoted or bare', async () 
   }
 })
 
-test('deletes a stored response after its retention time, in bounded batches', async () => {
+test('deletes stored responses after their retention time, in batches of limited size', async () => {
   const [old, young] = [newKey(), newKey()]
   const create = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
   const [first, second] = [await create(old), await create(young)]

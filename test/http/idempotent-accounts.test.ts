@@ -34,7 +34,7 @@ test('concurrent registrations under one key create one account and return one r
   expect([answers[0]!.status, answers.filter((one) => !isReplay(one)).length]).toEqual([201, 1])
 })
 
-test('rejects another body under the same key with 422; each e-mail address has its own keys', async () => {
+test('rejects another body with the same key with 422; each e-mail address has its own keys', async () => {
   const ada = account()
   await a.post('/auth/register', ada, key)
   for (const other of [{ password: 'secret-2' }, { name: 'Eve' }, { id: 'x' }])
@@ -45,7 +45,7 @@ test('rejects another body under the same key with 422; each e-mail address has 
   expect((await b.post('/auth/register', account(), key)).status).toBe(201)
 })
 
-test('the stored record contains no password, no token and no fast digest of them', async () => {
+test('the stored record contains no password and no token, and no fast hash of either', async () => {
   const ada = account()
   const { body } = await a.post('/auth/register', ada, key)
   const rows = await pair.sql`select * from idempotency_keys where scope = ${`email:${ada.email}`}`

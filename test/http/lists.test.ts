@@ -32,7 +32,7 @@ lists.push({ path: '/projects?', max: 1_000 })
 
 const idsOf = (bodies: Body[]) => bodies.map(({ id }) => id)
 
-test('following the links returns every row once, in the order of the whole list', async () => {
+test('the pages together contain every row once, in the order of the whole list', async () => {
   for (const { path } of lists) {
     const [whole] = (await allPages(ada, path.slice(0, -1))) as [Body[]]
     expect(whole).toHaveLength(rows)
@@ -45,7 +45,7 @@ test('following the links returns every row once, in the order of the whole list
   }
 })
 
-test('rows that are created or deleted between two pages are neither repeated nor hide other rows', async () => {
+test('creating or deleting rows between two pages neither repeats nor hides other rows', async () => {
   const { id } = await make(ada, '/tasks', { title: 'Growing', projectId })
   const add = (title: string) => make(ada, `/tasks/${id}/subtasks`, { title })
   const [a, b, c] = [await add('a'), await add('b'), await add('c')]
@@ -57,7 +57,7 @@ test('rows that are created or deleted between two pages are neither repeated no
   await ada.delete(`/tasks/${id}`)
 })
 
-test('tasks are sorted by creation or by due date (no due date last), and reversed by a minus sign', async () => {
+test('tasks are sorted by creation or by due date, with tasks without one last; a minus sign reverses the order', async () => {
   const list = async (sort: string) => (await ada.get(`/tasks?projectId=${projectId}&sort=${sort}`)).body
   const created = await list('createdAt')
   expect(idsOf(created)).toEqual(idsOf([...created]).sort())
@@ -106,7 +106,7 @@ test('rejects an unknown parameter with 400 and suggests the nearest name', asyn
     }
 })
 
-test('without limit a page has 50 rows, and a page of projects all rows', async () => {
+test('without the parameter limit a page has 50 rows, and a page of projects contains all rows', async () => {
   const { id } = await make(ada, '/tasks', { title: 'Long', projectId })
   const add = (title: string) => make(ada, `/tasks/${id}/subtasks`, { title })
   await Promise.all(Array.from({ length: 51 }, (_, i) => add(`S${i}`)))

@@ -31,7 +31,7 @@ const polls: [name: string, poll: Poll, empty: (projectId: string) => unknown][]
 ]
 
 test.each(polls)(
-  '%s: a long poll without events returns an empty list after wait seconds',
+  '%s: if no event arrives, a long poll returns an empty list after the number of seconds in the parameter wait',
   async (_, poll, empty) => {
     const projectId = await openProject()
     const start = performance.now()
@@ -51,7 +51,7 @@ test.each(polls)('%s: a long poll of a revoked token gets 401', async (_, poll) 
   expect((await answer).status).toBe(401)
 })
 
-test('a long poll returns existing events at once, and otherwise the next event', async () => {
+test('a long poll returns existing events immediately, or waits for the next event', async () => {
   const projectId = await openProject()
   expect(typesIn(await ada.get(feedPath(projectId, 'wait=25')))).toEqual(['project.created'])
   const poll = await pollFeed(ada, feedPath(projectId, 'after=1&wait=25'))
@@ -69,7 +69,7 @@ test('a long poll with a type filter does not return for other types', async () 
   expect(typesIn(await answer)).toEqual(['comment.created'])
 })
 
-test('a long poll with a type filter returns at the first wake-up after a matching event', async () => {
+test('a long poll with a type filter returns when it first wakes up after a matching event', async () => {
   const projectId = await openProject()
   const { services } = service
   const request = new Request('http://localhost', { headers: { authorization: `Bearer ${ada.token}` } })
@@ -115,7 +115,7 @@ test('wait must be a whole number from 0 to 25', async () => {
     expectError(await ada.get(feedPath(projectId, `wait=${wait}`)), 400, message)
 })
 
-test('an account has a limited number of long polls, shared by its tokens', async () => {
+test('the number of long polls of an account is limited for all its tokens together', async () => {
   await using small = await openTestService({ SUBSCRIBERS_PER_ACCOUNT: '2' })
   const [owner, other] = [await register(small.client), await register(small.client)]
   const id = await openProject(owner)
@@ -132,7 +132,7 @@ test('an account has a limited number of long polls, shared by its tokens', asyn
   for (const { answer } of waiting) expect((await answer).text).toBe('[]')
 })
 
-test('a process has a limited number of long polls, and returns all of them when it stops', async () => {
+test('the number of long polls in a process is limited, and the process ends all long polls when it stops', async () => {
   await using small = await openTestService({ SUBSCRIBERS: '1' })
   const owner = await register(small.client)
   const id = await openProject(owner)
@@ -153,7 +153,7 @@ test('a long poll of several projects returns at the first event in any of them'
   expect(found.after).toEqual({ [one]: 1, [other]: 2 })
 })
 
-test('a long poll counts once for every hundred projects', async () => {
+test('a long poll counts as one long poll for every hundred projects', async () => {
   await using small = await openTestService({ SUBSCRIBERS_PER_ACCOUNT: '1' })
   const bea = await register(small.client)
   const ids: string[] = []

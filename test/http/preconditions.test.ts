@@ -40,7 +40,7 @@ async function update(resource: Resource, n: number): Promise<string> {
 
 for (const kind of kinds) {
   const [entity] = kind
-  test(`${entity}: accepts an update with the current ETag, and rejects a stale one with 412`, async () => {
+  test(`${entity}: accepts an update with the current ETag, and rejects a stale ETag with 412`, async () => {
     const resource = await prepare(kind)
     const [old, now] = [await update(resource, 1), await update(resource, 2)]
     expect(now).not.toBe(old)
@@ -75,7 +75,7 @@ for (const kind of kinds) {
   })
 }
 
-test('a repeat with its Idempotency-Key returns the first response although the ETag is stale; a new request gets 412', async () => {
+test('a repeat with its Idempotency-Key returns the first response although its ETag is stale; a new request with the stale ETag gets 412', async () => {
   const { id } = await make(ada, '/tasks', { title: 'T', projectId })
   const { headers } = await ada.get(`/tasks/${id}`)
   const conditions = { 'if-match': headers.get('etag')!, 'idempotency-key': `once-${id}` }

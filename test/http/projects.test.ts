@@ -17,7 +17,7 @@ const projectId = await openProject(people)
 const path = `/projects/${projectId}/members`
 const sendInvitation = (body: object) => owner.post(`${path}/invite`, body)
 
-test('a new project has its caller as owner; ownerId is ignored', async () => {
+test('the caller owns a new project, and ownerId in the body is ignored', async () => {
   const fields = { name: 'Engine', description: 'With wheels' }
   const answer = await owner.post('/projects', { ...fields, ownerId: unknownId })
   const user = { id: owner.id, name: 'Someone', email: owner.email }
@@ -55,7 +55,7 @@ test("the list contains the caller's own projects and those of which the caller 
   expectResponse(await others.stranger.get('/projects'), 200, [])
 })
 
-test('DELETE confirms, and the project disappears from every response', async () => {
+test('DELETE returns a message, and the project disappears from every response', async () => {
   const others = await registerTeam(client)
   const at = `/projects/${await openProject(others)}`
   expectResponse(await others.owner.delete(at), 200, { message: 'Project deleted successfully' })
@@ -107,7 +107,7 @@ test('setting a role returns the member; setting the same role again writes no e
   for (const role of ['OWNER', 'admin', '', null, 0, undefined]) expectError(await set(role), 400, /^role /)
 })
 
-test('removing a member confirms; the user loses access and may be invited again', async () => {
+test('removing a member returns a message; the user loses access and may be invited again', async () => {
   const guest = await register(client)
   const { id } = await invite(owner, projectId, guest)
   const none = { webhooks: [], serviceAccounts: [], tokens: [] }
@@ -119,7 +119,7 @@ test('removing a member confirms; the user loses access and may be invited again
   expect((await invite(owner, projectId, guest, 'EDITOR')).id).not.toBe(id)
 })
 
-test('an absent or malformed member id, or one of another project, gets 404', async () => {
+test('an unknown or malformed member id, or a member id of another project, gets 404', async () => {
   const other = await make(owner, '/projects', { name: 'Other' })
   const elsewhere = await invite(owner, other.id, viewer)
   for (const id of [unknownId, elsewhere.id, ...malformedIds]) {

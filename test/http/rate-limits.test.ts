@@ -71,7 +71,7 @@ describe('reads and writes', () => {
         expectError(await client.post('/auth/login', { email: ada.email, password: 'wrong' }), 401)
     }))
 
-  test('are reset when the window ends', async () => {
+  test('are reset when the time window ends', async () => {
     let points = 0
     const counter = {
       add: async (_: string, more: number) => ({ points: (points += more), msToEnd: 30 }),
@@ -134,7 +134,7 @@ describe('sign-in', () => {
       }
     }))
 
-  test('counts wrong current passwords, and retries under a key with another password', () =>
+  test('counts wrong current passwords, also in a repeat with the same key and another password', () =>
     withService({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
       const ada = await register(client)
       const change = (currentPassword: string) =>

@@ -23,7 +23,7 @@ const seqsOf = ({ events }: EventsPage, projectId: string) =>
 const from = (seq: number, ids: string[]): Record<string, number> =>
   Object.fromEntries(ids.map((id) => [id, seq]))
 
-test('one response contains the events of several projects, equal to those of each feed', async () => {
+test("one response contains the events of several projects, and these equal the events in each project's feed", async () => {
   const [one, other, quiet] = [await openProject(), await openProject(), await openProject()]
   await addTasks(one, 3)
   await addTask(other)
@@ -41,7 +41,7 @@ test('one response contains the events of several projects, equal to those of ea
   expect(await readOf(found.after)).toEqual({ events: [], after, gone: [] })
 })
 
-test('a project with many events does not displace the events of others', async () => {
+test('a project with many events does not delay the events of other projects', async () => {
   const busy = await openProject()
   await addTasks(busy, 200)
   const others: string[] = []
@@ -53,7 +53,7 @@ test('a project with many events does not displace the events of others', async 
   expect(seqsOf(first, busy)).toEqual(upTo(26))
 })
 
-test('with more projects than the limit, quiet projects are read although others always have new events', async () => {
+test('if a caller has more projects than the limit, quiet projects are read although other projects always have new events', async () => {
   const ids: string[] = []
   for (const _ of upTo(12)) ids.push(await openProject())
   const [busy, quiet] = [ids.slice(0, 6), ids.slice(6)]
@@ -95,7 +95,7 @@ test('a response is limited in bytes, and the following responses contain all ot
   for (const id of ids) expect(seqsOf({ events: received, after: {}, gone: [] }, id)).toEqual(upTo(22))
 })
 
-test('lists projects that the caller may not see under gone, existing or not', async () => {
+test('the field gone lists the projects that the caller may not see, whether or not they exist', async () => {
   const [own, hers, deleted] = [await openProject(), await openProject(grace), await openProject()]
   await ada.delete(`/projects/${deleted}`)
   const found = await readOf({ ...from(0, [own, hers, deleted]), [unknownId]: 9, none: 1 })

@@ -29,12 +29,12 @@ const writes: [operation: string, status: number, Write][] = [
 ]
 for (const [operation, status, write] of writes) {
   describe(operation, () => {
-    test('needs no password within five minutes of the sign-in', async () => {
+    test('needs no password for five minutes after the sign-in', async () => {
       const ada = await register(client)
       expect((await write(await asMinutesAgo(4.5, ada))).status).toBe(status)
     })
 
-    test('needs the password later, or if the token has no issue time', async () => {
+    test('needs the password after five minutes, or if the token has no issue time', async () => {
       const ada = await register(client)
       const tokens = openTokens([testSecret], 86_400, async () => Date.now() / 1000)
       const { issuedAt: _, ...before } = await tokens.issue(ada.id, 0)
@@ -77,7 +77,7 @@ test('creating a token of a service account needs a recent sign-in or the passwo
   expect((await ada.post(path, token)).status).toBe(201)
 })
 
-test('a password check counts as a sign-in of its IP address', async () => {
+test('a password check counts toward the sign-in limit of its IP address', async () => {
   await using limited = await openTestService({ TRUST_PROXY: 'on', SIGN_INS_PER_MINUTE: '3' })
   const ada = await register(limited.client)
   const check = (n: number) => ada.post('/tokens', { ...token, password: 'secret-1', name: `T${n}` }, from(1))

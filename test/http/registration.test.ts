@@ -9,7 +9,7 @@ const account = (email: string) => ({ name: 'Ada', email, password: 'secret-1' }
 const registerEmail = ({ client }: TestService, email: string) =>
   client.post('/auth/register', account(email))
 
-test('closed registration rejects with 403, and the operator can create accounts', () =>
+test('REGISTRATION=closed rejects registrations with 403, and the operator can create accounts', () =>
   withService({ REGISTRATION: 'closed' }, async (service) => {
     const closed = 'Registration is closed: ask the operator of this service for an account'
     expectError(await registerEmail(service, 'ada@example.com'), 403, closed)
@@ -23,7 +23,7 @@ test('closed registration rejects with 403, and the operator can create accounts
     expect(status).toBe(200)
   }))
 
-test('registration for some domains rejects addresses of other domains with 403', () =>
+test('REGISTRATION with a list of domains rejects addresses of other domains with 403', () =>
   withService({ REGISTRATION: 'example.com, Example.org' }, async (service) => {
     for (const email of ['ada@example.com', 'Ada@EXAMPLE.ORG'])
       expect((await registerEmail(service, email)).status).toBe(201)
@@ -75,7 +75,7 @@ describe('PASSWORD_MIN_CHARACTERS', () => {
 })
 
 describe('PASSWORD_REJECT_COMMON', () => {
-  test('rejects the most common passwords for new passwords, in every letter case', () =>
+  test('rejects the most common passwords, in every letter case', () =>
     withService({ PASSWORD_REJECT_COMMON: 'on' }, async ({ client }) => {
       const wrong = 'password must not be one of the 10,000 most common passwords'
       for (const common of ['123456', 'password', 'Password', 'TRUSTNO1', 'iloveyou'])

@@ -46,7 +46,7 @@ test('the feed varies by Accept, as JSON, as a stream, with 304 and with errors'
   expect((await ada.get('/projects')).headers.get('vary')).toBe('Authorization')
 })
 
-test('an invalid stream position is named as the client sent it: after or Last-Event-ID', async () => {
+test('the error for an invalid stream position names what the client sent: after or Last-Event-ID', async () => {
   const open = (query: string, lastEventId?: string) =>
     ada.get(feedPath + query, { accept: stream, ...(lastEventId && { 'last-event-id': lastEventId }) })
   const ahead = 'is ahead of the project: it has no such version'
@@ -83,7 +83,7 @@ test('rejects a position before the oldest stored event with 410, in every form 
     expectError(await ada.get(feedOf(projectId, 'after=0'), headers), 410, goneBefore(5))
 })
 
-test('a reader at the last deleted event gets every stored event', async () => {
+test('a client whose position is the last deleted event gets every stored event', async () => {
   const projectId = await openProject(9, 5)
   const seqs = (await readFeed(ada, feedOf(projectId, 'after=4'))).map(({ seq }) => seq)
   expect(seqs).toEqual([5, 6, 7, 8, 9])
@@ -92,7 +92,7 @@ test('a reader at the last deleted event gets every stored event', async () => {
 })
 
 for (const types of [null, ['task.created'], ['comment.created']])
-  test(`rejects with 410 when events are deleted during a read, with types ${types}`, async () => {
+  test(`if events are deleted during a read, the read is rejected with 410, with types ${types}`, async () => {
     const projectId = await openProject(9, 5)
     const found = (await service.services.findRole({ userId: ada.id }, projectId))!
     const { database, oldestSeq } = service.services
@@ -100,7 +100,7 @@ for (const types of [null, ['task.created'], ['comment.created']])
     await expect(reading).rejects.toMatchObject({ status: 410, message: goneBefore(5) })
   })
 
-test('a stream ends with 410 when the events that its reader still needs are deleted', async () => {
+test('a stream ends with 410 when events that its client has not yet received are deleted', async () => {
   const projectId = await openProject(300)
   const reader = (await streamBodyIn(service, ada, feedOf(projectId, 'after=0'))).getReader()
   const chunk = async () => new TextDecoder().decode((await reader.read()).value)

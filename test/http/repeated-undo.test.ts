@@ -65,7 +65,7 @@ test.each([
   },
 )
 
-test('one undo of a deletion, its undo and a second deletion restores the task', async () => {
+test('one undo of three events (a deletion, its undo and a second deletion) restores the task', async () => {
   await ada.delete(`/tasks/${task.id}`) // 3
   await undone({ seq: 3 }) // 4
   await ada.delete(`/tasks/${task.id}`) // 5
@@ -79,7 +79,7 @@ describe.each([
   ['before', async () => {}],
   ['after', purgeTasks],
 ] as const)('%s the rows of a deleted task are purged', (_, prepare) => {
-  test('one undo of a deletion, its undo and a second deletion restores the comments once', async () => {
+  test('one undo of three events (a deletion, its undo and a second deletion) restores the comments once', async () => {
     await scene.addChildren(task.id) // 3, 4
     const before = await comments()
     await ada.delete(`/tasks/${task.id}`) // 5
@@ -92,7 +92,7 @@ describe.each([
     expect(await faultsOf(sql)).toEqual([])
   })
 
-  test("rejects an undo of a task's restore when a comment was restored later, so the comment is not lost", async () => {
+  test('a restored task with a comment that was restored later cannot be deleted by an undo, so the comment is not lost', async () => {
     const one = await comment() // 3
     await ada.delete(`/tasks/comments/${one.id}`) // 4
     await ada.delete(`/tasks/${task.id}`) // 5
@@ -110,7 +110,7 @@ describe.each([
   })
 })
 
-test('undoing the restore of a task without its comment is rejected, until the whole batch is undone', async () => {
+test("an undo may not take back a task's restore without its comment's restore, but may take back both", async () => {
   const one = await comment() // 3
   await ada.delete(`/tasks/${task.id}`) // 4
   await undone({ seq: 4 }) // 5, 6

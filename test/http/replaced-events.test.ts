@@ -36,7 +36,7 @@ async function replaceEvents() {
     where s.project_id = ${projectId} and e.project_id = s.project_id and e.seq = s.version`
 }
 
-test('a notification of a lost version makes a stream read once, and the event that takes its seq is sent', async () => {
+test('a notification of a lost version makes a stream read once, and a later event with the same seq is sent', async () => {
   const messages = await open()
   const next = takeEvents(messages, 1)
   notify(2)
@@ -48,7 +48,7 @@ test('a notification of a lost version makes a stream read once, and the event t
   await messages.return()
 })
 
-test('a stream whose read returned no events reads again until it has them', async () => {
+test('a stream reads again until its read returns the events of its notification', async () => {
   const messages = await open()
   const next = takeEvents(messages, 2)
   emptyReads = 3
@@ -58,7 +58,7 @@ test('a stream whose read returned no events reads again until it has them', asy
   await messages.return()
 })
 
-test('a stream that is ahead of the stored version ends at the next notification', async () => {
+test('a stream whose position is ahead of the stored version ends at the next notification', async () => {
   const messages = await open()
   await create()
   expect(await takeEvents(messages, 1)).toMatchObject([{ id: '2' }])
@@ -112,7 +112,7 @@ test('a stream whose last event was deleted by retention continues', async () =>
   await messages.return()
 })
 
-test('after a failover, streams from before end and a stream opened since continues', async () => {
+test('after a failover, streams opened before it end, and a stream opened later continues', async () => {
   const before = [await open(), await open()]
   await create()
   for (const messages of before) expect(await takeEvents(messages, 1)).toMatchObject([{ id: '2' }])
@@ -124,7 +124,7 @@ test('after a failover, streams from before end and a stream opened since contin
   await since.return()
 })
 
-test('a resumed stream gets the earlier and the new events while other streams are open', async () => {
+test('a resumed stream gets the events that it missed and new events, also while other streams are open', async () => {
   const others = [await open(), await open()]
   for (const title of ['Draw', 'Cut']) await create(title)
   const messages = await open('?after=1')
@@ -134,7 +134,7 @@ test('a resumed stream gets the earlier and the new events while other streams a
   for (const one of [...others, messages]) await one.return()
 })
 
-test('sends "more" when the caller has more projects than the stream covers, at the start and later', async () => {
+test('sends "more" if the caller has more projects than one stream can follow, at the start and later', async () => {
   const bea = await register(service.client)
   // Ids that sort before every id created by the test.
   await sql`insert into projects (id, owner_id, name, created_at, event_id)

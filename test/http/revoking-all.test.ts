@@ -12,7 +12,7 @@ service.startWorkers()
 const isRejected = async (token: { token: string }) =>
   (await owner.as(token.token).get('/auth/me')).status === 401
 
-test('revoke=true deletes what a member created through service accounts, even after they are deleted', async () => {
+test("revoke=true also deletes what a member's service accounts created, even if these accounts were deleted before", async () => {
   const { admin, projectId, account, token, member, webhooks } = await openCreations(owner)
   const program = admin.as(token.token)
   const second = (await make(program, accountsPath(projectId), { name: 'Second', role: 'ADMIN' })) as Account
@@ -39,7 +39,7 @@ test('revoke=true deletes what a member created through service accounts, even a
   })
 })
 
-test("revoke=true revokes a member's tokens of other accounts, even after thousands of tokens of own accounts", async () => {
+test("revoke=true revokes the tokens that a member created for others' service accounts, even after thousands of tokens for own ones", async () => {
   const { admin, projectId, account, member } = await openCreations(owner)
   await sql`
     insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_by, created_at)

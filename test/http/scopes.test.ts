@@ -40,7 +40,7 @@ test('every operation accepts exactly the scopes that the document lists', async
   }
 })
 
-test('a write needs at least the scope write, and an operation for ADMINs the scope admin', () => {
+test('a write needs at least the scope write, and an operation for ADMINs needs the scope admin', () => {
   for (const [name, operation] of operationsOf(api)) {
     const { security, description, operationId, responses, 'x-scope': scope } = operation
     if (security.length === 0 || !scope) continue
@@ -51,7 +51,7 @@ test('a write needs at least the scope write, and an operation for ADMINs the sc
   }
 })
 
-test('a scope does not raise the role of its account', async () => {
+test("a scope grants no more rights than the account's role", async () => {
   const viewer = await register(client)
   const { projectId } = await createProject()
   await invite(owner, projectId, viewer)

@@ -71,7 +71,7 @@ test('the list of service accounts has pages, and a batch cannot create a servic
   expectError(batched, 400, /op must be the name of a command/)
 })
 
-test('a service account created while its project is deleted is deleted too', async () => {
+test('a service account that is created during the deletion of its project is deleted too', async () => {
   for (const _ of upTo(10)) {
     const projectId = await openProject(people)
     const [deleted, ...created] = await Promise.all([
@@ -84,7 +84,7 @@ test('a service account created while its project is deleted is deleted too', as
   }
 })
 
-test('a repeat with its Idempotency-Key is rejected after the caller lost the right to the write', async () => {
+test('a repeat with its Idempotency-Key is rejected if the caller has since lost the right to write', async () => {
   const { projectId, account } = await openServiceAccount(people)
   const admin: Person = await register(client)
   const member = await invite(people.owner, projectId, admin, 'ADMIN')

@@ -13,7 +13,7 @@ import {
 
 const { client, people } = await openTeam()
 
-test('a service account is a member with a role, and events and comments show its name', async () => {
+test('a service account is a member with a role, and its name is shown in events and comments', async () => {
   const projectId = await openProject(people)
   const answer = await people.admin.post(accountsPath(projectId), { name: ' Importer ' })
   const account = answer.body as Account
@@ -120,7 +120,7 @@ test('a service account sees only its project, cannot leave it, and cannot be in
   expect((await program.get(`/projects/${projectId}`)).status).toBe(200)
 })
 
-test('a service account is limited by its role, and a token bound to another project sees no project', async () => {
+test('a service account has only the rights of its role, and its token bound to another project can read no project', async () => {
   const { projectId, program } = await openServiceAccount(people, { role: 'VIEWER' })
   expectError(await program.post('/tasks', { title: 'T', projectId }), 403, /the role EDITOR/)
   const bound = await openServiceAccount(people, { projects: [projectId] })

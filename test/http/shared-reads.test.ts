@@ -54,13 +54,13 @@ async function readsPerWrite(writer: Client) {
   return { perWrite, names }
 }
 
-test('an event from another process is read once for all streams, and each account is authorized once', async () => {
+test('an event from another process is read once for all streams, and each account is authorized once per event', async () => {
   const { perWrite, names } = await readsPerWrite(other.client.as(ada.token))
   expect(perWrite).toEqual(Array(rounds).fill({ reads: 1, roleChecks: 2, versionChecks: 2 }))
   expect(names).toBeLessThan(2)
 })
 
-test('an event committed by this process needs no read and no authorization while the members do not change', async () => {
+test('events from this process need neither reads nor authorization while the members do not change', async () => {
   const { perWrite, names } = await readsPerWrite(ada)
   expect(perWrite).toEqual(Array(rounds).fill({ reads: 0, roleChecks: 0, versionChecks: 0 }))
   expect(names).toBeLessThan(2)
@@ -95,7 +95,7 @@ test('a cached task is read again after it changes, but not after other tasks ch
   expect(texts.length).toBeGreaterThan(0)
 })
 
-test('after a write a list is read again, but the role of the caller is not', async () => {
+test("after a write, a list is read from the database again, but the caller's role is not", async () => {
   const { grace, projectId, wheel } = await createProject()
   const { roles } = services.counts.caches
   const list = () => grace.get(`/tasks?projectId=${projectId}`)
@@ -108,7 +108,7 @@ test('after a write a list is read again, but the role of the caller is not', as
   expect(roles.misses).toBe(misses)
 })
 
-test('a member removed between two other writes gets 404 for every read', async () => {
+test('a member that is removed between two other writes gets 404 for every read', async () => {
   const { grace, projectId, wheel, axle, memberId } = await createProject()
   const reads = [`/tasks/${wheel}`, `/tasks?projectId=${projectId}`, `/projects/${projectId}`]
   for (const path of reads) expect((await grace.get(path)).status).toBe(200)

@@ -41,7 +41,7 @@ test('a client that sends a body above the limit gets 413, and the connection se
   expect((await ada.get('/projects')).body).toHaveLength(1)
 })
 
-test('a body above the limit gets the error that the request without it would get', async () => {
+test('a request that is rejected anyway gets its usual error also with a body above the limit', async () => {
   const large = 'x'.repeat(8 * mebi)
   const anonymous = openClient(web.url)
   expectError(await anonymous.post('/projects', large), 401)
@@ -50,7 +50,7 @@ test('a body above the limit gets the error that the request without it would ge
   expectError(await ada.delete('/projects/none'), 404)
 })
 
-test('an endless body is cut off, and large bodies are not stored in memory', async () => {
+test('the service stops reading an endless body, and does not store large bodies in memory', async () => {
   const endless = Array.from({ length: 48 }, () => chunk('x'.repeat(mebi)))
   for (const { status } of await Promise.all([
     send('POST', '/api/v1/projects', chunked, ...endless),
@@ -65,7 +65,7 @@ test('an endless body is cut off, and large bodies are not stored in memory', as
   expect(peakMib(web.pid) - before).toBeLessThan(64)
 })
 
-test('a body of many one-byte chunks needs bounded memory', async () => {
+test('a body of many one-byte chunks needs a limited amount of memory', async () => {
   const before = peakMib(web.pid)
   const chunks = chunk('x').repeat(mebi)
   const sent = Array.from({ length: 4 }, () => send('POST', '/api/v1/projects', chunked, chunks, chunk('')))
@@ -95,7 +95,7 @@ test('a body in several chunks is read as one body', async () => {
   expect([answer.status, answer.body]).toEqual([201, expect.stringContaining('"title":"In pieces"')])
 })
 
-test('a body that breaks off is not logged as an error of the service', async () => {
+test('an incomplete body is not logged as an error of the service', async () => {
   await send('POST', '/api/v1/projects', chunked, 'no chunk\r\n')
   await send('POST', '/api/v1/projects', chunked, chunk('x'.repeat(3 * 1_048_576)))
   expect(web.output.filter((line) => line.includes('"level":50'))).toEqual([])

@@ -23,7 +23,7 @@ test('HEAD returns the Content-Length of GET without a body, for every path', as
   }
 })
 
-test('a long path or query is read, and a too long one is rejected with 414', async () => {
+test('a path or query up to the length limit is read, and a longer one is rejected with 414', async () => {
   for (const length of [2_000, 8_000]) {
     const long = 'a'.repeat(length)
     expectError(await ada.get(`/projects/${long}`), 404)
@@ -75,7 +75,7 @@ test('serves requests with any Host header', async () => {
   }
 })
 
-test('a connection serves several requests, also after an error', async () => {
+test('several requests can share a connection, also after an error', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const statuses: string[] = []
   for (const request of ['GET /auth/me', 'POST /projects', 'GET /no', 'GET /auth/me']) {
@@ -102,7 +102,7 @@ test('compresses a large response for Accept-Encoding: gzip, with the compressed
   expect((await fetch(`${web.url}/api/v1/tasks/${task.id}`, { headers: condition })).status).toBe(304)
 })
 
-test('reads paths and queries over a socket as the app does without one', async () => {
+test('paths and queries are decoded in the same way with and without a socket', async () => {
   const { body } = await ada.get(`/projects/${projectId.toUpperCase()}`)
   expect(body.id).toBe(projectId)
   expectError(await ada.get('/projects?limit=1&limit=2'), 400, 'limit is given more than once')

@@ -33,7 +33,7 @@ test('a stream sends the events of another process once and in order', async () 
   stop()
 })
 
-test('a stream starts at the newest event, or after Last-Event-ID', async () => {
+test('a stream starts after the newest event, or after Last-Event-ID', async () => {
   const projectId = await openProject()
   for (let i = 0; i < 3; i++) await addTask(projectId)
   const path = `/projects/${projectId}/events`
@@ -46,7 +46,7 @@ test('a stream starts at the newest event, or after Last-Event-ID', async () => 
   for (const { stop } of [now, resumed]) stop()
 })
 
-test('a stream with a type filter sends no other types', async () => {
+test('a stream with a type filter sends no events of other types', async () => {
   const projectId = await openProject()
   const path = `/projects/${projectId}/events?after=0&types=task.updated`
   const { messages, stop } = await openStream(ada, other, path)
@@ -75,7 +75,7 @@ test('a stream ends with the reason when its reader is removed or signs out, or 
   expect((await takeEvents(ofAda.messages, 9)).at(-1)).toMatchObject({ event: 'end' })
 })
 
-test('a closed stream frees its place, and HEAD needs no place', async () => {
+test('a closed stream no longer counts toward the limit of streams, and HEAD never counts', async () => {
   await using own = await openWebProcess({ SUBSCRIBERS_PER_ACCOUNT: '3' })
   const { web, ada: bea } = own
   const ofProject = `/projects/${(await make(bea, '/projects', { name: 'Engine' })).id}/events`
@@ -98,7 +98,7 @@ async function openAll(client: Person, at: ServiceProcess, path: string) {
   }
 }
 
-test('without Postgres a stream starts with 200 and ends at once, because EventSource does not reconnect after 503', async () => {
+test('while Postgres is unavailable, a stream starts with 200 and ends immediately, because EventSource does not reconnect after 503', async () => {
   const projectId = await openProject()
   const away = await spawnService('web', { ...env, DATABASE_URL: 'postgres://docket@127.0.0.1:1/docket' })
   for (const path of ['/events', `/projects/${projectId}/events`]) {
@@ -136,7 +136,7 @@ test('a stopping process ends its streams first, with retry times spread over se
   expect(await stopped).toBe(0)
 })
 
-test('streams whose clients do not read need bounded memory, and end with 503 when the process stops', async () => {
+test('streams whose clients do not read need a limited amount of memory, and end with 503 when the process stops', async () => {
   await using own = await openWebProcess()
   const { web, ada: bea } = own
   const { id: projectId } = await make(bea, '/projects', { name: 'Engine' })

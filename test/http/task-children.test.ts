@@ -33,14 +33,17 @@ test.each(kinds)('%s: the list of a task is sorted oldest first', async (_, list
   expectResponse(await viewer.get(path), 200, created)
 })
 
-test.each(kinds)('%s: DELETE confirms, and later requests get 404', async (kind, list, body, one) => {
-  const { id } = await one()
-  const path = `/tasks/${list}/${id}`
-  expectResponse(await editor.delete(path), 200, { message: `${kind} deleted successfully` })
-  expectError(await editor.patch(path, body), 404, `${kind} not found`)
-  expectError(await editor.delete(path), 404, `${kind} not found`)
-  expect((await viewer.get(`/tasks/${taskId}/${list}`)).body.map((row) => row.id)).not.toContain(id)
-})
+test.each(kinds)(
+  '%s: DELETE returns a message, and later requests get 404',
+  async (kind, list, body, one) => {
+    const { id } = await one()
+    const path = `/tasks/${list}/${id}`
+    expectResponse(await editor.delete(path), 200, { message: `${kind} deleted successfully` })
+    expectError(await editor.patch(path, body), 404, `${kind} not found`)
+    expectError(await editor.delete(path), 404, `${kind} not found`)
+    expect((await viewer.get(`/tasks/${taskId}/${list}`)).body.map((row) => row.id)).not.toContain(id)
+  },
+)
 
 test.each(kinds)('%s: an id of another entity gets 404', async (kind, list, body) => {
   const other = kind === 'Comment' ? await add() : await comment()
@@ -130,7 +133,7 @@ test('subtasks and comments move with their task in both directions, and can be 
   expect((await editor.patch(`/tasks/subtasks/${subtask.id}/toggle`)).body.completed).toBeFalse()
 })
 
-test('rejects a move with its reason, and the task does not change', async () => {
+test('rejects an impossible move and explains why, and the task does not change', async () => {
   const task = await createTask()
   const [asViewer, own, deleted] = await Promise.all(
     [owner, owner, editor].map(async (person) => (await make(person, '/projects', { name: 'P' })).id),

@@ -89,7 +89,7 @@ test('filters can be combined, in every order', async () => {
   expect(idsOf(body)).toEqual(idsOf(fits.filter((t) => t.assigneeId === ada.id && t.dueDate !== null)))
 })
 
-test('dueAfter and dueBefore exclude their bounds', async () => {
+test('dueAfter and dueBefore exclude tasks that are due exactly at the given time', async () => {
   const range = `dueAfter=2027-01-01&dueBefore=2027-01-03T00:00:00.001Z`
   await expectExactly(range, ({ dueDate }) => dueDate === dues[2] || dueDate === dues[3])
   await expectExactly('dueBefore=2027-01-01', () => false)
@@ -97,7 +97,7 @@ test('dueAfter and dueBefore exclude their bounds', async () => {
   await expectExactly('dueBefore=2027-01-01T01:00:00%2B00:30', ({ dueDate }) => dueDate === dues[1])
 })
 
-test('a list with a due date filter is sorted by due date by default', async () => {
+test('by default, a list with a due date filter is sorted by due date', async () => {
   const dueOf = (tasks: Body[]) => tasks.map(({ dueDate }) => dueDate as string)
   const due = dueOf((await ada.get('/tasks?dueAfter=2026-01-01')).body)
   expect(due).toEqual([...due].sort())
@@ -123,7 +123,7 @@ test('rejects an invalid filter with 400', async () => {
   await expectRejected('assigneeId', ['', 'Me', ...wrongIds], /^assigneeId must be/)
 })
 
-test("a project that is not the caller's gets 404, and an assignee without tasks an empty list", async () => {
+test("filtering by another account's project gets 404, and by an assignee without tasks an empty list", async () => {
   const stranger = await register(client)
   for (const id of ['', unknownId, ...malformedIds])
     expectError(await ada.get(`/tasks?projectId=${id}`), 404, 'Project not found')

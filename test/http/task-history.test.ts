@@ -87,7 +87,7 @@ test('a task whose last project is purged has no history, even in its earlier pr
   expect(await statusAndMessage(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
 })
 
-test('a task that moves back to its first project has one history', async () => {
+test('a task that moves back to its first project has a single history', async () => {
   const { task, projects } = await createMovedTask()
   await ada.patch(`/tasks/${task.id}`, { projectId: projects[0] })
   const [latest, ...others] = await historyOf(ada, task.id)
@@ -96,7 +96,7 @@ test('a task that moves back to its first project has one history', async () => 
   expect(others.at(-1)).toMatchObject({ type: 'task.created', projectId: projects[0] })
 })
 
-test('a page skips a bounded number of events that the reader may not see', async () => {
+test('a page skips a limited number of events that the reader may not see', async () => {
   const { task, projects } = await createMovedTask()
   const guest = await register(client)
   for (const id of [projects[0], projects[2]]) await invite(ada, id, guest)

@@ -20,7 +20,7 @@ const optional = { description: null, dueDate: null, assigneeId: null }
 const defaults = { ...optional, status: 'TODO', priority: 'MEDIUM' }
 const instants = { createdAt: aTimestamp, updatedAt: aTimestamp }
 
-test('a new task has defaults for absent fields and accepts every field', async () => {
+test('a new task gets defaults for absent fields, and every field can be set', async () => {
   const answer = await editor.post('/tasks', { title: ' Wheels ', projectId })
   const { number, createdAt, updatedAt, id } = answer.body
   expectResponse(answer, 201, { id: anId, projectId, number, title: 'Wheels', ...defaults, ...instants })
@@ -79,7 +79,7 @@ test('a task needs the id of a project that its creator may write', async () => 
     expectError(await create(wrong), 404, 'Project not found')
 })
 
-test('DELETE confirms, and later requests get 404', async () => {
+test('DELETE returns a message, and later requests get 404', async () => {
   const { id } = await add()
   expectResponse(await editor.delete(`/tasks/${id}`), 200, { message: 'Task deleted successfully' })
   expectError(await editor.get(`/tasks/${id}`), 404, 'Task not found')

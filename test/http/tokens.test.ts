@@ -28,7 +28,7 @@ test('accepts a token with a valid signature and claims, with the scheme in any 
     expect((await me(header)).body.id).toBe(ada.id)
 })
 
-test('verifies a token once, however the scheme is written', async () => {
+test('verifies a token once, in whatever letter case the scheme is written', async () => {
   const grace = await register(client)
   const { tokens } = service.services
   const { verify } = tokens
@@ -92,7 +92,7 @@ test('rejects the token of a deleted account with 401', async () => {
   expectError(await me(`Bearer ${sign(claims({ sub: unknownId }))}`), 401)
 })
 
-test('rejects a request without a token before it reads the body or query', async () => {
+test('rejects a request without a token before reading its body and query', async () => {
   expectError(await client.post('/projects', '{"name":'), 401)
   expectError(await client.post('/projects', { name: 'P' }, { 'content-type': 'text/plain' }), 401)
   expectError(await client.get('/tasks?unknown=1'), 401)

@@ -25,7 +25,7 @@ test('an undo restores the old values, and the feed shows the same changes as th
   expect(feed.body as unknown).toEqual(undone.changes)
 })
 
-test('undoing a deletion restores a task with its subtasks and comments, before and after their rows are purged', async () => {
+test('undoing a deletion restores a task with its subtasks and comments, whether or not workers have purged their rows', async () => {
   const step = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'S' })
   await make(ada, `/tasks/${task.id}/comments`, { text: 'C' })
   await ada.patch(`/tasks/subtasks/${step.id}/toggle`)
@@ -47,7 +47,7 @@ test('undoing a deletion restores a task with its subtasks and comments, before 
   expect(await faultsOf(scene.sql)).toEqual([])
 })
 
-test('rejects an undo of a field that changed since and lists the later seqs; other fields are kept', async () => {
+test('rejects an undo of a field that changed later, and lists the later seqs; changes of other fields do not matter', async () => {
   const patch = (body: object) => ada.patch(`/tasks/${task.id}`, body)
   await patch({ title: 'Second', status: 'DONE' }) // 3
   await patch({ priority: 'HIGH' }) // 4
@@ -62,7 +62,7 @@ test('rejects an undo of a field that changed since and lists the later seqs; ot
   expectError(await undo({ seq: 3 }), 409, /: title, status changed since by seq 5, 6, 7, 8, 9$/)
 })
 
-test('a batch is undone as a whole, and undoing the undo restores it', async () => {
+test('one undo takes back a whole batch, and an undo of this undo restores the batch', async () => {
   const operations = [
     { op: 'task.create', as: 'new', title: 'New' },
     { op: 'subtask.create', taskId: '#new', title: 'Step' },
@@ -90,7 +90,7 @@ test('a batch is undone as a whole, and undoing the undo restores it', async () 
   expect(await state()).toEqual(before)
 })
 
-test('undoing a restore deletes the task with its subtasks, unless one changed since', async () => {
+test("undoing a task's restore deletes the task and its subtasks, unless a subtask changed later", async () => {
   const step = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'S' })
   await ada.delete(`/tasks/${task.id}`) // 4
   expectUndone(await undo({ seq: 4 })) // 5, 6
@@ -102,7 +102,7 @@ test('undoing a restore deletes the task with its subtasks, unless one changed s
   for (const body of [{ batch: 8 }, { seq: 2 }]) expectError(await undo(body), 409)
 })
 
-test('rejects an undo of a creation while the task has later subtasks or comments', async () => {
+test("rejects an undo of a task's creation while the task has subtasks or comments", async () => {
   await scene.addChildren(task.id)
   expectError(await undo({ seq: 2 }), 409, 'Seq 2 cannot be undone: task changed since by seq 3, 4')
   expectUndone(await undo({ seqs: [2, 3, 4] }))

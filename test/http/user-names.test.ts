@@ -25,7 +25,7 @@ async function scene() {
   return { ada, grace, project, member, comment, taskId, paths }
 }
 
-test('projects show their owner, members their user, comments their author without e-mail, in every response', async () => {
+test('every response shows the owner of a project, the user of a member and, without e-mail, the author of a comment', async () => {
   const { ada, grace, project, member, comment, paths } = await scene()
   expect(project.owner).toEqual(shown(ada, 'Ada') as never)
   expect(member.user).toEqual(shown(grace, 'Grace') as never)
@@ -86,7 +86,7 @@ test('a new password or the same name leaves every ETag valid', async () => {
     expect((await grace.get(path, { 'if-none-match': etagOf(before[i]!) })).status).toBe(304)
 })
 
-test("If-Match still holds after the owner's name changes, because the project did not", async () => {
+test("If-Match still succeeds after the owner's name changes, because the project has not changed", async () => {
   const { ada, paths } = await scene()
   const before = etagOf(await ada.get(paths.project))
   await rename(ada, 'Countess')
@@ -99,7 +99,7 @@ test("If-Match still holds after the owner's name changes, because the project d
   expect((await ada.patch(paths.project, { name: 'Third' }, { 'if-match': etagOf(first) })).status).toBe(200)
 })
 
-test('a deleted account is shown by its id only, from the next request on', async () => {
+test('after an account is deleted, responses show only its id', async () => {
   const { ada, grace, project, member, comment, paths } = await scene()
   const tags = await Promise.all(Object.values(paths).map(async (path) => etagOf(await ada.get(path))))
   await grace.delete('/auth/me')

@@ -14,7 +14,7 @@ const { client, service, sql } = scene
 const signIn = async ({ email }: Person, password: string) =>
   (await client.post('/auth/login', { email, password })).status
 
-test('a reset sets the password and revokes every sign-in and API token', async () => {
+test('a reset sets the password, ends every sign-in and revokes every API token', async () => {
   const ada = await verified(scene)
   const program = await withToken(ada)
   const token = await resetToken(scene, ada)
@@ -26,7 +26,7 @@ test('a reset sets the password and revokes every sign-in and API token', async 
   expect(await sql`select from api_tokens where user_id = ${ada.id}`).toHaveLength(0)
 })
 
-test('exactly one of many concurrent resets with one token sets the password', async () => {
+test('of many concurrent resets with one token exactly one sets the password', async () => {
   const ada = await verified(scene)
   const token = await resetToken(scene, ada)
   const answers = await Promise.all(upTo(6).map((n) => resetting(client, token, `secret-1${n}`)))
@@ -55,7 +55,7 @@ test('a reset token expires after 30 minutes, and after any change of the passwo
   expect(await signIn(ada, 'secret-3')).toBe(200)
 })
 
-test('an invalid token costs no password hash, and a short password does not use up the token', async () => {
+test('an invalid token is rejected without a password hash, and a short password does not use up the token', async () => {
   const ada = await verified(scene)
   const token = await resetToken(scene, ada)
   const { passwords } = service.services
@@ -75,7 +75,7 @@ test('an invalid token costs no password hash, and a short password does not use
   }
 })
 
-test('known, unverified and unknown addresses get the same response after the same number of queries', async () => {
+test('verified, unverified and unknown addresses get the same response after the same number of queries', async () => {
   await using idle = await openMailScene({}, { isIdle: true })
   const [known, unverified] = [await register(idle.client), await register(idle.client)]
   await idle.sql`delete from outbox`
@@ -98,7 +98,7 @@ test('known, unverified and unknown addresses get the same response after the sa
   expectError(await forgetting(idle.client, 'nobody'), 400, /^email must be /)
 })
 
-test('limits the mails per hour to one address, with or without an account', async () => {
+test('limits the mails per hour to an address, whether or not it has an account', async () => {
   await using few = await openMailScene({ MAILS_PER_HOUR: '2' })
   const ada = await verified(few)
   const statuses = async (email: string) => {

@@ -11,7 +11,7 @@ import { forgetting, type MailScene, openMailScene, resetting, verified, verifyi
 const done = ({ sql }: MailScene) =>
   eventually('an empty outbox', async () => (await sql`select from outbox`).length === 0)
 
-test('a mail is plain text with the token, and only the configured sender and recipient', async () => {
+test('a mail is plain text with the token, from the configured sender to one recipient', async () => {
   await using scene = await openMailScene({ MAIL_FROM: 'Docket <docket@example.com>' })
   const { client, server } = scene
   const ada = await verified(scene, 'Ada Bcc: eve@example.com <b>')
@@ -57,7 +57,7 @@ test('delivers to addresses with every allowed character, and rejects malformed 
   expect(server.attempts).toEqual(odd)
 })
 
-test('sends a deferred mail again with the same token', async () => {
+test('retries a mail that the server deferred, with the same token', async () => {
   const reject = (_: string, attempt: number) => (attempt < 3 ? 451 : undefined)
   await using scene = await openMailScene({}, { reject })
   const { client, server, sql } = scene
@@ -69,7 +69,7 @@ test('sends a deferred mail again with the same token', async () => {
   expect(await sql`select from mail_tokens where user_id = ${ada.id}`).toHaveLength(1)
 })
 
-test('gives up a permanently rejected recipient without a dead letter', async () => {
+test('if the server permanently rejects a recipient, the mail is not retried and leaves no dead letter', async () => {
   await using scene = await openMailScene({ LOG_LEVEL: 'silent' }, { reject: () => 550 })
   const ada = await register(scene.client)
   await scene.server.attempted(ada.email, 1)
@@ -77,7 +77,7 @@ test('gives up a permanently rejected recipient without a dead letter', async ()
   expect(scene.server.attempts).toEqual([ada.email])
 })
 
-test('an unresponsive mail server does not block other jobs', async () => {
+test('a mail server that does not respond does not block other jobs', async () => {
   const silent = await openSilentServer()
   await forFile(silent)
   const env = { SMTP_URL: silent.url, JOB_CONCURRENCY: '1', LOG_LEVEL: 'silent' }
@@ -117,7 +117,7 @@ test('deletes expired mail tokens', async () => {
   expect(await sql`select user_id from mail_tokens`).toEqual([{ userId: ada.id }] as never)
 })
 
-test('a mail token stays valid while JWT_SECRET contains the secret that made it', async () => {
+test('a mail token stays valid while JWT_SECRET contains the secret that signed it', async () => {
   const [first, second, third] = ['x', 'y', 'z'].map((one) => one.repeat(32))
   await using scene = await openMailScene({ JWT_SECRET: first! })
   const { client, server, service } = scene

@@ -30,7 +30,7 @@ test('registration sends a token that verifies the address', async () => {
   expect(shown(login.body.user)).toBe(true)
 })
 
-test('a token is valid once, for one purpose, until it expires', async () => {
+test('a mail token can be used once, for one purpose, until it expires', async () => {
   const ada = await register(client)
   const { token } = await server.mail(ada.email)
   const other = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`
@@ -45,7 +45,7 @@ test('a token is valid once, for one purpose, until it expires', async () => {
   expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1, 400: 7 })
 })
 
-test('a token verifies only the address of its mail', async () => {
+test('a token verifies only the address that it was sent to', async () => {
   const ada = await register(client)
   const { token } = await server.mail(ada.email)
   await sql`update users set email = ${`new-${ada.email}`} where id = ${ada.id}`
@@ -53,7 +53,7 @@ test('a token verifies only the address of its mail', async () => {
   expect(await isVerified(ada)).toBe(false)
 })
 
-test('inviting an unverified address fails with 409, alone or in a batch, but its owner can use the service', async () => {
+test('inviting an unverified address fails with 409, also in a batch, but the account itself can use the service', async () => {
   const [ada, ceo] = [await register(client), await register(client, 'The CEO')]
   const { id } = await make(ada, '/projects', { name: 'P' })
   const invitation = { email: ceo.email, role: 'EDITOR' }
@@ -111,7 +111,7 @@ test('deleting an account deletes its mail tokens, and registering again does no
   expect(server.to(account.email)).toHaveLength(3)
 })
 
-test('without SMTP_URL the mail routes answer 409, and unverified addresses can be invited', async () => {
+test('without SMTP_URL the mail routes respond with 409, and unverified addresses can be invited', async () => {
   await using without = await openTestService()
   const [ada, grace] = [await register(without.client), await register(without.client)]
   const token = 'x'.repeat(43)

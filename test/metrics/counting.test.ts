@@ -44,7 +44,7 @@ test('counts unknown request methods under one label value', () => {
   ])
 })
 
-test('reports the lag of the slowest stream', () => {
+test('reports the largest lag among all streams', () => {
   const lags = new Lags()
   const over = new AbortController()
   const subscription = { notified: 9 }

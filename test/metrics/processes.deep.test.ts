@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const start = (process: string) => `docket_process_start_time_seconds{process="${process}"}`
 
-test('one address reports the metrics of all processes by name, including a replaced process', async () => {
+test('one address reports the metrics of all processes, labelled by process, also after a process was replaced', async () => {
   const several = await forEach(spawnSupervised('start', fresh.env))
   const before = await scrape(port)
   for (const process of ['parent', 'web-1', 'web-2', 'worker-1'])
@@ -37,7 +37,7 @@ test('one address reports the metrics of all processes by name, including a repl
   })
 })
 
-test('exits with an error that names a taken metrics port', async () => {
+test('exits with an error that names the metrics port if the port is in use', async () => {
   const { code, output } = await run('web', { ...fresh.env, METRICS_PORT: '1', METRICS_HOST: '203.0.113.1' })
   expect([code, output.trim()]).toEqual([
     1,

@@ -18,7 +18,7 @@ async function metrics() {
   )
 }
 
-test('reports webhooks by state, and the largest lag of webhooks that do not fail', async () => {
+test('reports the number of webhooks in each state, and the largest lag among webhooks that do not fail', async () => {
   expect(await metrics()).toMatchObject({
     'docket_webhooks enabled': 0,
     'docket_follower_lag_seconds webhook': 0,
@@ -57,7 +57,7 @@ async function openBlocked(projectId: string) {
   return reader
 }
 
-test('the lag of a stream with a blocked reader grows with every event', async () => {
+test('the lag of a stream whose client does not read grows with every event', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Followed' })
   const reader = await openBlocked(projectId)
   const create = (n: number) => make(ada, '/tasks', { title: `T ${n}`, projectId })

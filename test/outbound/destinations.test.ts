@@ -21,7 +21,7 @@ const forbiddenAddresses = [
   ...['localhost', '1.1.1', '', '1.1.1.1.1'],
 ]
 
-test('allows public addresses always, and private ones only by policy', () => {
+test('always allows public addresses, and allows private addresses only if the policy does', () => {
   for (const address of publicAddresses)
     for (const reach of [strict, lenient])
       expect([address, isReachable(address, reach)]).toEqual([address, true])
@@ -44,7 +44,7 @@ const isRejected = (text: string, reach = strict) => {
   }
 }
 
-test('rejects a forbidden URL in every notation', () => {
+test('rejects a URL of a forbidden address in every notation', () => {
   for (const host of [
     ...words('127.0.0.1 127.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.01 127.0.0.1.'),
     ...['[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::7f00:1]', '[0:0:0:0:0:0:0:1]', '１２７.0.0.1'],

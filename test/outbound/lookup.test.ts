@@ -54,7 +54,7 @@ test('resolves names by the hosts file first, then by the name server', async ()
   expect(queries).toEqual([])
 })
 
-test('names without a DNS response do not delay other lookups or password hashes', async () => {
+test('a name whose DNS server does not respond delays neither other lookups nor password hashes', async () => {
   const silent = Array.from({ length: 100 }, (_, n) =>
     lookup(`silent${n}.example.com`).catch(({ code }) => code as unknown),
   )

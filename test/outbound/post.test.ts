@@ -40,7 +40,7 @@ test('returns a redirect without following it', async () => {
   expect(inside.received).toEqual([])
 })
 
-test('times out for a receiver that sends nothing or no end, and reads only the beginning of an endless body', async () => {
+test('times out if the receiver sends nothing or never ends its response, and reads only the beginning of an endless body', async () => {
   const silent = await receiver(() => {})
   expect(await post(lenient, undefined, 100)(requestTo(silent.url))).toMatchObject({
     status: null,
@@ -66,7 +66,7 @@ test('times out for a receiver that sends nothing or no end, and reads only the 
   expect(unresolved).toMatchObject({ status: null, error: 'No response within 0.1 s' })
 })
 
-test('rejects with the reason of an aborted signal', async () => {
+test("rejects with the signal's reason when the signal is aborted", async () => {
   const { url } = await receiver(() => {})
   const over = new AbortController()
   const sent = post()({ ...requestTo(url), signal: over.signal })
@@ -125,7 +125,7 @@ test('connects to exactly the checked address, without another lookup', async ()
   expect([result.status, received.length, lookups]).toEqual([200, 1, 1])
 })
 
-test('tries the next address of a name when the first does not accept connections', async () => {
+test('connects to the next address of a host name if the first address does not accept connections', async () => {
   const { url, received } = await receiver()
   const lookup: Lookup = async () => [{ address: '127.0.0.9' }, { address: '127.0.0.1' }]
   const result = await post(lenient, lookup)(requestTo(`http://hooks.example.com:${portOf({ url })}/`))

@@ -8,7 +8,7 @@ import { configuration } from './proxy.ts'
 const services = composed
 const { proxy, web, worker } = services
 
-test('only the proxy publishes a port, and it gets every variable that its configuration uses', () => {
+test("only the proxy publishes a port, and Compose sets every variable that the proxy's configuration uses", () => {
   const published = Object.entries(services).filter(([, { ports }]) => ports)
   expect(published.map(([name]) => name)).toEqual(['proxy'])
   expect(proxy.volumes).toEqual(['./ops/haproxy.cfg:/usr/local/etc/haproxy/haproxy.cfg:ro'])
@@ -34,7 +34,7 @@ test('Redis requires the password that the service sends, and no command line co
   for (const { command } of Object.values(services)) expect(command ?? '').not.toContain('PASSWORD')
 })
 
-test('images are pinToVersion at least to a minor version', () => {
+test('every image is pinned at least to a minor version', () => {
   const dockerfile = [...read('Dockerfile').text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image!)
   const images = Object.values(services).flatMap(({ image, build }) => (build ? [] : image))
   for (const image of [...images, ...dockerfile])

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 
-/** Starts a DNS server that returns these IPv4 addresses for every name, as the DNS of a container network does. */
+/** Starts a DNS server that returns these IPv4 addresses for every name, like the DNS of a container network. */
 export async function openNames(addresses: string[]) {
   const socket = createSocket('udp4')
   socket.on('message', (query, { port, address }) => socket.send(responseTo(query, addresses), port, address))
@@ -18,7 +18,7 @@ function responseTo(query: Buffer, addresses: string[]): Buffer {
   const found = query.readUInt16BE(end + 1) === ipv4 ? addresses : []
   const head = Buffer.alloc(header)
   query.copy(head, 0, 0, 2)
-  head.writeUInt16BE(0x8180, 2) // response flags without an error
+  head.writeUInt16BE(0x8180, 2)
   head.writeUInt16BE(1, 4)
   head.writeUInt16BE(found.length, 6)
   return Buffer.concat([head, question, ...found.map(recordOf)])

@@ -10,7 +10,7 @@ import { checked, configuration, type ProxyVariables, startProxy } from './proxy
 
 const hosts = ['127.0.0.2', '127.0.0.3']
 
-/** The first part of a response's id is the same for all responses of a process. */
+/** All responses from one process have the same first part of X-Request-Id. */
 const processOf = ({ headers }: Answer) => headers.get('x-request-id')?.split('-')[0] ?? 'nobody'
 const whoAnswers = () => nobody.get('/auth/me', { connection: 'close' }).then(processOf, () => 'nobody')
 
@@ -34,7 +34,7 @@ await eventually(
 const ada = await register(nobody)
 const projectId = (await make(ada, '/projects', { name: 'Behind' })).id
 
-test('the proxy accepts its configuration, with the settings of docker-compose.yml too', () => {
+test('the proxy accepts its configuration, also with the settings of docker-compose.yml', () => {
   const settings = { ...composed.proxy.environment, BIND: '127.0.0.1:3999' } as unknown as ProxyVariables
   for (const one of [variables, settings])
     expect(checked(one)).toEqual({ status: 0, output: 'Configuration file is valid' })
@@ -47,11 +47,11 @@ test('requests are distributed evenly over all processes', async () => {
     counts.set(one, (counts.get(one) ?? 0) + 1)
   }
   expect(counts.size).toBe(2)
-  // Round robin. On a busy machine a process may miss a health check and get fewer requests.
+  // The proxy uses round robin. On a busy machine a process may miss a health check and get fewer requests.
   expect(Math.min(...counts.values())).toBeGreaterThanOrEqual(10)
 })
 
-test('the timeouts are longer than a long poll and than the time between two heartbeats', () => {
+test("the proxy's timeouts are longer than a long poll and than the time between two heartbeats of a stream", () => {
   const text = readFileSync(configuration, 'utf8')
   const seconds = [...text.matchAll(/^ {2}timeout (?:client|server) +(\d+)s$/gm)].map(([, s]) => Number(s))
   expect(seconds).toHaveLength(2)
@@ -72,7 +72,7 @@ test('an open stream receives an event without delay', async () => {
   end.abort()
 })
 
-test('the service uses the client address of the proxy and ignores X-Forwarded-For of the client', async () => {
+test("the service takes the client's address from the proxy, and ignores X-Forwarded-For from the client", async () => {
   const { email } = await register(nobody)
   const guess = (forwardedFor: string) =>
     nobody.post('/auth/login', { email, password: 'wrong-1' }, { 'x-forwarded-for': forwardedFor })
@@ -84,7 +84,7 @@ test('the service uses the client address of the proxy and ignores X-Forwarded-F
   expect(answers.map(({ status }) => status)).toEqual([401, 429, 429])
 })
 
-test('a draining process gets no new requests, and no request fails', async () => {
+test('the proxy sends no new requests to a draining process, and no request fails', async () => {
   const statuses: number[] = []
   let going = true
   const clients = upTo(4).map(async () => {
@@ -106,7 +106,7 @@ test('a draining process gets no new requests, and no request fails', async () =
   expect(tally(statuses)).toEqual({ 200: statuses.length })
 })
 
-test('without a process the proxy responds with 503 in the error format of the service', async () => {
+test('if no process runs, the proxy responds with 503 in the error format of the service', async () => {
   await webs[1]!.stop('SIGKILL')
   const { status, body, headers } = await nobody.get('/projects')
   expect([status, body.statusCode, headers.get('retry-after')]).toEqual([503, 503, '1'])

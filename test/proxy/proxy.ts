@@ -4,7 +4,6 @@ import { root } from '../architecture/source.ts'
 
 export const configuration = join(root, 'ops/haproxy.cfg')
 
-/** The variables of the proxy's configuration. */
 export interface ProxyVariables {
   BIND: string
   WEB: string
@@ -15,7 +14,7 @@ const env = (variables: ProxyVariables) => ({ PATH: process.env.PATH, ...variabl
 
 const missing = (cause: Error) => new Error('haproxy is missing: npm run test:all installs it', { cause })
 
-/** Returns the result of the proxy's check of its configuration. */
+/** Lets the proxy check its configuration, and returns its output. */
 export function checked(variables: ProxyVariables) {
   const { status, stdout, stderr, error } = spawnSync('haproxy', ['-c', '-f', configuration], {
     env: env(variables),

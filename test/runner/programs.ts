@@ -58,7 +58,7 @@ async function install(programs: Program[], dir: string): Promise<void> {
   await execute([...command, 'install', '-y', '-qq', '--no-install-recommends', ...packages])
 }
 
-/** Downloads and unpacks the packages and their missing libraries, with package lists below `dir`. */
+/** Downloads the packages and their missing libraries, and unpacks them below `dir`. */
 async function unpack(programs: Program[], dir: string): Promise<void> {
   const work = join(dir, 'download')
   await rm(work, { recursive: true, force: true })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 
 const slowestFiles = 10
 
-/** Lists the slowest files, or all, with their seconds. `path`: the file that `bun test --timings` wrote. */
+/** Lists the slowest test files, or all files, with their seconds. `path` is the output file of `bun test --timings`. */
 export async function slowestOf(path: string, isComplete: boolean): Promise<string> {
   const text = await readFile(path, 'utf8').catch(() => '{"files":{}}')
   const { files } = JSON.parse(text) as { files: Record<string, number> }

@@ -20,7 +20,7 @@ type TextField =
       | 'error'
     )
 
-/** Every field of every body; a body may also be a list. */
+/** The fields of all response bodies together; a body may also be a list. */
 export interface Body
   extends
     Array<Body>,
@@ -77,7 +77,7 @@ export function openClient(base: string, token?: string, send: Fetch = (request)
 
 const isStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
 
-/** Closes a stream without reading it, because a stream does not end. */
+/** Closes an event stream without reading it, because an event stream does not end. */
 async function cancel({ body }: Response): Promise<string> {
   await body?.cancel()
   return ''
@@ -86,7 +86,7 @@ async function cancel({ body }: Response): Promise<string> {
 const isSentAsIs = (body: unknown): body is string | Uint8Array<ArrayBuffer> =>
   typeof body === 'string' || body instanceof Uint8Array
 
-/** Returns null for a text that is not JSON. */
+/** Parses JSON; returns null for other texts. */
 function parse(text: string): Body {
   try {
     return JSON.parse(text)

@@ -23,7 +23,7 @@ async function createFromTemplate(sql: postgres.Sql, name: string): Promise<void
       await sql`create database ${sql(name)} template docket_template`
       return
     } catch (error) {
-      // Another session, for instance autovacuum, uses the template.
+      // Another connection, for instance autovacuum, uses the template database.
       const isBusy = error instanceof postgres.PostgresError && error.code === '55006'
       if (!isBusy || attempt === attempts) throw error
       await Bun.sleep(retryMs)

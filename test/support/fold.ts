@@ -11,7 +11,7 @@ export const emptyContents = (): Contents =>
 
 type Folded = Pick<StoredEvent, 'type' | 'entity' | 'entityId' | 'after'>
 
-/** Applies an event to the contents of a project. A moved task brings its children; a deleted row removes its children. */
+/** Applies an event to the contents of a project, including the children of a moved or deleted task. */
 export function fold(contents: Contents, event: Folded): Contents {
   const { entity, entityId } = event
   const row = rowAfter(event)

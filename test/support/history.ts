@@ -8,7 +8,7 @@ import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { readRows } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }
-/** An event with its entity's row before and after it. */
+/** An event with the whole row of its entity before and after the event. */
 type RowEvent = Omit<StoredEvent, 'before' | 'after'> &
   Record<'before' | 'after', Row | null> & { undoneId?: string }
 type RowState = Pick<RowEvent, 'id' | 'after'>
@@ -19,7 +19,7 @@ export interface StoredLog {
   streams: { projectId: string; version: number | null; lastNumber: number | null }[]
 }
 
-/** Returns the faults in the logs of all existing projects, in words. */
+/** Describes the faults in the logs of all existing projects. */
 export async function faultsOf(sql: Sql): Promise<string[]> {
   const streams = await sql<StoredLog['streams'][number][]>`
     select p.id as project_id, s.version::float8 as version, s.last_number
@@ -129,18 +129,18 @@ function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: 
   return { faults, last: ends[0] }
 }
 
-/** Ids of events are ordered, also across projects. */
+/** Compares ids, because event ids are ordered, also across projects. */
 const latestOf = (events: RowEvent[]): RowEvent | undefined =>
   events.sort((a, b) => (a.id < b.id ? -1 : 1)).at(-1)
 
-/** The other half of a move: the same process decided it just before the arrival. */
+/** Returns the event by which the task left its previous project: the same command made both events. */
 function departureOf(arrival: RowEvent, events: RowEvent[]): RowEvent | undefined {
   if (arrival.type !== 'task.moved_in') return undefined
   const { at, id } = arrival
   return latestOf(events.filter((one) => one.type === 'task.moved_out' && one.at === at && one.id < id))
 }
 
-/** Returns the rows that differ from the fold of their own project's events. */
+/** Compares each row with the result of folding only the events of the row's project. */
 export function faultsByProject({ events, rows }: Omit<StoredLog, 'streams'>): string[] {
   const histories = [...Map.groupBy(inOrder(events), ({ projectId }) => projectId).values()]
   const expected = new Map(histories.flatMap(foldedRows))
@@ -170,7 +170,7 @@ function compareRows(rows: StoredLog['rows'], expected: Map<string, Row>): strin
   })
 }
 
-/** Returns a function that tells whether the project, task or account of a row exists in `rows`. */
+/** Returns a function that checks whether the project, task or account that a row belongs to is in `rows`. */
 export function visibleIn(rows: StoredLog['rows']) {
   const stored = byKey(rows)
   const isAlive = (projectId: unknown) => stored.has(`project ${String(projectId)}`)
@@ -182,7 +182,6 @@ export function visibleIn(rows: StoredLog['rows']) {
   }
 }
 
-/** Compares as JSON, because events store JSON. */
 function isSame(one: Row | null | undefined, other: Row | null | undefined, except: string[] = []): boolean {
   const toJson = (row: Row | null | undefined) =>
     row &&

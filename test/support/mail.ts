@@ -2,9 +2,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { simpleParser } from 'mailparser'
 import { SMTPServer } from 'smtp-server'
 
-/** A received mail. */
 export interface Mail {
-  /** The address in the envelope. */
+  /** The recipient in the SMTP envelope. */
   recipient: string
   from: string
   to: string
@@ -14,11 +13,11 @@ export interface Mail {
   /** The names and values of all header lines. */
   headers: [name: string, value: string][]
   source: string
-  /** The line of the text that is a token. */
+  /** The token, which has a line of its own in the text. */
   token: string
 }
 
-/** Returns the SMTP status that rejects a recipient, or undefined to accept. */
+/** Returns the SMTP status with which to reject a recipient, or undefined to accept the recipient. */
 type Reject = (recipient: string, attempt: number) => number | undefined
 
 /** Opens an SMTP server that stores the mails it receives. */

@@ -9,7 +9,7 @@ import { until } from '../../src/local/wait.ts'
 
 const readyTimeoutMs = 30_000
 
-/** Starts a PgBouncer in transaction mode with a limited number of connections to the server of a URL. */
+/** Starts a PgBouncer in transaction mode, with a limited number of connections to the Postgres at `url`. */
 export async function openPgBouncer(databaseUrl: string, connections: number) {
   const program = Bun.which('pgbouncer')
   if (!program) throw new Error('pgbouncer is missing: npm run test:all installs it')
@@ -33,7 +33,8 @@ default_pool_size = ${connections}
 max_client_conn = 500
 `,
   )
-  const user = await serverUser(dir) // PgBouncer does not run as root
+  // PgBouncer refuses to run as root.
+  const user = await serverUser(dir)
   if (user)
     for (const name of ['', 'users', 'pgbouncer.ini']) await chown(join(dir, name), user.uid, user.gid)
   const logFile = `${dir}.log`

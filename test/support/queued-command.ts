@@ -11,7 +11,7 @@ interface Given<T> extends Partial<Omit<QueuedCommand<T>, 'decide'>> {
   decide(state: ProjectState, context: Context): Decision<T>
 }
 
-/** Creates a command for an actor, whose reply is never looked up in the log. */
+/** Creates a command for an actor. The command is never searched for in the log. */
 export function queuedCommand<T>(userId: string, { decide, ...given }: Given<T>): QueuedCommand<T> {
   return {
     id: newId(),

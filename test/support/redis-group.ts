@@ -18,18 +18,18 @@ type RedisNode = Awaited<ReturnType<typeof openNode>>
 export interface RedisGroup {
   url: string
   nodes: RedisNode[]
-  /** Returns the master, or one of the masters of a cluster. */
+  /** Returns the master; in a cluster, one of the masters. */
   master(): Promise<RedisNode>
   stop(): Promise<void>
 }
 
-/** A secured server accepts only TLS connections with the password. */
 interface Site {
   dir: string
+  /** Whether the servers accept only TLS connections with the password. */
   isSecured: boolean
 }
 
-/** Starts a cluster of three masters, each with a third of the slots. */
+/** Starts a cluster of three masters, each with a third of the hash slots. */
 export async function openRedisCluster(dataDir?: string, isSecured = false): Promise<RedisGroup> {
   const dir = await ownDir(dataDir)
   const own = { 'cluster-enabled': 'yes', 'cluster-node-timeout': '1000' }

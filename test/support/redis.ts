@@ -13,7 +13,7 @@ const stopTimeoutMs = 20_000
 
 export type FreshRedis = Awaited<ReturnType<typeof freshRedis>>
 
-/** Starts a Redis of the test's own, which the test may stop, kill, freeze and flush. */
+/** Starts a Redis that only this test uses, so the test may stop, kill, freeze and flush it. */
 export async function freshRedis() {
   const dir = join(await realpath(setting('TEST_DATA_DIR')), `redis-${randomBytes(6).toString('hex')}`)
   await mkdir(dir)
@@ -32,9 +32,9 @@ export async function freshRedis() {
     },
     stop,
     kill: () => signal(pid, 'SIGKILL'),
-    /** Stops the process with SIGSTOP: it does not answer until `stop`. */
+    /** Freezes the process with SIGSTOP until `stop`. */
     freeze: () => signal(pid, 'SIGSTOP'),
-    /** Restarts the server at the same URL with its data on disk. */
+    /** Restarts the server at the same URL with the data that it stored on disk. */
     restart: async () => {
       await stop()
       pid = (await startRedis(binary, dir, () => port)).pid
@@ -47,7 +47,7 @@ export function sharedRedisPrefix(): { url: string; prefix: string } {
   return { url: setting('TEST_REDIS_URL'), prefix: `t${randomBytes(8).toString('hex')}` }
 }
 
-/** Starts a Redis. Retries, because a connection of another test may use the port for a moment. */
+/** Starts a Redis. Retries, because another test may use the port for a moment. */
 export async function startRedis(binary: string, dir: string, choosePort: () => number | Promise<number>) {
   const start = async () => {
     const port = await choosePort()
@@ -63,7 +63,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // The process has already ended.
+    // The process has ended before.
   }
 }
 

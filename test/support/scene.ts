@@ -2,14 +2,13 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { type Client, type Person, register } from './client.ts'
 import { forFile, openTestService, type TestService } from './service.ts'
 
-/** A service, a client without a token, and the service's database. */
 interface Scene {
   service: TestService
   client: Client
   sql: Sql
 }
 
-/** Opens a service for all tests of a file and registers users: the name `Ada` becomes the property `ada`. */
+/** Opens a service for all tests of a file and registers users; the user `Ada` is the property `ada` of the result. */
 export async function openScene<Name extends string = never>(
   names: Name[] = [],
   env: Record<string, string> = {},

@@ -1,7 +1,6 @@
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020'
 import type { Answer } from './client.ts'
 
-/** The parts of JSON Schema that the document uses. */
 export interface Schema {
   $ref?: string
   type?: string | string[]
@@ -42,7 +41,7 @@ export interface Operation {
   summary: string
   tags: string[]
   security: Record<string, string[]>[]
-  /** The scope that an API token needs; without it the operation needs a sign-in token. */
+  /** The scope that an API token needs; undefined if only sign-in tokens may call the operation. */
   'x-scope'?: string
   parameters: Parameter[]
   requestBody?: Content
@@ -84,7 +83,7 @@ const parseStrict = (text: string): object =>
     return isOpen ? { ...part, additionalProperties: false } : part
   })
 
-/** Returns how a value violates its schema; fields that the schema does not list are errors too. */
+/** Describes how a value violates its schema; unlisted fields are errors too. */
 export function schemaErrors(api: OpenApi, schema: Schema, value: unknown): string[] {
   const check = checkOf(api, schema)
   if (check(value)) return []
@@ -95,7 +94,7 @@ export function schemaErrors(api: OpenApi, schema: Schema, value: unknown): stri
 
 export const resolveSchema = (api: OpenApi, ref: string): Schema => dereference(api, { $ref: ref }) as Schema
 
-/** Returns the part of the document to which `part` refers, or `part` itself. */
+/** Resolves a reference; returns `part` itself if it is no reference. */
 function dereference(api: OpenApi, part: object): object {
   if (!('$ref' in part)) return part
   const [kind, name] = String(part.$ref).replace('#/components/', '').split('/') as ['schemas', string]
@@ -150,7 +149,7 @@ export function operationOf(api: OpenApi, method: string, path: string): [string
   return found
 }
 
-/** Headers that need no documentation: OpenAPI ignores Content-Type, the others belong to the connection. */
+/** Headers that need no documentation: OpenAPI ignores Content-Type, and the other headers concern the connection. */
 const httpHeaders = ['content-type', 'content-length', 'date', 'transfer-encoding', 'keep-alive']
 
 function undocumentedHeaders(documented: object, sent: Headers): string[] {
@@ -160,7 +159,7 @@ function undocumentedHeaders(documented: object, sent: Headers): string[] {
     .map((name) => `${name} is not documented`)
 }
 
-/** Returns how a response differs from the documented status, headers and body of its operation. */
+/** Describes how a response differs from the documented status, headers and body of its operation. */
 export function undocumentedParts(api: OpenApi, operation: Operation, answer: Answer): string[] {
   const { status, body, text, headers } = answer
   const response = operation.responses[status]

@@ -17,7 +17,7 @@ import { sharedRedisPrefix } from './redis.ts'
 
 export const testSecret = 'a secret that is only good for tests'
 type Env = Record<string, string>
-/** The `.env` of the checkout must not change a test. */
+/** Prevents `.env` from changing the settings of a test. */
 export const runtimeOptions = ['--no-env-file']
 
 /** Returns the environment of a service, with a new database (unless `overrides` has one) and a new Redis prefix. */
@@ -45,20 +45,20 @@ export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop():
 
 export type TestService = Awaited<ReturnType<typeof openTestService>>
 
-/** Opens a service without a socket in the process of the test. With the `env` of another service, both share its data. */
+/** Opens a service in the process of the test, without a socket. With the `env` of another service, both share data. */
 export async function openTestService(overrides: Env = {}) {
   const { env, drop } = await freshEnv(overrides)
   const config = readConfig(env)
   const services = openServices(config, openLog(config.logLevel), { commands, react })
   let app: ReturnType<typeof createApp>
-  // Created at the first request, so that a test may change the services before.
+  // Created at the first request, so that a test may replace parts of `services` before.
   const answer = async (request: Request) => (app ??= createApp(services)).fetch(request)
   const stops: (() => Promise<void>)[] = []
   return disposable({
     services,
     env,
     client: openClient('http://localhost', undefined, answer),
-    /** Sends a request to a path from the root. */
+    /** Sends a request to an absolute path. */
     fetch: (path: string, init?: RequestInit) => answer(new Request(`http://localhost${path}`, init)),
     /** Starts the workers too; they stop with the service. */
     startWorkers: () => void stops.push(startWorkers(services)),
@@ -70,13 +70,12 @@ export async function openTestService(overrides: Env = {}) {
   })
 }
 
-/** Opens a service, runs a test with it, and closes it. */
 export async function withService(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
   await using service = await openTestService(env)
   await work(service)
 }
 
-/** Makes `await using` close a resource. */
+/** Makes a resource work with `await using`. */
 export const disposable = <T extends { close(): Promise<void> }>(one: T): T & AsyncDisposable =>
   Object.assign(one, { [Symbol.asyncDispose]: () => one.close() })
 
@@ -125,7 +124,7 @@ export const clockShiftedBy = (ms: number): Env => ({
 
 export type ServiceProcess = Awaited<ReturnType<typeof spawnService>>
 
-/** Starts `bun src/main.ts <command>`; resolves when the process listens (a worker: when it runs). */
+/** Starts `bun src/main.ts <command>`, and waits until the process accepts requests or, as a worker, jobs. */
 export async function spawnService(command: 'start' | 'web' | 'worker', env: Env, options: string[] = []) {
   const main = new URL('../../src/main.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [...runtimeOptions, ...options, main, command], {
@@ -135,7 +134,7 @@ export async function spawnService(command: 'start' | 'web' | 'worker', env: Env
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const output: string[] = []
   const url = await firstUrl(child, output, command)
-  /** Sends a signal and returns the exit code (null when a signal ended the process). */
+  /** Sends a signal and returns the exit code, or null if a signal ended the process. */
   const stop = (name: NodeJS.Signals = 'SIGTERM') => {
     child.kill(name)
     return exited

@@ -1,20 +1,19 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** The two sockets of a proxied connection. */
 export interface ProxiedConnection {
   client: Socket
   server: Socket
 }
 
 interface Interceptor {
-  /** Called with every chunk in either direction. Returns true when the chunk must not be forwarded. */
+  /** Called with each chunk from either side. If it returns true, the chunk is not forwarded. */
   intercept(chunk: Buffer, to: Socket, ends: ProxiedConnection): boolean
   onOpen?(ends: ProxiedConnection): void
-  /** Whether a closed socket leaves the other socket open. */
+  /** If true, closing one socket leaves the other socket open. */
   hidesClose?(ends: ProxiedConnection): boolean
 }
 
-/** Opens a TCP proxy to a local port; it forwards every chunk that is not intercepted. */
+/** Opens a TCP proxy to a local port. */
 export async function openTcpProxy(toPort: number, interceptor: Interceptor, host = '127.0.0.1') {
   const sockets = new Set<Socket>()
   const listener = createServer((client) => {

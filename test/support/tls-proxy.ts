@@ -34,7 +34,7 @@ export async function openTlsProxy(
   }
 }
 
-/** Only for tests: a self-signed certificate for localhost and 127.0.0.1, which is its own authority. */
+/** A self-signed certificate for localhost and 127.0.0.1, only for tests. */
 export const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdZhZbyXuvaijZokS
 3dfg4fY8PTP7zB/KPLKPTNIAXZWhRANCAATqbfW0v0YwpJsDUSm63JpaAl6X5Wi4

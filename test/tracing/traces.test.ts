@@ -35,7 +35,7 @@ test('a request is a span of the caller’s trace, and a command forwarded for i
   }
 })
 
-test('a rejected request has a span without error status; a fault of the service has one with it', async () => {
+test('the span of a rejected request has no error status; the span of an internal error has one', async () => {
   await pair.atA.get('/tasks/none', from(10))
   const [refused] = await collected(10, 1)
   expect([refused!.status.code, valueOf(refused!, 'http.response.status_code')]).toEqual([
@@ -58,7 +58,7 @@ test('sends no span for an unsampled trace, and starts a trace for a request wit
   expect(spansOf(20)).toEqual([])
 })
 
-test('the log line of a request holds its trace id, given or generated', async () => {
+test('the log line of a request contains its trace id, from the client or generated', async () => {
   const answers = [await pair.atA.get('/tasks', from(30)), await pair.atA.get('/tasks')]
   const ids = answers.map(({ headers }) => headers.get('x-request-id')!)
   const lineOf = (id: string) => pair.a.output.find((line) => line.includes(`"${id}"`))
@@ -74,7 +74,7 @@ test('an unreachable collector does not affect requests', async () => {
   expect(await pair.b.stop()).toBe(0)
 })
 
-test('opens no tracing without a configured collector', async () => {
+test('does not trace without a configured collector', async () => {
   const { services, client, close } = await openTestService({})
   expect(services.tracing).toBe(undefined)
   expect((await client.get('/tasks', from(50))).status).toBe(401)
