@@ -27,7 +27,7 @@ export function createApp(services: Services) {
   const telemetry = new Telemetry(services)
   const routes = openRouteBuilders(guards, { ...services, telemetry })
   const methods = openMethods()
-  // With the standard parser Elysia misreads the path behind a short host such as `web`.
+  // With `standardHostname`, Elysia misreads the path after a short host such as `web`.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
     .use(errors(methods, telemetry, rejections))
     .use(telemetry.plugin())

@@ -5,7 +5,7 @@ import * as kind from './setting-values.ts'
 const poolers = ['off', 'on', 'named']
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-/** Each setting's name, default and check. Names of numbers end with the unit. */
+/** Each setting's name, default and check. */
 const settings = {
   production: kind.setting('NODE_ENV', '', (value) => value === 'production'),
   host: kind.text('HOST', '0.0.0.0'),
@@ -110,7 +110,7 @@ export function readConfig(env: Env): Config {
   return Object.fromEntries(entries) as Config
 }
 
-/** Returns the variable that gives a setting its value: its name, or else its old name. */
+/** Returns the variable that sets a setting: the setting's name, or else its old name. */
 function variableOf(env: Env, { name, oldName = '' }: { name: string; oldName?: string }) {
   const variable = [name, oldName].find((one) => env[one]?.trim()) ?? name
   return { variable, value: env[variable]?.trim() }
@@ -118,7 +118,7 @@ function variableOf(env: Env, { name, oldName = '' }: { name: string; oldName?: 
 
 export const settingNames = (): string[] => Object.values(settings).map(({ name }) => name)
 
-/** Returns the names of renamed settings, by their names in the previous release. */
+/** Returns the new names of renamed settings, by old name. */
 export const renamedSettings = (): Map<string, string> =>
   new Map(Object.values(settings).flatMap(({ name, oldName }) => (oldName ? [[oldName, name]] : [])))
 

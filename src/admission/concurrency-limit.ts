@@ -7,17 +7,17 @@ interface Bounds {
   ofAccount: number
 }
 
-/** Limits the operations in progress in this process: of all accounts, and of each account with all its tokens. */
+/** Limits the operations in progress in this process: for all accounts together, and for each account with all its tokens. */
 export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   const acquired = new Map<string, number>()
   let all = 0
 
   return {
-    /** Counts as in progress until the returned function is called. @throws HttpError 429 or 503 */
+    /** Counts operations as in progress until the returned function is called. @throws HttpError 429, or 503 for `ofAll` */
     acquire(accountId: string, count = 1): () => void {
       const own = acquired.get(accountId) ?? 0
       if (own + count > ofAccount) throw tooManyRequests(`Too many ${what} of this account are in progress`)
-      if (all + count > ofAll) throw unavailable(`Too many ${what} are in progress here`)
+      if (all + count > ofAll) throw unavailable(`Too many ${what} are in progress; try again later`)
       acquired.set(accountId, own + count)
       all += count
       return () => {

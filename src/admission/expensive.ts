@@ -5,18 +5,18 @@ import type { Scheduler } from './scheduler.ts'
 
 type Waiter = { since: number; start: () => void; reject: (error: Error) => void }
 
-/** The most expensive operations of all accounts that run or wait. */
+/** At most this many expensive operations run or wait, of all accounts together. */
 const ofAll = 1_000
-/** A request that waited longer is rejected. */
+/** An operation that has waited longer is rejected. */
 const maxWaitMs = 10_000
 
-/** While several accounts are active, an account pauses after an expensive operation for this many times its duration. */
+/** While several accounts are active, an account pauses after an expensive operation: for the operation's duration times this. */
 const pauseRatio = 4
 const maxPauseMs = 500
 
 /**
- * Runs expensive operations one at a time, so that a plain request waits for one of them at most. Accounts alternate. An
- * account's limit includes its waiting operations. The pause of one account does not delay other accounts.
+ * Runs expensive operations one at a time, so that any other request waits for at most one expensive operation. Accounts
+ * alternate. The limit of an account includes its waiting operations. The pause of one account does not delay other accounts.
  */
 export class Expensive {
   private readonly limit: ReturnType<typeof openConcurrencyLimit>
@@ -52,7 +52,7 @@ export class Expensive {
   }
 
   private startNextLater(accountId: string, tookMs: number): void {
-    // Operations that arrived in the meantime start first.
+    // With setImmediate, requests that arrived during this operation start before the next operation.
     if (this.waiting.hasOther(accountId) || !this.scheduler.isShared())
       return void setImmediate(this.startNext)
     const timer = setTimeout(this.startNext, Math.min(maxPauseMs, pauseRatio * tookMs))

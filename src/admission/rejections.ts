@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Scheduler } from './scheduler.ts'
 
-/** The rejections of one account, or of all requests without an account, that are sent at once in one window. */
+/** In each window, this many rejections of an account (or of all requests without an account) are sent without delay. */
 const promptRejections = 20
 const windowMs = 20
-/** The average delay of further rejections. Without it a client that retries at once would keep a process busy. */
+/** The average delay of further rejections. Clients that retry immediately could otherwise keep a process busy. */
 const delayMs = 300
 const maxDelayMs = 1_000
-/** Each 8 KiB of the request's body count as one more rejection. */
+/** Each 8 KiB of the request's body counts as one more rejection. */
 const bytesOfRejection = 8_192
 
-/** Delays the rejections of an account that causes many, while other accounts are active. Requests without an account are always limited. */
+/**
+ * Delays the error responses to an account that causes many errors while other accounts are active. Error responses to
+ * requests without an account are always limited.
+ */
 export class Rejections {
   private readonly counts = new Map<string, number>()
   private endsAt = 0
@@ -27,7 +30,7 @@ export class Rejections {
     return sleep(Math.min(maxDelayMs, delayMs * weight) * jitter, response)
   }
 
-  /** Counts a rejection, and returns the count of its window before it. */
+  /** Adds a rejection to the count of the current window. Returns the count before the rejection. */
   private count(accountId: string, weight: number): number {
     const now = performance.now()
     if (now > this.endsAt) {

@@ -1,19 +1,19 @@
 import { isOverloaded } from '../postgres/batch.ts'
 import { tooManyRequests, unavailable } from '../responses/errors.ts'
 
-/** The most requests of one account in progress, while other accounts are active. */
+/** An account may have at most this many requests in progress while other accounts are active. */
 const sharedRequests = 16
-/** The least requests of one account in progress, however many accounts have waiting requests. */
+/** An account may always have this many requests in progress, even if many accounts have waiting requests. */
 const minRequests = 4
-/** A process counts as shared for this time after a request of another account. */
+/** For this time after two accounts sent requests in turn, the process counts as shared. */
 const sharedMs = 2_000
-/** The most slots that requests of one account wait for. A slot stands for up to 4 KiB of request body. */
+/** Limits the waiting requests of one account. A request takes one slot for each 4 KiB of its body. */
 const maxWaitingSlots = 5_000
-/** If no request of an account ends for this time, its requests wait for a faulty dependency, and their slots are given to others. */
+/** If no request of an account ends in this time, a dependency is probably faulty. Waiting requests then no longer wait. */
 const stuckMs = 250
 /** Idle queues are dropped only above this number of queues. */
 const minQueues = 10_000
-/** The writes of a batch that take as much event-loop time as one separate request. */
+/** A batch of this many writes takes as much event-loop time as one separate request. */
 const writesOfRequest = 32
 /** The bytes of a request body that cost as much as one write. */
 const bytesOfWrite = 128
@@ -32,15 +32,15 @@ class AccountQueue {
   slots = 0
   waiting: { since: number; permit: Permit; slots: number; admit: (permit: Permit) => void }[] = []
   waitingSlots = 0
-  /** Increases when the slots of stuck requests are given to others. Slots of an earlier generation no longer count. */
+  /** Increases when the slots of stuck requests are freed. Slots of an earlier generation no longer count. */
   generation = 0
-  /** The last time a request ended while others waited, or as the last one in progress; on the clock of performance.now(). */
+  /** The last time (performance.now()) when a request ended while others waited, or when the last request ended. */
   endedAt = 0
 
   constructor(readonly accountId: string) {}
 }
 
-/** The permission to process a request, until it is released. A large batch takes several slots. */
+/** The permission to process a request, valid until `release`. A large batch takes several slots. */
 export class Permit {
   slots = 0
   private generation = 0
@@ -61,7 +61,7 @@ export class Permit {
     this.slots = 0
   }
 
-  /** Takes the slots for a request with this many writes. Rejects with 429 if too many requests wait. */
+  /** Takes the slots that a request with this many writes needs. Rejects with 429 if too many requests wait. */
   grow(writes: number): Permit | Promise<Permit> {
     const slots = slotsOf(writes)
     if (slots <= this.slots) return this
@@ -81,8 +81,8 @@ export class Permit {
 }
 
 /**
- * Limits the requests of each account in progress while several accounts are active, because concurrent requests slow each other
- * down. Further requests of the account wait. The requests of a single active account never wait.
+ * While several accounts are active, limits the requests that each account has in progress, because concurrent requests slow
+ * each other down. Further requests of the account wait. If only one account is active, its requests never wait.
  */
 export class Scheduler {
   private readonly queues = new Map<string, AccountQueue>()
@@ -93,7 +93,7 @@ export class Scheduler {
   private lastAccountId = ''
   private sharedUntil = -Infinity
 
-  /** Admits a request, later if too many of the account are in progress. Rejects with 429 if too many wait. */
+  /** Admits a request; a promise if too many requests of the account are in progress. Rejects with 429 if too many wait. */
   acquire(accountId: string, writes = 1): Permit | Promise<Permit> {
     if (accountId !== this.lastAccountId) this.changeAccount(accountId)
     const queue = this.queues.get(accountId) ?? this.openQueue(accountId)
@@ -132,7 +132,7 @@ export class Scheduler {
     return permit
   }
 
-  /** A request that needs more slots than its account may have runs alone. */
+  /** A request that needs more slots than the limit runs when no other request of its account is in progress. */
   private hasRoom(queue: AccountQueue, slots: number): boolean {
     if (queue.slots === 0 || queue.slots + slots <= minRequests) return true
     const max = Math.max(minRequests, sharedRequests / Math.max(1, this.waitingQueues.size))
@@ -151,7 +151,7 @@ export class Scheduler {
     return new Promise((admit) => void queue.waiting.push({ since, permit, slots, admit }))
   }
 
-  /** In the next event-loop iteration: requests that never wait must not all run in the current one. */
+  /** Requests that need no I/O must not all run in one event-loop iteration, so others start in the next iteration. */
   admitWaitingSoon(): void {
     if (this.isScheduled) return
     this.isScheduled = true

@@ -19,10 +19,10 @@ import { operationsSchema } from './operation-schema.ts'
 import { wrongProject, openReadOperations } from './read-operations.ts'
 import { batchViewOf, requireSmallReply, replyTooLarge } from './results.ts'
 
-const about = `Runs operations one after another and commits all of them in one commit, or none. An operation is a command
-with its name and its input, including the ids of its path. \`as\` names the resource of an operation; later operations use
-\`#name\` as its id. If an operation is rejected, the batch is rejected with the same status, and the message contains the
-index of the operation. Each operation needs the same role as alone. A batch cannot move tasks to another project.`
+const about = `Runs operations one after another and commits all of them in one commit, or none. An operation has the name of
+a command and its input, including the ids of the command's path. \`as\` names the resource of an operation; later operations
+use \`#name\` as its id. If an operation is rejected, the batch is rejected with the same status, and the message contains the
+index of the operation. Each operation needs the same role as outside of a batch. A batch cannot move tasks to another project.`
 
 const versionChanged = () => new HttpError(412, 'The project does not have the version in ifVersion')
 
@@ -101,7 +101,7 @@ const authorizeEach = (kinds: OperationTypes, projectCaller: ProjectCaller, oper
     authorize?.(projectCaller, input)
   })
 
-/** The targets that are children of tasks and named by id. */
+/** Returns the targets that belong to a task, such as subtasks, except those that operations name by `#name`. */
 const childrenOf = (kinds: OperationTypes, operations: Operation[]) =>
   operations.flatMap(({ op, id }) => {
     const { kind } = commandOf(kinds, { op }).target

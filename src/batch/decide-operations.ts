@@ -18,11 +18,11 @@ interface NamedRow {
   person?: Person
 }
 
-export const wasConflict = (fields: string[]) => conflict(`Not as in was: ${fields.join(', ')}`)
+export const wasConflict = (fields: string[]) => conflict(`The resource differs from "was" in: ${fields.join(', ')}`)
 export const reinvited = () =>
   conflict('A member removed in a batch cannot be invited again in the same batch')
 
-/** Decides operations one after another, each on the state that the previous ones left. Pure. @throws HttpError of the first rejected one */
+/** Decides operations one after another, each on the state after the previous operations. Pure. @throws HttpError of the first that is rejected */
 export function decideOperations(
   kinds: OperationTypes,
   state: ProjectState,

@@ -43,7 +43,7 @@ export function operationSchema(
   return named(`${camel(name)}Operation`, shows ? Body(all, view.schema) : Body(all, Type.Object({})))
 }
 
-/** `task.set_role` is TaskSetRole. */
+/** Converts `member.set_role` to `MemberSetRole`. */
 const camel = (name: string): string =>
   name.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())
 

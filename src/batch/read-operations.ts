@@ -11,7 +11,7 @@ import type { OperationType, OperationTypes, Operation } from './operation-types
 
 export const wrongProject = (key = 'projectId') =>
   badRequest(
-    `${key} must be the project of the batch${key === 'id' ? '' : ': a task moves to another one alone'}`,
+    `${key} must be the project of the batch${key === 'id' ? '' : '; a batch cannot move a task to another project'}`,
   )
 
 /** Validates each operation with its command's schema, and checks that each `#name` is defined by an earlier operation. @throws HttpError 400 */
@@ -59,7 +59,7 @@ function normalized({ command, idFields, schema }: OperationType, given: Operati
   return operation as Operation
 }
 
-/** Ids and times in the form in which rows store them. */
+/** Converts ids and times to the form in which rows store them. */
 function storedValue({ anyOf = [], ...schema }: TSchema, value: unknown): unknown {
   if (Array.isArray(value) && schema.items) return value.map((one) => storedValue(schema.items, one))
   if (typeof value !== 'string') return value
@@ -73,13 +73,13 @@ export const isReference = (value: unknown): value is string =>
 
 function requireNamesDefined({ idFields }: OperationType, operation: Operation, names: Names): void {
   if (operation.as !== undefined && names.has(operation.as))
-    throw badRequest('as must be a name that no earlier operation has')
+    throw badRequest('"as" must be a name that no earlier operation has')
   const isLost = (id: unknown) => isReference(id) && !names.has(id.slice(1))
   const lost = idFields.find((key) => [operation[key]].flat().some(isLost))
   if (lost) throw badRequest(`${lost} must be an id, or the #name of an earlier operation`)
 }
 
-/** Sets the operation's project to the batch's project. @throws HttpError 400 if the operation names another one */
+/** Sets the operation's project to the batch's project. @throws HttpError 400 if the operation names another project */
 function setProject(
   projectId: string,
   { command, projectKey }: OperationType,

@@ -7,7 +7,7 @@ import { named } from '../schema/named.ts'
 import { etagOf } from '../responses/reply.ts'
 import { badRequest } from '../responses/errors.ts'
 
-/** Full resources may be far larger than the request, and a reply is one RPC frame. */
+/** Full resources may be far larger than the request, but a reply must fit in one RPC frame. */
 export const maxFullBytes = 500_000
 
 const Result = named(
@@ -71,7 +71,7 @@ export function resultOf(
 }
 
 export const replyTooLarge = () =>
-  badRequest(`return=full returns at most ${maxFullBytes} bytes; send the batch without it`)
+  badRequest(`return=full returns at most ${maxFullBytes} bytes; send the batch without return=full`)
 
 export function requireSmallReply(results: object[]): void {
   if (Buffer.byteLength(JSON.stringify(results)) > maxFullBytes) throw replyTooLarge()

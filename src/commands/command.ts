@@ -21,7 +21,7 @@ export const ofTask = (key = 'id'): Target => ({ kind: 'task', key })
 export const atRow = (kind: Entity): Target => ({ kind, key: 'id' })
 export const ofAccount = { kind: 'account' } as const
 
-/** A rule's input beside the state. Time and ids are passed in, so that rules are pure. */
+/** A rule's input besides the state. It contains the time and new ids, so that rules are pure. */
 export interface RuleContext {
   caller: Caller
   now: string
@@ -31,7 +31,7 @@ export interface RuleContext {
   /** The caller's If-Match header. */
   ifMatch?: string
   undo?: UndoContext
-  /** Ids from the client that other rows already use. */
+  /** Ids chosen by the client that other rows already have. */
   claimedIds?: string[]
   person?: Person
   lookupResults?: LookupResults
@@ -47,7 +47,7 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   operation?: { id: string; tag: string }
   /** The fields of the path, the body and the query together. */
   input: TObject
-  /** The schema of the request body. Default: the input fields that neither path nor query gives. */
+  /** The schema of the request body. Default: the input fields that are neither in the path nor in the query. */
   body?: TObject
   /** Input fields that come from the URL's query. */
   queryFields?: string[]
@@ -69,7 +69,7 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   complete?(input: Input): object
   /** Checks further rights that depend on the input. Runs after the checks of role and scope. @throws HttpError 403 */
   authorize?(projectCaller: ProjectCaller, input: Input): void
-  /** The reply is the view of a row or a message. */
+  /** The reply is this view of a row, or else `message`. */
   view?: View<Row>
   message?: string
   status: 200 | 201 | 202 | 204
@@ -94,18 +94,18 @@ export interface Command<Input extends object = object, Row = unknown> extends W
   weight?(input: Input): number
   /** The number of accounts that the command looks up by email address. Each counts as an invitation. */
   invites?(input: Input): number
-  /** The cost in plain writes, for rate limits. Default: the weight. */
+  /** The number of writes, for rate limits. Default: the weight. */
   cost?(input: Input): number
   /** True for a slow command: an account may have only a few of these in progress. */
   isExpensive?(input: Input): boolean
-  /** The commit also stores the reply, because the first event does not contain all of it. */
+  /** The commit also stores the reply, because the reply cannot be rebuilt from the first event. */
   storesReply?: boolean
   /** The part of the name before the dot: the entity that the command writes. */
   noun: string
   /** The account that the rule or the reply needs. */
   person?(input: Input, caller: Caller): AccountKey
   /**
-   * The rule. Pure. `destination` is the state of the project that the row moves to; equal to `state` when nothing moves.
+   * The rule. Pure. `destination` is the state of the project that the row moves to; equal to `state` if the row does not move.
    * @throws HttpError to change nothing
    */
   decide(state: ProjectState, context: RuleContext, input: Input, destination: ProjectState): Decision<Row>
@@ -140,7 +140,7 @@ export interface SignedInRequest extends AnonymousRequest {
   claims: Session
 }
 
-/** Makes the idempotency record that is written in the same statement as the row; undefined without an Idempotency-Key. */
+/** Returns the idempotency record to write in the same statement as the row; undefined without an Idempotency-Key. */
 export type ToRecord<Row> = (row?: Row) => IdempotencyRecord | undefined
 
 /** One request to write. With an Idempotency-Key the request may be a retry. */

@@ -38,7 +38,7 @@ export function decide<Input extends object, Row>(
   return decision
 }
 
-/** The id of the second project that a command writes, because a task moves there. */
+/** Returns the id of the project that a task moves to; undefined if the task stays in its project. */
 export function destinationOf(
   command: WriteDefinition,
   projectId: string,
@@ -54,7 +54,7 @@ export const needsRole = ({ target: at, role }: WriteDefinition): boolean =>
 /**
  * Checks role and scope in the command's project, and in the project that a task moves to. Needs only the roles, so that the
  * check runs before any look-up, load or lock.
- * @throws HttpError 404 for a caller without a role, 403
+ * @throws HttpError 404 for a caller without a role, 403 if role or scope do not suffice
  */
 export function authorize(
   command: WriteDefinition,

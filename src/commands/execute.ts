@@ -44,7 +44,7 @@ export function openExecute({
   async function prepare(command: Command, routed: RoutedCommand, deadline: number, isKnown: boolean) {
     if (!isKnown)
       await requireAuthorized(findRole, command, routed).catch((error: unknown) => {
-        // A retried command may be committed already: its actor searches the log.
+        // A retried command may be committed already. Its actor searches the log first.
         if (!routed.again) throw error
       })
     const lookupResults = looksUp(command, routed.input) ? await lookUp(command, routed) : undefined
@@ -55,7 +55,7 @@ export function openExecute({
   }
 
   return (command, routed, deadline) => {
-    // The ids of all later events must be larger, so one id from a clock that is ahead would affect all of them.
+    // Later events must have larger ids, so one id from a clock that is ahead would make all later ids wrong.
     if (isAhead(routed.id)) {
       warn(routed.id)
       return Promise.reject(unavailable('The clock of a process was ahead: send the write again'))
@@ -88,7 +88,7 @@ const aheadInLog =
 const looksUp = (command: Command, input: object): boolean =>
   command.person !== undefined || command.lookups !== undefined || clientIdIn(command, input) !== undefined
 
-/** Checks the roles in memory, which may be out of date: false is not final, and the actor checks again after true. */
+/** Checks the roles in memory, which may be out of date: after false the database is read, after true the actor checks again. */
 function isAuthorized(
   actors: Actors,
   command: Command,

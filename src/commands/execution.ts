@@ -12,7 +12,7 @@ import type { Command, WriteDefinition, RuleContext } from './command.ts'
 import { authorize, decide, idIn, destinationOf } from './decide.ts'
 import type { LookupResults, RoutedCommand } from './request.ts'
 
-/** A routed command with its look-ups. It is also the context of its rule: one object less for each command. */
+/** A routed command with its look-ups. It is also the context of its rule, which saves an object for each command. */
 export class Execution extends QueuedCommand<Reply> implements RuleContext {
   readonly ifMatch: string | undefined
   readonly person: Person | undefined
@@ -70,7 +70,7 @@ export class Execution extends QueuedCommand<Reply> implements RuleContext {
     return decision as Decision<Reply>
   }
 
-  /** Makes the reply again from the command's first event. */
+  /** Rebuilds the reply from the command's first event. */
   recall({ entity, after }: StoredEvent, state: ProjectState): Reply {
     return replyOf(this.command, hideDeletedReferences(state, entity, after), this.person)
   }
@@ -90,7 +90,7 @@ function preloadOf(
   return own
 }
 
-/** The reply of a command: the row's view with its ETag, the message, or the rule's bare answer. */
+/** Returns the reply of a command: the view of a row with its ETag, a message, or the rule's answer itself. */
 export function replyOf<Row>(
   { status, view, message }: WriteDefinition<never, Row>,
   answer: unknown,

@@ -30,7 +30,7 @@ export interface Query {
   /** The body of a read by POST. Such a read has no ETag. */
   body?: TObject
   view: View<never>
-  /** The operation's id and tag in the OpenAPI document, where another read has the same view. */
+  /** The operation's id and tag in the OpenAPI document. Needed if another read has the same view. */
   operation?: { id: string; tag: string }
   /** Default: every token with the scope. */
   callers?: 'signedIn'
@@ -52,7 +52,7 @@ interface AdminQuery extends Omit<Query, 'read'> {
   read(request: ReadRequest, project: VisibleProject): Response | Promise<Response>
 }
 
-/** A query that takes the role ADMIN in the project with the path's `id`. Other callers get 404 or 403. */
+/** Returns a query that requires the role ADMIN in the project with the path's `id`. Other callers get 404 or 403. */
 export const adminQuery = (findRole: FindRole, { read, ...query }: AdminQuery): Query => ({
   ...query,
   about: `${query.about} Requires the role ADMIN.`,

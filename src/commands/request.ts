@@ -26,17 +26,17 @@ export interface LookupResults {
   people: (Person | null)[]
   taskIds: (string | null)[]
   clientIds: string[]
-  /** The client ids that a row has, or had. */
+  /** The client ids that a new row must not have. */
   takenIds: string[]
 }
 
 /** A command with its project. Plain data, because it is sent between processes. */
 export interface RoutedCommand extends CommandRequest {
-  /** The id of the command's first event ends with the same digits, so every process can find a committed command in the log. */
+  /** The id of the command's first event ends with the same digits, so a committed command can be found in the log. */
   id: string
-  /** See registry.ts. */
+  /** The digest in registry.ts. */
   form: string
-  /** The command is sent again, because its first home was lost before it replied. */
+  /** The command was sent before, but the connection to its home was lost before the reply. */
   again?: true
   projectId: string
   /** The task that the target row belongs to. */

@@ -71,8 +71,9 @@ const maxRetries = 2
 
 /**
  * Sends a command to its project's home and returns the reply. The home is only a hint: any process can execute any command,
- * and the compare-and-swap of the commit keeps the data consistent. If the home is lost, the command goes to the next home with the
- * same id, which the log is searched for. At most two retries, so that a command that crashes its process crashes only three.
+ * and the compare-and-swap of the commit keeps the data consistent. If the connection to the home is lost, the command is sent
+ * to the next home with the same id, and that home first searches the log for the id. There are at most two retries, so a
+ * command that crashes its process crashes at most three processes.
  */
 export function openRoute(
   homeOf: (projectId: string) => Home | undefined,
@@ -115,11 +116,11 @@ export function openRoute(
 const maxBytes = 68_157_440
 const maxUnsentBytes = 16_777_216
 
-/** Routes commands to the homes of their projects. Before it joins, a process executes every command itself. */
+/** Routes commands to the homes of their projects. Before `join`, a process executes every command itself. */
 export interface Router {
   route: Execute
   join(asHome: boolean): Promise<void>
-  /** Hands this process's shards over. Still executes commands from processes that do not know it yet, for at most `timeoutMs`. */
+  /** Gives up this process's shards. Executes commands that are still sent to it, for at most `timeoutMs`. */
   leave(timeoutMs: number): Promise<void>
   close(): Promise<void>
 }

@@ -27,7 +27,7 @@ interface Creation<E extends Entity, S extends TObject> extends RowCommand<Stati
   fields(input: Static<S>, context: RuleContext, state: ProjectState): Fields<E>
 }
 
-/** The command that creates a row. The input field `id` is the client's id for the row, if the client gives one. */
+/** Returns a command that creates a row. The client may choose the row's id in the input field `id`. */
 export const creation = <E extends Entity, S extends TObject>(
   { name, view }: EntityDefinition<E>,
   { fields, path, errors = [], ...definition }: Creation<E, S>,
@@ -52,11 +52,11 @@ interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<
   input: S
   /** The verbs of the command and its event. Default: `update` and `updated`. */
   verbs?: [command: string, event: string]
-  /** The new values; undefined keeps a field. @throws HttpError */
+  /** Returns the new values; undefined means no change. @throws HttpError */
   fields(input: Static<S>, context: RuleContext, row: Rows[E]): Partial<Fields<E>>
 }
 
-/** The command that updates a row. Equal values cause no event. */
+/** Returns a command that updates a row. Without a changed value it writes no event. */
 export const update = <E extends Entity, S extends TObject>(
   { name, view }: EntityDefinition<E>,
   { fields, verbs: [verb, event] = ['update', 'updated'], ...definition }: Update<E, S>,

@@ -31,12 +31,12 @@ export type RowLocations = ReturnType<typeof openRowLocations>
 /** The cache of one entity keeps between 50,000 and 100,000 locations. */
 const maxYoung = 50_000
 
-/** A row that moved is not found (404), or its caller has another role in the cached project (403). */
+/** After a row has moved, a command in its old project fails: without the row (404), or without the role there (403). */
 const statusesAfterMove = new Set([403, 404])
 
 type Work<T> = (location: RowLocation) => Promise<T>
 
-/** Finds the project of a row by the row's id. Cached: a command at an old location is rejected by its actor. */
+/** Finds the project of a row by the row's id. A cached location may be old: the old project's actor rejects the command. */
 export function openRowLocations(sql: Sql, counts = newHits()) {
   const caches = each(() => new LocationCache())
   const find = each((kind) => openFind(sql, kind))
@@ -45,12 +45,12 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
   return {
     add: (events: StoredEvent[]) => cacheNew(caches, events),
 
-    /** The task of a child. A child never changes its task, so the cached value is always right. */
+    /** Returns the task of a subtask or comment. These rows never change their task, so a cached task is always right. */
     async taskOf({ kind, id }: ChildRef): Promise<string | null> {
       const location = isId(id) ? (cachedLocation(kind, id) ?? (await find[kind](id))) : undefined
       return location?.taskId ?? null
     },
-    /** True if a row has this id, or a deleted row had it and its removal is not complete. */
+    /** True if a new row must not have this id: see `openFindTaken`. */
     isTaken: async (id: string): Promise<boolean> => (await findTaken(id)) !== undefined,
 
     /**
@@ -81,7 +81,7 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
 const each = <T>(make: (kind: Entity) => T) =>
   Object.fromEntries(model().names.map((kind) => [kind, make(kind)])) as Record<Entity, T>
 
-/** Locations in two generations. An LRU cache would cost each create 3,000 more instructions. */
+/** A full young generation becomes the old one. An LRU cache would cost 3,000 more instructions for each new row. */
 class LocationCache {
   private young = new Map<string, RowLocation>()
   private old = new Map<string, RowLocation>()
@@ -101,7 +101,7 @@ class LocationCache {
   }
 }
 
-/** Caches the locations of new tasks and their children: clients often write these rows again soon. */
+/** Caches the locations of new tasks and their children, because clients often write these rows again soon. */
 function cacheNew(caches: Caches, events: StoredEvent[]): void {
   for (const { entity, entityId, projectId, before, after } of events) {
     if (before || !after) continue
@@ -128,8 +128,8 @@ function openFind(sql: Sql, kind: Entity) {
 }
 
 /**
- * Finds ids that a row has, or had. Ids of deleted rows stay taken while the log has an event of them, ids of projects forever:
- * events, jobs and caches of the old row would be mistaken for those of the new row.
+ * Finds the ids that a new row must not have: ids of existing rows, of deleted rows that still have events in the log, and of
+ * all deleted projects. Otherwise events, jobs and caches of the old row would be mistaken for those of the new row.
  */
 function openFindTaken(sql: Sql) {
   const { all, ofTask } = model()

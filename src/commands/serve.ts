@@ -11,7 +11,7 @@ import type { Execute } from './execute.ts'
 import type { Registered, Registry } from './registry.ts'
 import type { RoutedCommand } from './request.ts'
 
-/** Ids of retried commands that are remembered, each until its first copy would arrive after the deadline. */
+/** The most ids of retried commands that are remembered, each until a late first copy would miss its deadline. */
 const maxRetried = 100_000
 
 interface ServeDependencies {
@@ -26,8 +26,8 @@ interface ServeDependencies {
 }
 
 /**
- * Executes commands that other processes send to this home. A copy of a command in progress joins it and marks it as
- * retried. The log is searched before the second copy of a command is decided, whether that is the first one sent or the retry.
+ * Executes commands that other processes send to this home. A copy of a command in progress gets the same reply. The log is
+ * searched before a later copy is decided, also if the retry arrived before the original.
  */
 export function openServe(means: ServeDependencies) {
   const { registry, execute, scheduler, isClosing, ttlMs, log, counts = newForwardCounts() } = means

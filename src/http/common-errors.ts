@@ -7,7 +7,7 @@ import { invalidToken, missingToken, type HttpError, urlTooLong, internalError }
 import { contentEncoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
 import { rateLimited } from './limits/budget.ts'
 
-/** Errors that have the same text for every operation, one array per status, for the document. */
+/** Returns the errors that have the same text for every operation: one array per status, for the OpenAPI document. */
 export const commonErrors = ({ bodyBytes, bodyTimeoutMs }: Config): HttpError[][] => [
   [invalidToken(), missingToken()],
   [tooSlow(bodyTimeoutMs)],

@@ -14,7 +14,7 @@ export function cors(origins: string[]) {
   if (origins.length === 0) return app
   const isOpen = origins.includes('*')
   if (!isOpen) {
-    // Appended, because the route sets the other values of Vary.
+    // Appended, because the route also sets values of Vary.
     app.mapResponse({ as: 'global' }, ({ response }) => {
       if (response instanceof Response) response.headers.append('vary', 'Origin')
     })

@@ -34,6 +34,7 @@ export function docs(config: Config) {
         })
         .use(plugin),
     )
-    .use(pages(config)) // after the plugin, to replace its page at the same path, which loads scripts from a CDN
+    // After the plugin, to replace its page at the same path, which loads scripts from a CDN.
+    .use(pages(config))
     .get('/api', redirectToPage, { detail: { hide: true } })
 }

@@ -12,7 +12,7 @@ import type { RequestInfo, Telemetry } from './telemetry.ts'
 
 /** Responds to every error in the same JSON shape, with a request id. The cause of an unexpected error is only logged. */
 export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejections) =>
-  // Elysia reads this function's text: for every route it prepares the properties that are named here.
+  // Elysia reads the source text of this function, and prepares the properties that the text names for every route.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
     const { error, code, request, route, params, caller, claims, share, permit, began, set } = context
     permit?.release()
@@ -25,7 +25,8 @@ export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejec
     telemetry.logError({ request, route, params, caller, claims, began }, failure.status, id, reason)
     const isStreamed = request.method === 'GET' && pathnameOf(request).endsWith('/events')
     if (isStreamed && isTransient(error) && acceptsStream(request)) {
-      set.status = 200 // else Elysia sends 500
+      // Otherwise Elysia sends 500.
+      set.status = 200
       return endedStream(failure)
     }
     const response = errorResponse(failure, id)
@@ -52,7 +53,7 @@ function httpErrorOf(error: unknown, code: unknown): HttpError {
   return internalError()
 }
 
-/** Returns the error for the log, without the message of a database error, which may contain values of callers. */
+/** Returns the error for the log. An error with a code is from a library: its message may contain a caller's data. */
 function reasonOf(error: unknown) {
   const { name, message, code, stack } = error as Partial<Error & { code: string }>
   return code ? { name, code, stack: stack?.split('\n').slice(1, 6) } : { name, message, stack }

@@ -34,7 +34,7 @@ export function requireShortUrl({ url }: Request): void {
   if (url.length > maxUrlCharacters) throw urlTooLong()
 }
 
-/** @throws HttpError 400 that names a parameter given twice */
+/** @throws HttpError 400 if a parameter is given twice */
 function requireUniqueParameters({ url }: Request): void {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('&', start)) return
@@ -45,20 +45,20 @@ function requireUniqueParameters({ url }: Request): void {
   }
 }
 
-/** A hook for routes without query parameters. It returns nothing, else Elysia awaits it. @throws HttpError 400 for the first parameter */
+/** A hook for routes without query parameters. Elysia would await a hook that returns a value. @throws HttpError 400 */
 export function requireNoParameters({ request: { url } }: { request: Request }): void {
   const start = url.indexOf('?')
   if (start >= 0)
     for (const name of new URLSearchParams(url.slice(start)).keys()) throw unknownParameter(name)
 }
 
-/** Checks the query, and changes ids in the path to lower case. @throws HttpError 400 */
+/** Changes ids in the path to lower case. @throws HttpError 400 if a query parameter is given twice */
 function normalize(request: Request, params: Record<string, string | undefined>): void {
   requireUniqueParameters(request)
   for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
 
-/** Ends the permit of the request, so that the account's next request may begin, and adds the rate limit headers. */
+/** Releases the request's permit, so that the account's next request may begin, and adds the rate limit headers. */
 function finish({
   response,
   share,
@@ -72,13 +72,14 @@ function finish({
   if (share && response instanceof Response) setRateLimitHeaders(response.headers, share)
 }
 
-/** For requests without a token: gives routes the client's `address`. */
+/** Guards routes that need no token, and adds the client's `address` to their context. */
 const openSignInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Dependencies) =>
   new Elysia({ name: 'sign-in-guard' })
     .use(jsonBodyPlugin({ bodyBytes: signInBodyBytes, bodyTimeoutMs }))
     .derive({ as: 'scoped' }, async ({ request, server }) => {
       requireShortUrl(request)
-      requireSmall(request, signInBodyBytes) // before the first wait, so that no large body stays in memory
+      // Before the first await, so that no large body stays in memory.
+      requireSmall(request, signInBodyBytes)
       const address = addressOf(request, server, trustProxy)
       const share = await limits.takeSignIn(address)
       requireUniqueParameters(request)
@@ -86,7 +87,7 @@ const openSignInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Depe
     })
     .onAfterHandle({ as: 'scoped' }, finish)
 
-/** For requests with a token: gives routes the `caller`. Rejects other requests with 401. */
+/** Guards routes that need a token, and adds the `caller` to their context. Rejects other requests with 401. */
 const openCallerGuard = (
   { authenticate, limits, scheduler, config }: Dependencies,
   name: string,
@@ -107,9 +108,9 @@ const openCallerGuard = (
     .onAfterHandle({ as: 'scoped' }, finish)
 
 /**
- * For requests with a sign-in token: gives routes the `claims`, and rejects API tokens with 403. A retry under an
- * Idempotency-Key may have a token that the first attempt revoked. So for such a request the route checks the claims, after
- * it has looked for a stored reply.
+ * Guards routes that need a sign-in token, and adds its `claims` to their context. Rejects API tokens with 403. The first
+ * attempt of a request with an Idempotency-Key may have revoked the token. So the route itself checks the claims of such a
+ * request, after it has searched for a stored reply.
  */
 const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependencies) =>
   new Elysia({ name: 'session-guard' })

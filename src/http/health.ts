@@ -23,7 +23,7 @@ export function health({ database, redisStatus, isDraining }: Dependencies) {
     const applied = await within(timeoutMs, countApplied(database.reads)).catch(() => undefined)
     const postgres = applied === undefined ? 'away' : applied < expected ? 'not migrated' : 'ok'
     const status = isDraining() ? 'draining' : postgres === 'ok' ? 'ok' : 'unready'
-    // Without Redis the service works, only slower. So the state of Redis does not change the status.
+    // Without Redis the service works, only slower, so the state of Redis does not change the status.
     const redis = redisStatus() === 'ready' ? 'ok' : 'away'
     return json({ status, postgres, redis }, status === 'ok' ? 200 : 503)
   }
@@ -52,7 +52,7 @@ const liveness = {
 
 const readinessCheck = {
   detail: {
-    ...{ operationId: 'readReadiness', summary: 'Check that the service can serve', ...common },
+    ...{ operationId: 'readReadiness', summary: 'Check that the service is ready', ...common },
     description:
       'Checks that Postgres responds and has all migrations of this release. Without Redis the service is ready, only slower.',
     responses: {

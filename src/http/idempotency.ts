@@ -3,15 +3,16 @@ import { type FindRecord, type IdempotencyKey, replay } from '../commit/idempote
 import { parsedUrl, type Reply } from '../responses/reply.ts'
 import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
-/** Statuses of a retry if the first request removed the caller's rights or the target, or used the id. */
+/** A retry gets such a status if the first request removed the caller's rights (403) or the target (404), or used the id (409). */
 const statusesOfRetry = new Set([403, 404, 409])
 
 export type WithIdempotency = ReturnType<typeof openWithIdempotency>
 
 /**
- * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. The look-up before the write finds
- * the reply of a write whose target was deleted since; the look-up after an error, that of a concurrent request.
- * @param isSame compares a digest with a stored keyed fingerprint of it. @throws HttpError 422
+ * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. Searches for a stored reply before
+ * the write, and again after an error, because a concurrent request with the same key may have run the write.
+ * @param isSame compares the request's digest with a stored keyed fingerprint
+ * @throws HttpError 422 if the key belongs to another request
  */
 export const openWithIdempotency =
   (findRecord: FindRecord) =>

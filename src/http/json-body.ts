@@ -2,12 +2,12 @@ import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
 import { badRequest, HttpError } from '../responses/errors.ts'
 
-/** The body limit of requests without a token: more than their bodies need. */
+/** The body limit for requests without a token. No such request needs more. */
 export const signInBodyBytes = 16_384
 
 /**
- * The server reads a body up to this size, and discards what exceeds the limit of the route, so that a client that sends its
- * whole body receives the error. For a larger body it closes the connection.
+ * The server reads a body up to this size, even if the body exceeds the limit of its route, because many clients read the
+ * error only after they have sent the whole body. For a larger body the server closes the connection.
  */
 export const maxReceivedBytes = 33_554_432
 
@@ -26,8 +26,8 @@ export const tooSlow = (timeoutMs: number) =>
 type BodyLimits = Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>
 
 /**
- * Reads the body of routes with `jsonBody`. Elysia's own parser runs before authentication
- * (https://elysiajs.com/essential/life-cycle); in `transform` the checks run in the usual order: 401, 415, 413, 400.
+ * Reads the body for routes with the option `jsonBody`. Elysia's own parser would run before authentication
+ * (https://elysiajs.com/essential/life-cycle). In `transform`, the checks run in the usual order: 401, 415, 413, 400.
  */
 export const jsonBodyPlugin = (limits: BodyLimits) =>
   new Elysia({ name: 'body-reading', seed: limits.bodyBytes }).macro({
@@ -83,9 +83,9 @@ async function readBytes(request: Request, limitBytes: number): Promise<Uint8Arr
   return bytes.subarray(0, size)
 }
 
-/** More than any body needs, and far below what overflows the stack of a recursive function. */
+/** More levels than any body needs, and far too few to overflow the stack of a recursive function. */
 const maxLevels = 32
-/** Keys and elements together. A batch of 500 operations with every field has half as many. */
+/** The most keys and elements in a body. A batch of 500 operations with every field has half of this number. */
 const maxParts = 50_000
 
 const tooManyParts = () => badRequest(`The body must have at most ${maxParts} keys and elements`)
@@ -94,9 +94,9 @@ const [quote, comma, backslash] = [0x22, 0x2c, 0x5c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Checks the size of a JSON text before it is parsed: parsing nested lists is a hundred times slower than this pass.
- * Outside of strings, each key or element follows a comma or an opening bracket.
- * @throws HttpError 400
+ * Checks a JSON text before it is parsed, because parsing deeply nested lists takes a hundred times as long as this check.
+ * It counts commas and opening brackets outside of strings: each key or element follows one of them.
+ * @throws HttpError 400 for too many levels, keys or elements
  */
 function requireBounded(bytes: Uint8Array): void {
   let [levels, parts] = [0, 0]

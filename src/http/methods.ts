@@ -10,7 +10,7 @@ export function openMethods() {
       routes = all.map(({ method, path }) => ({ pattern: patternOf(path), method }))
     },
 
-    /** Returns the response to OPTIONS, or else the error for a request without a route. */
+    /** Handles a request without a route: responds to OPTIONS, and returns the error 404 or 405 for other methods. */
     respond(request: Request): Response | HttpError {
       const path = pathnameOf(request)
       const allowed = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))

@@ -73,7 +73,7 @@ function homePage(metricsPort: number, guides: string[]): string {
   return fillTemplate(ownPage('layout.html'), { title: 'Docket', content })
 }
 
-/** Converts a page of `docs` to HTML, with its links to other pages changed to paths of this service. */
+/** Converts a page of `docs` to HTML. Links to other pages become paths of this service. */
 function guidePage(name: string): string {
   const markdown = readFileSync(new URL(`${name}.md`, guidesFolder), 'utf8')
   const linked = markdown.replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, `](${guidesPath}/$1$2)`)

@@ -27,7 +27,7 @@ interface Dependencies extends SecretDependencies {
 
 export type RouteBuilders = ReturnType<typeof openRouteBuilders>
 
-/** Opens the guards, and the functions that build a route (path, handler and document) from a command or a query. */
+/** Returns the guards, and functions that build a route from a command or a query: its path, handler and OpenAPI operation. */
 export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) => ({
   ...guards,
 
@@ -69,8 +69,8 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
 })
 
 /**
- * Builds a route. Elysia reads the text of a handler and parses only the parts of the context that the text names. So this
- * handler names every part that a route uses, and headers and cookies are not parsed.
+ * Builds a route. Elysia reads the source text of a handler, and parses only the parts of a request that the text names. So
+ * `handle` names every part that a route uses. Headers and cookies are not parsed.
  */
 function routeOf<Needed, Hooks extends { query?: object }>(
   path: string,
@@ -84,7 +84,7 @@ function routeOf<Needed, Hooks extends { query?: object }>(
   return [path, handle as unknown as typeof respond, { ...hooks, ...transform }] as const
 }
 
-/** Builds the command's input from path, body and query. Other fields of the body are left out. */
+/** Returns a function that builds the command's input from path, body and query, and ignores other fields of the body. */
 function readInput<Input extends object, Row>(path: string, command: WriteDefinition<Input, Row>) {
   const pathParameters = pathFields(path, command)
   const inQuery = command.queryFields ?? []

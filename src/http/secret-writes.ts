@@ -51,13 +51,13 @@ interface StoredSecrets {
   id?: string
   /** The claims of a sign-in token. Signing the claims again results in the same token. */
   claims?: Claims
-  /** Encrypted texts, by their names in the reply. */
+  /** The encrypted values of secret fields of the reply, by field name. */
   sealed?: Record<string, string>
 }
 
 type Write = Omit<AccountWrite<never>, 'execute'> & { execute(key?: IdempotencyKey): Promise<Reply> }
 
-/** Runs a command of an account. Afterwards the validity of the caller's tokens is read again. */
+/** Runs a command on the caller's account. It may revoke tokens, so the next request checks its token again. */
 export async function writeAccount<Needed, Input extends object, Row>(
   dependencies: SecretDependencies,
   command: AccountCommand<Needed, Input, Row>,
@@ -95,8 +95,8 @@ export async function writeSecretly<Input extends object, Row>(
 }
 
 /**
- * Runs a write with a secret in its body or reply, once under an Idempotency-Key, and responds. Only a fingerprint of the
- * request is stored. Rights are checked before a stored reply is returned too, because the reply may contain a secret.
+ * Runs a write with a secret in its body or reply, and responds. Under an Idempotency-Key the write runs only once, and only
+ * a fingerprint of the request is stored. Rights are checked for a retry too, because the stored reply may contain a secret.
  */
 async function respondOnce<Input extends object>(
   dependencies: SecretDependencies,
@@ -129,7 +129,7 @@ async function respondOnce<Input extends object>(
   return response
 }
 
-/** Returns the scope of the Idempotency-Key, and the account and address whose limits a check of a password uses. */
+/** Returns the scope of the Idempotency-Key, and the account and the address whose rate limits apply to a password check. */
 function keyHolderOf(
   { limits }: SecretDependencies,
   { address, caller, claims }: RouteContext,

@@ -10,7 +10,7 @@ import type { Span, Tracing } from '../tracing/tracing.ts'
 export interface RequestInfo {
   request: Request
   route?: string
-  /** In ms of `performance.now()`; undefined if no route matches. */
+  /** The start time in ms of `performance.now()`; undefined if no route matches. */
   began?: number
   caller?: Caller
   claims?: { userId: string }
@@ -27,9 +27,8 @@ interface Dependencies {
 }
 
 /**
- * Counts and times requests (0.15 µs each), opens a span for each, and logs at most one line for each: always for status 500
- * and above, otherwise only with `logRequests`, because a line costs about 8 µs. A line never contains a header, a query or
- * a body. With metrics, tracing and request logs off, a request costs nothing here.
+ * Counts and times each request (0.15 µs), and opens a trace span for it. Logs a line for a status of 500 or above. Logs all
+ * other requests only with `logRequests`, because a line costs about 8 µs. A line never contains a header, a query or a body.
  */
 export class Telemetry {
   private readonly spans = new WeakMap<Request, Span>()
@@ -63,14 +62,15 @@ export class Telemetry {
     else log.warn({ ...line, reason }, 'request rejected: temporarily unavailable')
   }
 
-  /** The first hook of every route. With `onRequest` instead, Elysia does not use Bun's faster router. */
+  /** Returns the first hooks of every route. With `onRequest`, Elysia would not use Bun's faster router. */
   plugin(): Elysia {
     const { config, log, tracing } = this.dependencies
     const app = new Elysia({ name: 'observed' })
     if (!this.isTimed) return app
     return app
       .onTransform({ as: 'global' }, (context) => {
-        const { request, route } = context // passing the whole context makes Elysia parse every part of the request
+        // Elysia parses every part of the request if the whole context is passed to a function.
+        const { request, route } = context
         ;(context as RequestInfo).began = performance.now()
         if (!tracing) return
         const { method, headers } = request
@@ -98,7 +98,7 @@ export class Telemetry {
   }
 }
 
-/** Returns the ids of the caller and of the project, if path, query or body contain it. */
+/** Returns the ids of the caller and, if path, query or body contain it, of the project. */
 function idsOf(
   route: string | undefined,
   { caller, claims, params, query, body }: Omit<RequestInfo, 'request'>,

@@ -3,7 +3,10 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Derives one key for a purpose from each secret. The first key encrypts or signs, all keys decrypt or verify: so a secret can be rotated. */
+/**
+ * Derives one key for a purpose from each secret. The first key encrypts or signs. All keys decrypt or verify, so that a
+ * secret can be rotated.
+ */
 export function keysFor(secrets: string[], purpose: string): [Buffer, ...Buffer[]] {
   const keyOf = (secret: string) => Buffer.from(hkdfSync('sha256', secret, '', `docket ${purpose}`, 32))
   return secrets.map(keyOf) as [Buffer, ...Buffer[]]
@@ -23,11 +26,11 @@ export function openEncryption(secrets: string[]) {
     return Buffer.concat(box).toString('base64url')
   }
 
-  /** Null if none of the secrets encrypted the text. */
+  /** Returns null if the text was not encrypted with one of the secrets. */
   const decrypt = (sealed: string): string | null =>
     keys.reduce<string | null>((text, key) => text ?? decryptWith(key, sealed), null)
 
-  /** Encrypts a text with the first secret, if another known secret encrypted it. */
+  /** Encrypts a text with the first secret, if the text was encrypted with another secret. */
   function reencrypt(sealed: string): string {
     const text = decryptWith(first, sealed) === null ? decrypt(sealed) : null
     return text === null ? sealed : encrypt(text)

@@ -1,24 +1,24 @@
 import { tooManyRequests, unavailable } from '../responses/errors.ts'
 
-/** The origin of work. Addresses and accounts alternate, and each has a limit of waiters. */
+/** The client's address, and the account that the client wants to sign in to. */
 export interface Source {
   address: string
   account: string
 }
 
-/** `slots`: work in progress. Others: waiters of one address, of one account, and of all. */
+/** `slots` limits the calls in progress; the others limit the waiting calls of an address, of an account, and of all. */
 type Bounds = Record<'slots' | 'perAddress' | 'perAccount' | 'total', number>
 
 interface Waiter extends Source {
-  /** Address and account. */
+  /** The address and the account in one text. */
   key: string
   start(): void
   reject(error: Error): void
 }
 
 /**
- * Runs at most `slots` functions at a time. Addresses alternate, and so do the accounts of an address: before an address runs
- * next, each other waiting address runs at most once.
+ * Runs at most `slots` functions at a time. Waiting addresses take turns, and the accounts of one address share its turns
+ * equally. So the next call of an address waits for at most one call of each other address.
  */
 export class FairQueue {
   private busy = 0
@@ -33,7 +33,7 @@ export class FairQueue {
     return this.waiters.length
   }
 
-  /** @throws HttpError 429 if too much work of the address or account waits; 503 if too much work of all waits */
+  /** @throws HttpError 429 if too many calls of the address or account wait; 503 if too many calls wait in total */
   async run<T>(source: Source, work: () => Promise<T>): Promise<T> {
     if (this.busy < this.bounds.slots) this.busy++
     else await this.wait(source)

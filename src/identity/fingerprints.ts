@@ -7,8 +7,8 @@ type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
 export type Fingerprints = ReturnType<typeof openFingerprints>
 
 /**
- * Fingerprints of requests, stored to recognize retries: argon2id for a body with a password, as hard to guess as the password's
- * hash; HMAC-SHA-256 for any other body.
+ * Fingerprints of requests, stored to recognize retries. A body with a password is hashed with argon2id, so that the
+ * fingerprint is as hard to guess as the password's own hash; any other body with HMAC-SHA-256.
  */
 export function openFingerprints(secrets: string[], passwords: Passwords) {
   const keys = keysFor(secrets, 'fingerprint')

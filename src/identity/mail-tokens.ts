@@ -4,7 +4,7 @@ import { keysFor } from './encryption.ts'
 const idBytes = 16
 const macBytes = 16
 
-/** Tokens in mails: the id of a row in mail_tokens with the first 128 bits of its HMAC-SHA-256, 43 characters. */
+/** A token in a mail is the id of a row in mail_tokens and 128 bits of the id's HMAC-SHA-256, as 43 characters. */
 export function openMailTokens(secrets: string[]) {
   const keys = keysFor(secrets, 'mail token')
   const macOf = (key: Buffer, id: Buffer) =>
@@ -17,7 +17,7 @@ export function openMailTokens(secrets: string[]) {
       return Buffer.concat([bytes, macOf(keys[0], bytes)]).toString('base64url')
     },
 
-    /** The id in a token; null if no secret of this service signed it. */
+    /** Returns the id in a token; null if the token was not signed with a secret of this service. */
     idIn(token: string): string | null {
       if (!/^[\w-]{43}$/.test(token)) return null
       const bytes = Buffer.from(token, 'base64url')

@@ -10,7 +10,7 @@ import { FairQueue, type Source } from './fair-queue.ts'
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** Half the cores, so that many sign-ins leave the other half to other requests. */
 const slots = Math.max(1, Math.floor(availableParallelism() / 2))
-/** A hash takes about 25 ms, so the last of 100 waiters of an address waits 2.5 s. */
+/** A hash takes about 25 ms: with one slot, the last of 100 waiting hashes of an address waits 2.5 s. */
 const bounds = { slots, perAddress: 100, perAccount: 50, total: 1_000 }
 
 export type Passwords = ReturnType<typeof openPasswords>
@@ -21,7 +21,7 @@ export function openPasswords({ hash, verify }: Pick<typeof argon2, 'hash' | 've
   const dummyHash = hash(crypto.randomUUID(), cost)
   return {
     hash: (password: string, by: Source) => queue.run(by, () => hash(password, cost)),
-    /** Takes the same time if the account does not exist, so that the time does not reveal it. */
+    /** `hashed` is undefined if the account does not exist. The response time does not reveal this. */
     matches: (password: string, hashed: string | undefined, by: Source) =>
       queue.run(
         by,
@@ -51,7 +51,7 @@ export function openNewPasswords({ passwordMinCharacters: min, passwordRejectCom
   }
 }
 
-/** In lower case. The package lists the most common passwords first. */
+/** Returns the most common passwords in lower case. The package lists these first. */
 function commonPasswords(): Set<string> {
   const require = createRequire(import.meta.url)
   const common: typeof import('@zxcvbn-ts/language-common') = require('@zxcvbn-ts/language-common')

@@ -40,7 +40,7 @@ export const holderOf = ({ userId, token }: Caller): string => token?.id ?? user
 export const scopes = ['read', 'write', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 const scopeRank: Record<Scope, number> = { read: 1, write: 2, admin: 3 }
-/** The highest role of a token with the scope. */
+/** The scope of a token limits its role to this one. */
 const maxRoles: Record<Scope, Role> = { read: 'VIEWER', write: 'EDITOR', admin: 'OWNER' }
 
 /** The limits of an API token. Plain data. */
@@ -67,7 +67,7 @@ export function requireScope({ token }: Caller, scope: Scope): void {
   if (token && scopeRank[token.scope] < scopeRank[scope]) throw scopeNeeded(scope)
 }
 
-/** Checks access to resources outside of projects. @throws HttpError 403 */
+/** Checks access to resources outside of projects. @throws HttpError 403 for a token that is bound to projects */
 export function requireUnbound({ token }: Caller): void {
   if (token?.projects) throw unboundTokenNeeded()
 }

@@ -7,7 +7,7 @@ const audience = 'docket-api'
 const currentDate = new Date(0)
 const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 
-/** The claims of a token. Equal claims make the same token. */
+/** The claims of a token. Signing equal claims results in the same token. */
 export interface Claims {
   userId: string
   tokenId: string

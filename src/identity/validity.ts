@@ -5,7 +5,7 @@ import { byOrdinal } from '../postgres/row-order.ts'
 import type { Caller } from './rights.ts'
 import type { Claims } from './tokens.ts'
 
-/** The time for which a check of the database counts: within this time every process rejects a revoked token. */
+/** A check in the database counts for this time, so every process rejects a revoked token after this time. */
 const validityMs = 500
 
 /** A token's last check. Times are on the clock of performance.now(). */
@@ -32,7 +32,7 @@ export interface Validity {
   isValid: boolean | null
 }
 
-/** Checks sign-in tokens, many in one query. */
+/** Checks sign-in tokens. Concurrent checks share a query. */
 export const openReadValidity = (sql: Sql, waits?: Distribution) =>
   batched({ keys: 500, slots: 2, waits }, async (keys: Claims[]) => {
     const rows = await sql<(Validity & { n: number })[]>`

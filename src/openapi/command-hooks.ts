@@ -58,7 +58,8 @@ function bodyOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [stri
   const keys = bodyFields(command, pathParameters)
   const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
   if (keys.length === 0) return undefined
-  const { examples } = input // for a body whose fields exclude each other
+  // Given if the fields of the body exclude each other.
+  const { examples } = input
   const own = { ...Input(fields), ...(examples && { examples }) }
   return named(name, view?.hasNoEtag ? own : Body(fields, view?.schema ?? Input({})))
 }
@@ -66,7 +67,7 @@ function bodyOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [stri
 const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>
   queryFields && Input(Object.fromEntries(queryFields.map((key) => [key, input.properties[key]!])))
 
-/** Returns the errors of the command's rule, and the errors of every command with its target and role. */
+/** Returns the errors of the command's rule, and the errors that follow from its target and its role. */
 function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   const { name, input, target, destination, role, errors: own = [] } = command
   const fields = referencesOf(name.slice(0, name.indexOf('.')) as Entity) ?? []
@@ -78,7 +79,7 @@ function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   return [...ofRole, ...errors, notFound(targetNoun(target)), ...(destination ? [notFound('Project')] : [])]
 }
 
-/** `member.set_role` is setMemberRole. */
+/** Converts `member.set_role` to `setMemberRole`. */
 function operationId(name: string): string {
   const [verb = '', ...rest] = name.slice(name.indexOf('.') + 1).split('_')
   return [verb, nounOf(name), ...rest.map(capital)].join('')

@@ -10,7 +10,7 @@ export const guidesPath = '/api/docs/guides'
 export const fillTemplate = (text: string, values: Record<string, string>): string =>
   text.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder)
 
-/** Returns the groups of operations, in the order of use. A new entity comes after tasks, subtasks and comments. */
+/** Returns the groups of operations, in the order in which a new user needs them. */
 function tags(): { name: string; description: string }[] {
   const last: Entity[] = ['member', 'webhook', 'token', 'service_account']
   const first = model().names.filter((name) => !last.includes(name))
@@ -22,7 +22,7 @@ function tags(): { name: string; description: string }[] {
     { name: 'Events', description: 'The feed: every change of a project, in order and without gaps.' },
     { name: 'History', description: 'Past changes, newest first, and undo.' },
     ...[of('webhook'), of('token'), of('service_account')],
-    { name: 'Health', description: 'Whether the process runs, and whether it can serve.' },
+    { name: 'Health', description: 'Whether the process runs, and whether the service is ready.' },
   ]
 }
 
@@ -48,7 +48,8 @@ export function description(config: Config) {
   const text = readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
   const { description: summary, license, version } = packageJson
   return {
-    openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists
+    // Version 3.1 contains JSON Schema: `null` is a type, and `examples` is a list.
+    openapi: '3.1.0',
     info: {
       title: 'Docket',
       summary,

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 
-/** Formats of optional fields that are left out, because an example cannot contain the id of an existing resource. */
+/** Example bodies omit optional fields of these formats, because the valid values depend on stored data. */
 const formatsOfReferences = ['uuid', 'password', 'int64']
 
 /** Builds an example body from the examples of its fields. With valid ids in the path, the example works unchanged. */

@@ -20,7 +20,7 @@ export const headers = {
   'X-Content-Type-Options': text('Tells browsers not to guess the content type', 'nosniff'),
   'RateLimit-Policy': text('The rate limit: q requests in w seconds', '"reads";q=6000000;w=60'),
   RateLimit: text(
-    'The requests that are left, and the seconds until the limit starts again',
+    'The remaining requests (r), and the seconds until the budget is full again (t)',
     '"reads";r=5999321;t=42',
   ),
   ETag: text(
@@ -41,7 +41,7 @@ export const headers = {
     '</api/v1/tasks?cursor=WyIwMTlhIl0>; rel="next"',
   ),
   'Docket-Version': count(
-    'The version of the project of this resource; absent if the response contains several projects',
+    'The version of the project that contains the resource; absent if the response contains several projects',
     42,
   ),
   'X-Accel-Buffering': text('no, for a stream: proxies must not buffer it', 'no'),

@@ -6,7 +6,7 @@ import type { ErrorStatus, HttpError } from '../responses/errors.ts'
 import { commonResponse, errorResponses } from './error-responses.ts'
 
 interface Operation {
-  /** A verb and a noun, for example `createTask`; generated clients use it as the name. */
+  /** A verb and a noun, such as `createTask`. Generated clients use it as the function name. */
   id: string
   tag: string
   summary: string
@@ -19,14 +19,14 @@ interface Operation {
   scope?: Scope
   /** Successful responses, by status. */
   responses: Record<number, object | undefined>
-  /** Statuses of further common errors, besides those of all operations. */
+  /** Statuses of common errors that not every operation has. */
   general?: ErrorStatus[]
   errors: HttpError[]
 }
 
 /**
- * Returns the Elysia hooks of a route, with its description for the document. Responses are not validated at run time: views
- * are typed, and tests compare responses with these schemas.
+ * Returns the Elysia hooks of a route, with its OpenAPI operation. Responses are not validated at run time: views are typed,
+ * and tests compare responses with these schemas.
  */
 export function operation({ id, tag, summary, body, query, open, scope, ...own }: Operation) {
   const token = scope ? `An API token needs the scope ${scope}.` : 'Requires a sign-in token.'
@@ -56,14 +56,14 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
   }
 }
 
-/** Adds the errors of API tokens, in the order in which they are checked. Every token may read. */
+/** Adds the errors for API tokens, in the order of the checks. Every token has the scope `read`. */
 const withTokens = (errors: HttpError[], scope?: Scope): HttpError[] => [
   ...(scope ? [] : [signInNeeded()]),
   ...errors,
   ...(scope && scope !== 'read' ? [scopeNeeded(scope)] : []),
 ]
 
-/** Returns a validation error of this body or query, as the validation itself words it. */
+/** Returns an example of the error that an invalid body or query causes. */
 export function sampleValidationError(body?: TSchema, query?: TSchema): HttpError | undefined {
   if (body) return validationError(Value.Errors(body, body.required?.length ? {} : { [firstOf(body)]: 0 }))
   return query && validationError(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))

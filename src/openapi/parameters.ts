@@ -11,10 +11,10 @@ export interface Parameter {
 
 export type Responses = Record<string, { content?: object }>
 
-/** Request headers, by the response status of the operations that accept them. */
+/** Request headers, by status: an operation accepts the header if it may return this status. */
 const requestHeaders: Record<string, Parameter> = {
-  304: header('If-None-Match', 'The ETag of an earlier response; the response is 304 if it is still current'),
-  412: header('If-Match', 'The ETag that the resource must have; changed names of users do not matter'),
+  304: header('If-None-Match', 'The ETag of an earlier response; the response is 304 if the resource still has this ETag'),
+  412: header('If-Match', 'The ETag that the resource must have; a changed name of a user does not matter'),
   422: header(
     'Idempotency-Key',
     'Up to 255 characters. A retry with the same key gets the stored response, and the write runs once. Errors are not stored: after an error, the same key may be used again',
@@ -45,7 +45,7 @@ function pathParameter(path: string, name: string): Parameter {
   return { name, in: 'path', required: true, description, schema: { type: 'string', format: 'uuid' } }
 }
 
-/** Removes example values, because the UI would fill them in and send them. */
+/** Removes example values, because Swagger UI would fill them in and send them. */
 function queryParameter({ name, required, description, schema: given }: Parameter): Parameter {
   const { fallback, ...own } = given
   const schema = {
@@ -56,7 +56,7 @@ function queryParameter({ name, required, description, schema: given }: Paramete
   return { name, in: 'query', required, description, schema }
 }
 
-/** Returns parameters of several operations as components, and a function that returns the reference to one. */
+/** Returns the parameters that operations share, and a function that replaces a shared parameter with a reference. */
 export function sharedParameters(all: Parameter[]) {
   const uses = Map.groupBy(all, (one) => JSON.stringify(one))
   const named: Record<string, Parameter> = {}

@@ -5,9 +5,9 @@ import { type CachedBody, gzipCharacters, notModified, respondWithBody } from '.
 type Build = () => Promise<CachedBody>
 
 /**
- * Opens a cache of at most `limitBytes` of bodies. It responds to a read whose current ETag was read for this request: with
- * 304, with the cached body of that ETag, or with the body that `build` returns, which may be newer than the ETag but never
- * older. `version` is the project's version.
+ * Opens a cache of response bodies, with at most `limitBytes`. The returned function needs the current ETag of the resource.
+ * It responds with 304, with the cached body of this ETag, or with the body that `build` returns, which may be newer than the
+ * ETag but never older. `version` is the project's version.
  */
 export function openBodyCache(limitBytes: number, counts = newHits()) {
   const bodies = new LRUCache<string, CachedBody>({
@@ -29,7 +29,10 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
   }
 }
 
-/** Estimates the memory of a body: two bytes a character, one more if compressed too, and 200 of the map (measured). */
+/**
+ * Estimates the memory of a cached body, as measured: two bytes a character, one more byte if the body may also be
+ * compressed, and 200 bytes for the entry of the cache.
+ */
 const cachedBytes = ({ body, link }: CachedBody, key: string): number =>
   2 * (key.length + body.length + (link?.length ?? 0)) +
   (body.length < gzipCharacters ? 0 : body.length) +

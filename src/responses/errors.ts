@@ -1,7 +1,7 @@
-/** Headers of every read, also of its errors: only the caller may cache it, and must revalidate it each time. */
+/** Headers of every read and every error: only the caller may cache the response, and must revalidate it each time. */
 export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization' }
 
-/** The Vary of a response that is a stream if the client accepts one. */
+/** The Vary header of a response that is a stream if the client accepts a stream. */
 export const varyByAccept = `${privateHeaders.vary}, Accept`
 
 export const reasons = {
@@ -54,12 +54,12 @@ export const invalidIdempotencyKey = () =>
 export const tooManyRequests = (message: string) => new HttpError(429, message, { 'retry-after': '1' })
 /** For a temporary overload or fault. */
 export const unavailable = (message: string) => new HttpError(503, message, { 'retry-after': '1' })
-/** The home of the project did not reply. It may commit the write even after this error. */
+/** The project's home did not reply, and may commit the write even after this error. */
 export const outcomeUnknown = () => unavailable('The outcome of the write is unknown: it may be committed')
 export const writeTimedOut = () => unavailable('The write timed out')
 export const databaseUnavailable = () => unavailable('The database cannot be reached')
 
-/** More than any path and query needs. Bun itself limits headers: it responds with 431 from 16 KiB on. */
+/** More than any path and query needs. Bun itself responds with 431 to headers of 16 KiB or more. */
 export const maxUrlCharacters = 8_192
 export const urlTooLong = () => new HttpError(414, `The URL must have at most ${maxUrlCharacters} characters`)
 

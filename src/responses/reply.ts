@@ -26,7 +26,7 @@ export const baseHeaders = { 'x-content-type-options': 'nosniff' }
 export const jsonHeaders = { 'content-type': 'application/json', ...baseHeaders }
 const readHeaders = { ...jsonHeaders, ...privateHeaders }
 const notModifiedHeaders = { ...baseHeaders, ...privateHeaders }
-/** The project's version when the read began. The response is not older. */
+/** The header with the project's version when the read began. The response is not older. */
 export const versionHeader = 'docket-version'
 
 const processId = randomBytes(6).toString('hex')
@@ -35,7 +35,7 @@ let responses = 0
 /** Returns an id for one response: an id of the process, and a counter. */
 export const requestId = (): string => `${processId}-${(++responses).toString(36)}`
 
-/** Returns the strong ETag of a row: the id of its last event, and a tag of the user's name in its view. */
+/** Returns the strong ETag of a row. `nameTag` changes with the user's name that the row's view contains. */
 export const etagOf = ({ eventId }: { eventId: string }, nameTag = ''): string => `"${eventId}${nameTag}"`
 
 /** Returns a strong ETag from the content of the response, for responses without a version. */
@@ -116,8 +116,8 @@ export const respondWithJson = (request: Request, body: object) =>
   respondByDigest(request, { body: JSON.stringify(body), link: null })
 
 /**
- * Responds to a write. `location` returns the path of the created resource below /api/v1; its id is read from the body, because
- * every view begins with the id.
+ * Responds to a write. Every view begins with the id, so the id of a created resource is read from the start of the body.
+ * @param location returns the path of the created resource below /api/v1
  */
 export function respondToWrite(
   { status, body, etag, replayed }: Reply & { replayed?: true },
@@ -141,7 +141,8 @@ const idStart = '{"id":"'.length
 
 /** Returns the path and query of a request, which is the key of a cached body. */
 export const pathAndQuery = ({ url }: Pick<Request, 'url'>): string =>
-  url.startsWith('/') ? url : url.slice(url.indexOf('/', 8)) // Bun omits an invalid host
+  // Bun omits an invalid host.
+  url.startsWith('/') ? url : url.slice(url.indexOf('/', 8))
 
 /** Returns the path and query as a URL. The Host header of the request may be invalid, so its host is a constant. */
 export const parsedUrl = (request: Pick<Request, 'url'>): URL =>

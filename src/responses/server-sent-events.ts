@@ -16,15 +16,15 @@ export const streamHeaders = () => ({
 /** True if the client accepts server-sent events explicitly, and does not prefer JSON (RFC 9110, 12.5.1). */
 export function acceptsStream({ headers }: Request): boolean {
   const accept = headers.get('accept')
-  if (!accept?.toLowerCase().includes(eventStream)) return false // most requests end here
+  if (!accept?.toLowerCase().includes(eventStream)) return false
   const kinds = ['application/json; charset=utf-8', `${eventStream}; charset=utf-8`]
   return new Negotiator({ headers: { accept } }).mediaType(kinds) === kinds[1]
 }
 
-/** A stream sends at least a heartbeat in this time, well below the server's `idleTimeout`. */
+/** A stream sends an event or a heartbeat at least once in this time, well below the server's `idleTimeout`. */
 export const heartbeatMs = 15_000
 
-/** Random, so that clients do not reconnect all at once. */
+/** Random, so that clients do not all reconnect at the same time. */
 const retryMs = () => 500 + Math.floor(Math.random() * 2_500)
 
 export const encode = (text: string) => new TextEncoder().encode(text)
@@ -45,6 +45,6 @@ function errorEvent({ status, message }: HttpError): string {
   return `retry: ${retryMs()}\nevent: end\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** Returns a stream that ends at once. An EventSource reconnects after it, but never after a status such as 503. */
+/** Returns a stream with only an error. An EventSource reconnects after such a stream, but never after a status 503. */
 export const endedStream = (reason: HttpError): Response =>
   new Response(errorEvent(reason), { headers: streamHeaders() })

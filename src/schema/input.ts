@@ -7,7 +7,7 @@ TypeRegistry.Set<{ [checkKey]: (value: unknown, schema: object) => boolean }>('C
   schema[checkKey](value, schema),
 )
 
-/** Returns a schema that validates by `check`, which gets the value and the schema. The document shows the schema. */
+/** Returns a schema that only `check` validates. The OpenAPI document contains the fields of `schema`. */
 export const checked = <T>(check: (value: unknown, schema: never) => boolean, schema: object) =>
   Type.Unsafe<T>({ [Kind]: 'Checked', [checkKey]: check, ...schema })
 
@@ -76,7 +76,7 @@ export function mapIds(value: unknown, replace: (id: string) => unknown): unknow
   return typeof value === 'string' ? replace(value) : value
 }
 
-/** A JSON body. It ignores the other fields of the resource, so that a client can send back a resource that it has read. */
+/** A JSON body. Other fields of the resource are ignored, so that a client can send a resource back as it has read it. */
 export function Body<T extends TProperties>(properties: T, { properties: shown }: TObject) {
   const readOnlyNames = Object.keys(shown).filter((name) => !(name in properties))
   const readOnly = (name: string) => ({

@@ -1,10 +1,10 @@
 import { distance } from 'fastest-levenshtein'
 import { nearest } from './nearest.ts'
 
-/** Variables that Compose, Postgres, OpenTelemetry and the runtime read, and that a `.env` may hold for them. */
+/** A `.env` may also contain variables for Compose, Postgres, OpenTelemetry and the runtime. */
 const foreign =
   /^(COMPOSE_|DOCKER_|POSTGRES_|REDIS_PASSWORD$|PG[A-Z]+$|OTEL_|NODE_|BUN_|NPM_|TZ$|SSL_)|_PROXY$/i
-/** The environment also holds variables of other programs, so only a long and very similar name counts as a misspelt setting. */
+/** The environment contains variables of other programs, so only a long and very similar name counts as a misspelt setting. */
 const closeEdits = 2
 const longCharacters = 8
 

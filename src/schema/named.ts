@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 
 const component = Symbol('component')
 
-/** Marks the schema as a component of the document, which refers to it by this name. */
+/** Makes the schema a component of the OpenAPI document with this name. */
 export const named = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, [component]: name })
 
 /** Returns the component name of a schema, if it has one. */

@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein'
 
-/** The largest edit distance of a suggestion; it is also at most half the length of the name. */
+/** The largest edit distance of a suggestion. For a short name, the limit is half the length of the name. */
 const maxEdits = 3
 
 /** Returns the same text for `due_date` and `dueDate`. */

@@ -26,7 +26,7 @@ export function hasLength(text: string, { minLength = 0, maxLength }: Bounds): b
 const invisible = '\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800'
 const [VISIBLE, INVISIBLE] = [new RegExp(`[^${invisible}]`, 'u'), new RegExp(`[${invisible}]`, 'u')]
 
-/** True without U+0000, which Postgres cannot store, and without a lone surrogate. */
+/** True for a text without U+0000, which Postgres cannot store, and without lone surrogates. */
 const isStorable = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
@@ -64,7 +64,7 @@ export const Name = (max: number, example: string) =>
 
 const isSecret = (value: unknown, bounds: Bounds) => isStorable(value) && hasLength(value, bounds)
 
-/** A text that is stored untrimmed, such as a password. */
+/** A text that is not trimmed, such as a password. */
 export const Secret = (min: number, max: number, description: string, example: string) =>
   checked<string>(isSecret, {
     ...{ type: 'string', format: 'password' },

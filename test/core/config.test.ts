@@ -116,7 +116,7 @@ describe('database and Redis URL', () => {
       expect(complaint({ DATABASE_URL: url })).toBe(message)
     for (const wanted of ['standby', 'any', 'read-only'])
       expect(complaint({ DATABASE_URL: `postgres://one,two/docket?target_session_attrs=${wanted}` })).toBe(
-        'DATABASE_URL must lead to a server that accepts writes: target_session_attrs=read-write, or none',
+        'DATABASE_URL must lead to a server that accepts writes: set target_session_attrs=read-write, or leave it out',
       )
     expect(complaint({ REDIS_URL: 'http://cache' })).toBe(
       `REDIS_URL must be a URL starting with ${['redis', 'rediss', 'unix', 'redis+sentinel', 'redis+cluster', 'rediss+sentinel', 'rediss+cluster'].map((one) => `${one}://`).join(' or ')}`,

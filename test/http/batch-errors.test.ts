@@ -20,7 +20,7 @@ test("an invalid operation rejects the whole batch with the operation's error an
   const otherSubtask = await make(ada, `/tasks/${otherTask.id}/subtasks`, { title: 'S' })
   const before = await events()
   const title = 'a text of 1 to 500 characters, without control or bidirectional-override characters'
-  const move = 'projectId must be the project of the batch: a task moves to another one alone'
+  const move = 'projectId must be the project of the batch; a batch cannot move a task to another project'
   const reference = 'taskId must be an id, or the #name of an earlier operation'
   const changed = 'The resource has changed: If-Match does not contain its current ETag'
   const update = (fields: object) => ({ op: 'task.update', id: task.id, ...fields })
@@ -32,7 +32,7 @@ test("an invalid operation rejects the whole batch with the operation's error an
     [400, move, newTask('X', { projectId: otherProject.id })],
     [400, move, update({ projectId: otherProject.id })],
     [400, reference, { op: 'subtask.create', taskId: '#other', title: 'S' }],
-    [400, 'as must be a name that no earlier operation has', newTask('X', { as: 'ok' })],
+    [400, '"as" must be a name that no earlier operation has', newTask('X', { as: 'ok' })],
     [400, 'was.titel is not known here; did you mean title?', update({ was: { titel: 'T' } })],
     [404, 'Task not found', { op: 'task.update', id: otherTask.id, title: 'X' }],
     [404, 'Task not found', { op: 'task.delete', id: 'nothing' }],
@@ -42,7 +42,7 @@ test("an invalid operation rejects the whole batch with the operation's error an
     [404, 'Member not found', { op: 'member.remove', memberId: unknownId }],
     [404, 'User not found', { op: 'member.invite', email: 'nobody@example.com' }],
     [409, 'This user is a member already', { op: 'member.invite', email: bea.email }],
-    [409, 'Not as in was: status, title', update({ was: { status: 'DONE', title: 'U', number: 1 } })],
+    [409, 'The resource differs from "was" in: status, title', update({ was: { status: 'DONE', title: 'U', number: 1 } })],
     [412, changed, { op: 'task.delete', id: task.id, ifMatch: '"other"' }],
   ]
   for (const [status, message, operation] of invalid) {

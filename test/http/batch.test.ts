@@ -53,7 +53,7 @@ test('projectId may be the #name of an operation on the project itself, but of n
     { op: 'project.update', id: projectId, description: 'Wheels' },
   ]
   expect(batchResult(await batch(operations)).version).toBe(7)
-  const move = 'projectId must be the project of the batch: a task moves to another one alone'
+  const move = 'projectId must be the project of the batch; a batch cannot move a task to another project'
   const named = await batch([newTask('Other', { as: 'p' }), newTask('X', { projectId })])
   expectError(named, 400, `operations[1]: ${move}`)
   const unknown = 'operations[0]: projectId must be an id, or the #name of an earlier operation'
@@ -77,7 +77,7 @@ test('return=full returns each resource as its own read does, up to 500,000 byte
   expect(await read(`/projects/${project.id}/members`)).toEqual([member])
   expect(await read(`/projects/${project.id}`)).toEqual(changed)
   const long = upTo(30).map((n) => newTask(`Long ${n}`, { description: 'x'.repeat(20_000) }))
-  const message = 'return=full returns at most 500000 bytes; send the batch without it'
+  const message = 'return=full returns at most 500000 bytes; send the batch without return=full'
   expectError(await batch(long, {}, '?return=full'), 400, message)
   expect(batchResult(await batch(long)).version).toBe(37)
 })
@@ -104,7 +104,7 @@ test('checks was and ifMatch of each operation, and ifVersion and If-Match of th
   const first = { ...was, op: 'task.update', was, status: 'DONE' }
   const matching = { ...first, ifMatch: read.headers.get('etag') }
   const afterFirst = update({ was: { status: 'TODO' }, title: 'X' })
-  expectError(await batch([matching, afterFirst]), 409, 'operations[1]: Not as in was: status')
+  expectError(await batch([matching, afterFirst]), 409, 'operations[1]: The resource differs from "was" in: status')
   const message = 'The project does not have the version in ifVersion'
   expectError(await batch([first], { ifVersion: 1 }), 412, message)
   expect((await batch([first], {}, '', { 'if-match': '"other"' })).status).toBe(412)

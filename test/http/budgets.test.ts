@@ -97,7 +97,7 @@ test('a dry run of a batch counts every invitation in the batch', () =>
       ada.post(`/projects/${id}/batch?dryRun=true`, {
         operations: upTo(count).map((n) => ({ op: 'member.invite', email: `nobody-${n}@example.com` })),
       })
-    expectError(await dryRun(5), 400, 'operations must hold at most 4 invitations')
+    expectError(await dryRun(5), 400, 'operations must contain at most 4 invitations')
     expectError(await dryRun(3), 404, /^operations\[0\]: /)
     expectError(await dryRun(2), 429)
     expectError(await sendInvite(ada, id, ada.email), 429)

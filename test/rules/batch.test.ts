@@ -61,6 +61,6 @@ test('a caller without the right to change a row gets 403, even if `was` differs
   when(viewer, batch([guess])).thenRejected(403, 'operations[0]: This needs the role EDITOR in the project')
   expect(errorOf(() => batch([guess])(folded(busy), contextOf(editor)))).toEqual({
     status: 409,
-    message: 'operations[0]: Not as in was: title',
+    message: 'operations[0]: The resource differs from "was" in: title',
   })
 })

@@ -1,13 +1,13 @@
 import ipaddr from 'ipaddr.js'
 
-/** The part of Bun's server that returns the address of a client. Other runtimes have none. */
+/** The part of Bun's server that returns a client's address. */
 interface AddressBook {
   requestIP(request: Request): { address: string } | null
 }
 
 /**
  * Returns the client's address: the address of the socket, or behind a trusted proxy the last address in X-Forwarded-For.
- * Returns the /64 network of an IPv6 address, because one customer has all addresses in it.
+ * For an IPv6 address it returns the /64 network, because usually one customer has all addresses of this network.
  */
 export function addressOf(request: Request, server: AddressBook | null, isProxied: boolean): string {
   const forwarded = isProxied ? request.headers.get('x-forwarded-for')?.split(',').at(-1) : undefined
@@ -15,7 +15,7 @@ export function addressOf(request: Request, server: AddressBook | null, isProxie
   return reported || networkOf(server?.requestIP(request)?.address ?? '') || 'local'
 }
 
-/** Proxies also write `1.2.3.4:5678`, `[2001:db8::1]:443`, and either in quotes. */
+/** Some proxies add a port or quotes: `1.2.3.4:5678`, `"[2001:db8::1]:443"`. */
 function withoutPort(address: string): string {
   const text = address.trim().replace(/^"(.*)"$/, '$1')
   return /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d+$/, '$1')

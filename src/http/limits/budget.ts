@@ -6,7 +6,7 @@ import { HttpError } from '../../responses/errors.ts'
 /** The part of a key's budget that this process may use without a request to Redis. */
 export class Share {
   left = 0
-  /** The rest of the whole budget, as last read from Redis. */
+  /** The rest of the whole budget when this process last read it from Redis. */
   remaining = 1
   endsAt = 0
   waiting = 0
@@ -21,8 +21,8 @@ export class Share {
 const maxKeys = 50_000
 
 /**
- * Rate limits that all processes share. A process takes a chunk from the counter in Redis and admits requests from its chunk,
- * so most requests need no round trip. So `r` in the headers is exact to one chunk per process.
+ * A rate limit that all processes share. A process takes a chunk of the budget from Redis, and counts requests against its
+ * chunk, so most requests need no round trip. In the `RateLimit` header, `r` may be wrong by one chunk per process.
  */
 export class Budget {
   private readonly shares = new LRUCache<string, Share>({ max: maxKeys })
@@ -37,15 +37,15 @@ export class Budget {
     this.chunk = Math.max(1, Math.floor(policy.points / 50))
   }
 
-  /** Takes one request from the budget, usually without a wait, and returns the share. @throws HttpError 429 */
+  /** Counts one request; a promise if the share needs a refill. @throws HttpError 429 if the budget is used up */
   take(key: string): Share | Promise<Share> {
     const share = this.shareOf(key)
     return this.tryTake(share) ? share : this.takeAfterRefill(key, share)
   }
 
   /**
-   * Takes `count` more for a request that has taken one. It may exceed the budget, else a large request could never run; the
-   * budget is then empty. @throws HttpError 429 if the budget was empty before it
+   * Counts `count` more, for a request that `take` has counted as one. The request may exceed the remaining budget, because
+   * a large request could otherwise never run. The budget is then empty. @throws HttpError 429 if it was empty before
    */
   async takeMore(key: string, count: number): Promise<void> {
     const share = this.shareOf(key)
@@ -54,7 +54,8 @@ export class Budget {
     share.headerUntil = 0
     if (fromShare === count) return
     const points = await this.count(key, share, count - fromShare)
-    const before = points - (count - fromShare) - 1 // without the one that the request took first
+    // `take` has already counted this request as one.
+    const before = points - (count - fromShare) - 1
     if (before >= this.policy.points) throw rateLimited(this.policy, share.endsAt - performance.now())
   }
 
@@ -92,7 +93,8 @@ export class Budget {
   }
 
   private async refill(key: string, share: Share): Promise<void> {
-    await null // counts all requests of this tick
+    // The other requests of this tick also wait for this refill.
+    await null
     const chunk = Math.max(this.chunk, share.waiting)
     try {
       const points = await this.count(key, share, chunk)
@@ -110,13 +112,13 @@ export class CallerBudget {
     private readonly ofAccount: Budget,
   ) {}
 
-  /** Takes one request, and returns the share for the `RateLimit` header. @throws HttpError 429 */
+  /** Counts one request. Returns the caller's own share, for the `RateLimit` header. @throws HttpError 429 */
   take(caller: Caller): Share | Promise<Share> {
     const share = this.own.take(holderOf(caller))
     return caller.token ? this.takeBoth(caller.userId, share) : share
   }
 
-  /** Takes `count` more for a request that costs as much as many requests. @throws HttpError 429 */
+  /** Counts `count` more, for a request that costs as much as several requests. @throws HttpError 429 */
   async takeMore(caller: Caller, count: number): Promise<void> {
     await this.own.takeMore(holderOf(caller), count)
     if (caller.token) await this.ofAccount.takeMore(caller.userId, count)
@@ -130,10 +132,9 @@ export class CallerBudget {
   }
 }
 
-/** Returns the `RateLimit-Policy` header of draft-ietf-httpapi-ratelimit-headers. */
 const policyHeader = ({ name, points, seconds }: Policy): string => `"${name}";q=${points};w=${seconds}`
 
-/** Life of a cached RateLimit header. Building it costs 0.6 µs, and for a large budget it is not exact anyway. */
+/** How long a `RateLimit` header is cached. Building it costs 0.6 µs, and for a large budget it is not exact anyway. */
 const headerMs = 100
 
 export function setRateLimitHeaders(headers: Headers, share: Share): void {

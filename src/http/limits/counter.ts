@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClient } from '../../redis/connections.ts'
 
-/** After an error of Redis, no request waits for Redis during this time. */
+/** After a Redis error, no request waits for Redis during this time. */
 const redisPauseMs = 1_000
 export const maxLocalKeys = 50_000
 
@@ -21,7 +21,7 @@ export function openRedisFallback() {
   }
 }
 
-/** A quota policy of draft-ietf-httpapi-ratelimit-headers: so many points in so many seconds. */
+/** A quota policy (draft-ietf-httpapi-ratelimit-headers): at most `points` within `seconds`. */
 export interface Policy {
   name: string
   points: number
@@ -36,7 +36,7 @@ export interface Count {
 export type Counter = ReturnType<typeof openCounter>
 export type OpenCounter = (policy: Policy) => Counter
 
-/** Counts in Redis for all processes, or in this process alone while Redis is unreachable. */
+/** Opens a counter in Redis that all processes share. While Redis is unreachable, each process counts on its own. */
 export function openCounter(redis: RedisClient, prefix: string, { name, points, seconds }: Policy) {
   const options = { points, duration: seconds, keyPrefix: `${prefix}:limit:${name}` }
   const counts = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })

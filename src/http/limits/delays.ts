@@ -2,17 +2,20 @@ import { LRUCache } from 'lru-cache'
 import type { RedisClient } from '../../redis/connections.ts'
 import { maxLocalKeys, openRedisFallback } from './counter.ts'
 
-/** Delay after each wrong password beyond the free ones. The last delay applies to all later attempts. */
+/** The delays after successive wrong passwords beyond the free ones. The last delay repeats. */
 export const delaysMs = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]
 
 interface Bounds {
   /** Wrong passwords before the first delay. */
   free: number
-  /** The count is deleted this long after the last attempt. */
+  /** The count of wrong passwords is deleted this long after the last attempt. */
   windowMs: number
 }
 
-/** KEYS account · ARGV 1 if exempt, free, windowMs, delays… → ms to wait, or 0: the attempt may begin and counts as wrong. */
+/**
+ * KEYS: the account. ARGV: '1' if the address is exempt, then free, windowMs and the delays. Returns the ms to wait; or 0 if
+ * the attempt may begin, and then counts it as wrong.
+ */
 const beginScript = `
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -25,14 +28,14 @@ redis.call('hset', KEYS[1], 'wrong', wrong, 'until', nth > 0 and now + ARGV[3 + 
 redis.call('pexpire', KEYS[1], ARGV[3])
 return 0`
 
-/** KEYS account: the last attempt no longer counts, and its delay ends. */
+/** KEYS: the account. Subtracts one wrong password, and removes the delay. */
 const endScript = `
 if redis.call('hincrby', KEYS[1], 'wrong', -1) <= 0 then return redis.call('del', KEYS[1]) end
 return redis.call('hset', KEYS[1], 'until', 0)`
 
 /**
- * Delays sign-ins to one account. The delay grows with the number of wrong passwords. An attempt counts as wrong from its
- * beginning, so concurrent attempts get no more checks than sequential attempts.
+ * Delays sign-ins to one account. The delay grows with the number of wrong passwords. An attempt counts as wrong when it
+ * begins, so an attacker cannot check more passwords by concurrent attempts.
  */
 export function openDelays(redis: RedisClient, prefix: string, { free, windowMs }: Bounds) {
   const local = openLocalDelays({ free, windowMs })
@@ -47,7 +50,7 @@ export function openDelays(redis: RedisClient, prefix: string, { free, windowMs 
         () => local.begin(account, isExempt),
       ),
 
-    /** Called if the password was not wrong: the attempt no longer counts, and its delay ends. */
+    /** Call this if the password was not wrong: it subtracts the attempt, and removes the delay. */
     end: (account: string): Promise<unknown> =>
       withFallback<unknown>(
         () => redis.eval(endScript, 1, keyOf(account)),

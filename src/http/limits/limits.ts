@@ -6,14 +6,14 @@ import { Budget, CallerBudget, rateLimited } from './budget.ts'
 import { hashedKey, openCounter, type OpenCounter } from './counter.ts'
 import { withFailureLog, openPasswordChecks } from './password-checks.ts'
 
-/** The API tokens of an account share the budget of four tokens. So one token cannot use it up, and more tokens do not enlarge it. */
+/** All API tokens of an account share one budget, four times as large as the budget of one token. */
 const tokensPerAccount = 4
 
 export type Limits = ReturnType<typeof openLimits>
 export type BudgetName = 'reads' | 'writes'
 
 /**
- * Opens the rate limits, which all processes share through Redis. The limit of mails applies even if rate limits are off,
+ * Opens the rate limits, which all processes share through Redis. The limit for mails applies even if rate limits are off,
  * because it protects the owners of email addresses, not the service.
  */
 export function openLimits(redis: RedisClient, config: Config, log: Log) {
@@ -37,12 +37,12 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
     checkPassword: withFailureLog(log, rateLimit && openPasswordChecks(counter, redis, config)),
     /**
      * Rejected invitations count too, because the error reveals whether an email address has an account.
-     * @throws HttpError 429, or 400 for more than the budget of an hour
+     * @throws HttpError 429; 400 if one request has more invitations than an hour allows
      */
     async takeInvitations(userId: string, invitations: number): Promise<void> {
       if (!rateLimit) return
       if (invitations > invitationsPerHour)
-        throw badRequest(`operations must hold at most ${invitationsPerHour} invitations`)
+        throw badRequest(`operations must contain at most ${invitationsPerHour} invitations`)
       await useInvitations(userId, invitations)
     },
     /** @throws HttpError 429 */

@@ -9,7 +9,7 @@ import { openDelays } from './delays.ts'
 interface SignInAttempt {
   address: string
   email: string
-  /** Undefined if no such account exists, or if the caller has not loaded it. */
+  /** Undefined if the account does not exist, or is not loaded. */
   accountId?: string
 }
 
@@ -18,13 +18,13 @@ type Check = () => Promise<boolean>
 /** Runs a check of a password and returns its result. @throws HttpError 429 after too many wrong passwords */
 export type CheckPassword = (attempt: SignInAttempt, isRight: Check) => Promise<boolean>
 
-/** After a sign-in, the address is exempt from the delays of this account for so long. */
+/** How long an address is exempt from the account's delays after a sign-in. */
 const exemptSeconds = 30 * 86_400
 
 /**
- * Counts wrong passwords for each pair of account and address, and rejects the pair after too many. For the account as a
- * whole it only adds delays. An address from which the account has signed in is exempt, so an attacker at another address
- * cannot lock the owner out.
+ * Counts wrong passwords for each pair of account and address, and rejects sign-ins of the pair after too many. Wrong
+ * passwords from all addresses together only delay sign-ins to the account. An address that has signed in to the account is
+ * exempt from the delays, so an attacker at another address cannot lock the owner out.
  */
 export function openPasswordChecks(
   counterOf: OpenCounter,
@@ -56,7 +56,7 @@ export function openPasswordChecks(
   }
 }
 
-/** Logs wrong passwords by account id and not by email, because a user may type a password into the email field. */
+/** Logs wrong passwords with the account id, not the email, because a user may type a password into the email field. */
 export const withFailureLog =
   (log: Log, check: CheckPassword | false): CheckPassword =>
   async (attempt, isRight) => {
@@ -68,7 +68,7 @@ export const withFailureLog =
 
 const maxWaiting = 100
 
-/** Runs the checks of one key one after another. @throws HttpError 503 if too many wait */
+/** Runs checks with the same key one after another. @throws HttpError 503 if too many wait */
 function openKeyedMutex() {
   const lines = new Map<string, { last: Promise<unknown>; waiting: number }>()
   return async (key: string, check: Check): Promise<boolean> => {
