@@ -126,7 +126,8 @@ function randomTail(): string {
   }
   const at = (usedHex += 16) - 16
   const code = randomHex.charCodeAt(at)
-  const variant = variants[(code < 0x3a ? code : code + 1) & 3] // the digit's last two bits
+  // The expression results in the last two bits of the digit.
+  const variant = variants[(code < 0x3a ? code : code + 1) & 3]
   return `-${variant}${randomHex.slice(at + 1, at + 4)}-${randomHex.slice(at + 4, at + 16)}`
 }
 

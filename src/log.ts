@@ -23,7 +23,8 @@ export function openBufferedLog(level: string, output = openOutput()) {
   const lines: string[] = []
   let isBuffering = true
   const buffer = {
-    [Symbol.for('pino.metadata')]: true, // makes pino set lastLevel before each write
+    // Makes pino set `lastLevel` before each write.
+    [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line: string) {
       if (isBuffering && this.lastLevel < warning) lines.push(line)

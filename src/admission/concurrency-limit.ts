@@ -13,7 +13,7 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   let all = 0
 
   return {
-    /** Counts operations as in progress until the returned function is called. @throws HttpError 429, or 503 for `ofAll` */
+    /** The returned function ends the operations. @throws HttpError 429 above `ofAccount`, 503 above `ofAll` */
     acquire(accountId: string, count = 1): () => void {
       const own = acquired.get(accountId) ?? 0
       if (own + count > ofAccount) throw tooManyRequests(`Too many ${what} of this account are in progress`)

@@ -10,7 +10,7 @@ const ofAll = 1_000
 /** An operation that has waited longer is rejected. */
 const maxWaitMs = 10_000
 
-/** While several accounts are active, an account pauses after an expensive operation: for the operation's duration times this. */
+/** While other accounts are active, an account pauses after an expensive operation: 4 times as long as the operation took. */
 const pauseRatio = 4
 const maxPauseMs = 500
 

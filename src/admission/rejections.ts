@@ -26,7 +26,8 @@ export class Rejections {
     if (before < promptRejections || (accountId !== '' && !this.scheduler.isShared())) return response
     // An unread body would stay in memory until the response is sent.
     if (!request.bodyUsed) request.body?.cancel().catch(() => {})
-    const jitter = 0.5 + Math.random() // so that the clients of many connections do not retry together
+    // Random, so that many clients do not retry together.
+    const jitter = 0.5 + Math.random()
     return sleep(Math.min(maxDelayMs, delayMs * weight) * jitter, response)
   }
 

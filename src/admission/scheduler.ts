@@ -5,11 +5,11 @@ import { tooManyRequests, unavailable } from '../responses/errors.ts'
 const sharedRequests = 16
 /** An account may always have this many requests in progress, even if many accounts have waiting requests. */
 const minRequests = 4
-/** For this time after two accounts sent requests in turn, the process counts as shared. */
+/** After requests from different accounts, the process counts as shared for this time. */
 const sharedMs = 2_000
 /** Limits the waiting requests of one account. A request takes one slot for each 4 KiB of its body. */
 const maxWaitingSlots = 5_000
-/** If no request of an account ends in this time, a dependency is probably faulty. Waiting requests then no longer wait. */
+/** If no request of an account ends in this time, a dependency is probably faulty, and waiting requests may start. */
 const stuckMs = 250
 /** Idle queues are dropped only above this number of queues. */
 const minQueues = 10_000
@@ -71,7 +71,7 @@ export class Permit {
 
   /** Call this when the response is sent, or when the request begins to wait for events. */
   release(): void {
-    if (this.slots === 0) return // it has ended
+    if (this.slots === 0) return
     const { queue } = this
     this.freeSlots()
     if (queue.waiting.length === 0 && queue.slots > 0) return

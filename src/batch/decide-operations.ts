@@ -12,7 +12,6 @@ import { type OperationTypes, type Operation, subjectOf } from './operation-type
 import { isReference } from './read-operations.ts'
 import { resultOf } from './results.ts'
 
-/** The row that an operation named with `as`. */
 interface NamedRow {
   id: string
   person?: Person
@@ -22,7 +21,7 @@ export const wasConflict = (fields: string[]) => conflict(`The resource differs 
 export const reinvited = () =>
   conflict('A member removed in a batch cannot be invited again in the same batch')
 
-/** Decides operations one after another, each on the state after the previous operations. Pure. @throws HttpError of the first that is rejected */
+/** Decides each operation on the state after the previous operations. Pure. @throws HttpError of the first rejection */
 export function decideOperations(
   kinds: OperationTypes,
   state: ProjectState,

@@ -1,7 +1,6 @@
 import type { EventDraft } from '../model/events.ts'
 import { HttpError } from '../responses/errors.ts'
 
-/** Prefixes an error with the index of its operation. */
 export const operationError = (n: number, error: HttpError): HttpError => prefixed(`operations[${n}]`, error)
 
 const prefixed = (name: string, { status, message, headers }: HttpError) =>

@@ -17,7 +17,6 @@ const commonFields = {
   ),
 }
 
-/** The schema of an operation: the command's name and input, and conditions. */
 export function operationSchema(
   { name, input, view: shows, location }: Command<never>,
   view: View,

@@ -22,13 +22,12 @@ export interface OperationType {
   idFields: string[]
   projectKey?: string
   schema: TObject
-  /** Compiled at first use. */
   check?: TypeCheck<TObject>
 }
 
 export type OperationTypes = ReadonlyMap<string, OperationType>
 
-/** True for commands on rows of a project. False for creating or deleting a project, for integrations, and for internal commands. */
+/** True for commands that a batch may contain. They do not create or delete the project, and are not internal. */
 const isInside = (command: Command<never>): boolean =>
   command.target.kind !== 'new' &&
   !['OWNER', 'nobody'].includes(command.role) &&

@@ -14,7 +14,7 @@ export const wrongProject = (key = 'projectId') =>
     `${key} must be the project of the batch${key === 'id' ? '' : '; a batch cannot move a task to another project'}`,
   )
 
-/** Validates each operation with its command's schema, and checks that each `#name` is defined by an earlier operation. @throws HttpError 400 */
+/** Validates operations with the schemas of their commands. @throws HttpError 400, also for a `#name` without a definition */
 export const openReadOperations =
   (kinds: OperationTypes) =>
   (projectId: string, given: unknown[]): Operation[] => {

@@ -28,7 +28,6 @@ export interface RuleContext {
   newId(): string
   /** The first event gets the id of its command, so that the command can be found in the log. */
   newEventId(): string
-  /** The caller's If-Match header. */
   ifMatch?: string
   undo?: UndoContext
   /** Ids chosen by the client that other rows already have. */
@@ -49,7 +48,6 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   input: TObject
   /** The schema of the request body. Default: the input fields that are neither in the path nor in the query. */
   body?: TObject
-  /** Input fields that come from the URL's query. */
   queryFields?: string[]
   /** Input fields that the route's `prepare` adds. */
   preparedFields?: string[]
@@ -86,7 +84,6 @@ export interface Command<Input extends object = object, Row = unknown> extends W
   target: Target
   /** Look-ups whose results `preload` needs. */
   lookups?(input: Input, caller: Caller): Lookups
-  /** Rows to load besides the target row. */
   preload?(input: Input, lookupResults?: LookupResults): Preload
   /** The client may choose the id of the new row: the input field `id`. */
   acceptsClientId?: boolean
@@ -152,7 +149,6 @@ export interface AccountWrite<Row> {
   fingerprinted?: unknown
   /** Checks that run only for a request that is not a retry. @throws HttpError */
   admit?(): Promise<void>
-  /** Writes the row and the idempotency record in one statement. */
   execute(toRecord: ToRecord<Row>): Promise<Row>
 }
 

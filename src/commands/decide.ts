@@ -74,7 +74,6 @@ export function authorize(
   if (destination !== roles) requireRole(roleIn(destination, caller), minimum, 'Project')
 }
 
-/** @throws HttpError 404 if the target row is not in this project */
 function requireInProject({ target: at }: Command, state: ProjectState, input: object): void {
   if (at.kind === 'new' || at.kind === 'project') return
   if (projectOf(state, at.kind, idIn(input, at.key)) !== state.projectId) throw notFound(targetNoun(at))
@@ -97,7 +96,6 @@ export function newRowId(state: ProjectState, context: RuleContext, clientId?: s
   return clientId
 }
 
-/** True if a row of any project has the id, or had it. */
 const isIdTaken = ({ lookupResults, claimedIds }: RuleContext, id: string): boolean =>
   lookupResults?.takenIds.includes(id) === true || claimedIds?.includes(id) === true
 

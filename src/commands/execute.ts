@@ -88,7 +88,7 @@ const aheadInLog =
 const looksUp = (command: Command, input: object): boolean =>
   command.person !== undefined || command.lookups !== undefined || clientIdIn(command, input) !== undefined
 
-/** Checks the roles in memory, which may be out of date: after false the database is read, after true the actor checks again. */
+/** Checks the roles in memory, which may be old: after false the database is read; after true the actor checks again. */
 function isAuthorized(
   actors: Actors,
   command: Command,

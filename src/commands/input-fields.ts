@@ -6,7 +6,6 @@ export function pathFields(path: string, { target: at }: WriteDefinition<never>)
   return names.map((name) => [name, name === 'id' && 'key' in at ? at.key : name])
 }
 
-/** The input fields that come from the request body. */
 export function bodyFields(
   { input, queryFields = [], preparedFields = [] }: WriteDefinition<never>,
   given: [string, string][],

@@ -38,9 +38,7 @@ export interface Query {
   reply?: { description: string; schema?: TSchema }
   /** Named examples of the reply. Default: the example of the schema. */
   examples?: Record<string, { value: unknown }>
-  /** The reply is a page of a list. */
   isList?: boolean
-  /** The reply for `Accept: text/event-stream`. */
   eventStream?: EventStream
   isStreamOnly?: boolean
   /** Errors of this read, for the OpenAPI document. */

@@ -10,7 +10,6 @@ export interface CommandRequest {
   caller: Caller
   ifMatch?: string
   guard?: IdempotencyKey
-  /** The caller's W3C trace context. */
   traceparent?: string
 }
 
@@ -39,6 +38,5 @@ export interface RoutedCommand extends CommandRequest {
   /** The command was sent before, but the connection to its home was lost before the reply. */
   again?: true
   projectId: string
-  /** The task that the target row belongs to. */
   taskId?: string
 }

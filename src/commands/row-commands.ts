@@ -79,7 +79,6 @@ export const update = <E extends Entity, S extends TObject>(
   })
 
 interface Deletion<E extends Entity> extends RowCommand<{ id: string }> {
-  /** @throws HttpError when the caller may not delete this row */
   check?(row: Rows[E], context: RuleContext, state: ProjectState): void
 }
 

@@ -11,7 +11,6 @@ import { inOrder } from '../postgres/row-order.ts'
 import { notFound, HttpError } from '../responses/errors.ts'
 import { isId } from '../ids.ts'
 
-/** The project and the task of a row. */
 export interface RowLocation {
   projectId: string
   taskId: string | null

@@ -13,7 +13,6 @@ const links = { docs: path, openapi: `${path}/json`, live: '/health/live', ready
 const redirectToPage = () =>
   new Response(JSON.stringify(links), { status: 302, headers: { ...jsonHeaders, location: path } })
 
-/** Serves the pages, and the OpenAPI document at /api/docs/json. */
 export function docs(config: Config) {
   const plugin = swagger({
     path,

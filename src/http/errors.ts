@@ -53,7 +53,7 @@ function httpErrorOf(error: unknown, code: unknown): HttpError {
   return internalError()
 }
 
-/** Returns the error for the log. An error with a code is from a library: its message may contain a caller's data. */
+/** Returns the error for the log. The message of an error with a code (from Postgres) may contain a caller's data. */
 function reasonOf(error: unknown) {
   const { name, message, code, stack } = error as Partial<Error & { code: string }>
   return code ? { name, code, stack: stack?.split('\n').slice(1, 6) } : { name, message, stack }

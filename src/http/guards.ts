@@ -18,7 +18,6 @@ interface Dependencies {
 
 export type Guards = ReturnType<typeof openGuards>
 
-/** Opens the plugins that check callers and rate limits. */
 export const openGuards = (dependencies: Dependencies) => ({
   signInGuard: openSignInGuard(dependencies),
   callerGuard: openCallerGuard(dependencies, 'caller-guard', budgetOf),
@@ -34,7 +33,6 @@ export function requireShortUrl({ url }: Request): void {
   if (url.length > maxUrlCharacters) throw urlTooLong()
 }
 
-/** @throws HttpError 400 if a parameter is given twice */
 function requireUniqueParameters({ url }: Request): void {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('&', start)) return

@@ -15,7 +15,6 @@ interface Dependencies {
   isDraining(): boolean
 }
 
-/** The liveness and readiness checks for an orchestrator or load balancer. */
 export function health({ database, redisStatus, isDraining }: Dependencies) {
   const expected = knownMigrations().length
 

@@ -3,7 +3,7 @@ import { type FindRecord, type IdempotencyKey, replay } from '../commit/idempote
 import { parsedUrl, type Reply } from '../responses/reply.ts'
 import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
-/** A retry gets such a status if the first request removed the caller's rights (403) or the target (404), or used the id (409). */
+/** Errors of a retry if the first request removed the caller's rights (403) or the target (404), or used the id (409). */
 const statusesOfRetry = new Set([403, 404, 409])
 
 export type WithIdempotency = ReturnType<typeof openWithIdempotency>

@@ -126,7 +126,6 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** Rejects a slow body, because it occupies a connection and memory. */
 function withTimeout<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)

@@ -38,7 +38,6 @@ export function staticResponse(read: () => Content, ownHeaders: Record<string, s
   }
 }
 
-/** Serves the start page, the Swagger UI with its assets, and the guides, without a token. */
 export function pages({ metricsPort }: Config) {
   const app = new Elysia({ detail: { hide: true } })
   const add = (path: string, type: string, read: () => Content) => {

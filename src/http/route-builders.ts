@@ -27,7 +27,6 @@ interface Dependencies extends SecretDependencies {
 
 export type RouteBuilders = ReturnType<typeof openRouteBuilders>
 
-/** Returns the guards, and functions that build a route from a command or a query: its path, handler and OpenAPI operation. */
 export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) => ({
   ...guards,
 
@@ -84,7 +83,7 @@ function routeOf<Needed, Hooks extends { query?: object }>(
   return [path, handle as unknown as typeof respond, { ...hooks, ...transform }] as const
 }
 
-/** Returns a function that builds the command's input from path, body and query, and ignores other fields of the body. */
+/** Returns a function that builds the command's input from path, body and query. Other fields of the body are ignored. */
 function readInput<Input extends object, Row>(path: string, command: WriteDefinition<Input, Row>) {
   const pathParameters = pathFields(path, command)
   const inQuery = command.queryFields ?? []

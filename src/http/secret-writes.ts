@@ -38,7 +38,6 @@ export interface RouteContext {
   address?: string
 }
 
-/** Functions of a route that run before and after its command. */
 export interface RouteHooks<Input> {
   /** Returns the fields of the input that the service generates. @throws HttpError for checks that need I/O */
   prepare?(input: Input, context: RouteContext): Promise<Partial<Input> | void>

@@ -30,7 +30,7 @@ export function openPasswords({ hash, verify }: Pick<typeof argon2, 'hash' | 've
   }
 }
 
-/** NIST SP 800-63B requires that common passwords are rejected. The list takes about 1 MB. */
+/** NIST SP 800-63B requires services to reject common passwords. The list takes about 1 MB. */
 const maxCommon = 10_000
 const maxCharacters = 1_024
 

@@ -25,7 +25,7 @@ export interface Caller {
   readonly token?: TokenRights
 }
 
-/** A caller with the role in one project; null without a role. */
+/** A caller, and the caller's role in one project. */
 export interface ProjectCaller {
   readonly caller: Caller
   readonly role: Role | null
@@ -36,11 +36,11 @@ export interface ProjectCaller {
 /** The id that rate limits and Idempotency-Keys belong to: each API token has its own. */
 export const holderOf = ({ userId, token }: Caller): string => token?.id ?? userId
 
-/** Each scope includes the previous ones. */
+/** Each scope includes the scopes before it. */
 export const scopes = ['read', 'write', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 const scopeRank: Record<Scope, number> = { read: 1, write: 2, admin: 3 }
-/** The scope of a token limits its role to this one. */
+/** The highest role that a token with this scope can use. */
 const maxRoles: Record<Scope, Role> = { read: 'VIEWER', write: 'EDITOR', admin: 'OWNER' }
 
 /** The limits of an API token. Plain data. */
@@ -83,7 +83,7 @@ export interface ProjectRoles {
   memberOf?(userId: string): { id: string } | undefined
 }
 
-/** The caller's role in a project, limited by the token's scope; null if the token may not see the project. */
+/** Returns the caller's role in a project, limited by the token's scope; null if the project is not visible. */
 export function roleIn(roles: ProjectRoles, caller: Caller): Role | null {
   const role = isWithinToken(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
   const ceiling = caller.token && maxRoles[caller.token.scope]

@@ -9,7 +9,7 @@ import { setValidity, unchecked, openReadValidity, type CheckedSession, type Ses
 
 type AnySession = Session | TokenSession
 
-/** Finds the callers of requests: verifies bearer tokens, and checks that the account exists and the token is not revoked. */
+/** Verifies the bearer tokens of requests, and checks that the account exists and the token is not revoked. */
 export class Authenticate {
   /** Sessions by token, about 8 MB. Verifying a token takes about 16 µs, a look-up here less than 1 µs. */
   private readonly sessions = new LRUCache<string, AnySession>({ max: 10_000 })

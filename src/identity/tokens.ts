@@ -3,7 +3,7 @@ import { isId } from '../ids.ts'
 
 const issuer = 'docket'
 const audience = 'docket-api'
-// A date before every expiry, so that the library accepts expired tokens: the database's clock decides whether a token is expired.
+// A date before every expiry: the library accepts expired tokens, because the database's clock decides about the expiry.
 const currentDate = new Date(0)
 const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 

@@ -5,7 +5,7 @@ import { byOrdinal } from '../postgres/row-order.ts'
 import type { Caller } from './rights.ts'
 import type { Claims } from './tokens.ts'
 
-/** A check in the database counts for this time, so every process rejects a revoked token after this time. */
+/** How long a check in the database counts. Afterwards every process rejects a revoked token. */
 const validityMs = 500
 
 /** A token's last check. Times are on the clock of performance.now(). */

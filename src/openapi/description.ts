@@ -6,7 +6,6 @@ import packageJson from '../../package.json' with { type: 'json' }
 
 export const guidesPath = '/api/docs/guides'
 
-/** Replaces placeholders such as `{version}` with values. */
 export const fillTemplate = (text: string, values: Record<string, string>): string =>
   text.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder)
 

@@ -10,7 +10,6 @@ export const notModified = {
   headers: headerRefs(headersOf.notModified),
 }
 
-/** Returns the responses that operations refer to by name. */
 export const commonResponses = (general: HttpError[][]) => ({
   NotModified: notModified,
   ...Object.fromEntries(general.map((errors) => [nameOf(errors[0]!.status), responseOf(errors)])),

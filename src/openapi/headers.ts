@@ -71,10 +71,8 @@ export const headersOf = {
 export const headerRefs = (names: readonly HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** The Vary header of a response that may be a stream. */
 export const streamVaryHeader = text(headers.Vary.description, varyByAccept)
 
-/** The Cache-Control header of a response with a secret. */
 export const noStoreHeader = text('No cache may store the response', 'no-store')
 
 export const locationAt = (path: string): Header =>

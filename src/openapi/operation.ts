@@ -17,7 +17,6 @@ interface Operation {
   open?: boolean
   /** The scope that an API token needs; undefined if the operation needs a sign-in token. */
   scope?: Scope
-  /** Successful responses, by status. */
   responses: Record<number, object | undefined>
   /** Statuses of common errors that not every operation has. */
   general?: ErrorStatus[]

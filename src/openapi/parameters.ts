@@ -36,7 +36,8 @@ function header(name: string, description: string, bounds = {}): Parameter {
 export const parametersOf = (path: string, known: Parameter[], responses: Responses): Parameter[] => [
   ...known.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : queryParameter(one))),
   ...Object.entries(requestHeaders).flatMap(([status, one]) => (status in responses ? [one] : [])),
-  ...(Object.keys(responses[200]?.content ?? {}).length > 1 ? [lastEventId] : []), // a page or a stream
+  // The response is a page or a stream.
+  ...(Object.keys(responses[200]?.content ?? {}).length > 1 ? [lastEventId] : []),
 ]
 
 function pathParameter(path: string, name: string): Parameter {

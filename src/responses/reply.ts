@@ -9,7 +9,6 @@ export interface CachedBody {
   /** Empty for a list of several projects, which has no ETag. */
   etag: string
   body: string
-  /** The Link header with the next page, if one exists. */
   link: string | null
   /** The compressed body, after the first request that accepts gzip. */
   gzipped?: Promise<Uint8Array<ArrayBuffer>>
@@ -63,7 +62,6 @@ export function acceptsGzip({ headers }: Request): boolean {
   return weight === undefined || Number(weight) > 0
 }
 
-/** Responds to a read with 200, compressed if the client accepts it and the body is large. */
 export function respondWithBody(
   request: Request,
   cached: CachedBody,
@@ -87,7 +85,6 @@ async function respondCompressed(cached: CachedBody, headers: Record<string, str
   return new Response(await (cached.gzipped ??= compressed(cached.body)), { headers })
 }
 
-/** Returns 304 if `If-None-Match` contains this ETag, or the ETag of the compressed body. */
 export function notModified(request: Request, etag: string, version?: number): Response | undefined {
   const ifNoneMatch = request.headers.get('if-none-match')
   if (!ifNoneMatch || !etag) return undefined
@@ -102,16 +99,13 @@ export function notModified(request: Request, etag: string, version?: number): R
 
 const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
 
-/** Responds with 304 if the client has this body, else with the body. */
 export const respond = (request: Request, cached: CachedBody, version?: number) =>
   notModified(request, cached.etag, version) ?? respondWithBody(request, cached, version)
 
-/** Responds as `respond` does, with an ETag from the content of the body. */
 export function respondByDigest(request: Request, page: Omit<CachedBody, 'etag'>, version?: number) {
   return respond(request, { ...page, etag: digestEtag(page.body, page.link) }, version)
 }
 
-/** Responds with one resource as JSON, with an ETag from its content. */
 export const respondWithJson = (request: Request, body: object) =>
   respondByDigest(request, { body: JSON.stringify(body), link: null })
 

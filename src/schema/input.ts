@@ -45,7 +45,6 @@ function isIdList(value: unknown): boolean {
   return isList && value.every(isIdText)
 }
 
-/** A list of ids without duplicates. */
 export const IdsOf = (noun: string) =>
   checked<string[]>(isIdList, {
     type: 'array',

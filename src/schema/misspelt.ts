@@ -4,13 +4,12 @@ import { nearest } from './nearest.ts'
 /** A `.env` may also contain variables for Compose, Postgres, OpenTelemetry and the runtime. */
 const foreign =
   /^(COMPOSE_|DOCKER_|POSTGRES_|REDIS_PASSWORD$|PG[A-Z]+$|OTEL_|NODE_|BUN_|NPM_|TZ$|SSL_)|_PROXY$/i
-/** The environment contains variables of other programs, so only a long and very similar name counts as a misspelt setting. */
+/** The environment contains variables of other programs, so only long and very similar names count. */
 const closeEdits = 2
 const longCharacters = 8
 
 interface Misspelt {
   name: string
-  /** The setting with the nearest name. */
   suggestion: string | undefined
 }
 

@@ -101,7 +101,7 @@ export const normalEmail = (email: string): string => email.trim().toLowerCase()
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2}))?$/
 
-/** Parses an ISO 8601 date-time with offset, or a date (midnight UTC). Returns it in UTC with milliseconds, or null if invalid. */
+/** Converts an ISO 8601 date-time with offset, or a date (midnight UTC), to UTC with milliseconds; null if invalid. */
 export function parseInstant(text: string): string | null {
   const match = INSTANT.exec(text)
   if (!match) return null
@@ -119,7 +119,6 @@ export function parseInstant(text: string): string | null {
 
 const isInstant = (value: unknown) => typeof value === 'string' && parseInstant(value) !== null
 
-/** A point in time that `parseInstant` accepts. */
 export const Instant = () =>
   checked<string>(isInstant, {
     type: 'string',

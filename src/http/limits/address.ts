@@ -1,6 +1,5 @@
 import ipaddr from 'ipaddr.js'
 
-/** The part of Bun's server that returns a client's address. */
 interface AddressBook {
   requestIP(request: Request): { address: string } | null
 }

@@ -93,7 +93,7 @@ export class Budget {
   }
 
   private async refill(key: string, share: Share): Promise<void> {
-    // The other requests of this tick also wait for this refill.
+    // Lets all requests of this tick increase `waiting`.
     await null
     const chunk = Math.max(this.chunk, share.waiting)
     try {
