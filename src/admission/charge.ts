@@ -2,7 +2,7 @@ import type { Caller } from '../identity/rights.ts'
 import type { Database, Sql } from '../postgres/database.ts'
 import type { Expensive } from './expensive.ts'
 
-/** The cost of a read is counted in plain reads, such as the read of one task. From this cost on, a read is expensive. */
+/** A read of one task costs 1. A read that costs this much or more is expensive. */
 const expensiveReads = 10
 
 export type Charge = ReturnType<typeof openCharge>
@@ -15,11 +15,11 @@ interface Dependencies {
 }
 
 /**
- * Runs a read and subtracts its cost from the caller's budget. Expensive reads are queued and use a separate connection, so
- * that plain reads do not wait for them.
+ * Runs a read and subtracts its cost from the caller's budget. Expensive reads are queued and use a separate
+ * connection, so that plain reads do not wait for them.
  * @param cost in plain reads
- * @throws HttpError 429 if the budget is used up or too many expensive reads of the account run or wait; 503 if too many of
- * all accounts do
+ * @throws HttpError 429 if the budget is used up or too many expensive reads of the account run or wait; 503 if too
+ * many do in total
  */
 export const openCharge =
   ({ database, expensive, budget }: Dependencies) =>

@@ -7,7 +7,7 @@ interface Bounds {
   ofAccount: number
 }
 
-/** Limits the operations in progress in this process: for all accounts together, and for each account with all its tokens. */
+/** Limits the operations in progress in this process: in total, and for each account with all its tokens. */
 export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   const acquired = new Map<string, number>()
   let all = 0

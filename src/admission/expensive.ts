@@ -10,13 +10,14 @@ const ofAll = 1_000
 /** An operation that has waited longer is rejected. */
 const maxWaitMs = 10_000
 
-/** While other accounts are active, an account pauses after an expensive operation: 4 times as long as the operation took. */
+/** While other accounts are active, an account pauses after an operation: 4 times as long as the operation took. */
 const pauseRatio = 4
 const maxPauseMs = 500
 
 /**
- * Runs expensive operations one at a time, so that any other request waits for at most one expensive operation. Accounts
- * alternate. The limit of an account includes its waiting operations. The pause of one account does not delay other accounts.
+ * Runs expensive operations one at a time, so that any other request waits for at most one expensive operation.
+ * Accounts alternate. The limit of an account includes its waiting operations. The pause of one account does not delay
+ * other accounts.
  */
 export class Expensive {
   private readonly limit: ReturnType<typeof openConcurrencyLimit>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Scheduler } from './scheduler.ts'
 
-/** In each window, this many rejections of an account (or of all requests without an account) are sent without delay. */
+/** In each window, this many rejections of an account, or of requests without an account, are sent without delay. */
 const promptRejections = 20
 const windowMs = 20
 /** The average delay of further rejections. Clients that retry immediately could otherwise keep a process busy. */

@@ -81,8 +81,8 @@ export class Permit {
 }
 
 /**
- * While several accounts are active, limits the requests that each account has in progress, because concurrent requests slow
- * each other down. Further requests of the account wait. If only one account is active, its requests never wait.
+ * While several accounts are active, limits the requests that each account has in progress, because concurrent requests
+ * slow each other down. Further requests of the account wait. If only one account is active, its requests never wait.
  */
 export class Scheduler {
   private readonly queues = new Map<string, AccountQueue>()
@@ -93,7 +93,7 @@ export class Scheduler {
   private lastAccountId = ''
   private sharedUntil = -Infinity
 
-  /** Admits a request; a promise if too many requests of the account are in progress. Rejects with 429 if too many wait. */
+  /** Admits a request; a promise if the account has too many in progress. Rejects with 429 if too many wait. */
   acquire(accountId: string, writes = 1): Permit | Promise<Permit> {
     if (accountId !== this.lastAccountId) this.changeAccount(accountId)
     const queue = this.queues.get(accountId) ?? this.openQueue(accountId)

@@ -22,7 +22,8 @@ export const mapInOrder = <T, R>(
   })
 
 /**
- * Rejects a user who is removed and invited again in one commit: the statement inserts new members before it deletes old ones.
+ * Rejects a user who is removed and invited again in one commit: the statement inserts new members before it deletes
+ * old ones.
  * @param removed the ids of memberships removed so far, by user id
  * @throws HttpError
  */

@@ -14,7 +14,7 @@ export const wrongProject = (key = 'projectId') =>
     `${key} must be the project of the batch${key === 'id' ? '' : '; a batch cannot move a task to another project'}`,
   )
 
-/** Validates operations with the schemas of their commands. @throws HttpError 400, also for a `#name` without a definition */
+/** Validates operations with the schemas of their commands. @throws HttpError 400, also for an undefined `#name` */
 export const openReadOperations =
   (kinds: OperationTypes) =>
   (projectId: string, given: unknown[]): Operation[] => {

@@ -52,7 +52,7 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   /** Input fields that the route's `prepare` adds. */
   preparedFields?: string[]
   target: Target | typeof ofAccount
-  /** The role that the caller needs, checked before the rule runs. `nobody`: only the service itself runs the command. */
+  /** The role that the caller needs. `nobody`: only the service itself runs the command. */
   role: Role | 'nobody'
   /** The scope that an API token needs. Default: the scope of the role. */
   scope: Scope
@@ -102,7 +102,8 @@ export interface Command<Input extends object = object, Row = unknown> extends W
   /** The account that the rule or the reply needs. */
   person?(input: Input, caller: Caller): AccountKey
   /**
-   * The rule. Pure. `destination` is the state of the project that the row moves to; equal to `state` if the row does not move.
+   * The rule. Pure. `destination` is the state of the project that the row moves to; else it is
+   * `state`.
    * @throws HttpError to change nothing
    */
   decide(state: ProjectState, context: RuleContext, input: Input, destination: ProjectState): Decision<Row>

@@ -20,7 +20,7 @@ export const targetNoun = (at: Exclude<Command['target'], { kind: 'new' }>): str
 
 /**
  * Runs a command's rule on a project's state. Pure.
- * @throws HttpError 404 if the target is not visible to the caller, 403 if role or scope do not suffice, and the rule's errors
+ * @throws HttpError 404 if the target is not visible, 403 if role or scope do not suffice, and the rule's errors
  */
 export function decide<Input extends object, Row>(
   command: Command<Input, Row>,
@@ -52,8 +52,8 @@ export const needsRole = ({ target: at, role }: WriteDefinition): boolean =>
   at.kind !== 'new' && role !== 'nobody'
 
 /**
- * Checks role and scope in the command's project, and in the project that a task moves to. Needs only the roles, so that the
- * check runs before any look-up, load or lock.
+ * Checks role and scope in the command's project, and in the project that a task moves to. Needs only the roles, so
+ * that the check runs before any look-up, load or lock.
  * @throws HttpError 404 for a caller without a role, 403 if role or scope do not suffice
  */
 export function authorize(

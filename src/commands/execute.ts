@@ -29,8 +29,8 @@ interface ExecuteDependencies {
 }
 
 /**
- * Checks role and scope, runs the look-ups, and passes the command to its actor. A command rejected by the first check causes
- * no look-up and no lease.
+ * Checks role and scope, runs the look-ups, and passes the command to its actor. A command rejected by the first check
+ * causes no look-up and no lease.
  */
 export function openExecute({
   actors,
@@ -88,7 +88,7 @@ const aheadInLog =
 const looksUp = (command: Command, input: object): boolean =>
   command.person !== undefined || command.lookups !== undefined || clientIdIn(command, input) !== undefined
 
-/** Checks the roles in memory, which may be old: after false the database is read; after true the actor checks again. */
+/** Checks roles in memory, which may be old: after false the database is read; after true the actor checks again. */
 function isAuthorized(
   actors: Actors,
   command: Command,

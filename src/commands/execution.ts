@@ -90,7 +90,7 @@ function preloadOf(
   return own
 }
 
-/** Returns the reply of a command: the row's view with its ETag, or the command's message, or the rule's answer itself. */
+/** Returns the reply of a command: the row's view with its ETag, the command's message, or the rule's answer. */
 export function replyOf<Row>(
   { status, view, message }: WriteDefinition<never, Row>,
   answer: unknown,

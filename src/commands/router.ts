@@ -70,10 +70,10 @@ export function openRun({ registry, places, route, timeoutMs }: RunDependencies)
 const maxRetries = 2
 
 /**
- * Sends a command to its project's home and returns the reply. The home is only a hint: any process can execute any command,
- * and the compare-and-swap of the commit keeps the data consistent. If the connection to the home is lost, the command is sent
- * to the next home with the same id, and that home first searches the log for the id. There are at most two retries, so a
- * command that crashes its process crashes at most three processes.
+ * Sends a command to its project's home and returns the reply. The home is only a hint: any process can execute any
+ * command, and the compare-and-swap of the commit keeps the data consistent. If the connection to the home is lost, the
+ * command is sent to the next home with the same id, and that home first searches the log for the id. There are at most
+ * two retries, so a command that crashes its process crashes at most three processes.
  */
 export function openRoute(
   homeOf: (projectId: string) => Home | undefined,

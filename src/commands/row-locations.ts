@@ -30,12 +30,12 @@ export type RowLocations = ReturnType<typeof openRowLocations>
 /** The cache of one entity keeps between 50,000 and 100,000 locations. */
 const maxYoung = 50_000
 
-/** After a row has moved, a command in its old project fails: without the row (404), or without the role there (403). */
+/** After a row has moved, commands in its old project fail: without the row (404), or without a role (403). */
 const statusesAfterMove = new Set([403, 404])
 
 type Work<T> = (location: RowLocation) => Promise<T>
 
-/** Finds the project of a row by the row's id. A cached location may be old: the old project's actor rejects the command. */
+/** Finds a row's project by the row's id. If a cached location is old, the old project's actor rejects the command. */
 export function openRowLocations(sql: Sql, counts = newHits()) {
   const caches = each(() => new LocationCache())
   const find = each((kind) => openFind(sql, kind))
@@ -44,7 +44,7 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
   return {
     add: (events: StoredEvent[]) => cacheNew(caches, events),
 
-    /** Returns the task of a subtask or comment. These rows never change their task, so a cached task is always right. */
+    /** Returns the task of a subtask or comment, which never changes. */
     async taskOf({ kind, id }: ChildRef): Promise<string | null> {
       const location = isId(id) ? (cachedLocation(kind, id) ?? (await find[kind](id))) : undefined
       return location?.taskId ?? null
@@ -127,8 +127,8 @@ function openFind(sql: Sql, kind: Entity) {
 }
 
 /**
- * Finds the ids that a new row must not have: ids of existing rows, of deleted rows that still have events in the log, and of
- * all deleted projects. Otherwise events, jobs and caches of the old row would be mistaken for those of the new row.
+ * Finds the ids that a new row must not have: ids of existing rows, of deleted rows that still have events in the log,
+ * and of all deleted projects. Otherwise events, jobs and caches of the old row would be used for the new row.
  */
 function openFindTaken(sql: Sql) {
   const { all, ofTask } = model()

@@ -26,8 +26,8 @@ interface ServeDependencies {
 }
 
 /**
- * Executes commands that other processes send to this home. A copy of a command in progress gets the same reply. The log is
- * searched before a later copy is decided, also if the retry arrived before the original.
+ * Executes commands that other processes send to this home. A copy of a command in progress gets the same reply. The
+ * log is searched before a later copy is decided, also if the retry arrived before the original.
  */
 export function openServe(means: ServeDependencies) {
   const { registry, execute, scheduler, isClosing, ttlMs, log, counts = newForwardCounts() } = means

@@ -6,8 +6,8 @@ const exposedHeaders =
   'ETag, Link, Location, Docket-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
 
 /**
- * Allows browser pages of these origins to call the API; `*` allows all origins. Without origins, responses have no CORS
- * headers. Tokens are sent in a header, never in a cookie, so credentials are not allowed.
+ * Allows browser pages of these origins to call the API; `*` allows all origins. Without origins, responses have no
+ * CORS headers. Tokens are sent in a header, never in a cookie, so credentials are not allowed.
  */
 export function cors(origins: string[]) {
   const app = new Elysia({ name: 'cors' })

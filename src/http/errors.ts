@@ -10,7 +10,7 @@ import { validationError } from '../schema/validation.ts'
 import type { Methods } from './methods.ts'
 import type { RequestInfo, Telemetry } from './telemetry.ts'
 
-/** Responds to every error in the same JSON shape, with a request id. The cause of an unexpected error is only logged. */
+/** Responds to every error with the same JSON fields. The cause of an unexpected error is only logged. */
 export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejections) =>
   // Elysia reads the source text of this function, and prepares the properties that the text names for every route.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {

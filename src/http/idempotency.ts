@@ -3,14 +3,14 @@ import { type FindRecord, type IdempotencyKey, replay } from '../commit/idempote
 import { parsedUrl, type Reply } from '../responses/reply.ts'
 import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
-/** Errors of a retry if the first request removed the caller's rights (403) or the target (404), or used the id (409). */
+/** A retry fails if the first request removed the caller's rights (403) or the target (404), or used the id (409). */
 const statusesOfRetry = new Set([403, 404, 409])
 
 export type WithIdempotency = ReturnType<typeof openWithIdempotency>
 
 /**
- * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. Searches for a stored reply before
- * the write, and again after an error, because a concurrent request with the same key may have run the write.
+ * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. Searches for a stored reply
+ * before the write, and again after an error, because a concurrent request with the same key may have run the write.
  * @param isSame compares the request's digest with a stored keyed fingerprint
  * @throws HttpError 422 if the key belongs to another request
  */
@@ -30,7 +30,7 @@ export const openWithIdempotency =
     try {
       return await write()
     } catch (error) {
-      // The first attempt of a write with a secret may also have used up a token, so its retry may fail with any status.
+      // The first attempt of a write with a secret may have used up a token, so its retry may fail with any status.
       const mayBeRetry = isSame || (error instanceof HttpError && statusesOfRetry.has(error.status))
       const reply = mayBeRetry && (await findReply())
       if (reply) return reply

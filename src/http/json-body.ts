@@ -6,8 +6,8 @@ import { badRequest, HttpError } from '../responses/errors.ts'
 export const signInBodyBytes = 16_384
 
 /**
- * The server reads a body up to this size, even if the body exceeds the limit of its route, because many clients read the
- * error only after they have sent the whole body. For a larger body the server closes the connection.
+ * The server reads a body up to this size, even if the body exceeds the limit of its route, because many clients read
+ * the error only after they have sent the whole body. For a larger body the server closes the connection.
  */
 export const maxReceivedBytes = 33_554_432
 
@@ -94,8 +94,8 @@ const [quote, comma, backslash] = [0x22, 0x2c, 0x5c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Checks a JSON text before it is parsed, because parsing deeply nested lists takes a hundred times as long as this check.
- * It counts commas and opening brackets outside of strings: each key or element follows one of them.
+ * Checks a JSON text before it is parsed, because parsing deeply nested lists takes a hundred times as long as this
+ * check. It counts commas and opening brackets outside of strings: each key or element follows one of them.
  * @throws HttpError 400 for too many levels, keys or elements
  */
 function requireBounded(bytes: Uint8Array): void {

@@ -68,8 +68,8 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
 })
 
 /**
- * Builds a route. Elysia reads the source text of a handler, and parses only the parts of a request that the text names. So
- * `handle` names every part that a route uses. Headers and cookies are not parsed.
+ * Builds a route. Elysia reads the source text of a handler, and parses only the parts of a request that the text
+ * names. So `handle` names every part that a route uses. Headers and cookies are not parsed.
  */
 function routeOf<Needed, Hooks extends { query?: object }>(
   path: string,
@@ -83,7 +83,7 @@ function routeOf<Needed, Hooks extends { query?: object }>(
   return [path, handle as unknown as typeof respond, { ...hooks, ...transform }] as const
 }
 
-/** Returns a function that builds the command's input from path, body and query. Other fields of the body are ignored. */
+/** Returns a function that builds the command's input from path, body and query. It ignores other fields. */
 function readInput<Input extends object, Row>(path: string, command: WriteDefinition<Input, Row>) {
   const pathParameters = pathFields(path, command)
   const inQuery = command.queryFields ?? []

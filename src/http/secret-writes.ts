@@ -94,8 +94,9 @@ export async function writeSecretly<Input extends object, Row>(
 }
 
 /**
- * Runs a write with a secret in its body or reply, and responds. Under an Idempotency-Key the write runs only once, and only
- * a fingerprint of the request is stored. Rights are checked for a retry too, because the stored reply may contain a secret.
+ * Runs a write with a secret in its body or reply, and responds. Under an Idempotency-Key the write runs only once, and
+ * only a fingerprint of the request is stored. Rights are checked for a retry too, because the stored reply may contain
+ * a secret.
  */
 async function respondOnce<Input extends object>(
   dependencies: SecretDependencies,
@@ -128,7 +129,7 @@ async function respondOnce<Input extends object>(
   return response
 }
 
-/** Returns the scope of the Idempotency-Key, and the account and the address whose rate limits apply to a password check. */
+/** Returns the scope of the Idempotency-Key, and the account and address whose limits apply to a password check. */
 function keyHolderOf(
   { limits }: SecretDependencies,
   { address, caller, claims }: RouteContext,

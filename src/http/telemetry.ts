@@ -6,7 +6,7 @@ import type { RequestDurations } from '../metrics/requests.ts'
 import { readTraceparent } from '../tracing/traceparent.ts'
 import type { Span, Tracing } from '../tracing/tracing.ts'
 
-/** The parts of a request that logs and metrics use. Parts are undefined if the request failed before they were known. */
+/** The parts of a request that logs and metrics use. A part is undefined if the request failed too early. */
 export interface RequestInfo {
   request: Request
   route?: string
@@ -27,8 +27,9 @@ interface Dependencies {
 }
 
 /**
- * Counts and times each request (0.15 µs), and opens a trace span for it. Logs a line for a status of 500 or above. Logs all
- * other requests only with `logRequests`, because a line costs about 8 µs. A line never contains a header, a query or a body.
+ * Counts and times each request (0.15 µs), and opens a trace span for it. Logs a line for a status of 500 or above.
+ * Logs all other requests only with `logRequests`, because a line costs about 8 µs. A line never contains a header, a
+ * query or a body.
  */
 export class Telemetry {
   private readonly spans = new WeakMap<Request, Span>()

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-// `dkt_`, 32 random bytes as 43 base-62 digits, and the CRC-32 of these digits (their ASCII codes) as 6 base-62 digits; both
-// big-endian. Secret scanners recognize the form, and a mistyped token is rejected without a query.
+// `dkt_`, then 32 random bytes as 43 base-62 digits, then the CRC-32 of these ASCII digits as 6 base-62 digits, both
+// big-endian. Secret scanners recognize this form, and a mistyped token is rejected without a query.
 const form = /^dkt_[0-9A-Za-z]{49}$/
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const sumDigits = 6

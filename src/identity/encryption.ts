@@ -4,8 +4,8 @@ const nonceBytes = 12
 const tagBytes = 16
 
 /**
- * Derives one key for a purpose from each secret. The first key encrypts or signs. All keys decrypt or verify, so that a
- * secret can be rotated.
+ * Derives one key for a purpose from each secret. The first key encrypts or signs. All keys decrypt or verify, so that
+ * a secret can be rotated.
  */
 export function keysFor(secrets: string[], purpose: string): [Buffer, ...Buffer[]] {
   const keyOf = (secret: string) => Buffer.from(hkdfSync('sha256', secret, '', `docket ${purpose}`, 32))

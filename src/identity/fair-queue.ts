@@ -6,7 +6,7 @@ export interface Source {
   account: string
 }
 
-/** `slots` limits the calls in progress; the others limit the waiting calls of an address, of an account, and of all. */
+/** `slots` limits the calls in progress; the others limit the waiting calls. */
 type Bounds = Record<'slots' | 'perAddress' | 'perAccount' | 'total', number>
 
 interface Waiter extends Source {
@@ -17,8 +17,8 @@ interface Waiter extends Source {
 }
 
 /**
- * Runs at most `slots` functions at a time. Waiting addresses take turns, and the accounts of one address share its turns
- * equally. So the next call of an address waits for at most one call of each other address.
+ * Runs at most `slots` functions at a time. Waiting addresses take turns, and the accounts of one address share its
+ * turns equally. So the next call of an address waits for at most one call of each other address.
  */
 export class FairQueue {
   private busy = 0

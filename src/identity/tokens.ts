@@ -3,7 +3,7 @@ import { isId } from '../ids.ts'
 
 const issuer = 'docket'
 const audience = 'docket-api'
-// A date before every expiry: the library accepts expired tokens, because the database's clock decides about the expiry.
+// A date before every expiry. The library accepts expired tokens; the database's clock decides about the expiry.
 const currentDate = new Date(0)
 const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 
@@ -22,8 +22,8 @@ export interface Claims {
 export type Tokens = ReturnType<typeof openTokens>
 
 /**
- * Signs and verifies access tokens: JWT with HS256, with a fixed issuer and audience. The first secret signs and all secrets
- * verify, so that a secret can be rotated without signing users out. `now` returns the seconds since 1970.
+ * Signs and verifies access tokens: JWT with HS256, with a fixed issuer and audience. The first secret signs and all
+ * secrets verify, so that a secret can be rotated without signing users out. `now` returns the seconds since 1970.
  */
 export function openTokens(secrets: string[], lifeSeconds: number, now: () => Promise<number>) {
   const signers = secrets.map(
@@ -36,7 +36,7 @@ export function openTokens(secrets: string[], lifeSeconds: number, now: () => Pr
       return { userId, tokenId: crypto.randomUUID(), version, expiresAt: issuedAt + lifeSeconds, issuedAt }
     },
 
-    /** The sign-in time is the claim `auth_time` of OpenID Connect, because the package sets `iat` to the current time. */
+    /** The sign-in time is the claim `auth_time` of OpenID Connect: the package sets `iat` to the current time. */
     sign({ userId, tokenId, version, expiresAt, issuedAt }: Claims): Promise<string> {
       const authTime = issuedAt === undefined ? {} : { auth_time: issuedAt }
       const claims = { sub: userId, jti: tokenId, ver: version, exp: expiresAt, ...authTime }

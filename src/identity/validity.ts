@@ -26,7 +26,7 @@ export function setValidity(session: CheckedSession, now: number, leftMs: number
   session.validUntil = now + Math.min(validityMs, leftMs)
 }
 
-/** The time until a token expires, by the database's clock; and whether its account exists and the token is not revoked. */
+/** `leftMs` is the time until the token expires. `isValid`: the account exists, and the token is not revoked. */
 export interface Validity {
   leftMs: number
   isValid: boolean | null

@@ -20,7 +20,7 @@ export function errorResponses(errors: HttpError[]) {
   return Object.fromEntries(byStatus.map(([status, group]) => [status, responseOf(group)]))
 }
 
-/** Documents all errors with one status as one response: the first error is the example, the description lists the others. */
+/** Documents all errors with one status as one response. The first is the example; the description lists the others. */
 function responseOf(errors: HttpError[]) {
   const [{ status, message } = errors[0]!, ...others] = errors
   const also = others.length > 0 ? `. Also: ${others.map((one) => one.message).join('; ')}` : ''

@@ -24,8 +24,8 @@ interface Operation {
 }
 
 /**
- * Returns the Elysia hooks of a route, with its OpenAPI operation. Responses are not validated at run time: views are typed,
- * and tests compare responses with these schemas.
+ * Returns the Elysia hooks of a route, with its OpenAPI operation. Responses are not validated at run time: views are
+ * typed, and tests compare responses with these schemas.
  */
 export function operation({ id, tag, summary, body, query, open, scope, ...own }: Operation) {
   const token = scope ? `An API token needs the scope ${scope}.` : 'Requires a sign-in token.'

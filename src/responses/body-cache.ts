@@ -5,9 +5,9 @@ import { type CachedBody, gzipCharacters, notModified, respondWithBody } from '.
 type Build = () => Promise<CachedBody>
 
 /**
- * Opens a cache of response bodies, with at most `limitBytes`. The returned function needs the current ETag of the resource.
- * It responds with 304, with the cached body of this ETag, or with the body that `build` returns, which may be newer than the
- * ETag but never older. `version` is the project's version.
+ * Opens a cache of response bodies, with at most `limitBytes`. The returned function needs the current ETag of the
+ * resource. It responds with 304, with the cached body of this ETag, or with the body that `build` returns, which may
+ * be newer than the ETag but never older. `version` is the project's version.
  */
 export function openBodyCache(limitBytes: number, counts = newHits()) {
   const bodies = new LRUCache<string, CachedBody>({

@@ -14,8 +14,8 @@ export function requireEtag(ifMatch: string | undefined, etag: string): void {
 }
 
 /**
- * Compares `If-Match` with the row. It runs in the actor, so the row cannot change before the commit. It ignores the part of
- * an ETag after a dot, which changes with a user's name: names do not belong to the project.
+ * Compares `If-Match` with the row. It runs in the actor, so the row cannot change before the commit. It ignores the
+ * part of an ETag after a dot, which changes with a user's name: names do not belong to the project.
  * @throws HttpError 412
  */
 export function requireMatch({ ifMatch }: { ifMatch?: string }, { eventId }: { eventId: string }): void {

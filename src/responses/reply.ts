@@ -110,7 +110,7 @@ export const respondWithJson = (request: Request, body: object) =>
   respondByDigest(request, { body: JSON.stringify(body), link: null })
 
 /**
- * Responds to a write. Every view begins with the id, so the id of a created resource is read from the start of the body.
+ * Responds to a write. Every view begins with the id, so the id of a new resource is read from the start of the body.
  * @param location returns the path of the created resource below /api/v1
  */
 export function respondToWrite(

@@ -75,7 +75,7 @@ export function mapIds(value: unknown, replace: (id: string) => unknown): unknow
   return typeof value === 'string' ? replace(value) : value
 }
 
-/** A JSON body. Other fields of the resource are ignored, so that a client can send a resource back as it has read it. */
+/** A JSON body. Other fields of the resource are ignored, so that a client can send back a resource as it was read. */
 export function Body<T extends TProperties>(properties: T, { properties: shown }: TObject) {
   const readOnlyNames = Object.keys(shown).filter((name) => !(name in properties))
   const readOnly = (name: string) => ({

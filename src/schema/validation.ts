@@ -7,8 +7,8 @@ import { orNull } from './text.ts'
 const maxMessages = 5
 
 /**
- * Returns the 400 for a value that does not match its schema. The message lists each invalid field once, with the beginning of
- * the field's description, so message and documentation agree.
+ * Returns the 400 for a value that does not match its schema. The message lists each invalid field once, with the
+ * beginning of the field's description, so message and documentation agree.
  */
 export function validationError(errors: Iterable<ValueError>): HttpError {
   const messages = new Map<string, string>()

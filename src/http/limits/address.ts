@@ -5,8 +5,9 @@ interface AddressBook {
 }
 
 /**
- * Returns the client's address: the address of the socket, or behind a trusted proxy the last address in X-Forwarded-For.
- * For an IPv6 address it returns the /64 network, because usually one customer has all addresses of this network.
+ * Returns the client's address: the address of the socket, or behind a trusted proxy the last address in
+ * X-Forwarded-For. For an IPv6 address it returns the /64 network, because usually one customer has all addresses of
+ * this network.
  */
 export function addressOf(request: Request, server: AddressBook | null, isProxied: boolean): string {
   const forwarded = isProxied ? request.headers.get('x-forwarded-for')?.split(',').at(-1) : undefined

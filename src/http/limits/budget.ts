@@ -21,8 +21,8 @@ export class Share {
 const maxKeys = 50_000
 
 /**
- * A rate limit that all processes share. A process takes a chunk of the budget from Redis, and counts requests against its
- * chunk, so most requests need no round trip. In the `RateLimit` header, `r` may be wrong by one chunk per process.
+ * A rate limit that all processes share. A process takes a chunk of the budget from Redis, and counts requests against
+ * its chunk, so most requests need no round trip. In the `RateLimit` header, `r` may be wrong by one chunk per process.
  */
 export class Budget {
   private readonly shares = new LRUCache<string, Share>({ max: maxKeys })
@@ -44,8 +44,9 @@ export class Budget {
   }
 
   /**
-   * Counts `count` more, for a request that `take` has counted as one. The request may exceed the remaining budget, because
-   * a large request could otherwise never run. The budget is then empty. @throws HttpError 429 if it was empty before
+   * Counts `count` more, for a request that `take` has counted as one. The request may exceed the remaining budget,
+   * because a large request could otherwise never run. The budget is then empty. @throws HttpError 429 if it was empty
+   * before
    */
   async takeMore(key: string, count: number): Promise<void> {
     const share = this.shareOf(key)
@@ -134,7 +135,7 @@ export class CallerBudget {
 
 const policyHeader = ({ name, points, seconds }: Policy): string => `"${name}";q=${points};w=${seconds}`
 
-/** How long a `RateLimit` header is cached. Building it costs 0.6 µs, and for a large budget it is not exact anyway. */
+/** How long a `RateLimit` header is cached, if it is not exact anyway. Building it costs 0.6 µs. */
 const headerMs = 100
 
 export function setRateLimitHeaders(headers: Headers, share: Share): void {

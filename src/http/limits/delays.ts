@@ -13,8 +13,8 @@ interface Bounds {
 }
 
 /**
- * KEYS: the account. ARGV: '1' if the address is exempt, then free, windowMs and the delays. Returns the ms to wait; or 0 if
- * the attempt may begin, and then counts it as wrong.
+ * KEYS: the account. ARGV: '1' if the address is exempt, then free, windowMs and the delays. Returns the ms to wait; or
+ * 0 if the attempt may begin, and then counts it as wrong.
  */
 const beginScript = `
 local time = redis.call('time')
@@ -34,8 +34,8 @@ if redis.call('hincrby', KEYS[1], 'wrong', -1) <= 0 then return redis.call('del'
 return redis.call('hset', KEYS[1], 'until', 0)`
 
 /**
- * Delays sign-ins to one account. The delay grows with the number of wrong passwords. An attempt counts as wrong when it
- * begins, so an attacker cannot check more passwords by concurrent attempts.
+ * Delays sign-ins to one account. The delay grows with the number of wrong passwords. An attempt counts as wrong when
+ * it begins, so an attacker cannot check more passwords by concurrent attempts.
  */
 export function openDelays(redis: RedisClient, prefix: string, { free, windowMs }: Bounds) {
   const local = openLocalDelays({ free, windowMs })

@@ -13,8 +13,8 @@ export type Limits = ReturnType<typeof openLimits>
 export type BudgetName = 'reads' | 'writes'
 
 /**
- * Opens the rate limits, which all processes share through Redis. The limit for mails applies even if rate limits are off,
- * because it protects the owners of email addresses, not the service.
+ * Opens the rate limits, which all processes share through Redis. The limit for mails applies even if rate limits are
+ * off, because it protects the owners of email addresses, not the service.
  */
 export function openLimits(redis: RedisClient, config: Config, log: Log) {
   const { invitationsPerHour, mailsPerHour, rateLimit, signInsPerMinute } = config
@@ -50,7 +50,7 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
   }
 }
 
-/** Returns a function that counts the points of a key in an hour. @throws HttpError 429 if the key exceeds the policy */
+/** Returns a function that counts the points of a key in an hour. @throws HttpError 429 for too many points */
 function openHourly(counterOf: OpenCounter, name: string, points: number) {
   const policy = { name, points, seconds: 3_600 }
   const counter = counterOf(policy)

@@ -23,8 +23,8 @@ const exemptSeconds = 30 * 86_400
 
 /**
  * Counts wrong passwords for each pair of account and address, and rejects sign-ins of the pair after too many. Wrong
- * passwords from all addresses together only delay sign-ins to the account. An address that has signed in to the account is
- * exempt from the delays, so an attacker at another address cannot lock the owner out.
+ * passwords from all addresses together only delay sign-ins to the account. An address that has signed in to the
+ * account is exempt from the delays, so an attacker at another address cannot lock the owner out.
  */
 export function openPasswordChecks(
   counterOf: OpenCounter,
