@@ -83,7 +83,7 @@ export async function requireAuthorized(
 }
 
 const aheadInLog =
-  'a command was rejected: the clock of the process that sent it is ahead of that of the database'
+  'a command was rejected: the clock of the process that sent it is ahead of the clock of the database'
 
 const looksUp = (command: Command, input: object): boolean =>
   command.person !== undefined || command.lookups !== undefined || clientIdIn(command, input) !== undefined

@@ -69,6 +69,6 @@ function errorResponse(log: Log, error: unknown, traceparent?: string): RpcRespo
   const httpError = toHttpError(error)
   if (httpError) return toRefusal(httpError)
   const trace_id = readTraceparent(traceparent ?? null)?.traceId
-  log.error({ err: error, trace_id }, 'a command of another process failed')
+  log.error({ err: error, trace_id }, 'a command from another process failed')
   return { kind: 'failed' }
 }

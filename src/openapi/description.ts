@@ -29,7 +29,7 @@ const securitySchemes = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The `access_token` of register or login, or an API token of `POST /tokens`',
+    description: 'The `access_token` from register or login, or an API token from `POST /tokens`',
   },
 }
 
@@ -42,7 +42,7 @@ export function description(config: Config) {
     guides: guidesPath,
     tokenLife: hours(config.jwtExpirationSeconds),
     passwordCharacters: String(config.passwordMinCharacters),
-    commonPasswords: config.passwordRejectCommon ? ', and is none of the 10,000 most common ones' : '',
+    commonPasswords: config.passwordRejectCommon ? ', and must not be one of the 10,000 most common passwords' : '',
   }
   const text = readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
   const { description: summary, license, version } = packageJson

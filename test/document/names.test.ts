@@ -75,7 +75,7 @@ test('the introduction has at most 25 lines, links to the guides, and contains t
   expect(description.trim().split('\n').length).toBeLessThanOrEqual(25)
   expect(description).toContain('(/api/docs/guides/feed)')
   expect(description).not.toMatch(/\{\w+\}/)
-  expect(description).toContain('lives for 7 days')
+  expect(description).toContain('is valid for 7 days')
 })
 
 test('the groups are in the order of use', () => {
