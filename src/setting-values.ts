@@ -75,7 +75,10 @@ export const databaseUrl = (name: string) =>
     const [first, second] = urlsIn(url(name, ['postgres:', 'postgresql:']).read(value))
     const session = first && new URL(first).searchParams.get('target_session_attrs')
     const canWrite = !session || ['read-write', 'primary'].includes(session) || (session === 'any' && !second)
-    check(canWrite, 'must lead to a server that accepts writes: set target_session_attrs=read-write, or leave it out')
+    check(
+      canWrite,
+      'must lead to a server that accepts writes: set target_session_attrs=read-write, or leave it out',
+    )
     return value
   })
 

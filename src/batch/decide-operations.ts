@@ -17,7 +17,8 @@ interface NamedRow {
   person?: Person
 }
 
-export const wasConflict = (fields: string[]) => conflict(`The resource differs from "was" in: ${fields.join(', ')}`)
+export const wasConflict = (fields: string[]) =>
+  conflict(`The resource differs from "was" in: ${fields.join(', ')}`)
 export const reinvited = () =>
   conflict('A member removed in a batch cannot be invited again in the same batch')
 

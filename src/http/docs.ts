@@ -23,17 +23,19 @@ export function docs(config: Config) {
   })
   const errors = commonErrors(config)
   let document: ReturnType<typeof staticResponse> | undefined
-  return new Elysia()
-    .use(
-      new Elysia()
-        .onAfterHandle(({ request, response }) => {
-          const read = () => JSON.stringify(completeDocument(response as OpenApiDocument, errors))
-          document ??= staticResponse(read, { 'content-type': 'application/json' })
-          return document(request)
-        })
-        .use(plugin),
-    )
-    // After the plugin, to replace its page at the same path, which loads scripts from a CDN.
-    .use(pages(config))
-    .get('/api', redirectToPage, { detail: { hide: true } })
+  return (
+    new Elysia()
+      .use(
+        new Elysia()
+          .onAfterHandle(({ request, response }) => {
+            const read = () => JSON.stringify(completeDocument(response as OpenApiDocument, errors))
+            document ??= staticResponse(read, { 'content-type': 'application/json' })
+            return document(request)
+          })
+          .use(plugin),
+      )
+      // After the plugin, to replace its page at the same path, which loads scripts from a CDN.
+      .use(pages(config))
+      .get('/api', redirectToPage, { detail: { hide: true } })
+  )
 }

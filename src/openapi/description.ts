@@ -42,7 +42,9 @@ export function description(config: Config) {
     guides: guidesPath,
     tokenLife: hours(config.jwtExpirationSeconds),
     passwordCharacters: String(config.passwordMinCharacters),
-    commonPasswords: config.passwordRejectCommon ? ', and must not be one of the 10,000 most common passwords' : '',
+    commonPasswords: config.passwordRejectCommon
+      ? ', and must not be one of the 10,000 most common passwords'
+      : '',
   }
   const text = readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
   const { description: summary, license, version } = packageJson

@@ -13,7 +13,10 @@ export type Responses = Record<string, { content?: object }>
 
 /** Request headers, by status: an operation accepts the header if it may return this status. */
 const requestHeaders: Record<string, Parameter> = {
-  304: header('If-None-Match', 'The ETag of an earlier response; the response is 304 if the resource still has this ETag'),
+  304: header(
+    'If-None-Match',
+    'The ETag of an earlier response; the response is 304 if the resource still has this ETag',
+  ),
   412: header('If-Match', 'The ETag that the resource must have; a changed name of a user does not matter'),
   422: header(
     'Idempotency-Key',

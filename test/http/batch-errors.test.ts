@@ -42,7 +42,11 @@ test("an invalid operation rejects the whole batch with the operation's error an
     [404, 'Member not found', { op: 'member.remove', memberId: unknownId }],
     [404, 'User not found', { op: 'member.invite', email: 'nobody@example.com' }],
     [409, 'This user is a member already', { op: 'member.invite', email: bea.email }],
-    [409, 'The resource differs from "was" in: status, title', update({ was: { status: 'DONE', title: 'U', number: 1 } })],
+    [
+      409,
+      'The resource differs from "was" in: status, title',
+      update({ was: { status: 'DONE', title: 'U', number: 1 } }),
+    ],
     [412, changed, { op: 'task.delete', id: task.id, ifMatch: '"other"' }],
   ]
   for (const [status, message, operation] of invalid) {

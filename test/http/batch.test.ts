@@ -104,7 +104,11 @@ test('checks was and ifMatch of each operation, and ifVersion and If-Match of th
   const first = { ...was, op: 'task.update', was, status: 'DONE' }
   const matching = { ...first, ifMatch: read.headers.get('etag') }
   const afterFirst = update({ was: { status: 'TODO' }, title: 'X' })
-  expectError(await batch([matching, afterFirst]), 409, 'operations[1]: The resource differs from "was" in: status')
+  expectError(
+    await batch([matching, afterFirst]),
+    409,
+    'operations[1]: The resource differs from "was" in: status',
+  )
   const message = 'The project does not have the version in ifVersion'
   expectError(await batch([first], { ifVersion: 1 }), 412, message)
   expect((await batch([first], {}, '', { 'if-match': '"other"' })).status).toBe(412)
