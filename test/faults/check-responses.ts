@@ -6,9 +6,7 @@ interface Response {
   headers: Headers
 }
 
-/**
- * Returns how a response breaks the documented contract, or undefined. A missing response (status 0) breaks nothing.
- */
+/** Returns how a response breaks the documented contract, or undefined. No response (status 0) is allowed. */
 export function responseError(
   method: string,
   { status, text, headers }: Response,

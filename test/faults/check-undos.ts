@@ -20,7 +20,6 @@ const isDryRun = ({ path }: Pick<Operation, 'path'>): boolean => path.endsWith('
 export const isUndoDryRun = (operation: Operation): boolean =>
   operation.kind === 'undo' && isDryRun(operation)
 
-/** Returns the events that a committed undo wrote, or an error. */
 export function eventsOfUndo(
   operation: Operation,
   stored: StoredResponse,
@@ -50,7 +49,7 @@ export function eventsOfUndo(
   return events.at(-1)!.seq === version ? (events as LogEvent[]) : `returned version ${version}`
 }
 
-/** Checks that each undo reverses the events that it names, no others, and keeps later changes of other fields. */
+/** Checks that each undo reverses exactly the events in its request, and keeps later changes of other fields. */
 export function checkUndos(events: LogEvent[], causes: Attribution['causes']): string[] {
   const isUndo = ({ id }: LogEvent) => causes.get(id)?.kind === 'undo'
   return [...Map.groupBy(events, ({ projectId }) => projectId).values()].flatMap((history) => {
@@ -68,7 +67,7 @@ export function checkUndos(events: LogEvent[], causes: Attribution['causes']): s
   })
 }
 
-/** Returns the ids of a task's subtasks and comments at its deletion, by the seq of the deletion. */
+/** Returns the ids of the subtasks and comments of each deleted task, by the seq of the deletion. */
 function childrenAtDeletion(history: LogEvent[]): Map<number, string[]> {
   const contents = emptyContents()
   const children = new Map<number, string[]>()
@@ -93,7 +92,7 @@ function undoErrors(
 ): string[] {
   const named = seqsOf(undo.body as Undo, history.slice(0, written[0]!.seq - 1))
   const undone = new Set(written.map(({ undoes }) => undoes))
-  // A child that an earlier undo restored with its task is deleted with that task, without an event of its own.
+  // Undoing an undo that restored a task with its children deletes all of them by one event.
   const isRestoredChild = (seq: number) =>
     history[seq - 1]!.undoes != null && !history[seq - 1]!.before && history[seq - 1]!.entity !== 'task'
   // Restoring a member also assigns the member's former tasks again.

@@ -30,7 +30,6 @@ export interface LogEvent {
   after: Row | null
 }
 
-/** The response of an idempotency record, and the transaction that wrote it. */
 export interface StoredResponse {
   status: number
   etag: string | null

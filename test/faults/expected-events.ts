@@ -37,7 +37,7 @@ const views: { [E in Exclude<Entity, Integration>]: (row: Rows[E]) => object } =
   comment: (row) => ({ ...commentView.of(row), authorRemoved: false }),
 }
 
-/** Removes the user objects from a response if their ids are right: the log has ids, no names. */
+/** Removes user objects with the right ids from a response, because the log has no names. */
 export function withoutPeople(text: string): string {
   const body: Record<string, { id?: string } | string | null> = JSON.parse(text)
   for (const role of ['owner', 'user', 'author']) {

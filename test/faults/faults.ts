@@ -8,13 +8,11 @@ export interface FaultContext {
   deployment: Deployment
   probe: Probe
   random: Random
-  /** The index of the web process to break. */
   web: number
   /** Called just before the fault, when the time to recovery starts. */
   start(): void
 }
 
-/** Breaks a part of the deployment, waits, and repairs it. */
 export type Fault = (context: FaultContext) => Promise<void>
 
 const catalogue = { ...processFaults, ...redisFaults, ...postgresFaults, ...receiverFaults }

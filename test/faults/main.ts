@@ -9,7 +9,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 process.exit(await main(process.argv.slice(2)))
 
-/** Runs the fault tests. Returns the exit code: 0 if there is no violation. */
 async function main(args: string[]): Promise<number> {
   const options = optionsOf(args)
   if (!options) return 2

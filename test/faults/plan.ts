@@ -27,7 +27,7 @@ export function plan(
   return { request: { kind, method, path, caller, body, ifMatch, about }, ...handlers }
 }
 
-/** Handlers of a deletion: 404 also means that the row is deleted. */
+/** Handlers for a deletion, where 404 also means that the row is deleted. */
 export const deletes = (remove: () => void): Handlers => ({ onSuccess: remove, onMissing: remove })
 
 export const aboutProject = ({ id }: Pick<ProjectRef, 'id'>) => ({

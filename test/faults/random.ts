@@ -2,7 +2,7 @@
 export class Random {
   constructor(private state: number) {}
 
-  /** A number from 0 to below 1 (mulberry32). */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive), by mulberry32. */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) | 0
     let t = Math.imul(this.state ^ (this.state >>> 15), this.state | 1)

@@ -49,7 +49,7 @@ export async function openReceivers(random = new Random(1)) {
     url: `http://127.0.0.1:${port}`,
     deliveries: [] as Delivery[],
     steps: () => steps,
-    /** Called for each request when it arrives, because its signature expires. */
+    /** Called when a request arrives, because the signature of the request expires. */
     verify: (_: SignedRequest): void => {},
     /** Sets the behavior of all receivers; without an argument, each request gets a random behavior again. */
     behave(next?: Behavior) {

@@ -67,7 +67,6 @@ export async function openRedis(dataDir: string) {
   }
 }
 
-/** Starts a server with its data on disk, or empty. */
 async function startServer(binary: string, server: Server, data: 'keep' | 'delete'): Promise<void> {
   if (data === 'delete') await rm(server.dir, { recursive: true, force: true })
   await mkdir(server.dir, { recursive: true })

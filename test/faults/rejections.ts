@@ -71,7 +71,6 @@ export function undoRejectionRanges(
   return isNamed && areRelated ? [{ projectId, from: Math.max(...later), before: Infinity }] : []
 }
 
-/** Whether two events change the same row, task or member. */
 function isRelated(one: LogEvent | undefined, other: LogEvent | undefined): boolean {
   if (!one || !other) return false
   const userId = ({ entity, before, after }: LogEvent) =>

@@ -28,7 +28,7 @@ export class ServiceProcess {
     this.url = `http://127.0.0.1:${settings.env.PORT}`
   }
 
-  /** Resolves when a web process responds; for a worker, at once. */
+  /** Resolves when a web process responds. Resolves immediately for a worker. */
   async start(): Promise<void> {
     const { command, env, preload } = this.settings
     const args = [...runtimeOptions, ...(preload ? ['--preload', preload] : []), 'src/main.ts', command]

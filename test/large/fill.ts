@@ -2,7 +2,6 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { make, type Person } from '../support/client.ts'
 import { openExplained } from './plans.ts'
 
-/** Creates a project of a million tasks and one of ten. */
 export async function openLarge() {
   const { service, sql, owner } = await openExplained()
   const large = await make(owner, '/projects', { name: 'Large' })

@@ -21,7 +21,6 @@ export interface Cost {
   /** Rows read from `tasks` (all tables: `rows`), including rows that a filter removed. */
   taskRows: number
   rows: number
-  /** Rows that were sorted. */
   sortedRows: number
   /** Pages of 8 KiB, from memory or disk. */
   blocks: number

@@ -50,7 +50,7 @@ const taskLists = (task: Body) => {
   })
 }
 
-test('a connection stays within 50 MiB after every list with every filter, order and page', async () => {
+test('a database connection uses at most 50 MiB after every list with every filter, order and page', async () => {
   const task = await make(ada, '/tasks', { projectId: project.id, title: 'Walked' })
   await invite(ada, project.id, await register(service.client))
   const others = [
@@ -83,7 +83,7 @@ test('a connection stays within 50 MiB after every list with every filter, order
   expect(await mebibytesOf(service.services.database.reads)).toBeLessThan(maxMiB)
 })
 
-test('a connection stays within 50 MiB after commits of every combination of writes', async () => {
+test('a database connection uses at most 50 MiB after commits of every combination of writes', async () => {
   const { config, database } = service.services
   const choose = openChooseStatement(config.commitShapes)
   const children = ['comment', 'subtask'] as const

@@ -47,7 +47,7 @@ async function calls(): Promise<string[]> {
 
 const options = 'install --frozen-lockfile --no-progress --no-summary'
 
-test('the first command installs the packages with the pinned Bun and runs with it; the next only runs', async () => {
+test('the first command installs and uses the pinned Bun; later commands use it without an install', async () => {
   expect(await launch('src/main.ts', 'web')).toEqual({ code: 0, output: 'Installing the packages\n' })
   expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`, 'pinned src/main.ts web'])
   expect(await launch('src/main.ts', 'worker')).toEqual({ code: 0, output: '' })
@@ -67,7 +67,7 @@ test('limits the heap of the service unless the operator sets a limit, and limit
   expect(await calls()).toEqual(['1'])
 })
 
-test('without arguments it only installs', async () => {
+test('without arguments, bun.sh only installs the packages', async () => {
   await launch()
   expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`])
 })
@@ -98,7 +98,6 @@ test('repeats an interrupted install from the beginning', async () => {
   expect(await calls()).toEqual(['pinned check'])
 })
 
-/** Creates the state after an interrupted install: its lock, and `files` files. */
 async function interruptInstall(holder: string, files = 0): Promise<void> {
   await mkdir(join(dir, 'node_modules'))
   await writeFile(join(dir, 'node_modules/.installing'), `${holder}\n`)

@@ -39,7 +39,7 @@ test('a closing port leaves new connections to the other process, and keeps open
   expect(new Set(before)).toEqual(new Set(['here', 'beside']))
   const request = () => 'GET / HTTP/1.1\r\nHost: docket.test\r\n\r\n'
   const open = upTo(8).map(() => requestForever(server.url.href, request, true))
-  await eventually('all connections are open', () => open.every(({ answered }) => answered > 0))
+  await eventually('all connections to be open', () => open.every(({ answered }) => answered > 0))
   if (!dropsNewConnections(server.port!)) {
     await Promise.all(open.map((client) => client.stop()))
     expect(new Set(await Promise.all(upTo(64).map(fetchText)))).toEqual(new Set(['here', 'beside']))

@@ -115,7 +115,7 @@ test('reports why a server does not start, from its log', async () => {
   await failure.catch(({ message }: Error) => expect(message.split('\n')).toHaveLength(1))
 })
 
-test('the local Redis rejects a client without its password, also after a restart', async () => {
+test('the local Redis rejects a client without the password, even after a restart', async () => {
   for (let n = 0; n < 2; n++) {
     const local = await start({ postgres: false, redis: true })
     const { port, password } = new URL(local.redisUrl ?? '')

@@ -34,7 +34,7 @@ async function move(task: Body, to: Body) {
   }
 }
 
-test("asOf with a version means the task's current project; asOf with a time means its project at that time", async () => {
+test("asOf as a version refers to the task's current project, and asOf as a time to its project at that time", async () => {
   const { project: one, task, subtask, comment } = await furnish()
   const other = await open()
   await Bun.sleep(2)

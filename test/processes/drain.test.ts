@@ -29,10 +29,9 @@ async function stopMidway(): Promise<{ answers: Answer[]; code: number | null }>
     await sql`select 1 from streams where project_id = ${projectId} for update`
     const sent = upTo(accepted + 5).map((n) => ada.post('/tasks', { title: `Task ${n}`, projectId }))
     for (const answer of sent) void answer.then((settled) => rejected.push(settled))
-    // The service rejects five requests immediately, because the mailbox is full.
     await eventually('the rejections', () => rejected.length === 5)
     const exited = web.stop()
-    await eventually('the shutdown', () => web.output.some((line) => line.includes('"stopping"')))
+    await eventually('the log line "stopping"', () => web.output.some((line) => line.includes('"stopping"')))
     return { sent, exited }
   })
   const tooMany = new Set(rejected.slice(0, 5))

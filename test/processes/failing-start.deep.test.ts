@@ -94,7 +94,7 @@ test('start and migrate wait until Postgres can be reached, and log that they wa
     DATABASE_URL: database.url.replace(`:${port}/`, `:${unusedPort}/`),
   }
   const both = [begin('migrate', waiting), begin('start', waiting)]
-  await eventually('both wait', () =>
+  await eventually('both commands to wait for Postgres', () =>
     both.every(({ output }) => output().includes('Postgres cannot be reached')),
   )
   const forward = createServer((socket) => {
@@ -104,7 +104,7 @@ test('start and migrate wait until Postgres can be reached, and log that they wa
   })
   await new Promise<void>((resolve) => forward.listen(unusedPort, '127.0.0.1', resolve))
   expect((await both[0]!.ended).code).toBe(0)
-  await eventually('start serves', () => both[1]!.output().includes('"listening"'))
+  await eventually('start to listen', () => both[1]!.output().includes('"listening"'))
   both[1]!.signal('SIGTERM')
   expect((await both[1]!.ended).code).toBe(0)
   forward.close()
@@ -122,7 +122,9 @@ test('migrate exits with 128 + the signal number if a signal interrupts it', asy
     ['SIGINT', 130],
   ] as const) {
     const waiting = begin('migrate', nowhere)
-    await eventually('it waits', () => waiting.output().includes('Postgres cannot be reached'))
+    await eventually('migrate to wait for Postgres', () =>
+      waiting.output().includes('Postgres cannot be reached'),
+    )
     waiting.signal(signal)
     expect((await waiting.ended).code).toBe(code)
   }

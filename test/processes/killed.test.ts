@@ -36,7 +36,7 @@ test('if a process is killed, each batch and undo is committed once or not at al
   await eventually('forty undos', () => undoReplies.size >= 40)
   await pair.a.stop('SIGKILL')
   const before = undoReplies.size
-  await eventually('twenty more', () => undoReplies.size >= before + 20)
+  await eventually('twenty more undos', () => undoReplies.size >= before + 20)
   isRunning = false
   await Promise.all(writers)
 

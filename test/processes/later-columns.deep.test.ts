@@ -64,7 +64,7 @@ async function callEveryRoute(person: Person) {
     person.delete(`/projects/${projectId}`),
   ]
   for (const write of writes) expect([200, 201, 404, 409]).toContain((await write).status)
-  await eventually('the end of the project', async () => {
+  await eventually('the purge of the project', async () => {
     return (await pair.sql`select from streams where project_id = ${projectId}`).length === 0
   })
 }

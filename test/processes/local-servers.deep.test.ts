@@ -29,18 +29,18 @@ async function processesIn(dir: string): Promise<string[]> {
 }
 
 const untilEnded = (servers: Record<string, number>) =>
-  eventually('the servers have ended', async () => {
+  eventually('the end of the servers', async () => {
     const works = Object.entries(servers).map(([name, pid]) => isServerProcess(pid, join(dataDir, name)))
     return !(await Promise.all(works)).includes(true)
   })
 
 test('local servers stop with the process, even if a second Ctrl-C ends the process immediately', async () => {
   const service = start()
-  await eventually('it serves', () => service.output().includes('"listening"'))
+  await eventually('the log line "listening"', () => service.output().includes('"listening"'))
   const servers = await pids()
   expect(await isServerProcess(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)
   service.signal('SIGINT')
-  await eventually('it drains', () => service.output().includes('"stopping"'))
+  await eventually('the log line "stopping"', () => service.output().includes('"stopping"'))
   service.signal('SIGINT')
   expect((await service.ended).code).toBe(130)
   await untilEnded(servers)
@@ -67,7 +67,7 @@ test.each(Object.entries(steps))(
       served: false,
     })
     await untilEnded(await pids())
-    await eventually('no process is left', async () => (await processesIn(dataDir)).length === 0)
+    await eventually('the end of all processes', async () => (await processesIn(dataDir)).length === 0)
   },
 )
 
@@ -81,7 +81,7 @@ test.each(['1', '2'])(
     })
     let output = ''
     terminal.stdout.on('data', (chunk: Buffer) => (output += chunk))
-    await eventually('it serves', () => output.includes('listening'))
+    await eventually('the log line "listening"', () => output.includes('listening'))
     const servers = await pids()
     expect(await isServerProcess(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)
     terminal.kill('SIGKILL')

@@ -12,7 +12,7 @@ test('start in an empty folder without DATABASE_URL and REDIS_URL serves, and ke
   const env = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', SWEEP_EVERY_MS: '200' }
   const first = await spawnService('start', env)
   expect(await readiness(first.url)).toMatchObject({ status: 200, body: { postgres: 'ok' } })
-  await eventually('Redis', async () => (await readiness(first.url)).body.redis === 'ok')
+  await eventually('Redis to be available', async () => (await readiness(first.url)).body.redis === 'ok')
   const ada = await register(openClient(first.url))
   const project = await make(ada, '/projects', { name: 'Kept' })
   expect(await first.stop()).toBe(0)
@@ -56,7 +56,7 @@ async function createAndDelete(url: string): Promise<void> {
 }
 
 const expectPurged = (databaseUrl: string) =>
-  eventually('no rows', async () => {
+  eventually('the deletion of all rows', async () => {
     const counts = ['tasks', 'events', 'streams', 'outbox'].map((table) => countOf(databaseUrl, table))
     return (await Promise.all(counts)).every((n) => n === 0)
   })
@@ -92,7 +92,10 @@ test.each(['1', '2'])(
     const ada = await register(openClient(service.url))
     const project = await make(ada, '/projects', { name: 'Without Redis' })
     const task = await make(ada, '/tasks', { title: 'Written', projectId: project.id })
-    await eventually('it is read', async () => (await ada.get(`/tasks/${task.id}`)).status === 200)
+    await eventually(
+      'a successful read of the task',
+      async () => (await ada.get(`/tasks/${task.id}`)).status === 200,
+    )
     expect(await service.stop()).toBe(0)
   },
 )

@@ -13,7 +13,6 @@ export interface Pids {
 export interface SupervisedService extends ServiceProcess {
   lines(): { msg: string; pid: number }[]
   logged(message: string): Promise<Record<string, unknown>>
-  /** The process ids that the supervisor has logged last. */
   pids(): Pids
   ended(): Promise<void>
 }
@@ -33,7 +32,7 @@ export async function spawnSupervised(
   }
   pids()
   const ended = () =>
-    eventually('all processes have ended', () => [service.pid, ...knownPids].every((pid) => !isAlive(pid)))
+    eventually('the end of all processes', () => [service.pid, ...knownPids].every((pid) => !isAlive(pid)))
   return {
     ...{ ...service, pids, lines, ended },
     async close() {

@@ -46,14 +46,14 @@ test('a killed web process is replaced, and the others serve meanwhile', async (
   const service = await forEach(spawnSupervised('web', env))
   const [killed, other] = service.pids().web
   process.kill(killed!, 'SIGKILL')
-  await eventually('the process has ended', () => !isAlive(killed!))
+  await eventually('the end of the process', () => !isAlive(killed!))
   const client = requestForever(service.url, alive, false)
   const { started } = await service.logged('the child process was replaced')
   await client.stop()
   expect(client.failures).toEqual([])
   expect([isAlive(started as number), isAlive(other!), started === killed]).toEqual([true, true, false])
   expect(await service.stop()).toBe(0)
-  await eventually('the new process has ended', () => !isAlive(started as number))
+  await eventually('the end of the new process', () => !isAlive(started as number))
 })
 
 test('if a child process ends right after its start several times in a row, the supervisor stops all processes', async () => {
@@ -62,7 +62,7 @@ test('if a child process ends right after its start several times in a row, the 
   process.kill(service.pids().web[1]!, 'SIGKILL')
   expect(await service.exited).toBe(1)
   await service.ended()
-  await eventually('the error', () =>
+  await eventually('the log line of the error', () =>
     service.output.includes('The web process ended at once, 6 times in a row'),
   )
 })
@@ -105,7 +105,7 @@ test.each([
     service.signal('SIGTERM')
     await service.logged('stopping')
     for (const pid of others(service)) process.kill(pid, 'SIGTERM')
-    await eventually('the port is closed', () => isClosed(service.url))
+    await eventually('the port to be closed', () => isClosed(service.url))
     return sent
   })
   expect(statuses(await Promise.all(sent))).toEqual({ 201: 20 })

@@ -12,7 +12,7 @@ test('a migration that waits for another migration has no open transaction, whic
   const release = await holdTransaction(sql, (tx) => tx`select pg_advisory_xact_lock(${0x646f636b})`)
   const waiting = migrate(fresh.url)
   const transactionStarts = new Set<string>()
-  await eventually('two different transactions', async () => {
+  await eventually('a second transaction of the waiting migration', async () => {
     const transactions = await sql<{ at: string }[]>`select xact_start::text as at from pg_stat_activity
       where datname = current_database() and xact_start is not null and query like '%pg_try_advisory_xact_lock%'
         and pid <> pg_backend_pid()`

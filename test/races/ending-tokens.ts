@@ -1,7 +1,9 @@
 import { expect } from 'bun:test'
 import type { Person } from '../support/client.ts'
 
-/** Clients of several processes with the same token, and the request that revokes the token. */
+/** The documented time after which all processes reject a revoked token. */
+export const revocationMs = 1_000
+
 export interface EndingToken {
   clients: Person[]
   end(): ReturnType<Person['get']>
@@ -16,6 +18,6 @@ export async function expectTokensToEnd(tokens: EndingToken[]): Promise<void> {
   expect(await statuses()).toEqual([200])
   const ended = await Promise.all(tokens.map(({ end }) => end()))
   for (const { status } of ended) expect([200, 204]).toContain(status)
-  await Bun.sleep(1_000) // the documented limit
+  await Bun.sleep(revocationMs)
   expect(await statuses()).toEqual([401])
 }

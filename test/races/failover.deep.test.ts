@@ -51,7 +51,7 @@ test('after a failover to a lagging standby no process returns or uses lost writ
   await servers.promote()
   const titles = async (user = atB) =>
     (await user.get(`/tasks?projectId=${projectId}&limit=9`)).body.map(({ title }) => title)
-  await eventually('reading again', async () => (await atA.get(paths[0]!)).status === 200)
+  await eventually('a successful read', async () => (await atA.get(paths[0]!)).status === 200)
   for (const user of [atA, atB]) expect(await titles(user)).toEqual(['First'])
   expect((await atA.get(`/projects/${projectId}/events?after=5&wait=5`)).status).toBe(400)
   expect(await stream.text().catch(String)).toContain('event: end')

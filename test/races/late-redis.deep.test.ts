@@ -21,7 +21,9 @@ const worker = await forFile(spawnService('worker', pair.env))
 await Bun.sleep(waitMs)
 await redis.restart()
 for (const { output } of [pair.a, pair.b, worker])
-  await eventually('Redis', () => output.some((line) => line.includes('Redis is available again')))
+  await eventually('Redis to be available', () =>
+    output.some((line) => line.includes('Redis is available again')),
+  )
 
 test('processes that started before Redis hand leases over', async () => {
   const { atA, atB } = pair

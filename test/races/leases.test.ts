@@ -58,11 +58,11 @@ test('a process keeps a lease after using it, and releases it on close', async (
   expect(await holderOf(project)).toBeNull()
 })
 
-test('an idle lease is released after its linger time', async () => {
+test('an idle lease is released after LEASE_LINGER_MS', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400, leaseLingerMs: 0 }), newId()]
   await leases.acquire(project)
   leases.markIdle(project)
-  await eventually('the release', async () => (await holderOf(project)) === null)
+  await eventually('the release of the lease', async () => (await holderOf(project)) === null)
 })
 
 test('an idle holder hands its lease over as soon as another process waits', async () => {
@@ -80,7 +80,7 @@ test('a busy holder hands its lease over after its batch, and gets it back after
   const one = await holderOf(project)
   const granted = second.acquire(project)
   const queued = async () => (await redis.llen(`${prefix}:lease-queue:${project}`)) === 1
-  await eventually('the second in the queue', queued)
+  await eventually('the second process in the queue', queued)
   expect(await holderOf(project)).toBe(one)
   const again = first.acquire(project)
   await granted
@@ -109,7 +109,7 @@ test('a lease that is handed to a process that no longer waits is released', asy
   await first.acquire(project)
   expect(await second.acquire(project)).toBe(true)
   first.markIdle(project)
-  await eventually('the release', async () => (await holderOf(project)) === null)
+  await eventually('the release of the lease', async () => (await holderOf(project)) === null)
 })
 
 test('a lease in use is renewed before it expires', async () => {
@@ -117,10 +117,10 @@ test('a lease in use is renewed before it expires', async () => {
   await leases.acquire(project)
   const [holder, key] = [await holderOf(project), `${prefix}:lease:${project}`]
   await redis.pexpire(key, 150)
-  await eventually('the renewal', async () => (await redis.pttl(key)) > 200)
+  await eventually('the renewal of the lease', async () => (await redis.pttl(key)) > 200)
   expect(await holderOf(project)).toBe(holder)
   await redis.set(key, 'next holder')
-  await eventually('the lost lease', () => leases.size === 0)
+  await eventually('the first process to notice that its lease is lost', () => leases.size === 0)
 })
 
 test('a process that receives a lease hands it over after its batch if another process waits', async () => {
@@ -129,12 +129,12 @@ test('a process that receives a lease hands it over after its batch if another p
   const queued = async () => redis.llen(`${prefix}:lease-queue:${project}`)
   await first.acquire(project)
   const granted = second.acquire(project)
-  await eventually('the second in the queue', async () => (await queued()) === 1)
+  await eventually('the second process in the queue', async () => (await queued()) === 1)
   const last = third.acquire(project)
-  await eventually('the third in the queue', async () => (await queued()) === 2)
+  await eventually('the third process in the queue', async () => (await queued()) === 2)
   first.markIdle(project)
   await granted
-  await eventually('the request of the third', () => !second.holds(project))
+  await eventually('the request of the third process', () => !second.holds(project))
   second.markIdle(project)
   await last
   expect(third.holds(project)).toBe(true)

@@ -88,7 +88,6 @@ export async function expectAllStored(sql: Sql, load: Load, others?: number[]): 
   expect(reads).not.toBeEmpty()
 }
 
-/** Returns the projects whose tasks are not numbered 1, 2, 3 … without a gap. */
 export const misnumbered = (sql: Sql, projectIds: string[]) => sql`
   select project_id from tasks where project_id = any(${projectIds}::uuid[]) group by project_id
   having min(number) <> 1 or max(number) <> count(*) or count(distinct number) <> count(*)`

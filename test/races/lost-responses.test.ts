@@ -128,7 +128,7 @@ test('a stream has every committed event once and in order, even when commit res
   stop()
 })
 
-test('undoing an old deletion returns 409, even if the task, now in another project, is deleted during the undo', async () => {
+test('undoing a deletion twice returns 409, even if the second undo runs while the task is deleted in another project', async () => {
   const [here, there] = [
     await make(ada, '/projects', { name: 'Here' }),
     await make(ada, '/projects', { name: 'There' }),

@@ -57,7 +57,7 @@ test('requests for a task and its subtasks never return 404 while the task moves
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('the log is consistent when children are written, changed and deleted while their task moves', async () => {
+test('log and rows agree after children are added, changed and deleted while their task moves', async () => {
   const { atA, atB, sql } = pair
   const { left, right, task } = await openMove()
   const { id } = task

@@ -36,7 +36,7 @@ export const makeProjects = (user: Client, count: number): Promise<string[]> =>
 export async function deleteAndPurge(user: Client, sql: Sql, id: string): Promise<void> {
   await user.delete(`/projects/${id}`)
   const streams = () => sql`select from streams where project_id = ${id}`
-  await eventually('the end of the project', async () => (await streams()).length === 0)
+  await eventually('the purge of the project', async () => (await streams()).length === 0)
 }
 
 /** Longer than any step takes on a slow machine. */

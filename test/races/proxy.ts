@@ -9,7 +9,7 @@ export interface Proxy {
   url: string
   /** Forwards the marked request, waits until Postgres has committed, and closes the connection without a response. */
   cutAnswer(mark: string): Promise<void>
-  /** Delays the marked request until `deliver`. `cut` closes the connection to the service. */
+  /** Delays the marked request until `deliver` is called. `cut` closes the connection to the service. */
   hold(mark: string): { held: Promise<void>; cut(): void; deliver(): Promise<void> }
   close(): void
 }

@@ -55,7 +55,7 @@ for (const { kind, openGroup, isSecured } of groups) {
       await eventually('two homes', async () => (await liveProcesses()).includes('2'))
       const { id } = await make(pair.atA, '/projects', { name: 'Followed' })
       await make(pair.atB, '/tasks', { projectId: id, title: 'First' })
-      await eventually('leases, limits and jobs', async () => {
+      await eventually('stored leases, limits and jobs', async () => {
         return (await hasKey('*:lease:*')) && (await hasKey('*:limit:*')) && (await hasKey('*-jobs*'))
       })
       const held = pair.atB.get(`/projects/${id}/events?after=2&wait=20`)
@@ -106,9 +106,9 @@ for (const { kind, openGroup, isSecured } of groups) {
         await load.acknowledged(100)
       })
       for (const one of [pair.a, pair.b])
-        await eventually('Redis', async () => (await stateOfRedis(one)) === 'ok')
+        await eventually('Redis to be available', async () => (await stateOfRedis(one)) === 'ok')
       await onAllNodes('FLUSHALL')
-      await eventually('leases', async () => {
+      await eventually('stored leases', async () => {
         await make(pair.atA, '/projects', { name: 'Later' })
         return hasKey('*:lease:*')
       })

@@ -39,7 +39,7 @@ test('no request fails when Redis is killed and restarted under load', () =>
     }
   }))
 
-test('no request fails when Redis is frozen and continued under load', () =>
+test('no request fails when Redis is frozen and resumed under load', () =>
   expectNoFailures(pair, async (load) => {
     for (const _ of upTo(2)) {
       process.kill(redis.pid, 'SIGSTOP')

@@ -56,7 +56,9 @@ const health = async ({ url }: ServiceProcess) => (await fetch(`${url}/health/re
 
 test('connects to Postgres and Redis over TLS, verifies their certificates and sends the password', async () => {
   const one = await startService('start', { NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
-  await eventually('both', async () => Bun.deepEquals(await health(one), { status: 'ok', ...bothAre('ok') }))
+  await eventually('Postgres and Redis to be available', async () =>
+    Bun.deepEquals(await health(one), { status: 'ok', ...bothAre('ok') }),
+  )
   const ada = await register(openClient(one.url))
   const { id } = await make(ada, '/projects', { name: 'Secured' })
   await make(ada, '/tasks', { projectId: id, title: 'First' })
@@ -70,7 +72,7 @@ test('connects to Postgres and Redis over TLS, verifies their certificates and s
   client.disconnect()
   await ada.delete(`/projects/${id}`)
   const streams = () => postgres.query((sql) => sql`select from streams where project_id = ${id}`)
-  await eventually('the end of the project', async () => (await streams()).length === 0)
+  await eventually('the purge of the project', async () => (await streams()).length === 0)
 })
 
 test('does not connect to a server whose certificate is not trusted, or that rejects the password', async () => {
@@ -81,7 +83,7 @@ test('does not connect to a server whose certificate is not trusted, or that rej
     REDIS_URL: wrong,
     NODE_EXTRA_CA_CERTS: join(dir, 'cert'),
   })
-  await eventually('Postgres', async () =>
+  await eventually('Postgres to be available', async () =>
     Bun.deepEquals(await health(withWrongPassword), { status: 'ok', postgres: 'ok', redis: 'away' }),
   )
 })

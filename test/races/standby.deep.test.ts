@@ -9,7 +9,6 @@ import { openScene } from '../support/scene.ts'
 const { service, ada } = await openScene(['Ada'])
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} }))
 
-/** Makes new connections read-only, or writable again. */
 const readOnly = (value: 'on' | 'off') =>
   admin.unsafe(`do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}',
     current_database()); end $$`)

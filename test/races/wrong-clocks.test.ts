@@ -57,7 +57,7 @@ test('a client that reads on from its last cursor misses no task', async () => {
   expect(read).toHaveLength(writers.length)
 })
 
-test('updatedAt never goes back, also when a task moves to another project', async () => {
+test('updatedAt never goes back, even when a task moves to another project', async () => {
   const other = await make(pair.atA, '/projects', { name: 'Elsewhere' })
   const task = await make(pair.atA, '/tasks', { title: 'Moving', projectId: project.id })
   const states = await alternately(async (user, n) => {

@@ -135,7 +135,7 @@ test('if HOST is a wildcard, a process announces the first address that other ma
   expect(ownAddress('::', { lo: at('::1'), eth0: at('fe80::1', 'fd00::2') })).toBe('fd00::2')
 })
 
-test('if only loopback is left, a process announces loopback', () => {
+test('if other machines can reach no address, a process announces loopback', () => {
   expect(ownAddress('0.0.0.0', { lo: at('127.0.0.1'), eth0: at('fd00::2') })).toBe('127.0.0.1')
   expect(Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address))).toContain(
     ownAddress('::'),

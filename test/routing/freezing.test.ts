@@ -21,10 +21,10 @@ const args = [...runtimeOptions, script, 'child', JSON.stringify(env)]
 const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
 await forFile({ close: () => child.kill('SIGKILL') })
 createInterface({ input: child.stdout }).on('line', (line) => (childView = JSON.parse(line)))
-await eventually('the child is the home', () => childView.join() === allShardsAt('child'))
+await eventually('the child to be the home of all shards', () => childView.join() === allShardsAt('child'))
 const a = await forFile(openMember(env, 'a'))
 const worker = await forFile(openMember(env))
-await eventually('a reads the assignment', () => a.view().join() === allShardsAt('child'))
+await eventually('a to read the assignment', () => a.view().join() === allShardsAt('child'))
 
 test('a frozen home is replaced, and reads the new homes when it resumes', async () => {
   child.kill('SIGSTOP')
@@ -38,5 +38,5 @@ test('a frozen home is replaced, and reads the new homes when it resumes', async
 test('a resumed process is a member again, and takes over when the other process leaves', async () => {
   await eventually('its heartbeat', () => worker.view(['a']).join() === allShardsAt('child'))
   await a.leave()
-  await eventually('the child is the home', () => childView.join() === allShardsAt('child'))
+  await eventually('the child to be the home of all shards', () => childView.join() === allShardsAt('child'))
 })

@@ -36,12 +36,12 @@ export class MemberGroup {
   /** The view alone does not show whether a member has read the stored assignment. */
   private async untilAllHaveRead(view: string[]): Promise<void> {
     const stored = async () => String(await this.command('GET', this.assignment()))
-    await eventually('the assignment is stored', async () =>
+    await eventually('the assignment to be stored', async () =>
       (await stored()).endsWith(` ${JSON.stringify(view)}`),
     )
     const [seconds, micros] = (await this.command('TIME')) as string[]
     const now = Number(seconds) * 1_000 + Number(micros) / 1_000
-    await eventually('all members have read it', async () => {
+    await eventually('all members to read the assignment', async () => {
       const heartbeats = await this.command('ZRANGE', this.living(), '0', '-1', 'WITHSCORES')
       return (heartbeats as [string, number][]).every(([, at]) => at > now)
     })

@@ -29,14 +29,14 @@ test('a process that leaves while it is disconnected from Redis is removed when 
   await agreed(rest).finally(() => clearInterval(timer))
 })
 
-test('a process that has left is removed again when another process restores it', async () => {
+test('a process that has left is removed again if another process adds it back', async () => {
   await group.start()
   const [leaving, ...rest] = group.members as [Member, ...Member[]]
   await leaving.leave()
   const after = await agreed(rest)
   const entry = entryOf(leaving.id)
   await group.command('ZADD', group.living(), String(Date.now()), entry)
-  await eventually('it is removed', async () => !(await group.listed()).includes(entry))
+  await eventually('the removal of the entry', async () => !(await group.listed()).includes(entry))
   expect(await agreed(rest)).toEqual(after)
 })
 
@@ -79,7 +79,10 @@ test('replaces an assignment in the format of another version', async () => {
   }
   await group.command('LPUSH', 'list', 'one')
   await group.command('RENAME', 'list', group.assignment())
-  await eventually('a string', async () => (await group.command('TYPE', group.assignment())) === 'string')
+  await eventually(
+    'a new assignment',
+    async () => (await group.command('TYPE', group.assignment())) === 'string',
+  )
   await group.expectStable(await agreed(group.members))
 })
 
@@ -90,7 +93,10 @@ async function openConnections() {
   const log = openLog('silent')
   const redis = openRedis(url, log)
   const subscriber = openSubscriber(url, log)
-  await eventually('Redis', () => redis.status === 'ready' && subscriber.status === 'ready')
+  await eventually(
+    'both connections to be ready',
+    () => redis.status === 'ready' && subscriber.status === 'ready',
+  )
   const close = async () => [redis, subscriber].forEach(disconnect)
   return disposable({ redis, subscriber, close })
 }

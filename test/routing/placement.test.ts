@@ -130,7 +130,7 @@ test('clusters with different Redis prefixes are separate', async () => {
   expect(a.view(['a'])).toEqual(['a', 'a', 'a', 'a'])
 })
 
-test('processes with the same number of shards agree, and processes with another number replace those that leave', async () => {
+test('processes with the same number of shards agree on homes, and replace processes with another number that leave', async () => {
   const { join } = cluster(2)
   const withTwo = ['a', 'b'].map((id) => join(id))
   await agreed(withTwo)
@@ -139,5 +139,5 @@ test('processes with the same number of shards agree, and processes with another
   expect([(await agreed(withTwo, all)).length, (await agreed(withFour, all)).length]).toEqual([2, 4])
   await Promise.all(withTwo.map((member) => member.leave()))
   expect(Object.values(loads(await agreed(withFour)))).toEqual([2, 2])
-  await eventually('c and d replace a', () => withTwo[0]!.view().every((id) => id === 'c' || id === 'd'))
+  await eventually('c and d to replace a', () => withTwo[0]!.view().every((id) => id === 'c' || id === 'd'))
 })

@@ -61,7 +61,8 @@ test('crashes and joins during an outage of Redis take effect after the outage',
   group.redis.kill()
   const dead = group.members.shift()!
   dead.close()
-  await Bun.sleep(1_500) // longer than `outageMs`, so that members that reconnect late are not removed
+  // Longer than `outageMs`, so that members that reconnect late are not removed.
+  await Bun.sleep(1_500)
   const joining = group.join('late')
   await group.redis.restart()
   const after = await joining

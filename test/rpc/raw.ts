@@ -41,7 +41,6 @@ export async function connectRaw(port: number, header: string): Promise<Raw> {
   return raw
 }
 
-/** A fake server. `act` handles each connection. */
 export async function serveRaw(act: (raw: Raw, authorization: string) => void) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   server.on('connection', (socket, request) => act(readRaw(socket), request.headers.authorization!))

@@ -94,7 +94,7 @@ test('a server disconnects a client after 30 s without a message or heartbeat', 
   server.close()
 })
 
-test('a client keeps an idle connection while heartbeats are answered, and closes it afterwards', async () => {
+test('a client keeps an idle connection until a heartbeat gets no response', async () => {
   const closed = Promise.withResolvers<number>()
   const server = await serveRaw(({ socket }, header) => {
     socket.send(welcomeTo(header))

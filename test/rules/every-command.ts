@@ -27,7 +27,6 @@ import { ruleOf, folded, type Rule } from './given.ts'
 interface Command {
   name: string
   rule: Rule
-  /** The expected status for each caller. */
   answers: number[]
   /** The row that the command changes; null if the command creates a row. */
   row: { eventId: string } | null

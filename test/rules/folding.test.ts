@@ -68,7 +68,7 @@ async function checkFold(waves: Step[][]): Promise<void> {
 }
 
 test('folding the log gives the stored rows, for all projects together and for each project separately', async () => {
-  // A failure prints its seed and path: pass them to fc.assert to repeat it.
+  // If the property fails, fast-check prints a seed and a path. Pass both to fc.assert to repeat the case.
   await assertInTime(fc.asyncProperty(requestWaves(30), checkFold), { numRuns: cases(12), withinMs: 40_000 })
   const all = Object.keys(everyEventType).sort()
   for (let more = 0; seenTypes.size < all.length && more < maxMoreRuns; more++)

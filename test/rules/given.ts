@@ -73,7 +73,6 @@ export function when<T>(
 
 type RejectedCase = [caller: string, rule: Rule, error: string, events?: EventDraft[], others?: EventDraft[]]
 
-/** Tests that rules reject commands with a status and a message. */
 export function testRejections(usual: EventDraft[], all: Record<string, RejectedCase>): void {
   for (const [title, [caller, rule, error, events = usual, others]] of Object.entries(all)) {
     const [, status, message] = /^(\d+) (.*)$/.exec(error)!

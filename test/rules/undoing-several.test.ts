@@ -26,7 +26,7 @@ const childrenNow = () => Promise.all(Object.keys(lists).map(rowsOf))
 const step = fc.record({
   verb: fc.constantFrom('add', 'remove', 'change', 'delete', 'undo', 'undo', 'undo'),
   list: fc.constantFrom('comments' as const, 'subtasks' as const),
-  /** How many events before the latest each event to undo is. */
+  /** The distances of the events to undo from the latest event. */
   back: fc.uniqueArray(fc.nat({ max: 5 }), { minLength: 1, maxLength: 5, size: 'max' }),
   isRemoved: fc.boolean(),
 })

@@ -54,7 +54,7 @@ for (const status of [410, 503])
     await next.close()
   })
 
-test('a 410 from the previous URL does not disable the webhook when the change and the result wait for the same row lock', async () => {
+test('a 410 from the previous URL does not disable the webhook when the change of the URL and the result wait for the same lock', async () => {
   const { id, answer } = await heldAt(410)
   const next = await openReceiver()
   const changing = await scene.sql.begin(async (sql) => {

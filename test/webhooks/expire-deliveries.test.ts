@@ -19,7 +19,6 @@ const hook = async (url = unreachableUrl) =>
   (await make(ada, `/projects/${projectId}/webhooks`, { url })) as Hook
 beforeEach(async () => void (await sql`truncate webhooks, webhook_deliveries`))
 
-/** Inserts deliveries that are `daysAgo` days old. */
 const deliver = (webhookId: string, count: number, daysAgo: number) => sql`
   insert into webhook_deliveries (webhook_id, id, delivery_id, type, events, attempt, answer, at, duration_ms)
   select ${webhookId}, (lpad(to_hex(floor(extract(epoch from now() - ${daysAgo}::int4 * interval '1 day') * 1000)::bigint), 12, '0')

@@ -13,7 +13,7 @@ function shown(): Receive {
   return new Function('createServer', 'Webhook', `${code}; return receiver`)(createServer, Webhook)
 }
 
-test('the documented receiver accepts every event, retries included, and rejects unsigned requests', async () => {
+test('the receiver in docs/webhooks.md accepts every event, including retries, and rejects unsigned requests', async () => {
   await using scene = await openScene()
   const { ada } = scene
   const { id, secret } = await scene.hook({ enabled: false })

@@ -6,7 +6,7 @@ import { eventually } from '../races/pair.ts'
 import { verified } from './receiver.ts'
 import { type Hook, openScene } from './scene.ts'
 
-test('both secrets sign deliveries for a day after a rotation, the new one first', async () => {
+test('for a day after a rotation, deliveries are signed with both secrets, the new secret first', async () => {
   await using scene = await openScene()
   const { ada, receiver } = scene
   const { id, secret: old } = await scene.hook({ types: ['task.created'] })
@@ -50,7 +50,7 @@ test('each account may run four tests at the same time, counted across all its t
   const program = await withToken(ada)
   const test = (who: Client) => who.post(`${scene.path(id)}/test`)
   const tests = [ada, program, ada, program].map(test)
-  await eventually('all events', () => answers.length === 4)
+  await eventually('four running tests', () => answers.length === 4)
   for (const who of [ada, program]) {
     const rejected = await test(who)
     expectError(rejected, 429, 'Too many tests of webhooks of this account are in progress')
@@ -104,7 +104,7 @@ test('a change during a delivery stays in effect, whatever the result of the del
   expect(seqsOf(1)).toEqual([1, 2, 3, 4, 5, 6])
   await ada.patch(scene.path(id), { types: ['project.created'] })
   answers.shift()!()
-  await eventually('a third', () => receiver.received.length === 3)
+  await eventually('a third delivery', () => receiver.received.length === 3)
   expect(seqsOf(2)).toEqual([1])
   answers.shift()!()
   await eventually('the end of the log', async () => (await scene.state(id)).cursor === 7)
@@ -112,7 +112,7 @@ test('a change during a delivery stays in effect, whatever the result of the del
   expect(new Set(ids).size).toBe(3)
   await ada.patch(scene.path(id), { types: null })
   await scene.createTasks(1)
-  await eventually('a fourth', () => receiver.received.length === 4)
+  await eventually('a fourth delivery', () => receiver.received.length === 4)
   await ada.delete(scene.path(id))
   answers.shift()!()
   await scene.createTasks(1)

@@ -52,7 +52,7 @@ test('a delivery that waits in Postgres to store its result does not block other
   const paths = Array.from({ length: 6 }, (_, n) => `/held/${n}`)
   for (const path of paths) await scene.hook({ types: ['task.created'] }, path)
   await scene.createTasks(1)
-  await eventually('all to be delivered', () => paths.every((path) => receiver.seqs(path).length === 1))
+  await eventually('deliveries to all paths', () => paths.every((path) => receiver.seqs(path).length === 1))
   await scene.hook({}, '/other')
   await scene.createTasks(1)
   await eventually('the delivery to the other webhook', () => receiver.seqs('/other').length === 1)

@@ -25,10 +25,10 @@ test('an operator deletes an account with its projects and memberships', async (
     code: 0,
     text: `${someone.email} is deleted; a worker deletes its projects and memberships`,
   })
-  await eventually('its token has ended', async () => (await someone.get('/auth/me')).status === 401)
+  await eventually('the token to be rejected', async () => (await someone.get('/auth/me')).status === 401)
   expect((await signIn(someone.email, 'secret-1')).status).toBe(401)
   service.startWorkers()
-  await eventually('its membership has ended', async () => {
+  await eventually('the end of the membership', async () => {
     const { body } = await ada.get(`/projects/${shared}/members`)
     return !body.some(({ userId }) => userId === someone.id)
   })

@@ -34,7 +34,7 @@ test('an operator resets a password, which revokes the old password and all toke
   expect(code).toBe(0)
   expect((await signIn(before.email, passwordIn(text))).status).toBe(200)
   expect((await signIn(before.email, 'secret-1')).status).toBe(401)
-  await eventually('its token has ended', async () => (await before.get('/auth/me')).status === 401)
+  await eventually('the token to be rejected', async () => (await before.get('/auth/me')).status === 401)
 })
 
 test('an operator marks an address as verified; a created account is verified', async () => {
@@ -56,7 +56,7 @@ test('an operator signs out an account, which revokes its tokens', async () => {
   const someone = await register(service.client)
   expect((await someone.get('/auth/me')).status).toBe(200)
   expect((await admin('users', 'sign-out', someone.email)).code).toBe(0)
-  await eventually('the token has ended', async () => (await someone.get('/auth/me')).status === 401)
+  await eventually('the token to be rejected', async () => (await someone.get('/auth/me')).status === 401)
   expect((await signIn(someone.email, 'secret-1')).status).toBe(200)
   const nobody = { code: 1, text: 'No account has the address nobody@example.com' }
   for (const verb of ['sign-out', 'reset-password'])

@@ -59,7 +59,7 @@ test('backs up and restores a table with 20,000 rows', async () => {
   expect(await sum(restored)).toEqual(await sum(many))
 })
 
-test('a restored service accepts writes, and its outbox holds the same jobs', async () => {
+test('a restored service accepts writes, and its outbox has the same jobs', async () => {
   await scene.admin(scene.own, 'backup', file)
   const restored = await scene.fresh()
   await scene.admin(restored, 'restore', file)

@@ -21,7 +21,6 @@ const days = 30
 const throttle = { batchRows: 10, pauseMs: 0 }
 const expire = (more = {}) => expireEvents(sql(), days, { ...throttle, ...more })
 
-/** Creates a project with `count` events; the first `old` events have expired. */
 async function openProject(count: number, old: number): Promise<string> {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const operations = Array.from({ length: count - 1 }, (_, i) => ({ op: 'task.create', title: `T${i}` }))
@@ -66,7 +65,8 @@ test('an event with a time in the future expires together with the next event', 
     [50, 33, 5, 5, 34],
     [50, 33, 1, 1, 34],
     [50, 33, 5, 32, 34],
-    [50, 33, 30, 40, 30], // not expired, because the next event after them is not old
+    // Event 41 has not expired, so events 30 to 40 have not expired either.
+    [50, 33, 30, 40, 30],
     [50, 33, 33, 33, 33],
     [50, 0, 1, 10, 1],
     [50, 50, 50, 50, 50],
@@ -94,7 +94,7 @@ test('no statement deletes more rows than the batch size', async () => {
   expect(await deletes()).toEqual([...Array(9).fill(10), 5])
 })
 
-test('the next run continues where the previous run stopped', async () => {
+test('a later run deletes the expired events that an earlier run left', async () => {
   await open()
   const projectId = await openProject(50, 45)
   await expect(expire({ isOver: () => true })).rejects.toBeInstanceOf(SliceEnded)
@@ -148,7 +148,7 @@ test('pages that are read while events expire have no gap until a page gets 410'
   expect(feeds.some((seqs) => seqs.at(-1) === 500)).toBe(true)
 })
 
-test('a killed worker leaves no gap, and the next run continues', async () => {
+test('a worker that is killed while it expires events leaves no gap, and the next run continues', async () => {
   await open({ HISTORY_DAYS: String(days), JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
   const projectId = await openProject(200, 190)
   const first = await spawnService('worker', service.env)

@@ -115,12 +115,13 @@ test('undoing the deletion of a service account returns 409', async () => {
 })
 
 test('a task whose assignee has left is restored without an assignee', async () => {
-  const task = await make(ada, '/tasks', { title: 'T', projectId: project.id, assigneeId: ada.id }) // 12
+  // Seqs: 12 creates the task, 13 invites the member, 14 assigns the task, 15 deletes it, 16 removes the member.
+  const task = await make(ada, '/tasks', { title: 'T', projectId: project.id, assigneeId: ada.id })
   const other = await register(scene.service.client)
-  const { id } = await invite(ada, project.id, other) // 13
-  await ada.patch(`/tasks/${task.id}`, { assigneeId: other.id }) // 14
-  await ada.delete(`/tasks/${task.id}`) // 15
-  await ada.delete(`/projects/${project.id}/members/${id}`) // 16
+  const { id } = await invite(ada, project.id, other)
+  await ada.patch(`/tasks/${task.id}`, { assigneeId: other.id })
+  await ada.delete(`/tasks/${task.id}`)
+  await ada.delete(`/projects/${project.id}/members/${id}`)
   const { changes } = expectUndone(await ada.post(`/projects/${project.id}/undo`, { seq: 15 }))
   expect(changes.map(({ type }) => type)).toEqual(['task.created', 'task.unassigned'])
   expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()

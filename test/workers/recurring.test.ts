@@ -55,7 +55,7 @@ test('a failing step does not stop other steps', async () => {
   expect(await isEmpty('idempotency_keys')).toBe(false)
 })
 
-test('a waiting step does not stop other steps', async () => {
+test('a step that waits for a lock does not delay other steps', async () => {
   await open()
   await Promise.all([leaveKey(), leaveToken(), leaveStream()])
   const release = await holdTransaction(

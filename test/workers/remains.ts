@@ -54,7 +54,6 @@ export async function flushRedis(url: string): Promise<void> {
   client.disconnect()
 }
 
-/** Records the number of rows that each statement deletes from a table. */
 export async function countDeletes(sql: Sql, table: string) {
   await sql`create table statements (rows int)`
   await sql`create function note() returns trigger language plpgsql as

@@ -28,7 +28,7 @@ const childrenOf = async (id: string) => {
 }
 const all = [['S'], ['C0', 'C1', 'C2', 'C3', 'C4', 'C5', 'C6', 'C7']]
 
-test('the purge job of a deletion does not delete restored children, before or after the restoration', async () => {
+test('the purge job of an undone deletion deletes no restored children, even if the job also ran before the undo', async () => {
   const before = await deletedTask()
   await before.undo()
   await purgeTask(sql(), before.data, throttle)

@@ -19,7 +19,7 @@ beforeEach(
 const unassigned = () => sql()<{ actorId: string }[]>`
   select actor_id from events where type = 'task.unassigned' and project_id = ${project.id}`
 
-test('a member invited again before the job keeps all assignments', async () => {
+test('a member who is invited again before the unassign job runs keeps all assignments', async () => {
   await remove()
   await invite(ada, project.id, guest, 'VIEWER')
   await unassign()
@@ -27,7 +27,7 @@ test('a member invited again before the job keeps all assignments', async () => 
   expect(await unassigned()).toHaveLength(0)
 })
 
-test('repeated and concurrent jobs unassign each task once', async () => {
+test('repeated and concurrent unassign jobs unassign each task once', async () => {
   await remove()
   await Promise.all([unassign(), unassign()])
   await unassign()
@@ -35,14 +35,14 @@ test('repeated and concurrent jobs unassign each task once', async () => {
   expect(await unassigned()).toHaveLength(8)
 })
 
-test('the job does not change tasks that were reassigned after the removal', async () => {
+test('the unassign job does not change tasks that were reassigned after the removal', async () => {
   await remove()
   await ada.patch(`/tasks/${mine[0]!.id}`, { assigneeId: ada.id })
   await unassign()
   expect(await assignees()).toEqual([ada.id, ...mine.slice(1).map(() => null)])
 })
 
-test('the job does nothing after the project is deleted', async () => {
+test('the unassign job does nothing after the project is deleted', async () => {
   await remove()
   await ada.delete(`/projects/${project.id}`)
   await unassign()
