@@ -116,7 +116,7 @@ export const mailbox = (name: string, fallback: string) =>
     return { name: displayName.trim(), address }
   })
 
-/** `open`: everybody may register; `closed`: nobody; a list: only owners of addresses in these domains. */
+/** `open`: everybody may register; `closed`: nobody may register; a list: email addresses must have these domains. */
 export type Registration = 'open' | 'closed' | string[]
 
 export const registration = (name: string) =>
@@ -128,7 +128,7 @@ export const registration = (name: string) =>
     return domains
   })
 
-/** The secrets in JWT_SECRET. The first signs tokens; each may verify them. */
+/** Returns the secrets in JWT_SECRET. The first secret signs tokens; all secrets verify tokens. */
 export const secretsIn = (value: string): string[] => value.split(',').map((secret) => secret.trim())
 
 export const secrets = (name: string) =>

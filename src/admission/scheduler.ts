@@ -26,7 +26,6 @@ export const writesIn = ({ headers }: Request): number =>
 
 const slotsOf = (writes: number): number => Math.ceil(writes / writesOfRequest)
 
-/** The requests of one account in this process. */
 class AccountQueue {
   /** The slots of the requests in progress. */
   slots = 0

@@ -51,7 +51,6 @@ interface Row {
   number?: number
 }
 
-/** The result of one operation. For a deleted row: only its id. */
 export function resultOf(
   { view: shows }: Command,
   id: string,

@@ -26,7 +26,7 @@ export interface RuleContext {
   caller: Caller
   now: string
   newId(): string
-  /** The first event gets the id of its command, so that the command can be found in the log. */
+  /** The first id has the same random part as the command's id, so that the command can be found in the log. */
   newEventId(): string
   ifMatch?: string
   undo?: UndoContext
@@ -102,8 +102,7 @@ export interface Command<Input extends object = object, Row = unknown> extends W
   /** The account that the rule or the reply needs. */
   person?(input: Input, caller: Caller): AccountKey
   /**
-   * The rule. Pure. `destination` is the state of the project that the row moves to; else it is
-   * `state`.
+   * The rule. Pure. `destination` is the state of the project that the row moves to, or else `state`.
    * @throws HttpError to change nothing
    */
   decide(state: ProjectState, context: RuleContext, input: Input, destination: ProjectState): Decision<Row>

@@ -39,11 +39,7 @@ export function decide<Input extends object, Row>(
 }
 
 /** Returns the id of the project that a task moves to; undefined if the task stays in its project. */
-export function destinationOf(
-  command: WriteDefinition,
-  projectId: string,
-  input: object,
-): string | undefined {
+export function destinationOf(command: WriteDefinition, projectId: string, input: object) {
   const otherId = command.destination?.(input)
   return otherId === projectId ? undefined : otherId
 }

@@ -32,14 +32,8 @@ interface ExecuteDependencies {
  * Checks role and scope, runs the look-ups, and passes the command to its actor. A command rejected by the first check
  * causes no look-up and no lease.
  */
-export function openExecute({
-  actors,
-  findRole,
-  lookUp,
-  limits,
-  explain,
-  log,
-}: ExecuteDependencies): Execute {
+export function openExecute(dependencies: ExecuteDependencies): Execute {
+  const { actors, findRole, lookUp, limits, explain, log } = dependencies
   const warn = throttle(60_000, (id: string) => log?.warn({ id }, aheadInLog))
   async function prepare(command: Command, routed: RoutedCommand, deadline: number, isKnown: boolean) {
     if (!isKnown)
@@ -89,11 +83,7 @@ const looksUp = (command: Command, input: object): boolean =>
   command.person !== undefined || command.lookups !== undefined || clientIdIn(command, input) !== undefined
 
 /** Checks roles in memory, which may be old: after false the database is read; after true the actor checks again. */
-function isAuthorized(
-  actors: Actors,
-  command: Command,
-  { projectId, caller, input }: RoutedCommand,
-): boolean {
+function isAuthorized(actors: Actors, command: Command, { projectId, caller, input }: RoutedCommand) {
   const otherId = destinationOf(command, projectId, input)
   const state = actors.stateOf(projectId)
   const other = otherId === undefined ? state : actors.stateOf(otherId)

@@ -43,21 +43,9 @@ export function openRun({ registry, places, route, timeoutMs }: RunDependencies)
     const destinationId = command.destination?.(input)
     if (destinationId !== undefined && !isId(destinationId)) return Promise.reject(notFound('Project'))
     const deadline = performance.now() + timeoutMs
-    const send = (projectId: string, taskId?: string) => {
-      const routed = {
-        name,
-        input,
-        caller,
-        ifMatch,
-        guard,
-        traceparent,
-        form,
-        id: newId(),
-        projectId,
-        taskId,
-      }
-      return route(command, routed, deadline)
-    }
+    const request = { name, input, caller, ifMatch, guard, traceparent, form }
+    const send = (projectId: string, taskId?: string) =>
+      route(command, { ...request, id: newId(), projectId, taskId }, deadline)
     if (at.kind === 'new') return send(clientIdIn(command, input) ?? newId())
     const id = idIn(input, at.key)
     if (at.kind === 'project') return send(id)

@@ -17,7 +17,7 @@ const maxRetried = 100_000
 interface ServeDependencies {
   registry: Registry
   execute: Execute
-  /** Limits each account here too: another process may forward very many commands of one account. */
+  /** Limits each account in this process too, because other processes may forward many commands of one account. */
   scheduler: Scheduler
   isClosing(): boolean
   ttlMs: number

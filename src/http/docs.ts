@@ -34,7 +34,7 @@ export function docs(config: Config) {
           })
           .use(plugin),
       )
-      // After the plugin, to replace its page at the same path, which loads scripts from a CDN.
+      // Replaces the plugin's page at the same path, which loads scripts from a CDN.
       .use(pages(config))
       .get('/api', redirectToPage, { detail: { hide: true } })
   )

@@ -95,7 +95,8 @@ const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
  * Checks a JSON text before it is parsed, because parsing deeply nested lists takes a hundred times as long as this
- * check. It counts commas and opening brackets outside of strings: each key or element follows one of them.
+ * check. It counts commas and opening brackets outside of strings, because each key or element follows such a
+ * character.
  * @throws HttpError 400 for too many levels, keys or elements
  */
 function requireBounded(bytes: Uint8Array): void {

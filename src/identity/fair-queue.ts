@@ -10,7 +10,6 @@ export interface Source {
 type Bounds = Record<'slots' | 'perAddress' | 'perAccount' | 'total', number>
 
 interface Waiter extends Source {
-  /** The address and the account in one text. */
   key: string
   start(): void
   reject(error: Error): void

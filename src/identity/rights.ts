@@ -33,7 +33,7 @@ export interface ProjectCaller {
   readonly memberId?: string
 }
 
-/** The id that rate limits and Idempotency-Keys belong to: each API token has its own. */
+/** Returns the id that rate limits and Idempotency-Keys belong to. */
 export const holderOf = ({ userId, token }: Caller): string => token?.id ?? userId
 
 /** Each scope includes the scopes before it. */

@@ -62,11 +62,7 @@ export function acceptsGzip({ headers }: Request): boolean {
   return weight === undefined || Number(weight) > 0
 }
 
-export function respondWithBody(
-  request: Request,
-  cached: CachedBody,
-  version?: number,
-): Response | Promise<Response> {
+export function respondWithBody(request: Request, cached: CachedBody, version?: number) {
   const { body, link, etag } = cached
   const headers: Record<string, string> = { ...readHeaders, 'x-request-id': requestId() }
   if (version !== undefined) headers[versionHeader] = String(version)

@@ -5,6 +5,5 @@ const component = Symbol('component')
 /** Makes the schema a component of the OpenAPI document with this name. */
 export const named = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, [component]: name })
 
-/** Returns the component name of a schema, if it has one. */
 export const nameOf = (schema: object): string | undefined =>
   component in schema ? String(schema[component]) : undefined

@@ -2,7 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { checked } from './input.ts'
 import { named } from './named.ts'
 
-/** True for a non-negative integer in decimal digits, as URLs and headers contain it. */
+/** True for a non-negative integer in decimal digits. */
 export const isCount = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{1,15}$/.test(value)
 

@@ -28,7 +28,7 @@ redis.call('hset', KEYS[1], 'wrong', wrong, 'until', nth > 0 and now + ARGV[3 + 
 redis.call('pexpire', KEYS[1], ARGV[3])
 return 0`
 
-/** KEYS: the account. Subtracts one wrong password, and removes the delay. */
+/** KEYS: the account. Subtracts one wrong password from the count, and removes the delay. */
 const endScript = `
 if redis.call('hincrby', KEYS[1], 'wrong', -1) <= 0 then return redis.call('del', KEYS[1]) end
 return redis.call('hset', KEYS[1], 'until', 0)`
@@ -50,7 +50,7 @@ export function openDelays(redis: RedisClient, prefix: string, { free, windowMs 
         () => local.begin(account, isExempt),
       ),
 
-    /** Call this if the password was not wrong: it subtracts the attempt, and removes the delay. */
+    /** Call this if the password was not wrong: the attempt then does not count, and causes no delay. */
     end: (account: string): Promise<unknown> =>
       withFallback<unknown>(
         () => redis.eval(endScript, 1, keyOf(account)),
