@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from 'bun:test'
 import { Expensive } from '../../src/admission/expensive.ts'
 
-/** Operations that are recorded at their start and end when the test calls their function in `ends`. */
+/** Opens operations. Each adds its name to `begun` when it starts, and ends when the test calls its function in `ends`. */
 function openWork(ofAccount: number, isShared = false) {
   const expensive = new Expensive(ofAccount, { isShared: () => isShared })
   const begun: string[] = []
@@ -49,7 +49,8 @@ test('while others are active, an account pauses for four times the duration of 
     ends[0]!()
     await all[0]
     expect(begun).toEqual(['a1'])
-    timers[0]![0]() // the pause is over
+    // Ends the pause.
+    timers[0]![0]()
     await new Promise(setImmediate)
     ends[1]!()
     await all[1]

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, spyOn, test } from 'bun:test'
 import { Scheduler, tooManyOfAccount, type Permit, writesIn } from '../../src/admission/scheduler.ts'
 
-/** Requests of accounts, with the permits of admitted requests. */
+/** Opens a scheduler; `send` sends requests, and `turns` has the permits of admitted requests by account. */
 function openRequests() {
   const scheduler = new Scheduler()
   const turns: Record<string, Permit[]> = {}
@@ -53,13 +53,14 @@ test('when requests end, admits waiting requests in order in the next event-loop
   send('bob', 1)
   send('ada', 20)
   for (const turn of turns.ada!.slice(0, 3)) turn.release()
-  turns.ada![0]!.release() // a second release has no effect
+  // A second release must have no effect.
+  turns.ada![0]!.release()
   await Promise.resolve()
   expect(admitted('ada')).toBe(16)
   await nextTurn()
   expect(admitted('ada')).toBe(19)
   send('ada', 1)
-  expect(admitted('ada')).toBe(19) // the new request waits behind the others
+  expect(admitted('ada')).toBe(19)
 })
 
 test('accounts with waiting requests share the slots', async () => {
@@ -68,7 +69,7 @@ test('accounts with waiting requests share the slots', async () => {
   send('bob', 1)
   for (const account of accounts) send(account, 40)
   const before = accounts.map(admitted)
-  expect(before[0]).toBe(16) // the first account with waiting requests
+  expect(before[0]).toBe(16)
   for (const account of accounts) for (const turn of turns[account]!.splice(0)) turn.release()
   await nextTurn()
   expect(accounts.map(admitted)).toEqual([4, 4, 4, 4])
@@ -99,10 +100,10 @@ test('a large batch runs when its account has no other requests in progress; sma
   send('ada', 3)
   const [first, second, third] = turns.ada!
   expect(first!.grow(32)).toBe(first!)
-  expect(first!.grow(100)).toBe(first!) // 4 of 16 places, and 2 others
+  expect(first!.grow(100)).toBe(first!)
   const wide = scheduler.acquire('ada', 500)
   expect(wide).toBeInstanceOf(Promise)
-  send('ada', 1) // waits behind the large batch
+  send('ada', 1)
   for (const turn of [first, second, third]) turn!.release()
   expect((await wide).slots).toBe(16)
   expect(admitted('ada')).toBe(3)
@@ -134,7 +135,8 @@ test('gives the slots of stuck requests to other requests of their account', asy
   while (admitted('ada') < 32) await nextTurn()
   for (const turn of held) turn.release()
   await nextTurn()
-  expect(admitted('ada')).toBe(32) // a stuck request that ends frees no slot a second time
+  // The stuck requests have ended, but their slots were free already.
+  expect(admitted('ada')).toBe(32)
 })
 
 test('drops queues of idle accounts, and keeps queues with requests in progress', async () => {

@@ -24,7 +24,7 @@ beforeEach(async () => {
   task = await make(ada, '/tasks', { title: 'Parent', projectId: elsewhere.id })
 })
 
-/** A command in progress: its look-up found that the id is free. Call the returned function to execute the command. */
+/** Starts a command up to its look-up, which finds that the id is free. The returned function executes the command. */
 async function send(name: string, input: object): Promise<() => ReturnType<Execute>> {
   const { reads } = service.services.database
   const sent = Promise.withResolvers<[Command, RoutedCommand]>()
@@ -44,7 +44,7 @@ async function send(name: string, input: object): Promise<() => ReturnType<Execu
   return () => execute(command, routed, distantDeadline())
 }
 
-/** All commands that accept a client's id, in the other project. */
+/** Every command that accepts an id from the client. All act on the second project. */
 const creates: Record<string, (id: string) => [name: string, input: object]> = {
   project: (id) => ['project.create', { id, name: 'Own' }],
   task: (id) => ['task.create', { id, projectId: elsewhere.id, title: 'Own' }],

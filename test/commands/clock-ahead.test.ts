@@ -39,7 +39,7 @@ const create = (id = newId()): RoutedCommand => {
 }
 const eventCount = async () => (await sql`select from events where project_id = ${project.id}`).length
 
-/** Changes a project's log as if a process whose clock is a year ahead had written this many events. */
+/** Changes a project's log as if a process whose clock was a year ahead had written this many more events. */
 async function poison(events: number): Promise<void> {
   const id = project.id
   await sql`update events set id = ${idAt(Date.now() + yearMs)}::uuid, at = now() + interval '1 year' where project_id = ${id}`
@@ -112,7 +112,7 @@ test('does not search for a command that is newer than the load of a project who
   expect(isSearched(loadedLongAgo(yearMs))).toBe(false)
   expect(isSearched(loadedLongAgo(yearMs), { ...create(), again: true })).toBe(true)
   expect(isSearched(loadedLongAgo(yearMs), create(idAt(Date.now() - 30_000)))).toBe(true)
-  // The command is older than a correction of the database's clock.
+  // The command was created before the database's clock was set back.
   expect(isSearched(loadedLongAgo(yearMs), create(idAt(Date.now() + 3_600_000)))).toBe(true)
   expect(isSearched(new State(project.id, 1, 0, idAt(Date.now() + yearMs)))).toBe(true)
 })

@@ -24,7 +24,7 @@ const create = ({ id: userId }: Person): RoutedCommand => {
   return { name: command.name, form, id: newId(), projectId: project.id, input, caller: { userId } }
 }
 
-/** Sends a command to a home that is lost. After that this process is the home. */
+/** Sends a command to a home that is lost. Then this process becomes the home. */
 function routePastLostHome(
   lost: (command: Command, routed: RoutedCommand) => Promise<RpcResponse>,
   routed: RoutedCommand,
@@ -63,7 +63,7 @@ test('returns the first reply without a second commit if the lost home had commi
   expect(await titles()).toEqual(['Once'])
 })
 
-/** Routes a command whose first `lost` homes break the connection. Returns the reply, and `again` of each copy. */
+/** Routes a command; the first `lost` homes break the connection. Returns the answer, and `again` of each sent copy. */
 async function routed(lost: number, wasSent: boolean) {
   const sent: (true | undefined)[] = []
   const reply = { status: 201, body: '{"id":"1"}', etag: null }

@@ -69,7 +69,8 @@ function open() {
 
 test('one batch may exceed the budget, and the next batch is rejected', async () => {
   const { count, one, other } = open()
-  for (const process of [one, other]) await process.take('k') // each has one left
+  // One request remains in the budget of each process.
+  for (const process of [one, other]) await process.take('k')
   count.points = 100
   for (const process of [one, other]) await process.take('k')
   await one.takeMore('k', 1)

@@ -4,7 +4,7 @@ import { ConfigError } from '../../src/setting-values.ts'
 import { childEnvs, sharedPools } from '../../src/process/child-env.ts'
 import { upTo } from '../races/pair.ts'
 
-/** The variables that accept any text. */
+/** Variables that accept any text. */
 const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'HOME_HOST', 'METRICS_HOST', 'NODE_ENV']
 
 function complaint(env: Record<string, string>): string | undefined {

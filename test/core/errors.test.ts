@@ -52,7 +52,7 @@ test('retries an unanswered write only if it was not committed', async () => {
     let count = 0
     const write = async () => {
       if (++count === 1 && error) throw error
-      return false // done twice, it would find nothing to do
+      return false
     }
     return [await writeExactlyOnce(write, async () => stands).catch(() => 'refused'), count]
   }

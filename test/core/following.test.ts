@@ -7,7 +7,7 @@ import { openReauthorize } from '../../modules/events/event-stream.ts'
 
 const longMs = 60_000
 
-/** A subscriber at a version, and functions that notify it. */
+/** Opens a subscription at a version, and returns functions that notify the subscriber. */
 function follow(version: number) {
   const waiting = new Subscribers()
   const following = new Subscription(version)
@@ -32,7 +32,7 @@ test('a busy subscriber gets the newest missed version once, at its next wait', 
   for (const version of [4, 5]) hear(version)
   expect(await following.waitForNewer(3, longMs)).toBe(5)
   hear(6)
-  // The subscriber has read version 6 in the meantime.
+  // Meanwhile the subscriber has read version 6.
   const news = following.waitForNewer(6, longMs)
   hear(6)
   hear(7)
@@ -47,7 +47,7 @@ test('a version lower than the known version wakes a waiting subscriber, and a b
   expect(await news).toBeUndefined()
   see(1)
   expect(await following.waitForNewer(3, longMs)).toBeUndefined()
-  // The subscriber has version 1 now.
+  // Now the subscriber has version 1.
   const later = following.waitForNewer(1, longMs)
   see(1)
   hear(2)
@@ -117,7 +117,7 @@ test('reads the version immediately for a new subscriber, because the version ma
 
 const versionOf = (version: number) => ({ version, lastEventId: `event-${version}` })
 
-/** True if rights are read before events up to seq 5 are sent, when the versions up to `known` are known to change no rights. */
+/** Returns true if rights are read again before events up to seq 5 are sent. No version up to `known` changes rights. */
 async function isAsked({ known = 5, seen = 5, heard = 5 }): Promise<boolean> {
   const caller = { userId: 'somebody' }
   const recent = { sameRightsSince: () => versionOf(known) }

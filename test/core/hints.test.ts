@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { newId } from '../../src/ids.ts'
 import { Notifications, type ProjectVersion } from '../../src/subscriptions/notifications.ts'
 
-/** Processes on one channel, each with its received notifications. */
+/** Opens several processes on one channel; each has a list of its received notifications. */
 function open(count: number) {
   const subscribers = Array.from({ length: count }, () =>
     Object.assign(new EventEmitter(), { status: 'ready', subscribe: async () => 1 }),

@@ -4,7 +4,7 @@ import { Clock, isAhead, isId, isCreatedAfter, newId, nilId, nowMs, setClock, ta
 const many = 50_000
 const hour = 3_600_000
 const clockAfter = (...ids: string[]) => new Clock(ids.toSorted().at(-1)!)
-/** Sets the database's clock ahead of the machine's clock. */
+/** Sets the clock of ids ahead of the machine's clock. */
 const setAhead = (ms: number) => setClock(Date.now() + ms, performance.now(), performance.now())
 afterEach(() => setAhead(0))
 
@@ -22,7 +22,8 @@ test('an id begins with the millisecond of its creation', () => {
   const before = Date.now()
   const time = timeOf(newId())
   expect(time).toBeGreaterThanOrEqual(before - 50)
-  expect(time).toBeLessThanOrEqual(Date.now() + 50) // many ids in one millisecond run ahead of the clock
+  // Many ids in one millisecond run ahead of the clock.
+  expect(time).toBeLessThanOrEqual(Date.now() + 50)
 })
 
 test('ids are unique and sort in the order of their creation', () => {

@@ -7,7 +7,7 @@ import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
 
 const projectId = newId()
 
-/** A long poll of a project at version 1, which ends when `reload` returns a later version. */
+/** Opens a long poll of a project at version 1. The long poll ends when `reload` returns a later version. */
 function holdAt1(reload: (waiting: Subscribers) => number) {
   const waiting = new Subscribers()
   const subscribe = ([{ projectId, version }]: [ProjectVersion]) => {
@@ -43,7 +43,8 @@ test('a long poll returns when a version that was lost in a failover is committe
   let committed = 1
   const { answer, tell } = holdAt1(() => committed)
   await setImmediate()
-  tell(2) // which is lost
+  // Version 2 is lost in a failover.
+  tell(2)
   await setImmediate()
   committed = 2
   tell(2)

@@ -9,7 +9,7 @@ import { newId } from '../../src/ids.ts'
 let project: Body
 let task: Body
 const service = await forFile(openTestService())
-// Separate leases: after a failover two processes may both write a project.
+// Separate leases, because after a failover two processes may write the same project.
 const REDIS_PREFIX = `${service.env.REDIS_PREFIX}-other`
 const other = await forFile(openTestService({ ...service.env, REDIS_PREFIX, LOG_LEVEL: 'silent' }))
 const ada = await register(service.client)
@@ -19,7 +19,7 @@ beforeEach(async () => {
   task = await createKnown(project)
 })
 
-/** Creates a task and loads it into the actor's state: an update with equal values makes no event. */
+/** Creates a task, and loads it into the actor's state by an update that changes nothing. */
 async function createKnown({ id: projectId }: Body): Promise<Body> {
   const made = await make(ada, '/tasks', { title: 'Lost', projectId })
   expect((await ada.patch(`/tasks/${made.id}`, { title: 'Lost' })).status).toBe(200)
@@ -39,7 +39,7 @@ test('a migration adds the id of the last event to old projects', async () => {
   expect((await make(ada, '/tasks', { title: 'New', projectId: project.id })).number).toBe(2)
 })
 
-/** A failover loses the project's second event, a created task. Then another process commits another second event. */
+/** Removes the project's second event as a failover may, and lets another process commit another second event. */
 async function reuseVersion({ id }: Body): Promise<void> {
   await sql().begin(async (sql) => {
     await sql`delete from tasks where project_id = ${id}`

@@ -5,7 +5,7 @@ const projectId = 'p'
 let steps: LocalCommits
 beforeEach(() => (steps = new LocalCommits()))
 
-/** Commits events after a version. The id of the event at version n is `en`. */
+/** Commits events after the version `expected`. The event at version n has the id `en`. */
 function commit(expected: number, ...all: [type: string, entityId: string][]): void {
   const events = all.map(([type, entityId]) => {
     const before = type.endsWith('.created') ? null : {}

@@ -54,7 +54,7 @@ describe('link to the next page', () => {
   })
 })
 
-/** A read whose bodies have `length` characters, and the count of bodies that it built. */
+/** Opens a cached read whose bodies have `length` characters, and counts the bodies that are built. */
 function reader(limitBytes: number, length = 1) {
   const serve = openBodyCache(limitBytes)
   let built = 0

@@ -25,7 +25,7 @@ const eventAt = (seq: number, type: string, text: string, place: string, id = `e
     after: { text },
   }) as StoredEvent
 
-/** `by`: the prefix of the event ids. `after`: the prefix of the previous event's id. */
+/** `by` is the prefix of the event ids, and `after` the prefix of the previous event's id. */
 interface About {
   text?: string
   place?: string
@@ -33,7 +33,7 @@ interface About {
   after?: string
 }
 
-/** Commits a number of comments, or events of the given types, after a version. */
+/** Commits events after the version `expected`: a number of created comments, or events of the given types. */
 function commit(expected: number, types: number | string[], about: About = {}): void {
   const { text = '', place = projectId, by = 'e', after = 'e' } = about
   const all = typeof types === 'number' ? Array<string>(types).fill('comment.created') : types
@@ -64,7 +64,7 @@ test('forgets earlier events when another process has committed in between', () 
   commit(3, 1)
   expect([seqsAfter(0), seqsAfter(2), seqsAfter(3)]).toEqual([undefined, undefined, [4]])
   expect([plainSince(2), plainSince(3)]).toEqual([undefined, 4])
-  // Decided again on the version of a promoted standby.
+  // After a failover, the command is decided again on version 2.
   commit(2, 1)
   expect([seqsAfter(3), seqsAfter(2)]).toEqual([undefined, [3]])
 })
@@ -114,7 +114,7 @@ test('stores no events of projects without subscribers, and limits events and by
   commit(0, 400)
   commit(400, 400)
   expect([seqsAfter(299), seqsAfter(300)?.length, seqsAfter(300, 310)?.length]).toEqual([undefined, 132, 10])
-  // Large events: a part is returned at once, and the least recently used project is evicted first.
+  // A read returns only some of the large events. The least recently used project is evicted first.
   const text = 'x'.repeat(20_000)
   commit(800, 100, { text })
   expect(seqsAfter(800)).toHaveLength(7)

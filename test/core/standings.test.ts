@@ -24,7 +24,7 @@ test('limits the number of visible projects, and adds another project when a vis
   // Two new projects, with a lower and a higher id.
   for (const n of [1, maxListedProjects + 2]) standing.update(idOf(n), 1)
   expect(listener.takeChanges()).toEqual([more])
-  // The first page of projects lacks the last listed project, which still exists.
+  // The list no longer contains the last project, although it still exists.
   standing.replaceAll([...listOf(maxListedProjects, 1), [moreKey, 1]])
   expect(listener.takeChanges()).toEqual([])
   standing.update(idOf(7), undefined)
@@ -82,7 +82,7 @@ test('a subscriber that ends during a read of its projects is not registered aga
   standing.replaceAll(listOf(2))
   listener.subscription.end()
   standing.end()
-  // The result of the read that was in progress.
+  // Now the read returns its result.
   standing.replaceAll([
     [idOf(1), 2],
     [idOf(3), 1],
@@ -106,7 +106,6 @@ test('a slow subscriber gets only the latest state of each project', () => {
 test('a notification makes a project visible to its new member without a read of all projects', async () => {
   const [ada, grace] = [await register(service.client, 'Ada'), await register(service.client, 'Grace')]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  // This instance never reads all projects.
   const standings = new VisibleProjectsByUser(service.services.database.reads)
   const over = new AbortController()
   const listener = await standings.subscribe(grace.id, over.signal)
@@ -129,7 +128,8 @@ test('a notification contains the users who joined the project, and no others', 
   await redis.subscribe(`${REDIS_PREFIX}:versions`)
   const next = async () => {
     while (heard.length === 0) await new Promise<void>((resolve) => (arrived = resolve))
-    return heard.shift()?.split(',')[1] // after who tells it
+    const [, notification] = heard.shift()!.split(',')
+    return notification
   }
   const [ada, grace] = [await register(service.client, 'Ada'), await register(service.client, 'Grace')]
   const { id } = await make(ada, '/projects', { name: 'Engine' })

@@ -88,7 +88,7 @@ const greeted = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1')
 
 const refused = Buffer.from('E\0\0\0\x0cSERROR\0\0Z\0\0\0\x05I', 'latin1')
 
-/** A client of a fake Postgres server. */
+/** Opens a client of a fake Postgres server. */
 async function played(server: Server, options: postgres.Options<{}> = {}): Promise<postgres.Sql> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -118,7 +118,7 @@ test('postgres.js reconnects without a pause if a connection ends before its gre
   await eventually('far more than one with pauses between', () => count > 10)
 })
 
-/** An accepted connection with an unanswered query. The test emits its close. */
+/** Opens a connection with an unanswered query. The test emits the `close` event of its socket. */
 async function held() {
   const peers: Socket[] = []
   const connection = { socket: new Socket(), greetings: 0, received: 0 }
@@ -155,7 +155,8 @@ test('postgres.js sends no startup message if a broken connection left unsent da
   for (const peer of peers) peer.write(refused)
   await first.catch(() => {})
   sql`select 2`.execute().catch(() => {})
-  for (let step = 0; step < 5; step++) await null // the query is written, but not sent before the end of this tick
+  // In these microtasks the query is written to the buffer, which is sent after the current tick.
+  for (let step = 0; step < 5; step++) await null
   connection.socket.emit('close', true)
   connection.socket.destroy()
   sql`select 3`.execute().catch(() => {})

@@ -16,13 +16,13 @@ const jobsDone = () =>
 const deleted = { message: 'Account deleted successfully' }
 const batchOptions = { batchRows: 10, pauseMs: 0 }
 
-/** Runs the recurring scan for rows of deleted accounts, and returns how many accounts it found. */
+/** Runs the recurring scan for rows of deleted accounts, and returns the number of accounts that it found. */
 async function closeOrphanedAccounts(): Promise<number> {
   const owners = await queueOrphanJobs(sql, orphanProjects, nilId, 1_000)
   return owners.queued + (await queueOrphanJobs(sql, orphanMembers, nilId, 1_000)).queued
 }
 
-/** Ada owns a project and is a member of Grace's project, where Ada created a task and a comment. */
+/** Creates a project of Ada, and a project of Grace in which Ada is a member with a task and a comment. */
 async function createAccounts() {
   const [ada, grace] = await Promise.all([register(client), register(client)])
   const own = await make(ada, '/projects', { name: 'Mine' })

@@ -5,7 +5,7 @@ import { forFile, spawnService } from '../support/service.ts'
 import { openStream, type Message } from './streaming.ts'
 
 const { a: writer, b: reader, env } = await forFile(openPair())
-// Without Redis this process gets no notifications: it polls Postgres.
+// Without Redis this process gets no notifications, so it polls Postgres.
 const polling = await spawnService('web', { ...env, REDIS_URL: 'redis://127.0.0.1:1' })
 await forFile({ close: () => polling.stop() })
 
@@ -15,7 +15,7 @@ const addTask = (client: Person, projectId: string) => make(client, '/tasks', { 
 
 type State = Record<string, number | null>
 
-/** Reads messages until the projects have the expected versions; returns all changes on the way. */
+/** Reads messages until the projects have the expected versions; returns all changes in these messages. */
 async function until(messages: AsyncGenerator<Message, void, void>, state: State, expected: State) {
   const changes: State[] = []
   while (!Bun.deepEquals(state, expected)) {
@@ -54,7 +54,7 @@ for (const [how, at] of Object.entries(processes))
     await until(messages, state, { [one]: 3, [created]: 1, [other]: 3 })
     await grace.delete(`/projects/${other}/members/${member.id}`)
     await until(messages, state, { [one]: 3, [created]: 1, [other]: null })
-    // Ada is no longer a member: this event must not be sent to her stream.
+    // Ada is no longer a member, so her stream must not send this event.
     await addTask(grace, other)
     await ada.delete(`/projects/${created}`)
     await until(messages, state, { [one]: 3, [created]: null, [other]: null })
@@ -84,7 +84,7 @@ test('the stream of a revoked token ends with 401', async () => {
   await ada.post('/auth/logout')
   const login = await ada.post('/auth/login', { email: ada.email, password: 'secret-1' })
   const again = { ...ada, ...ada.as(login.body.access_token) }
-  // A revoked token may stay in the cache for a moment.
+  // The cache may contain a revoked token for a moment.
   let last: Message | undefined
   while (last?.event !== 'end') {
     await addTask(again, projectId)
@@ -100,7 +100,7 @@ test('a bound API token gets only its own project, in the stream and when it rea
   const all = await openStream(ada, reader, '/events')
   const own = await openStream(bound, reader, '/events')
   for (const one of [other, mine]) await addTask(ada, one)
-  // The unbound stream shows when the event of the other project has arrived.
+  // Waits until the stream of the unbound token has received the event of the other project.
   await until(all.messages, {}, { [mine]: 2, [other]: 2 })
   const changes = await until(own.messages, {}, { [mine]: 2 })
   expect(changes.flatMap((one) => Object.keys(one))).not.toContain(other)

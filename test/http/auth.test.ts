@@ -127,7 +127,7 @@ test('a password has 6 to 1024 characters and is compared exactly', async () => 
     expect((await signIn(email, secret)).status).toBe(200)
     expectError(await signIn(email, secret.slice(1)), 401)
   }
-  // UTF-8 would encode every lone surrogate as the same replacement character.
+  // UTF-8 encodes every lone surrogate as the same replacement character.
   const invalid = [
     '12345',
     'p'.repeat(1025),

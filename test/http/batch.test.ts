@@ -93,7 +93,7 @@ test('a batch has 1 to 500 operations', async () => {
 
 test('checks was and ifMatch of each operation, and ifVersion and If-Match of the whole batch', async () => {
   const read = await ada.patch(`/tasks/${task.id}`, { dueDate: '2030-01-02', assigneeId: ada.id })
-  // The same values in other notations.
+  // These are the stored values in other notations.
   const was = {
     ...read.body,
     id: task.id.toUpperCase(),

@@ -26,7 +26,7 @@ const writes: Write[] = [
   ),
 ]
 
-/** Sends a body to every write, and expects one error from all of them. */
+/** Sends a body to every write, and expects the same error from each write. */
 async function expectErrors(
   bodyFor: (write: Write) => unknown,
   status: number,
@@ -143,7 +143,7 @@ test('a path may end with a slash', async () => {
 
 test('a body may have up to 50,000 keys and elements, which are counted before parsing', async () => {
   const uncountedText = JSON.stringify(',[{'.repeat(50_000))
-  // The two keys of the object count too, so the list has two elements less.
+  // The two keys of the object count too.
   const bodyOf = (count: number, end: string) =>
     `{"text":${uncountedText},"list":[${Array(count - 2).fill('0')}]${end}`
   const { parse } = JSON

@@ -16,7 +16,7 @@ export type RemovalResponse = Body & { stillWorking: Integrations; revoked: Inte
 
 export type Creations = Awaited<ReturnType<typeof openCreations>>
 
-/** Creates a project with an ADMIN, who creates a webhook, a service account and a token of that account. */
+/** Creates a project with an ADMIN, who creates a webhook, a service account and a token for the service account. */
 export async function openCreations(owner: Person) {
   const admin = await register(owner.as(), 'Admin')
   const { id: projectId } = await make(owner, '/projects', { name: 'Engine' })

@@ -8,12 +8,12 @@ import { words } from '../support/words.ts'
 import { createOwnProject, exampleFor } from './own-project.ts'
 import { fillPath } from './scene.ts'
 
-/** Each operation with the kind of response that a test got: success or error. */
+/** Operations with a kind of response that a test got: success or error. */
 const outcomes = new Set<string>()
 const { client, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
-/** Sends a request, and expects that the document describes its response. */
+/** Sends a request, and expects a documented response. */
 async function call(caller: Client, method: string, path: string, body?: unknown, headers = {}) {
   const response = await caller.call(method, path, body, headers)
   const [name, operation] = operationOf(api, method, path)
@@ -22,7 +22,7 @@ async function call(caller: Client, method: string, path: string, body?: unknown
   return response
 }
 
-/** Sends a request plainly, under conditions and keys, twice, and with an invalid body. */
+/** Sends a request in several ways: with conditions, with a key, twice, and with an invalid body. */
 async function callVariants(caller: Client, method: string, path: string, body?: object) {
   const repeated = method === 'GET' ? { 'if-none-match': '*' } : { 'idempotency-key': `${method} ${path}` }
   const [, { parameters }] = operationOf(api, method, path)

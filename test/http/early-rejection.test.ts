@@ -19,7 +19,7 @@ const { id: projectId } = await make(stranger, '/projects', { name: 'Own' })
 const { id: ownTask } = await make(stranger, '/tasks', { title: 'Own', projectId })
 const idle = await forFile(openTestService(service.env))
 
-/** The same client at a second service that has loaded no project. */
+/** Returns the same client at a second service, which has loaded no project. */
 const atIdle = (client: Person): Person => ({ ...client, ...idle.client.as(client.token) })
 
 type Send = (client: Person) => Promise<Answer>
@@ -52,14 +52,14 @@ function memberWrites(): Write[] {
 const undo = (body: object, query = ''): Send => {
   return (client) => client.post(`/projects/${parts.projectId}/undo${query}`, body)
 }
-/** Writes whose required role depends on more than the member's role. */
+/** Writes whose permission depends on more than the caller's role. */
 const strangerWrites = (): Write[] => [
   ...memberWrites(),
   ['undo several', undo({ seqs: upTo(8) })],
   ['undo dry run', undo({ batch: 2 }, '?dryRun=true')],
   ['move', (client) => client.patch(`/tasks/${ownTask}`, { projectId: parts.projectId })],
 ]
-/** Names of writes that need the log, the author or the member to decide. */
+/** Writes that need the log, the author or the member to check the permission. */
 const byMoreThanRole = /^undo|comment$|remove a member/
 
 async function expectNoActor(send: Send, client: Person, status: number, name = '') {

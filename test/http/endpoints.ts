@@ -33,7 +33,7 @@ const remove = endpoint('DELETE', 200)
 const project = '/projects/{id}'
 const webhook = `${project}/webhooks/{id}`
 
-/** Every operation that requires a role in a project. */
+/** All operations that require a role in a project. */
 export const endpoints: Endpoint[] = [
   read('Project', readers, 'read a project', project),
   change('Project', admins, 'change a project', project, () => ({ name: 'Other' })),

@@ -21,7 +21,7 @@ const paths = {
   comments: `/tasks/${taskId}/comments`,
 }
 const assigned = `${paths.tasks}&assigneeId=me`
-/** Every kind of read; the owner and the editor may send all of them. */
+/** All kinds of reads; the owner and the editor may send each of them. */
 const reads: string[] = [
   ...['/auth/me', '/projects', '/projects?limit=1', ...Object.values(paths)],
   ...[`${paths.project}/events?limit=3`, '/tasks', '/tasks?assigneeId=me'],
@@ -94,7 +94,7 @@ test('a moved task has new ETags, even if both projects are at the same version'
   const { id } = await make(owner, '/tasks', { title: 'T', projectId })
   const path = `/tasks/${id}/subtasks`
   const lead = async () => (await countEvents(service, projectId)) - (await countEvents(service, otherId))
-  // The move and the new subtask are two events, after which the other project has the version of this one now.
+  // The move and the new subtask bring the other project to the version of this project.
   for (let by = await lead(); by !== 2; by = await lead())
     await make(owner, '/tasks', { title: 'Filler', projectId: by < 2 ? projectId : otherId })
   const before = await tagOf(path)
@@ -126,7 +126,7 @@ const cacheHeadersOf = ({ headers }: { headers: Headers }) =>
 
 test('reads have Cache-Control: private, no-cache; responses that contain a token have no-store', async () => {
   for (const path of reads) {
-    // The representation of events depends on Accept: JSON or a stream.
+    // Accept selects the representation of events: JSON or a stream.
     const expected = path.includes('/events')
       ? { ...cacheHeaders, vary: 'Authorization, Accept' }
       : cacheHeaders

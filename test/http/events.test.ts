@@ -102,7 +102,7 @@ test('an event of an earlier release, which stores the whole row in before, is r
   await sql`
     update events e set before = (select c.after from events c where c.project_id = e.project_id and c.seq = 2)
     where project_id = ${projectId} and seq = 3`
-  // A new version makes the process read the changed row again.
+  // Sets a new version, so that the process reads the changed row again.
   await make(ada, '/tasks', { title: 'Another', projectId })
   expect((await read(projectId))[2]).toEqual(event!)
 })

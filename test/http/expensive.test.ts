@@ -54,7 +54,7 @@ test('an undo of a batch or of more than 10 events counts as expensive before it
   }
 })
 
-// The number in each request avoids a response from the cache, which would cost nothing.
+// A number makes each request different, because a response from the cache would cost nothing.
 const cheap: [name: string, send: (n: number) => Promise<Answer>][] = [
   ['a read at a recent version', () => tasksAt(ada, projectId, 450)],
   [
@@ -102,7 +102,7 @@ test('an expensive request counts as one request for each 25 events or 10 projec
   const writes = remainingBudget(await eve.patch(`/projects/${id}`, { name: 'Q' }))
   const undone = await dryUndo(eve, id, { batch: 2 })
   expect(undone.status).toBe(200)
-  // A process reserves parts of a large budget, so the header may be slightly old.
+  // A process reserves parts of a large budget, so the header may lag behind.
   expect(writes - remainingBudget(undone)).toBeWithin(100, 102)
   const responses = await Promise.all(upTo(8).map(() => tasksAt(eve, id, 1)))
   expect(countStatuses(responses)[429]).toBeGreaterThan(0)

@@ -11,12 +11,13 @@ async function taskOf(owner: Client): Promise<string> {
 }
 
 const flood = 400
-/** Maximum of busy requests answered before one calm request: those in progress, and a few more. */
+/** How many requests of the busy account may finish before a request of the calm account. */
 const maxAhead = 100
 
-/** Sends many requests of one account, then one of another; returns how many of the many are answered first. */
+/** Sends many requests of one account, then one request of another account. Returns how many finish before it. */
 async function sendFlood(calmOne: () => Promise<unknown>, many: (n: number) => Promise<{ status: number }>) {
-  await calm.get(`/tasks/${calmTask}`) // both accounts are active
+  // Makes the other account active.
+  await calm.get(`/tasks/${calmTask}`)
   let answered = 0
   const all = Array.from({ length: flood }, async (_, n) => {
     const { status } = await many(n)
@@ -28,7 +29,7 @@ async function sendFlood(calmOne: () => Promise<unknown>, many: (n: number) => P
   return { before, statuses: new Set(await Promise.all(all)) }
 }
 
-/** Rejected without a query, so that only the order of the queue counts. */
+/** Sends a request that is rejected without a query, so that only its place in the queue matters. */
 const rejectedCalmly = () => calm.post('/tasks', { title: 7 })
 
 test("while another account is active, a busy account's writes are committed in small groups", async () => {
@@ -41,7 +42,7 @@ test("while another account is active, a busy account's writes are committed in 
   expect(largeCommits() - before).toBe(0)
 })
 
-/** Commits of more than 32 events. */
+/** Counts the commits with more than 32 events. */
 function largeCommits(): number {
   const { bounds, counts } = service.services.counts.commits.events
   return counts.slice(bounds.indexOf(32) + 1).reduce((sum, count) => sum + count, 0)

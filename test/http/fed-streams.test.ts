@@ -7,7 +7,7 @@ import { openScene } from '../support/scene.ts'
 import { openTestService } from '../support/service.ts'
 import { streamBodyIn } from './streaming.ts'
 
-/** The types of events that streams got from memory, without a read of the database. */
+/** The types of the events that streams read from memory instead of the database. */
 const typesFromMemory = new Set<string>()
 const { service } = await openScene()
 const { recent } = service.services
@@ -18,7 +18,7 @@ recent.after = (range) => {
   return events
 }
 
-/** Opens a stream in the process that writes, and returns its events as exact text. */
+/** Opens a stream in the process that writes, and returns its events as unparsed text. */
 async function openTextStream(reader: Person, projectId: string) {
   const stream = await streamBodyIn(service, reader, `/projects/${projectId}/events?after=0`)
   const chunks = stream.pipeThrough(new TextDecoderStream()).getReader()
@@ -65,7 +65,7 @@ test('events sent from memory have exactly the bytes that the feed returns', asy
     if (wave % 5 === 4) await grace.patch('/auth/me', { name: `Grace the ${wave}th, “ünnamed”` })
   }
   for (const { stop } of streams) await stop()
-  // A moved task is read with its children, and a worker removes assignees in another process.
+  // These events are not read from memory: a moved task needs its children, and another process removes assignees.
   const expected = model.eventTypes.filter(
     (type) => /^(task|subtask|comment)\./.test(type) && !/moved_in|unassigned/.test(type),
   )

@@ -21,7 +21,7 @@ export interface FeedEvent {
 export const readFeed = async (client: Client, path: string) =>
   (await allPages(client, path)).flat() as unknown as FeedEvent[]
 
-/** The rows of a project as a client builds them from events, by entity and id. */
+/** The rows of a project that a client builds from events, by entity and id. */
 export type Replica = Record<Entity, Map<string, Row>>
 
 export const emptyReplica = (): Replica => ({
@@ -29,7 +29,7 @@ export const emptyReplica = (): Replica => ({
   ...{ subtask: new Map(), comment: new Map() },
 })
 
-/** Applies an event to a replica. `after` of an update holds only the changed fields. */
+/** Applies an event to a replica. In an update, `after` contains only the changed fields. */
 export function applyEvent(replica: Replica, { entity, entityId, after }: FeedEvent): void {
   const { subtask, comment } = replica
   if (!after) {

@@ -25,7 +25,7 @@ setDefaultTimeout(120_000)
 const { client, people, guest } = await openTeam(['Guest'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
-/** Expects a documented success, or a documented error that shows no internals. */
+/** Expects a documented success, or a documented error that reveals no internals. */
 function expectDocumented(name: string, operation: Operation, response: Answer) {
   expect([name, response.status >= 500 && response.text]).toEqual([name, false])
   expect([name, undocumentedParts(api, operation, response)]).toEqual([name, []])
@@ -35,7 +35,7 @@ function expectDocumented(name: string, operation: Operation, response: Answer) 
   expect(response.body.message.length).toBeLessThan(1_000)
 }
 
-/** Yields every operation. Those of `/auth` get callers of their own, because they may delete them. */
+/** Yields every operation. Operations of `/auth` get separate callers, because they may delete the account. */
 async function* requests() {
   for (const [name, operation] of operationsOf(api)) {
     const [method = '', path = ''] = name.split(' ')
@@ -57,7 +57,7 @@ async function* requests() {
   }
 }
 
-/** Returns a body with every writable field, including those that the example leaves out. */
+/** Returns a body with every writable field, also with fields that the example does not have. */
 function validBody({ requestBody }: Operation, { projectId }: ProjectParts): object {
   const { schema, example } = requestBody?.content?.['application/json'] ?? {}
   if (!schema) return {}
@@ -68,7 +68,7 @@ function validBody({ requestBody }: Operation, { projectId }: ProjectParts): obj
   return Object.fromEntries(writable.map(([name, { examples = [] }]) => [name, values[name] ?? examples[0]]))
 }
 
-/** Generates ids, mostly the right ones, so that requests get past the routing. */
+/** Generates ids, mostly valid ids, so that requests reach the commands. */
 function arbitraryIds(parts: ProjectParts) {
   const others = fc.constantFrom(...Object.values(parts), unknownId)
   const id = (own: string) =>

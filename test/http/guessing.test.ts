@@ -50,7 +50,7 @@ describe('wrong passwords for one account, from any address', () => {
       const both = await Promise.all([client, other.client].map((one) => guess(one, ada.email, 20)))
       const { 401: checked = 0, 429: rejected } = countStatuses(both.flat())
       expect(checked + rejected!).toBe(40)
-      // On a busy machine a delay may end while requests wait: one more is checked then, and the next delay is longer.
+      // On a busy machine a delay may end while requests wait; then one more password is checked.
       expect(checked).toBeWithin(4, 8)
     }))
 

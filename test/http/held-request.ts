@@ -1,7 +1,7 @@
 import type { Answer } from '../support/client.ts'
 import type { TestService } from '../support/service.ts'
 
-/** Sends a request, and returns its pending response as soon as the service holds the request. */
+/** Sends a request, and returns its pending response as soon as the request waits in the service. */
 export async function startHeldRequest(
   { services: { subscriptions } }: TestService,
   send: () => Promise<Answer>,

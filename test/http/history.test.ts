@@ -54,7 +54,8 @@ test('the parameters from and to select a period and include both bounds', async
   const projectId = await createProject()
   const at = [(await read(projectId))[0]!.at]
   for (const n of upTo(9)) {
-    await sleep(2) // Two events must not have the same time.
+    // The times of events must differ.
+    await sleep(2)
     await make(ada, '/tasks', { title: `T${n}`, projectId })
     at.push((await read(projectId, '?limit=1'))[0]!.at)
   }

@@ -30,7 +30,7 @@ export const hostileBodies = [
   ...[`{"${'k'.repeat(90_000)}":1}`, `[${'0,'.repeat(400_000)}0]`],
 ]
 
-/** Fields that some operation has, and some that none has. */
+/** Names of fields; some of them belong to no operation. */
 const fieldNames = words(
   `name email password description role title projectId status priority dueDate assigneeId text completed
   id ownerId number version __proto__ constructor toJSON then`,
@@ -50,7 +50,7 @@ const cursors = [
   ['2027-01-01T00:00:00.000Z', unknownId],
   ['infinity', unknownId],
 ]
-/** Values that are valid for some field. */
+/** Values that are valid for at least one field. */
 const validTexts = [
   ...words(
     'Fine ada@example.com secret-1 EDITOR TODO HIGH 2027-01-31T17:00:00Z 2027-01-31 5 200 dueDate -dueDate',
@@ -69,7 +69,7 @@ const value = fc.oneof(
   { weight: 1, arbitrary: fc.oneof(number, fc.boolean(), fc.constant(null), fc.jsonValue({ maxDepth: 4 })) },
 )
 
-/** Generates a body: mostly the valid one with one to eight fields replaced or added, sometimes any JSON. */
+/** Generates a body: usually the valid body with one to eight fields replaced or added, sometimes any JSON. */
 export const arbitraryBody = (valid: object) => {
   const names = fc.constantFrom(...fieldNames, ...Object.keys(valid))
   const replaced = (maxKeys: number) =>
@@ -110,7 +110,7 @@ export const arbitraryHeaders = fc.oneof(
   { weight: 2, arbitrary: fc.dictionary(fc.constantFrom(...headerNames), header, { maxKeys: 3 }) },
 )
 
-/** Generates a path segment: a URL would resolve an empty one and dots, so these become a blank. */
+/** Generates a path segment. Empty segments and dots become a space, because a URL parser would remove them. */
 export const arbitraryId = fc.oneof(
   text.map((one) => (/^\.{0,2}$/.test(one) ? '%20' : escaped(one))),
   fc.constantFrom('%', '%zz', '%ff', '%00', '%e0%80'),

@@ -36,9 +36,9 @@ for (const { title, method, path, body, allowedRoles } of endpoints)
       const parts = await createFullProject(people, guest)
       return { client: people[allowedRoles[0]!], method, path: path(parts), body: body?.(parts) }
     }
-/** Events of a write; writes that are not listed make one. */
+/** The number of events that a write makes, if it is not one. */
 const eventCounts: Record<string, number> = { 'move a task': 2, 'run a batch': 4 }
-/** A different body, for operations that reject read-only fields. */
+/** Other bodies, for operations that reject read-only fields. */
 const otherBodies: Record<string, object> = {
   'run a batch': { operations: [{ op: 'task.create', title: 'T' }] },
   undo: { seq: seqOf.comment },

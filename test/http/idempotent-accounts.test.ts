@@ -109,7 +109,7 @@ for (const [operation, write] of writes) {
   })
 }
 
-/** Starts requests while the account's row is locked, so that no request sees the response of another. */
+/** Starts requests while the account's row is locked, so that none of the requests finds a stored response. */
 async function whileLocked<T>(id: string, statements: number, send: () => Promise<T>): Promise<T> {
   const unlock = await holdTransaction(pair.sql, (tx) => tx`select from users where id = ${id} for update`)
   const answers = send()

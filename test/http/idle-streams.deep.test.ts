@@ -7,7 +7,7 @@ import { upTo } from '../races/pair.ts'
 import { requestHead } from './raw.ts'
 import { openStream, takeEvents } from './streaming.ts'
 
-// The server closes an idle connection after 30 s, and checks every few seconds.
+// The server closes idle connections after 30 s; it checks every few seconds.
 const idleMs = 36_000
 setDefaultTimeout(4 * idleMs)
 const env = await freshEnv({ SUBSCRIBERS_PER_ACCOUNT: '3' })
@@ -31,7 +31,7 @@ async function createLargeProject(client: Person): Promise<string> {
   return id
 }
 
-/** Opens a stream and stops reading after the first bytes; `rest` reads what has arrived. */
+/** Opens a stream and stops reading after the first bytes. `rest` reads the bytes that have arrived since. */
 async function openStalled(client: Person, path: string) {
   const socket = connect(Number(new URL(web.url).port), '127.0.0.1')
   const received: Buffer[] = []

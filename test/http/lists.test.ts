@@ -10,7 +10,7 @@ const { client, ada, host } = await openScene(['Ada', 'Host'])
 const projectId = (await make(ada, '/projects', { name: 'Lists' })).id
 const task = await make(ada, '/tasks', { title: 'T0', projectId })
 for (let i = 1; i < rows; i++) {
-  // Several tasks have the same due date, several have none: a cursor must break these ties.
+  // Several tasks have the same due date or no due date, so a cursor must also compare ids.
   const dueDate = i % 3 === 0 ? null : `2027-01-0${1 + (i % 2)}`
   await make(ada, '/tasks', { title: `T${i}`, projectId, dueDate })
   const { id } = await make(i % 2 ? ada : host, '/projects', { name: `P${i}` })
@@ -26,7 +26,7 @@ const paths = [
   ...['subtasks', 'comments'].map((one) => `/tasks/${task.id}/${one}?`),
 ]
 for (const sort of sorts) paths.push(`/tasks?projectId=${projectId}&sort=${sort}&`, `/tasks?sort=${sort}&`)
-/** Every list of the service, with the most rows in a page. */
+/** Every list of the service, with the maximum number of rows in a page. */
 const lists: { path: string; max: number }[] = paths.map((path) => ({ path, max: 200 }))
 lists.push({ path: '/projects?', max: 1_000 })
 

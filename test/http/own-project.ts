@@ -2,7 +2,7 @@ import { make, type Person } from '../support/client.ts'
 import type { Operation } from '../support/schema-check.ts'
 import { createFullProject } from './scene.ts'
 
-/** Creates a project with every entity in it, of which the owner created all: no operation lacks a role. */
+/** Creates a project with one row of every entity. The owner creates all rows, so the owner may call every operation. */
 export async function createOwnProject(owner: Person, guest: Person, stranger: Person) {
   const people = { owner, admin: owner, editor: owner, viewer: owner, stranger }
   const { id: projectId } = await make(owner, '/projects', { name: 'Engine' })

@@ -8,7 +8,7 @@ import { nextPath } from './list-pages.ts'
 import { openScene } from '../support/scene.ts'
 
 const rows = 60
-/** The longest texts: one, two and three bytes a character, surrogate pairs, and controls that JSON escapes in six. */
+/** Texts of the maximum length, made of characters that need 1, 2, 3 or 4 bytes in UTF-8, or 6 characters in JSON. */
 const texts = ['x', 'é', '字', '🪐', '\u0001'].map((unit) => unit.repeat(20_000 / unit.length))
 const maxRowBytes = 6 * 20_000 + 2_000
 const { service, ada } = await openScene(['Ada'])
@@ -58,7 +58,7 @@ test('a page ends at its maximum of bytes, and following the links returns every
     }
     expect([path, pages.flatMap(({ shown }) => shown.map(({ id }) => id))]).toEqual([path, ids])
     for (const { bytes } of pages) expect(bytes).toBeLessThanOrEqual(pageBytes)
-    // Every page but the last is nearly full.
+    // All pages except the last are nearly full.
     for (const { bytes } of pages.slice(0, -1)) expect(bytes).toBeGreaterThan(pageBytes - maxRowBytes)
     const long = new Set(pages.flatMap(({ shown }) => shown.map((row) => row.description ?? row.text)))
     expect([...long].filter((text) => texts.includes(text)).length).toBeGreaterThanOrEqual(2)

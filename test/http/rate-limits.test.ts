@@ -40,7 +40,7 @@ describe('reads and writes', () => {
     const clients = [pair.atA, pair.atB]
     const answers = await Promise.all(upTo(40).map((n) => clients[n % 2]!.get('/projects')))
     expect(countStatuses(answers)).toEqual({ 200: 10, 429: 30 })
-    // A process reserves six writes at a time: it may be left with part of a reservation, and never exceeds the budget.
+    // A process reserves six writes at a time, so some reserved writes may stay unused.
     const write = (n: number) => clients[n % 2]!.patch('/projects/none', { name: 'Q' })
     const writes = await Promise.all(upTo(330).map(write))
     expect(countStatuses(writes)[404]).toBeWithin(300 - 6, 301)
@@ -101,7 +101,7 @@ describe('sign-in', () => {
       const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
       expect((await client.post('/auth/register', account, from('10.0.0.1'))).status).toBe(201)
       expectLimited(await login(client, email, 'secret-1'), 'sign-ins', 3, 60)
-      // The proxy appends the address that it saw; a client may send the entries before it.
+      // The proxy appends the last entry; a client may send the earlier entries.
       expectLimited(await login(client, email, 'secret-1', '10.9.9.9, 10.0.0.1'), 'sign-ins', 3, 60)
       expect((await login(client, email, 'secret-1', '10.0.0.1, 10.0.0.2')).status).toBe(200)
     }))

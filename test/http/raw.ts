@@ -1,17 +1,17 @@
 import { expect } from 'bun:test'
 import { connect } from 'node:net'
 
-// Shorter than the idle timeout of the server.
+// Shorter than the idle timeout of the service.
 const timeoutMs = 25_000
 
 export interface RawAnswer {
-  /** 0 when the connection was closed without an answer. */
+  /** 0 if the connection was closed without a response. */
   status: number
   head: string
   body: string
 }
 
-/** Writes chunks to the service and reads until the service closes the connection. Fails after 25 s. */
+/** Writes chunks, and reads until the service closes the connection. Fails after 25 s. */
 export function sendRaw(url: string, ...chunks: string[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

@@ -60,7 +60,7 @@ test('if a caller has more projects than the limit, quiet projects are read alth
   for (const one of quiet) await addTask(one)
   const received = new Map(ids.map((id) => [id, [] as number[]]))
   let after = from(0, ids)
-  // Each call reads five of twelve projects at random: a project is never read with a probability of 10^-16.
+  // Each call reads five of twelve projects at random; the probability that a project is never read is 10^-16.
   for (let i = 0; i < 70 && quiet.some((id) => received.get(id)!.length < 2); i++) {
     for (const one of busy) await addTask(one)
     const found = await readOf(after, { limit: 5 })
@@ -85,7 +85,7 @@ test('a response is limited in bytes, and the following responses contain all ot
     const answer = await read(after, { limit: 500 })
     expect(Buffer.byteLength(answer.text)).toBeLessThan(1_048_576 + 10_000)
     const { events, after: next } = expectEvents(answer)
-    // All projects advance together until each ends.
+    // All projects advance by the same number of events, until they have no more.
     const steps = ids.filter((id) => next[id] !== 22).map((id) => next[id]! - after[id]!)
     expect(Math.max(0, ...steps) - Math.min(...steps, Math.max(0, ...steps))).toBeLessThanOrEqual(1)
     received.push(...events)

@@ -11,7 +11,7 @@ const [json, stream] = ['application/json', 'text/event-stream']
 const { service, sql, ada } = await openScene(['Ada'], { HISTORY_DAYS: '30' })
 const feedPath = `/projects/${(await make(ada, '/projects', { name: 'Engine' })).id}/events`
 
-/** HEAD, because the body of a stream does not end. */
+/** Uses HEAD, because the body of a stream does not end. */
 const headersOf = async (accept?: string) =>
   (await ada.call('HEAD', feedPath, undefined, accept === undefined ? {} : { accept })).headers
 

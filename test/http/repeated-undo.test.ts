@@ -24,7 +24,7 @@ async function purgeTasks() {
   for (const { data } of jobs) await purgeTask(sql, data, { batchRows: 100, pauseMs: 0 })
 }
 
-// The numbers at the ends of lines are the seqs of the events.
+// The numbers at the ends of lines are the seqs of the new events.
 
 test('only the last deletion of a task can be undone, and restores its last state', async () => {
   const add = (title: string) => make(ada, `/tasks/${task.id}/subtasks`, { title })

@@ -7,9 +7,9 @@ import { openScene } from '../support/scene.ts'
 
 let projectId: string
 let reads: number
-/** The first reads that return no events. */
+/** The number of next reads that return no events. */
 let emptyReads: number
-/** Whether events are read from the database instead of from memory. */
+/** If true, events are read from the database instead of from memory. */
 let isMemoryEmpty: boolean
 const { service, sql, ada } = await openScene(['Ada'])
 const { recent } = service.services
@@ -29,7 +29,7 @@ const open = (query = '') => openStreamIn(service, ada, projectId, query)
 const notify = (version: number) => service.services.notifications.publish([{ projectId, version }])
 const ended = { event: 'end', data: { statusCode: 400, message: expect.stringContaining('is ahead') } }
 
-/** Gives all versions after the first another event id, as a promoted standby has that lost them and wrote others. */
+/** Changes all event ids except the first, like a promoted standby that lost these events and stored others. */
 async function replaceEvents() {
   await sql`update events set id = gen_random_uuid() where project_id = ${projectId} and seq > 1`
   await sql`update streams s set last_event_id = e.id from events e

@@ -11,7 +11,7 @@ export const anId: unknown = expect.stringMatching(uuid7)
 export const aTimestamp: unknown = expect.stringMatching(utcMs)
 export const unknownId = '0199abcd-0000-7000-8000-00000000cafe'
 const notUuids = ['1', 'null', 'me', '%00', '%27%20or%201%3D1']
-/** Texts that are no UUID; each can be part of a path. */
+/** Path segments that are not UUIDs. */
 export const malformedIds = [...notUuids, unknownId.replaceAll('-', ''), `${unknownId}0`]
 
 /** Expects an error response: the three fields of the contract, its content type and its request id. */
@@ -48,7 +48,7 @@ export const countStatuses = (responses: Answer[]) => tally(responses.map(({ sta
 export const remainingBudget = ({ headers }: Answer) =>
   Number(/^"[\w-]+";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])
 
-/** Returns the parts that are equal in every response under one idempotency key. */
+/** Returns the parts that are equal in all responses for one idempotency key. */
 export const replayedParts = ({ status, text, headers }: Answer) => ({
   ...{ status, text },
   etag: headers.get('etag'),

@@ -2,7 +2,7 @@ import { type Client, invite, make, type Person, register } from '../support/cli
 import { openScene } from '../support/scene.ts'
 import { unknownId } from './responses.ts'
 
-/** One client of each role, and a stranger to the project. */
+/** A client for each role, and a stranger who is not a member. */
 export const callers = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const
 export type Team = Record<(typeof callers)[number], Person>
 
@@ -42,13 +42,13 @@ export async function openProject({ owner, admin, editor, viewer }: Team, name =
   return id
 }
 
-/** The seq of the event that creates each. */
+/** The seqs of the events that create these rows. */
 export const seqOf = { subtask: 7, comment: 8 }
 
 /** No server listens at this port. */
 export const unreachableUrl = 'http://127.0.0.1:9/hook'
 
-/** Creates a project with one of every entity. The member `guest` may be changed or removed by a test. */
+/** Creates a project with one row of every entity. A test may change or remove the member `guest`. */
 export async function createFullProject(people: Team, guest: Person, given?: string): Promise<ProjectParts> {
   const { owner, editor, stranger } = people
   const projectId = given ?? (await openProject(people))
@@ -61,7 +61,7 @@ export async function createFullProject(people: Team, guest: Person, given?: str
   return { projectId, inviteeEmail: stranger.email, webhookId: webhook.id, ...ids }
 }
 
-/** Fills the ids into a documented path: `taskId` follows `tasks/`. The result is relative to /api/v1. */
+/** Puts the ids into a documented path, and returns the path relative to /api/v1. An id after `tasks/` is `taskId`. */
 export const fillPath = (path: string, ids: Record<string, string>): string =>
   path
     .replace('/api/v1', '')

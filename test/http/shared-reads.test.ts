@@ -13,7 +13,8 @@ const { services } = service
 const texts: string[] = []
 services.database.reads = new Proxy<Sql>(services.database.reads, {
   apply(target, self, args: [TemplateStringsArray | string, ...unknown[]]) {
-    if (typeof args[0] !== 'string') texts.push(args[0].join('?')) // a string names a column
+    // A call with a string names a column; other calls are queries.
+    if (typeof args[0] !== 'string') texts.push(args[0].join('?'))
     return Reflect.apply(target, self, args)
   },
 })
@@ -27,7 +28,7 @@ services.versions.isCurrent = (one) => {
   versionChecks += 1
   return isCurrent(one)
 }
-// Cached names do not expire, however long a round takes.
+// Prevents cached names from expiring in a slow round.
 Object.assign(services.authenticate, { isFresh: () => true })
 const other = await forFile(openTestService(service.env))
 const ada = await register(service.client)

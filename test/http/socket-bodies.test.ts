@@ -70,7 +70,7 @@ test('a body of many one-byte chunks needs a limited amount of memory', async ()
   const chunks = chunk('x').repeat(mebi)
   const sent = Array.from({ length: 4 }, () => send('POST', '/api/v1/projects', chunked, chunks, chunk('')))
   for (const answer of await Promise.all(sent)) expectRawError(answer, 400)
-  // Measured: 120 MiB of garbage; storing each chunk of the four bodies would need 330 MiB.
+  // Measured: 120 MiB. A service that stores the chunks of the four bodies would need 330 MiB.
   expect(peakMib(web.pid) - before).toBeLessThan(220)
 })
 

@@ -17,12 +17,11 @@ export async function openStream(client: Person, at: { url: string }, path: stri
   return { answer, messages: parseMessages(answer.body!), stop: () => abort.abort() }
 }
 
-/** Opens a stream of a service in this process. */
 export async function streamBodyIn(service: TestService, client: Person, path: string) {
   return (await service.fetch(`/api/v1${path}`, { headers: headersOf(client) })).body!
 }
 
-/** Opens a project's stream of a service in this process, and reads its first message, which has no event. */
+/** Opens a project's stream in a service of this process, and reads the first message, which has no event name. */
 export async function openStreamIn(service: TestService, client: Person, projectId: string, query = '') {
   const messages = parseMessages(await streamBodyIn(service, client, `/projects/${projectId}/events${query}`))
   await messages.next()

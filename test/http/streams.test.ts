@@ -88,7 +88,7 @@ test('a closed stream no longer counts toward the limit of streams, and HEAD nev
   }
 })
 
-/** Opens as many streams as one account may have; retries while the service has not yet noticed closed streams. */
+/** Opens as many streams as one account may have. Retries, because the service may notice closed streams late. */
 async function openAll(client: Person, at: ServiceProcess, path: string) {
   for (;;) {
     const streams = await Promise.all([1, 2, 3].map(() => openStream(client, at, path)))
@@ -145,7 +145,7 @@ test('streams whose clients do not read need a limited amount of memory, and end
   const operations = Array(15).fill({ op: 'comment.create', taskId: task.id, text: '語'.repeat(20_000) })
   for (let i = 0; i < 40; i++)
     expect((await bea.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
-  // With a type filter, because unfiltered events are encoded once and shared by all streams.
+  // The type filter matters: unfiltered events are encoded once for all streams.
   const path = (after: number) => `/api/v1/projects/${projectId}/events?after=${after}&types=comment.created`
   const sockets = Array.from({ length: 20 }, (_, after) => {
     const socket = connect(Number(new URL(web.url).port), '127.0.0.1')
@@ -162,7 +162,7 @@ test('streams whose clients do not read need a limited amount of memory, and end
   const before = mebibytesOf(web)
   const live = await openStream(bea, web, `/projects/${projectId}/events?after=0`)
   expect(await takeEvents(live.messages, 602)).toHaveLength(602)
-  // Buffering everything would need 720 MiB; measured: 30 to 70 MiB.
+  // Measured: 30 to 70 MiB. A service that buffers all events would need 720 MiB.
   expect(mebibytesOf(web) - before).toBeLessThan(300)
   const ended = takeEvents(live.messages, 9)
   const stopped = web.stop()

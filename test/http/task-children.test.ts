@@ -83,7 +83,8 @@ test('a comment has its caller as author, and only the author may edit it', asyn
   const author = { authorId, author: { id: authorId, name: 'Someone' }, authorRemoved: false }
   expectResponse(answer, 201, { id: anId, text: 'Slow', ...author, taskId, ...instants })
   const path = `/tasks/comments/${answer.body.id}`
-  await Bun.sleep(2) // so that the two times differ
+  // The two times must differ.
+  await Bun.sleep(2)
   const { body } = await editor.patch(path, { text: 'Fast' })
   expect(body).toStrictEqual({ ...answer.body, text: 'Fast', updatedAt: aTimestamp } as never)
   expect(body.updatedAt > answer.body.updatedAt).toBeTrue()

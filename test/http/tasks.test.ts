@@ -32,7 +32,6 @@ test('a new task gets defaults for absent fields, and every field can be set', a
   expect(whole).toMatchObject({ ...fields, assigneeId: viewer.id, number: number + 1 })
 })
 
-/** Fields with their valid and invalid values. */
 const enums: [field: string, valid: unknown[], invalid: unknown[], message: RegExp][] = [
   ['status', words('DONE TODO IN_PROGRESS DONE IN_PROGRESS TODO'), [null], /^status must be one of/],
   ['priority', words('LOW MEDIUM HIGH'), [null], /^priority must be one of/],
@@ -62,7 +61,8 @@ test('an update keeps absent fields, clears null fields, and writes no event whe
   for (const same of [{}, { title: ' Wheels ' }, written, { number: 9, id: unknownId }])
     expectResponse(await editor.patch(path, same), 200, before)
   expect(await countEvents(service, projectId)).toBe(events)
-  await Bun.sleep(2) // so that the two times differ
+  // The two times must differ.
+  await Bun.sleep(2)
   const { body } = await editor.patch(path, { title: 'New' })
   expectResponse(await viewer.get(path), 200, { ...before, title: 'New', updatedAt: body.updatedAt })
   expect(body.updatedAt > before.updatedAt).toBeTrue()
@@ -86,7 +86,7 @@ test('DELETE returns a message, and later requests get 404', async () => {
   expectError(await editor.delete(`/tasks/${id}`), 404, 'Task not found')
 })
 
-// More forms, read by the same function, are in test/core/instants.test.ts.
+// test/core/instants.test.ts tests more forms of dates.
 test('a due date is stored in UTC with milliseconds, and an invalid date is rejected, in filters too', async () => {
   const list = (name: string, value: string) =>
     editor.get(`/tasks?projectId=${projectId}&${name}=${encodeURIComponent(value)}`)

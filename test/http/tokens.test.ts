@@ -59,7 +59,7 @@ test('rejects a malformed bearer token with 401', async () => {
   for (const header of wrong) expectError(await me(header), 401, 'The bearer token is not valid')
 })
 
-/** Invalid tokens; functions, because they use `ada.token`. */
+/** Invalid tokens. They are functions because they use `ada.token`, which is set later. */
 const invalid: Record<string, () => string[]> = {
   'a forged token'() {
     const [head, body, signature] = ada.token!.split('.') as [string, string, string]

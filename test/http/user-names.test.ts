@@ -9,7 +9,7 @@ const etagOf = ({ headers }: Answer) => headers.get('etag')!
 const rename = (client: Person, name: string) => client.patch('/auth/me', { name })
 const shown = ({ id, email }: Person, name: string) => ({ id, name, email })
 
-/** Creates a project of Ada with the member Grace and a comment by Grace. */
+/** Creates a project that Ada owns, with the member Grace and a comment by Grace. */
 async function scene() {
   const [ada, grace] = await Promise.all([register(client, 'Ada'), register(client, 'Grace')])
   const project = await make(ada, '/projects', { name: 'Engine' })

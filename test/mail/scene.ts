@@ -11,7 +11,7 @@ export interface MailScene extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Opens a service that sends mail, with a mail server. A worker runs unless `isIdle`. */
+/** Opens a service with a mail server. A worker sends the mail, unless `isIdle`. */
 export async function openMailScene(
   env: Record<string, string> = {},
   { reject, isIdle }: { reject?: Parameters<typeof openMailServer>[0]; isIdle?: boolean } = {},

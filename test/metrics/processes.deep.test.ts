@@ -23,7 +23,7 @@ test('one address reports the metrics of all processes, labelled by process, als
   const before = await scrape(port)
   for (const process of ['parent', 'web-1', 'web-2', 'worker-1'])
     expect([process, before.of(start(process))! > 1e9]).toEqual([process, true])
-  // Metrics that need a slow query are left out at first.
+  // The first response lacks metrics that need a slow query.
   await eventually('the jobs', async () => {
     const parked = (await scrape(port)).of('docket_parked_jobs{process="worker-1"}')
     return parked === 0

@@ -1,4 +1,4 @@
-/** Reads a metrics endpoint; `of` returns the value of a series, written with its labels. */
+/** Reads a metrics endpoint. `of` returns the value of a series, which is named with its labels. */
 export async function scrape(
   port: number,
 ): Promise<{ text: string; of(series: string): number | undefined }> {

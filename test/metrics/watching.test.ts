@@ -9,7 +9,7 @@ import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { alerts, dashboard, targets } from './watched.ts'
 import { words } from '../support/words.ts'
 
-/** Every metric with the labels of its series. */
+/** The labels of each metric. */
 const labelsByMetric = new Map<string, string[]>()
 const service = await forFile(openTestService({ METRICS_PORT: '1' }))
 await service.client.get('/auth/me')
@@ -22,7 +22,7 @@ for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFami
   for (const one of names) labelsByMetric.set(one, labels)
 }
 
-/** Labels that Prometheus adds to each series. */
+/** Labels that Prometheus adds. */
 const added = ['job', 'instance', 'process']
 
 test('alerts and dashboard use only existing metrics and labels', () => {

@@ -22,7 +22,7 @@ await writeFile(
 )
 const lookup = openLookup(hostsFile, [`127.0.0.1:${(server.address() as AddressInfo).port}`])
 
-/** Encodes a DNS response (RFC 1035, 4.1): none for `silent…`, NXDOMAIN for `none…`, no IPv6 address for `four…`. */
+/** Encodes a DNS response (RFC 1035, 4.1). `silent…` gets no response, `none…` NXDOMAIN, and `four…` no IPv6 address. */
 function answerTo(query: Buffer): Buffer | undefined {
   const labels: string[] = []
   let at = 12

@@ -98,7 +98,8 @@ test('does not connect to a private address when the host name resolves differen
   const lookup: Lookup = async () => [{ address: answers.shift() ?? '127.0.0.1' }]
   const destinations = openDestinations({ allowHttp: true, allowPrivate: false }, lookup)
   const url = `http://hooks.example.com:${portOf(inside)}/`
-  await destinations.check(url, 1_000) // the first resolution, at the check, is public
+  // The first look-up, for the check, returns a public address.
+  await destinations.check(url, 1_000)
   const result = await openPost(destinations, { timeoutMs: 2_000 })(requestTo(url))
   expect(result).toMatchObject({
     status: null,

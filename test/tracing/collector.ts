@@ -19,7 +19,7 @@ interface Sent {
   }[]
 }
 
-/** Opens a collector that stores spans sent by OTLP over HTTP. */
+/** Opens a collector that receives spans by OTLP over HTTP and stores them. */
 export async function openCollector() {
   const spans: Collected[] = []
   const server = createServer(async (request, response) => {
