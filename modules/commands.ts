@@ -13,5 +13,5 @@ const single = [...commandsOf(modules), ...integrations]
 
 export const batchProject = batchOf(single)
 
-/** All commands of projects and of the entities in them. */
+/** All commands that change a project or an entity in a project. */
 export const commands: Command<never>[] = [...single, batchProject, undoProject]

@@ -7,8 +7,7 @@ import { subtasks } from './subtasks/routes.ts'
 import { tasks } from './tasks/routes.ts'
 import { webhook } from './webhooks/entity.ts'
 
-/** The modules with an entity, its commands and reads. A new module is added only here. */
+/** The modules with an entity, commands and queries. This list is the only place where a new module is added. */
 export const modules = [projects, members, tasks, subtasks, comments]
 
-/** All entities of the service. */
 export const model = defineModel([...modules.map(({ entity }) => entity), webhook, serviceAccount, token])

@@ -5,18 +5,18 @@ import { reasonOf } from './reason.ts'
 type ClaimedJob = Pick<OutboxRow, 'name' | 'data'> & { isParked: boolean }
 
 /**
- * Counts an attempt before it begins, so that the crash of a worker counts too. After the last attempt the job becomes a dead letter.
- * Returns undefined for a job that is done, dropped or a dead letter.
+ * Counts an attempt before it begins, so that a crash of the worker counts too. If no attempt is left, the job becomes
+ * a dead letter. Returns undefined if the job is done or dropped, or if it is a dead letter already.
  */
 export async function claimJob(sql: Sql, id: string, maxAttempts: number): Promise<ClaimedJob | undefined> {
   const [claimed] = await sql<ClaimedJob[]>`
     update outbox set attempts = least(attempts + 1, ${maxAttempts}), parked_at = case when attempts >= ${maxAttempts} then now() end,
-      error = case when attempts >= ${maxAttempts} then coalesce(error, 'The worker ended before the job did') else error end
+      error = case when attempts >= ${maxAttempts} then coalesce(error, 'The worker ended before the job was done') else error end
     where id = ${id} and parked_at is null returning name, data, parked_at is not null as is_parked`
   return claimed
 }
 
-/** Stores the error of a failed attempt. Returns true after the last attempt: the job is a dead letter. */
+/** Stores the error of a failed attempt. Returns true after the last attempt: then the job becomes a dead letter. */
 export async function recordFailure(
   sql: Sql,
   id: string,

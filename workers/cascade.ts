@@ -10,17 +10,17 @@ import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
 import { ignoreStatus } from './reason.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
-/** The actor id in events that workers cause. */
+/** The `actorId` of events that workers cause. */
 export const workerActor = nilId
 
 /**
- * Deletes the rows of a deleted project. The stream is deleted last, so that an interrupted job continues when it runs again.
- * @throws when the project still exists; then nothing is deleted, and the job becomes a dead letter for the operator
+ * Deletes the rows of a deleted project. The row in `streams` is deleted last, so that an interrupted job can continue.
+ * @throws if the project still exists: then nothing is deleted, and the job becomes a dead letter for the operator
  */
 export async function purgeProject(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
   if (project) throw new Error(`The project ${projectId} still exists, so nothing was deleted`)
-  // While this job pauses between two statements, a task may move to another project. Its children must stay.
+  // A task that moves to another project while this job pauses between two statements must keep its children.
   const notMovedAway = sql`and not exists (
     select from tasks t where t.id = task_id and t.project_id <> ${projectId})`
   await forEachPage(throttle, nilId, async (after) => {
@@ -32,7 +32,7 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
     return ids.at(-1)
   })
   const webhooks = await sql<{ id: string }[]>`select id from webhooks where project_id = ${projectId}`
-  // Without a join, which would read all deliveries for each page.
+  // The statement has ids instead of a join, because with a join Postgres would read all deliveries for each page.
   await removeDeliveries(sql, sql`webhook_id = any(${webhooks.map(({ id }) => id)}::uuid[])`, throttle)
   for (const { name, table, parent, isDeletedByWorker } of model.all)
     if (parent === 'project' && !isDeletedByWorker && name !== 'task')
@@ -52,7 +52,7 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
     insert into gone_projects select project_id from deleted on conflict do nothing`
 }
 
-/** Deletes the children of a deleted task. A restored child has a later event than the deletion, and stays. */
+/** Deletes the children of a deleted task, except restored children, which have a later event than the deletion. */
 export async function purgeTask(
   sql: Sql,
   { taskId = '', eventId }: { taskId?: string; eventId?: string },
@@ -65,7 +65,7 @@ export async function purgeTask(
   await purgeChildren(sql, [taskId], throttle, sql`and ${isOrphan}`)
 }
 
-/** Jobs of earlier releases do not name the event. Returns undefined when the event has expired. */
+/** Returns the event that deleted a task, for jobs of earlier releases; undefined if the event has expired. */
 async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from events where task_id = ${taskId} and type = 'task.deleted' order by id desc limit 1`
@@ -84,8 +84,8 @@ async function purgeChildren(
 }
 
 /**
- * Deletes rows until none is found. The count is of found rows, because a concurrent job may delete some of them first. The
- * deletion repeats the condition, because a row may be restored while the deletion waits for the row's lock.
+ * Deletes rows until no row is found. It counts found rows, not deleted rows, because a concurrent job may delete some
+ * of the found rows. The deletion repeats the condition, because a row may be restored while the deletion waits.
  */
 const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, throttle: Throttle) =>
   whilePagesAreFull(throttle, async () => {
@@ -98,8 +98,8 @@ const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, throttle: Throttle)
   })
 
 /**
- * Deletes the service accounts of a project that are no longer its members, with their tokens. An account stays while a webhook
- * or a member account that it created, directly or through other accounts, still exists: the chain leads to a responsible member.
+ * Deletes the service accounts that are no longer members of their project, with their tokens. An account remains while
+ * a webhook or member exists that it created, directly or through other accounts: it leads to a responsible user.
  */
 const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle): Promise<void> =>
   whilePagesAreFull(throttle, async () => {
@@ -119,7 +119,7 @@ const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle):
     return row!.count
   })
 
-/** Unassigns the tasks of a removed member by commands. If the member was a service account, it deletes the account. */
+/** Unassigns the tasks of a removed member by commands. Also deletes the account if it is a service account. */
 export async function unassignMember(
   sql: Sql,
   run: Run,
@@ -127,7 +127,7 @@ export async function unassignMember(
   throttle: Throttle,
 ): Promise<void> {
   await forEachPage(throttle, true, async () => {
-    // In the order of the assignee's index. Unassigned tasks leave this index, so each page starts at its beginning.
+    // The order of the index on assignees. Unassigned tasks leave the index, so each page starts at its beginning.
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and assignee_id = ${userId}
       order by status, priority, id, created_at, number limit ${throttle.batchRows}`

@@ -10,7 +10,7 @@ const pageRows = 50
 
 /**
  * Deletes the projects and memberships of a deleted account by commands, with the account as caller. An interrupted job
- * continues when it runs again. Does nothing while the account exists.
+ * can continue later. If the account exists, nothing is deleted.
  */
 export async function closeAccount(sql: Sql, run: Run, userId: string, throttle: Throttle): Promise<void> {
   const [account] = await sql`select id from users where id = ${userId}`

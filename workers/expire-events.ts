@@ -5,9 +5,9 @@ import { type Throttle, forEachPage } from './throttle.ts'
 const searchRows = 5_000
 
 /**
- * Recurring: deletes events older than `days`, oldest first, for the next page of projects. The newest event of a project always
- * stays, because the version comes from it. An event with a time in the future, written by a clock that was ahead, is as old as
- * the next event with a past time. Returns the last project id; undefined after the last page.
+ * Deletes events older than `days`, oldest first, in the next page of projects. The newest event of a project remains,
+ * because the project's version comes from it. If a clock was ahead, an event may have a time in the future: this event
+ * is treated as old as the next event with a past time. Returns the last project id; undefined after the last page.
  */
 export async function expireEvents(
   sql: Sql,
@@ -24,7 +24,6 @@ export async function expireEvents(
   return last
 }
 
-/** Finds the projects with expired events in the next page of projects. */
 async function findExpired(sql: Sql, days: number, after: string) {
   const [page] = await sql<{ rows: number; last: string | null; expired: string | null }[]>`
     with page as materialized (
@@ -45,8 +44,9 @@ const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * int
 const isAhead = (sql: Sql) => sql`e.at > now()`
 
 /**
- * Deletes the next `rows` events, up to the first event that stays. Returns the last deleted seq when more may follow.
- * @param removed the last deleted seq; the statement skips the dead rows up to it
+ * Deletes the next `rows` events, up to the first event that must remain. Returns the last deleted seq if more may
+ * follow.
+ * @param removed the last deleted seq, so that the statement does not read the dead rows of deleted events
  */
 async function removeOldest(sql: Sql, projectId: string, days: number, removed: number, rows: number) {
   const [row] = await sql<{ last: number | null }[]>`

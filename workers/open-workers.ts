@@ -3,11 +3,11 @@ import type { Log } from '../src/log.ts'
 import { within } from '../src/within.ts'
 import { disconnect, type RedisClient } from '../src/redis/connections.ts'
 
-/** A closing worker waits this long for Redis to answer a PING. */
+/** A worker that closes waits this long for the reply of Redis to a PING. */
 const pingTimeoutMs = 300
 const pollMs = 50
 
-/** Opens workers on one connection. Closing waits for the running jobs, and starts no other job. */
+/** Opens workers that share one connection. `close` waits for the running jobs and starts no other job. */
 export function openWorkers(connection: RedisClient, log: Log) {
   const workers: { close(): Promise<void> }[] = []
   const running = new Set<Promise<unknown>>()
@@ -23,19 +23,20 @@ export function openWorkers(connection: RedisClient, log: Log) {
   return {
     open<T>(queueName: string, processJob: Processor<T>, options: Omit<WorkerOptions, 'connection'>): void {
       const worker = new Worker<T>(queueName, tracked(processJob), { ...options, connection })
-      worker.on('error', () => {}) // the connection itself logs its errors
+      worker.on('error', () => {}) // the connection logs its own errors
       worker.on('failed', (job, { message }) => log.warn({ id: job?.id, reason: message }, 'job failed'))
       workers.push(worker)
     },
 
-    /** BullMQ's own close waits without limit while Redis is unreachable. */
+    /** BullMQ's `close` waits without limit while Redis is unreachable, so this function checks the connection. */
     async close(): Promise<void> {
       let isClosed = false
       const closed = Promise.allSettled(workers.map((worker) => worker.close())).then(() => (isClosed = true))
       let isConnected = true
       while (!isClosed && (isConnected || running.size > 0)) {
         isConnected &&= await respondsToPing(connection)
-        if (!isConnected) disconnect(connection) // pending Redis calls of running jobs fail, so the jobs end
+        // Then pending Redis calls fail, so that the running jobs end.
+        if (!isConnected) disconnect(connection)
         await within(pollMs, closed)
       }
     },

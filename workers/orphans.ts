@@ -2,7 +2,7 @@ import type { Sql } from '../src/postgres/database.ts'
 import { newId } from '../src/ids.ts'
 import type { JobName } from './reactions.ts'
 
-/** How to find rows whose owner no longer exists, and the job that deletes them. */
+/** A search for rows in `table` whose `key` is no id in the table `owner`, and the job that deletes such rows. */
 export interface OrphanSearch {
   table: string
   key: string
@@ -11,22 +11,23 @@ export interface OrphanSearch {
   names: 'projectId' | 'userId'
 }
 
-/** Streams without a project, for example after the restore of a backup. */
+/** Streams whose project does not exist, for example after the restore of a backup. */
 const projectOrphans = { owner: 'projects', job: 'purge-project', names: 'projectId' } as const
 export const orphanStreams: OrphanSearch = { ...projectOrphans, table: 'streams', key: 'project_id' }
 
-// Projects and memberships of deleted accounts: a write that was authorized just before the deletion may commit after the job.
+// A write that was authorized before the deletion of an account may commit after the `close-account` job.
 const accountOrphans = { owner: 'users', job: 'close-account', names: 'userId' } as const
 export const orphanProjects: OrphanSearch = { ...accountOrphans, table: 'projects', key: 'owner_id' }
 export const orphanMembers: OrphanSearch = { ...accountOrphans, table: 'members', key: 'user_id' }
 
 /**
- * Searches the next `rows` rows in the order of the key, and inserts a job for each orphan, unless the outbox holds such a job
- * already, even as a dead letter. Returns the number of inserted jobs and the last key; undefined after the last page.
+ * Reads the next `rows` rows in the order of the key, and inserts a job for each missing owner, unless the outbox
+ * already contains such a job, even as a dead letter. Returns the number of inserted jobs and the last key; undefined
+ * at the end.
  */
 export async function queueOrphanJobs(sql: Sql, search: OrphanSearch, after: string, rows: number) {
   const key = sql(search.key)
-  // Without `not exists`, for which the planner would read the whole table of the owners.
+  // A subquery is compared with null, because for `not exists` the planner would read the whole table of owners.
   const [page] = await sql<{ rows: number; last: string | null; orphans: string | null }[]>`
     with page as materialized (
       select ${key} as key from ${sql(search.table)} where ${key} > ${after} order by ${key} limit ${rows})

@@ -5,7 +5,6 @@ import type { Reactions } from '../src/log/rule.ts'
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
 export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'send-mail'
 
-/** The jobs that events cause. */
 const reactions: Partial<Record<EventType, Reaction>> = {
   'project.deleted': ({ projectId }) => ({ name: 'purge-project', data: { projectId } }),
   'task.deleted': ({ entityId, id }) => ({ name: 'purge-task', data: { taskId: entityId, eventId: id } }),

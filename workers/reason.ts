@@ -3,7 +3,7 @@ import { type ErrorStatus, HttpError } from '../src/responses/errors.ts'
 
 const maxCharacters = 500
 
-/** Formats an error as one line of limited length. It omits values that Postgres rejected (SQLSTATE class 22), which may be private. */
+/** Formats an error as one line of limited length, without values that Postgres rejected (SQLSTATE 22…). */
 export function reasonOf(error: unknown): string {
   const code = errorCode(error)
   const message = error instanceof Error ? error.message || error.name : String(error)
@@ -12,7 +12,7 @@ export function reasonOf(error: unknown): string {
   return line.slice(0, maxCharacters).toWellFormed()
 }
 
-/** Ignores an error with this status, which means that nothing is left to do. */
+/** Ignores an error with this status, because it means that another process has already done the work. */
 export const ignoreStatus = (status: ErrorStatus) => (error: unknown) => {
   if (!(error instanceof HttpError) || error.status !== status) throw error
 }

@@ -7,13 +7,13 @@ import { reasonOf } from './reason.ts'
 export const recurringQueue = 'recurring'
 const everyMs = 60_000
 
-/** The position at which a step continues, if it did not finish in one slice. */
+/** The position at which the next run of a step continues. */
 export type StepData = { after?: string }
 
-/** Recurring steps by name. A step takes the position at which it stopped last time, and returns its new position. */
+/** Recurring steps by name. A step gets the position that its last run returned, and returns the next position. */
 export type Steps = Record<string, (throttle: Throttle, after?: string) => Promise<string | undefined | void>>
 
-/** Opens the recurring steps, each as a job that never ends. `restore` adds the jobs that are missing from Redis. */
+/** Opens the recurring steps: jobs that are delayed again after each run. `restore` adds jobs missing in Redis. */
 export function openRecurring(jobs: Jobs, steps: Steps) {
   const queue = jobs.open<StepData>(recurringQueue)
   return {
@@ -26,7 +26,7 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   }
 }
 
-/** Runs one slice of a step, then delays the job by a minute, or not at all if the slice ended before the step. */
+/** Runs a step for one slice of time. The next run is in a minute, or immediately if the step has not finished. */
 export async function runStep(
   steps: Steps,
   beginSlice: () => Throttle,
@@ -35,7 +35,7 @@ export async function runStep(
   token?: string,
 ) {
   const step = steps[job.name]
-  if (!step) return // a step of another release
+  if (!step) return // another release stored this job
   let delayMs = everyMs
   try {
     const after = await step(beginSlice(), job.data.after)

@@ -16,17 +16,18 @@ export interface JobRunner {
   attempts: number
 }
 
-/** Runs one slice of a job. An unfinished job returns to the queue; a failed job is retried, then becomes a dead letter (`parked_at`). */
+/** Runs a job for one slice of time; an unfinished job returns to the queue. The last failure makes a dead letter. */
 export async function runJob(runner: JobRunner, job: Job, id: string, token?: string): Promise<void> {
   const claimed = await claimJob(runner.sql, id, runner.attempts).catch(leaveToSweep)
   if (!claimed) return
   const { name } = claimed
-  if (claimed.isParked) return logParked(runner.log, id, name, 'its worker crashed at each attempt')
+  if (claimed.isParked) return logParked(runner.log, id, name, 'the worker crashed at each attempt')
   try {
     const handler = Object.hasOwn(runner.handlers, name) ? runner.handlers[name] : undefined
     if (!handler) throw new Error(`This release has no job ${name}`)
     await handler(claimed.data, runner.beginSlice())
-    await runner.sql`delete from outbox where id = ${id}` // last, so that a crash before it repeats the job
+    // The row is deleted last, so that a job is repeated after a crash.
+    await runner.sql`delete from outbox where id = ${id}`
   } catch (error) {
     if (error instanceof SliceEnded) {
       await runner.sql`update outbox set attempts = 0, error = null where id = ${id} and parked_at is null`
@@ -40,7 +41,7 @@ export async function runJob(runner: JobRunner, job: Job, id: string, token?: st
   }
 }
 
-/** Removes the job from the queue while Postgres is unreachable; the sweep queues it again. */
+/** Removes a job from the queue after an error of Postgres. Later the sweep of the outbox queues the job again. */
 function leaveToSweep(error: unknown): never {
   throw new UnrecoverableError(reasonOf(error))
 }

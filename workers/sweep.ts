@@ -5,12 +5,12 @@ import type { Jobs } from '../src/jobs/queue.ts'
 import { outbox } from '../drizzle/schema/jobs.ts'
 import { columnList } from '../src/postgres/columns.ts'
 
-// A page is small enough for Redis to answer within its timeout.
+// A page is so small that Redis can process it within the timeout.
 const bounds = { pageRows: 200, pages: 50 }
 
 /**
- * Opens the sweep. Each call reads the next pages of the outbox, starting again after the last page, and queues the jobs that
- * are missing from the queue after a crash or an outage of Redis. Returns the number of queued jobs.
+ * Returns a function that reads the next pages of the outbox, and queues jobs that are missing in Redis after a crash
+ * or an outage. After the last page it starts again at the first. It returns the number of queued jobs.
  */
 export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): () => Promise<number> {
   const start: Pick<OutboxRow, 'createdAt' | 'id'> = { createdAt: '-infinity', id: nilId }

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.ts'
 
 export interface Throttle {
-  /** Most rows of one statement. */
+  /** The most rows that one statement reads or deletes. */
   batchRows: number
-  /** Pause between statements. After a statement that took longer, the pause is as long as the statement. */
+  /** The shortest pause between two statements. After a longer statement, the pause is as long as the statement. */
   pauseMs: number
-  /** True when the job's slice of time is over. It is checked between two pages. */
+  /** Returns true after the time that the job may run without a break: its slice. */
   isOver?(): boolean
 }
 
-/** Thrown when the slice ends before the job. */
+/** Thrown if the job has not finished at the end of its slice of time. It continues in another slice. */
 export class SliceEnded extends Error {}
 
 export function beginSlice(config: Config, isStopping: () => boolean): Throttle {
@@ -26,7 +26,7 @@ export function beginSlice(config: Config, isStopping: () => boolean): Throttle 
 export const whilePagesAreFull = (throttle: Throttle, work: () => Promise<number>): Promise<void> =>
   forEachPage(throttle, true, async () => (await work()) === throttle.batchRows || undefined)
 
-/** Repeats `work`, which takes the last key of the previous page and returns its own last key; undefined ends the loop. */
+/** Repeats `work` until it returns undefined. `work` gets the last key of the previous page, and returns the next. */
 export async function forEachPage<K>(
   throttle: Throttle,
   start: K,

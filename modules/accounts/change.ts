@@ -10,9 +10,9 @@ import { digestEtag } from '../../src/responses/reply.ts'
 export const accountEtag = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
 
 /**
- * Reads the caller's account and returns the result of `write`. Null from `write` means that the account has changed since:
- * the function reads and writes again. Of several writers with the same If-Match, one succeeds and the others get 412.
- * @throws HttpError 401 for a deleted account or a revoked token, and 412
+ * Reads the caller's account and returns the result of `write`. Repeats both if `write` returns null: the account has
+ * changed since. Of several requests with the same If-Match, one succeeds; the others get 412.
+ * @throws HttpError 401 for a deleted account or a revoked token, 412 for another ETag than If-Match
  */
 export async function withOwnAccount<T>(
   { database }: Services,
@@ -32,7 +32,7 @@ export async function withOwnAccount<T>(
 export const passwordMissing = () => badRequest('currentPassword is required to set a new password')
 export const wrongPassword = () => forbidden('The current password is wrong')
 
-/** A new password revokes every token of the account. @throws HttpError 400, 403 and 429 for the passwords */
+/** A new password revokes every token of the account. @throws HttpError 400, 403 or 429 for one of the passwords */
 export async function applyChanges(
   services: Services,
   address: string,

@@ -5,7 +5,7 @@ import type { Services } from '../../src/services.ts'
 import { invalidToken, forbidden, type HttpError } from '../../src/responses/errors.ts'
 import { type Account, accountById } from './queries.ts'
 
-/** After a sign-in within this time no password is needed: a stolen token is rarely so new. */
+/** After a sign-in within this time, the service does not ask for the password: a stolen token is rarely so new. */
 const recentMinutes = 5
 const oldSignIn = `sign-in is older than ${recentMinutes} minutes`
 
@@ -18,8 +18,9 @@ const description = `The password, required when the ${oldSignIn}`
 export const ConfirmingPassword = Secret(0, 1024, description, 'correct horse battery')
 
 /**
- * Requires the password of the caller's account, or a recent sign-in by the database's clock. A wrong password is rejected even
- * after a recent sign-in. @throws HttpError 403, or 429 as for a sign-in
+ * Requires the password of the caller's account, or a recent sign-in by the database's clock. After a recent sign-in, a
+ * wrong password is rejected too.
+ * @throws HttpError 403 without either, 429 after too many wrong passwords
  */
 export async function requireConfirmation(
   services: Services,
@@ -37,7 +38,7 @@ export async function requireConfirmation(
   await requirePassword(services, { account, address, password }, wrongConfirmation())
 }
 
-/** Checks a password under the rate limits of sign-ins. @throws HttpError 429, and `wrongPassword` */
+/** Checks a password. The rate limits of sign-ins apply. @throws HttpError 429, or `wrongPassword` */
 export async function requirePassword(
   { limits, passwords }: Services,
   { account, address, password }: { account: Account; address: string; password: string },

@@ -13,7 +13,7 @@ export const updateMe = (services: Services) =>
   accountCommand('me.update', {
     ...withOperation('updateMe'),
     about:
-      'Absent fields stay as they are. A new password requires the current one (403 when it is wrong). It revokes every token of the account, API tokens too, and the response holds a new token.',
+      'Absent fields do not change. A new password requires `currentPassword`; a wrong `currentPassword` gets 403. The new password revokes every token of the account, including API tokens, and the response contains a new token.',
     input: UpdateMeBody,
     endsTokens: true,
     begin: (caller: SignedInRequest, body) => ({
@@ -37,7 +37,7 @@ export const deleteMe = (services: Services) =>
   accountCommand('me.delete', {
     ...withOperation('deleteMe'),
     about:
-      'Deletes the account at once and for good, with its tokens, projects and memberships. Comments stay; their author is shown as removed. Requires the password, or a recent sign-in.',
+      'Deletes the account immediately and permanently, with its tokens, projects and memberships. The comments of the account remain, without the name of their author. Requires the password, or a sign-in in the last 5 minutes.',
     input: DeleteMeBody,
     endsTokens: true,
     begin: (caller: SignedInRequest, { password }) => ({
@@ -73,7 +73,8 @@ export const signOut = ({ database }: Services) =>
 export const signOutEverywhere = (services: Services) =>
   accountCommand('me.logout_all', {
     ...withOperation('logoutAll'),
-    about: 'Revokes every token of the caller, API tokens too. Every process rejects them within a second.',
+    about:
+      'Revokes every token of the caller, including API tokens. Every process rejects the tokens within a second.',
     input: Input({}),
     endsTokens: true,
     begin: ({ claims }: SignedInRequest) => ({

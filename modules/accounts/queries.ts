@@ -14,7 +14,7 @@ export interface Account extends OwnUser {
 const account = (sql: Sql) =>
   sql`id, name, email, password_hash, token_version, email_verified_at is not null as email_verified`
 
-/** Finds a user by a normalised address. Earlier releases may have stored the address in decomposed form (NFD). */
+/** Returns the account with a normalised address. Earlier releases may have stored it in Unicode's form NFD. */
 export async function accountByEmail(sql: Sql, email: string): Promise<Account | undefined> {
   const [row] = await retryOnce(
     () => sql<Account[]>`
@@ -30,7 +30,7 @@ export async function accountById(sql: Sql, id: string): Promise<Account | undef
   return row
 }
 
-/** Returns false when another account has the address. */
+/** Returns false if another account has the address. */
 export async function insertAccount(
   sql: Sql,
   account: Account,
@@ -47,7 +47,7 @@ export async function insertAccount(
   return writeExactlyOnce(insert, () => sql`select from users where id = ${id}`)
 }
 
-/** A new token version revokes all tokens. Returns false when the account differs from `before`. */
+/** Replaces `before` with `after`. Returns false if the stored account differs from `before`. */
 export async function replaceAccount(
   sql: Sql,
   before: Account,
@@ -66,12 +66,12 @@ export async function replaceAccount(
   return writeExactlyOnce(replace, () => sql`select from users where ${isUnchanged(sql, after)}`)
 }
 
-/** The job that deletes the projects and memberships of a deleted account. */
+/** Returns the job that deletes the projects and memberships of a deleted account. */
 export const closeAccountJob = (userId: string): OutboxJob => {
   return { id: newId(), projectId: null, name: 'close-account', data: { userId } }
 }
 
-/** Returns false when the account has changed since it was read. */
+/** Returns false if the stored account differs from `account`. */
 export async function deleteAccount(sql: Sql, account: Account, job: OutboxJob, record?: IdempotencyRecord) {
   const remove = () => sql`
     with done as (delete from users where ${isUnchanged(sql, account)} returning id),
@@ -108,13 +108,13 @@ const isUnchanged = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVeri
   id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}
     and (email_verified_at is not null) = ${emailVerified}`
 
-// Parts of statements. They write only if the CTE `done` returned a row.
+// The following statement parts write only if the CTE `done` returned a row.
 
-/** Records that the name of some account has changed, which invalidates cached names. */
+/** Records that the name of any account has changed, which invalidates cached names. */
 export const recordNameChange = (sql: Sql, changeId: string) => sql`
   insert into people (change_id) select ${changeId}::uuid from done limit 1 on conflict (one) do update set change_id = excluded.change_id`
 
-/** Deletes the API tokens with a token version before `version`. */
+/** Deletes the API tokens with a lower token version. */
 export const deleteOldTokens = (sql: Sql, version: SqlPart) => sql`
   delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}`
 

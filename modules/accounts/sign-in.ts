@@ -18,7 +18,7 @@ export const RegisterBody = named(
   Body({ name: Name(200, 'Ada Lovelace'), email: Email(), password: Password }, accountView.schema),
 )
 
-/** Accepts any strings, so that a malformed address gets 401 like any wrong one. */
+/** Accepts any strings, so that a malformed address gets 401, like any unknown address. */
 const LoginBody = named(
   'Login',
   Body(
@@ -39,19 +39,19 @@ const otherDomain = (domains: string[]) =>
 const openCommand = (id: string) =>
   ({
     operation: { id, tag: 'Authentication' },
-    about: 'An Idempotency-Key is scoped to the email address.',
+    about: 'The same Idempotency-Key may be used for different email addresses.',
     callers: 'anyone',
     view: signedInView,
   }) as const
 
-/** @throws HttpError 403 */
+/** @throws HttpError 403 if the address may not register */
 function requireRegistration(registration: Registration, email: string): void {
   if (registration === 'open') return
   if (registration === 'closed') throw registrationClosed()
   if (!registration.includes(email.slice(email.lastIndexOf('@') + 1))) throw otherDomain(registration)
 }
 
-/** Undefined when the service sends no mail, or the address has reached its limit of mails per hour. */
+/** Returns undefined if the service sends no mail, or if the address has reached its hourly limit of mails. */
 const verificationJob = async ({ config, limits }: Services, { id, email }: Account) => {
   const send = () => mailJob('verify', { userId: id })
   return config.smtpUrl ? limits.takeMail(email).then(send, () => undefined) : undefined

@@ -17,12 +17,12 @@ const accountSchema = Type.Object({
 })
 
 export type User = Static<typeof userSchema>
-/** A user, with the fields that only the user may see. */
+/** The user's own account, with the fields that no other user may see. */
 export type OwnUser = Static<typeof accountSchema>
 export const userView = view<User>({ name: 'User', schema: userSchema })
 export const accountView = view<OwnUser>({ name: 'Account', schema: accountSchema })
 
 export const Password = Secret(6, 1024, 'A password of 6 to 1024 characters', 'correct horse battery')
-/** A user as other members see it; null after the account is deleted. */
+/** The fields of a user that other members see; null after the account is deleted. */
 export const PersonView = (description: string) => Type.Union([userView.schema, Type.Null()], { description })
 export const personView = (person: User | undefined) => (person ? userView.of(person) : null)

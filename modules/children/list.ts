@@ -29,8 +29,8 @@ import { notFound } from '../../src/responses/errors.ts'
 import { taskSnapshotParameters, snapshotOf, taskAt, projectIdNeedsAsOf } from '../tasks/as-of.ts'
 
 /**
- * The list of an entity's rows in a task or project, oldest first, now or at a snapshot.
- * @param findProject finds the project of the parent
+ * Defines the query that lists the subtasks or comments of a task, or the members of a project, now or at a snapshot.
+ * @param findProject returns the parent's project, if the caller may see it
  */
 export function childList<E extends Entity>(
   services: Services,
@@ -65,14 +65,14 @@ function openListNow<E extends Entity>({ database, serve }: Services, entity: En
   return async ({ request, params }: ReadRequest, page: Page, project: Versioned): Promise<Response> => {
     const build = async (etag: string) =>
       pageBody(entity, request, await pageOfChildren(params.id!, page), page, etag)
-    // A new name of an account changes no project's version, so the ETag of a list with names contains both.
+    // A new account name does not change the project's version, so the ETag of a list with names contains `renaming`.
     const etag = entity.person ? project.renaming && etagAt(project, `.${project.renaming}`) : etagAt(project)
     if (!etag) return respondByDigest(request, await build(''), project.version)
     return serve(request, pathAndQuery(request), etag, () => build(etag), project.version)
   }
 }
 
-/** Returns undefined if the parent did not exist at that time. */
+/** Returns undefined if the parent did not exist at the snapshot. */
 async function listAsOf<E extends Entity>(
   services: Services,
   entity: EntityDefinition<E>,
@@ -107,14 +107,13 @@ const pageBody = <E extends Entity>(
   return pageOf(request, cutToLimit(rows, limit), shown, ({ id }) => [id], etag)
 }
 
-/** Name and email of the account that the view shows; null once the account is deleted. */
+/** Adds the name and email of the account that the view shows; null after the account is deleted. */
 type WithPerson<R> = R & { personName?: string | null; personEmail?: string | null }
 
-/** Returns a function that reads a parent's rows after a cursor, one row more than the limit. */
+/** Returns a function that reads a page of a parent's rows, and one row more, which shows that another page follows. */
 function openChildPage<E extends Entity>(sql: Sql, entity: EntityDefinition<E>, snapshot?: Snapshot) {
   const { name, table, parent, person } = entity
   const nameOf = (key: string) => columnsOf(table).find((column) => column.key === key)!.name
-  // The constant parts of the query are built once.
   const long = sql`${sql.unsafe(textLengthSql(name, 'octet_length'))}`
   const parentId = sql.unsafe(`t.${nameOf(parentKeys[parent!])}`)
   const by = sql`t.id, t.created_at`
@@ -132,7 +131,7 @@ function openChildPage<E extends Entity>(sql: Sql, entity: EntityDefinition<E>, 
   }
 }
 
-/** Returns undefined if the parent did not exist at that time. @throws HttpError 410 */
+/** Returns undefined if the parent did not exist at the snapshot. @throws HttpError 410 for expired events */
 async function childPageAt<E extends Entity>(
   { oldestSeq }: Services,
   sql: Sql,

@@ -18,10 +18,10 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const notAuthor = () => forbidden('Only its author may edit a comment')
-export const notAuthorOrAdmin = () => forbidden('Only its author or an admin may delete a comment')
+export const notAuthor = () => forbidden('Only the author may edit a comment')
+export const notAuthorOrAdmin = () => forbidden('Only the author or an admin may delete a comment')
 
-/** @throws HttpError 403 */
+/** @throws HttpError 403 without the role ADMIN, or with a token without the scope admin */
 export function requireAdmin(role: Role | null, caller: Caller): void {
   if (!role || !suffices(role, 'ADMIN')) throw notAuthorOrAdmin()
   requireScope(caller, 'admin')
@@ -42,7 +42,7 @@ const byAuthorOrRestorer: AuthorizeUndo = (...args) => {
 
 export const comment = entity<'comment'>({
   name: 'comment',
-  about: 'Remarks on a task, each edited by its author only.',
+  about: 'Remarks on a task. Only the author may edit a comment.',
   table: comments,
   parent: 'task',
   load: 'by row',

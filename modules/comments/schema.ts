@@ -16,14 +16,14 @@ export const commentView = view<CommentRow>({
   schema: Type.Object({
     id: Id('The comment'),
     text: Type.String({ description: 'The text of the comment', examples: ['The wheels need oil'] }),
-    authorId: Id('The user who wrote it'),
+    authorId: Id('The user who wrote the comment'),
     author: Type.Union([named('Author', Type.Pick(userView.schema, ['id', 'name'])), Type.Null()], {
-      description: 'The author; null once the account is deleted',
+      description: 'The author; null after the account is deleted',
     }),
-    authorRemoved: Type.Boolean({ description: 'Their account has been deleted', examples: [false] }),
-    taskId: Id('The task it belongs to'),
-    createdAt: Timestamp('When it was written'),
-    updatedAt: Timestamp('When it was last edited'),
+    authorRemoved: Type.Boolean({ description: 'Whether the account is deleted', examples: [false] }),
+    taskId: Id('The task that has the comment'),
+    createdAt: Timestamp('When the comment was created'),
+    updatedAt: Timestamp('When the comment was last edited'),
   }),
   computed: {
     author: ({ authorId }, person) => (person ? { id: authorId, name: person.name } : null),

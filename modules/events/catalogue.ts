@@ -4,7 +4,7 @@ import { eventView } from './schema.ts'
 
 type Fields = Record<string, unknown>
 
-/** Examples of the changed fields of updates. */
+/** For each event type that updates an entity: an example of the changed fields. */
 const changes: Record<string, [before: Fields, after: Fields]> = {
   'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
   'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],
@@ -18,7 +18,7 @@ const changes: Record<string, [before: Fields, after: Fields]> = {
 const creationVerbs = ['created', 'invited', 'moved_in']
 const deletionVerbs = ['deleted', 'removed', 'moved_out']
 
-/** Returns one example for each event type, in the order of the model. */
+/** Returns one example for each event type. */
 export function eventExamples(): Record<string, { value: object[] }> {
   const { undoes: _, ...common } = answerExample(eventView.schema) as Fields
   return Object.fromEntries(

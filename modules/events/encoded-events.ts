@@ -12,17 +12,17 @@ import { groupByRange, openPeople, type EventRange, type RangeRow, readRanges } 
 import { eventView } from './schema.ts'
 import type { ReadEvent } from './views.ts'
 
-/** The most events that are encoded together. */
+/** The most events in one chunk of a stream. */
 const maxEvents = 100
-/** The most cached bytes, for how long they are cached, and the bytes of an entry beside its text. */
 const maxCacheBytes = 33_554_432
 const cachedMs = 2_000
+/** The estimated memory of a cached chunk without its text. */
 const overheadBytes = 500
-/** The most ranges in one query, and the most bytes of one range and of all. */
 const batchLimits = { keys: 20, slots: 2 }
+/** The most bytes of events that a query reads: of one range, and of all ranges together. */
 const bounds = { bytesOfOne: 262_144, bytes: pageBytes }
 
-/** The seq of the last event that a reader received, and the id of this event if it is known. */
+/** The seq of the last event that a stream has sent, and the id of this event if it is known. */
 export interface Position {
   seq: number
   id?: string | undefined
@@ -32,11 +32,11 @@ export interface EncodedEvents {
   events: { type: string; text: string }[]
   bytes: Uint8Array<ArrayBuffer>
   end: Position
-  /** Checks after the events were read, once for all streams of a caller. @throws HttpError 404 */
+  /** Checks that the caller may see the events. All streams of one caller share the check. @throws HttpError 404 */
   visibleTo(caller: Caller): Promise<VisibleProject>
 }
 
-/** Returns a function that reads and encodes the events after a position, once for all streams at that position. */
+/** Returns a function that reads and encodes the events after a position. Streams at one position share the result. */
 export function openEncodedEvents(services: Services) {
   const next = openNext(services)
 
@@ -61,7 +61,7 @@ export function openEncodedEvents(services: Services) {
   })
   return async (project: VisibleProject, position: Position): Promise<EncodedEvents> => {
     if (services.subscriptions.countOf(project.projectId) < 2) return read(project, position)
-    // The key contains the event's id: after a failover, the event at this seq may differ.
+    // The key contains the event's id, because after a failover another event may have this seq.
     const key = `${project.projectId} ${position.seq} ${position.id}`
     const encoded = (await cached.fetch(key, { context: { project, position } }))!
     if (encoded.events.length === 0) cached.delete(key)
@@ -70,9 +70,9 @@ export function openEncodedEvents(services: Services) {
 }
 
 /**
- * Reads the next events for many streams in one query. Events that this process has just committed are not read again.
- * Returns no events if a failed primary lost them, or if other ranges filled the query.
- * @throws HttpError 400 if the event before them is not the expected one, 410
+ * Reads the next events for many streams in one query, except events that this process has just committed and cached.
+ * Returns no events if a failover has lost the events, or if the events of other streams filled the query.
+ * @throws HttpError 400 if another event than `afterId` has the seq `after`, 410 if the next event has expired
  */
 function openNext({ authenticate, database: { reads: sql }, oldestSeq, recent }: Services) {
   const findPeople = openPeople(sql, authenticate)

@@ -8,17 +8,17 @@ import { streamStart, encode, heartbeat, heartbeatMs } from '../../src/responses
 import { type EncodedEvents, openEncodedEvents, type Position } from './encoded-events.ts'
 import { aheadOfProject, type FeedQuery, lastEventIdHeader } from './parameters.ts'
 
-/** After this many events of other types, a stream sends an `id`, so that a client that reconnects resumes there. */
+/** A stream with `types` sends an `id` when it has left out this many events, so that a client resumes after them. */
 const maxEventsWithoutId = 1_000
 
-/** The reader of a stream: the project, the version up to which rights were checked, and the position in the log. */
+/** The client of a stream. `checked` is the version at which the client's rights were last checked. */
 interface Reader {
   project: VisibleProject
   checked: VersionRef
   position: Position
 }
 
-/** Streams the events of one project. The reader's rights are checked after an event is read and before it is sent. */
+/** Streams the events of one project. It checks the client's rights after it reads events and before it sends them. */
 export function openEventStream(services: Services) {
   const { subscriptions } = services
   const eventsAfter = openEncodedEvents(services)
@@ -32,8 +32,9 @@ export function openEventStream(services: Services) {
     let [lastIdSent, sentAt] = [position.seq, performance.now()]
     yield streamStart(idLine(position.seq))
     while (!signal.aborted) {
-      lag.update(position.seq, project.version) // the previous chunk is sent by now
-      if (subscriptions.hasEnded()) throw unavailable('This process ends')
+      // The server requests the next chunk only after the previous chunk is sent.
+      lag.update(position.seq, project.version)
+      if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
       if (position.seq < project.version) {
         const encoded = await eventsAfter(project, position)
         const reader = { project, checked, position }
@@ -48,7 +49,7 @@ export function openEventStream(services: Services) {
         if (leftMs > 0) {
           const version = await subscription.waitForNewer(project.version, leftMs)
           if (version) project = { ...project, version }
-          // The version may be lower than before, after a failover that lost events.
+          // A failover may have lost events; then the version is lower than before.
           else checked = project = await reauthorize(services, read, project.projectId, position)
           continue
         }
@@ -60,9 +61,9 @@ export function openEventStream(services: Services) {
 }
 
 /**
- * Checks that a reader may see the events that were read. The role is read again, unless this process committed all changes
- * since the last check within the last half second, and none changed a role.
- * @throws HttpError 400, 401 or 404
+ * Returns a function that checks that a client may see the events that were read. It skips the query for the role if
+ * this process committed all changes since the last check, within the last half second, and no change affects a role.
+ * @throws HttpError 400 after a failover that lost the client's last event, 401 or 404 without access
  */
 export function openReauthorize(services: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
   return async (
@@ -72,7 +73,7 @@ export function openReauthorize(services: Pick<Services, 'authenticate' | 'findR
     subscription: Subscription,
   ): Promise<Omit<Reader, 'position'>> => {
     if (encoded.end.seq === position.seq) {
-      // No events were read: a failover may have lost events of which the stream was notified.
+      // The stream was notified of events, but read none: a failover may have lost these events.
       subscription.resetTo(position.seq)
       const now = await reauthorize(services, read, project.projectId, position)
       return { project: now, checked: now }
@@ -82,14 +83,14 @@ export function openReauthorize(services: Pick<Services, 'authenticate' | 'findR
     if (unchanged && unchanged.version >= Math.max(encoded.end.seq, project.version, subscription.notified))
       return { project, checked: unchanged }
     const now = await encoded.visibleTo(caller)
-    // The check shared by all streams of the caller may be older than this stream's own.
+    // All streams of the caller share this check, so it may have read an older version than this stream knows.
     return { project: project.version > now.version ? project : now, checked: now }
   }
 }
 
 /**
- * Checks token and role after a wait, and that no failover or restore has lost the events that were sent.
- * @throws HttpError 400, 401 or 404
+ * Checks the caller's token and role again, and that no failover or restore has lost events that were already sent.
+ * @throws HttpError 400 if such events are lost, 401 or 404 without access
  */
 async function reauthorize(
   { authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>,
@@ -104,11 +105,11 @@ async function reauthorize(
   return project
 }
 
-/** Returns the id of the event at a seq if that is the project's version. */
+/** Returns the id of the event at a seq, which is known only for the last event of the project. */
 const eventIdAt = ({ version, lastEventId }: VisibleProject, seq: number) =>
   seq === version ? lastEventId : undefined
 
-/** Without data this is no event for the client, but sets where it resumes. */
+/** A message without data: a client dispatches no event, but sends this id in `Last-Event-ID` when it reconnects. */
 const idLine = (position: number) => `id: ${position}\n`
 
 function framesOf({ events, bytes }: EncodedEvents, types: string[] | null) {

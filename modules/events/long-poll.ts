@@ -6,19 +6,20 @@ import type { Services } from '../../src/services.ts'
 import { scanCost, readEventPage, maxScannedEvents } from './pages.ts'
 import { aheadOfProject, type FeedQuery } from './parameters.ts'
 
-/** How a waiting request reads its state. `slots` is the number of places that it takes among the account's subscribers. */
+/** How a long poll reads its state. It counts as `slots` subscribers, of which an account may have a limited number. */
 export interface LongPoll<S> {
   waitMs: number
   slots?: number
-  /** The projects to subscribe to, each with its version in the state. */
+  /** Returns the projects to subscribe to, each with its version in the state. */
   projectsOf(state: S): ProjectVersion[]
   hasEvents(state: S): boolean | Promise<boolean>
   reload(caller: Caller): Promise<S>
 }
 
 /**
- * Waits until there are events for the request, or its time is over. The caller is authenticated again after each notification.
- * @throws HttpError 401, 429 or 503
+ * Waits for events, for at most `waitMs`, and returns the last state. Authenticates the caller again after each
+ * notification.
+ * @throws HttpError 401 for a revoked token, 429 or 503 if the account or the process has too many subscribers
  */
 export const openLongPoll =
   ({ authenticate, subscriptions }: Pick<Services, 'authenticate' | 'subscriptions'>) =>
@@ -34,7 +35,8 @@ export const openLongPoll =
         if (leftMs <= 0 || subscriptions.hasEnded() || request.signal.aborted) return state
         const version = poll.projectsOf(state)[0]?.version ?? 0
         await subscription.waitForNewer(version, leftMs)
-        subscription.resetTo(version) // after a failover another event may get the same seq
+        // After a failover, a new event may get a seq of which this subscription was notified before.
+        subscription.resetTo(version)
         state = await poll.reload(await authenticate.caller(request))
         if (await poll.hasEvents(state)) return state
       }
@@ -45,8 +47,8 @@ export const openLongPoll =
   }
 
 /**
- * Waits until one feed has events for the request. Returns the project as the caller may see it after the wait.
- * @throws HttpError 400, 401, 404, 410, 429 or 503
+ * Waits until the feed of a project has events of the requested types. Returns the project as read after the wait.
+ * @throws HttpError like `openLongPoll`; 404 without access, 400 for `after` above the version, 410 for expired events
  */
 export function openFeedLongPoll(
   services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'oldestSeq' | 'spend'>,
@@ -72,7 +74,8 @@ export function openFeedLongPoll(
       },
       async reload(caller) {
         const project = await requireVisible(findRole, caller, first.projectId)
-        if (after > project.version) throw aheadOfProject() // a failover may have lost events
+        // A failover may have lost events.
+        if (after > project.version) throw aheadOfProject()
         return project
       },
     })

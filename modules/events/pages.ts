@@ -7,12 +7,12 @@ import type { ReadEvent } from './views.ts'
 
 /** The most events that a page with a filter scans. */
 export const maxScannedEvents = 10_000
-/** A scan of this many events costs as much as one plain read. */
+/** A scan of this many events is charged as one ordinary read. */
 const eventsPerRead = 500
 
 export const scanCost = (events: number): number => 1 + Math.min(events, maxScannedEvents) / eventsPerRead
 
-/** The events of a project after a seq up to a version, filtered by `types` unless they are null. */
+/** A request for the events of a project after the seq `after` and up to `version`. Null `types` means all types. */
 export interface EventSlice {
   projectId: string
   after: number
@@ -26,7 +26,7 @@ export interface EventPage {
   upTo: number
 }
 
-/** Seqs have no gaps, so the range of seqs bounds the scanned rows. */
+/** Seqs have no gaps, so a limited range of seqs limits the scanned rows. */
 const rangeOf = ({ projectId, after, version, limit, types }: EventSlice): EventRange => {
   return { projectId, after, upTo: Math.min(version, after + maxScannedEvents), limit, types }
 }
@@ -38,7 +38,7 @@ async function rowsOf(sql: Sql, slices: EventSlice[]) {
 
 type Rows = (ReadEvent & RangeRow)[]
 
-/** @throws HttpError 410 if some events after `after` have expired */
+/** @throws HttpError 410 if the event after `after` has expired */
 async function pageAt(oldestSeq: OldestSeq, slice: EventSlice, read: (slice: EventSlice) => Promise<Rows>) {
   const { projectId, after, version, limit } = slice
   if (after >= version) return { events: [], upTo: version }
@@ -47,7 +47,7 @@ async function pageAt(oldestSeq: OldestSeq, slice: EventSlice, read: (slice: Eve
   return { events, upTo: isFullPage(events, limit) ? events.at(-1)!.seq : rangeOf(slice).upTo }
 }
 
-/** @throws HttpError 410 */
+/** Reads the page of one reader. @throws HttpError 410 if the next event has expired */
 export const readEventPage = (sql: Sql, oldestSeq: OldestSeq, slice: EventSlice): Promise<EventPage> =>
   pageAt(oldestSeq, slice, async () => (await rowsOf(sql, [slice]))[0]!)
 
@@ -56,10 +56,10 @@ function weightOf(slice: EventSlice): number {
   return types ? upTo - after : Math.min(upTo - after, limit)
 }
 
-/** The most slices in one query, and the most events that it scans. */
+/** One query reads at most 50 pages and scans at most 2,000 events, unless a single page scans more. */
 const batchLimits = { keys: 50, slots: 2, weigh: { limit: 2_000, of: weightOf } }
 
-/** Reads the pages of many readers in one query. @throws HttpError 410 */
+/** Reads the pages of many readers in one query. @throws HttpError 410 if a reader's next event has expired */
 export function openEventPages({ database, oldestSeq }: Pick<Services, 'database' | 'oldestSeq'>) {
   const read = batched(batchLimits, (slices: EventSlice[]) => rowsOf(database.reads, slices))
   return (slice: EventSlice): Promise<EventPage> => pageAt(oldestSeq, slice, read)

@@ -8,7 +8,7 @@ import { model } from '../modules.ts'
 export const maxSeq = 999_999_999_999_999
 export const maxWaitSeconds = 25
 
-// Query parameters are texts; `readEventsRequest` parses them. Elysia would fill in a `default`, so the schema has a `fallback`.
+// `fallback`, not `default`, because Elysia would fill in a default: a stream without `after` differs from `after=0`.
 const isCountTo = (value: unknown, { maximum }: { maximum: number }) =>
   isCount(value) && Number(value) <= maximum
 
@@ -42,7 +42,7 @@ export const EventsQuery = Input({
   limit: Limit(100, 500),
   wait: Count(
     maxWaitSeconds,
-    `A whole number from 0 to ${maxWaitSeconds}: how many seconds to wait for events before the answer []`,
+    `A whole number from 0 to ${maxWaitSeconds}: how many seconds to wait for events`,
     25,
   ),
   types: EventTypes(),
@@ -59,7 +59,7 @@ export const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the
 
 export const parameterErrors = () => [aheadOfProject(), aheadOfProject(lastEventIdHeader), badLastEventId()]
 
-/** The last event that the client received before its stream ended. @throws HttpError 400 */
+/** Returns the seq in the header Last-Event-ID. @throws HttpError 400 if the header is not a seq */
 export function lastEventId({ headers }: Request): number | null {
   const value = headers.get(lastEventIdHeader)
   if (!value) return null
@@ -67,7 +67,7 @@ export function lastEventId({ headers }: Request): number | null {
   return Number(value)
 }
 
-/** @throws HttpError 400 */
+/** @throws HttpError 400 for a bad limit */
 export const readEventsRequest = ({ after, limit, types, wait }: Static<typeof EventsQuery>) => ({
   after: Number(after ?? 0),
   limit: readLimit(limit, 100, 500),

@@ -21,8 +21,8 @@ import type { ReadEvent } from './views.ts'
 import { model } from '../modules.ts'
 
 export const retentionNote =
-  'If the service deletes events after some days, the history begins with the oldest event that is left.'
-const about = `Newest first, with the same fields as the events of the feed and the current names of people. \`from\` and \`to\` are inclusive. With a filter, a page scans at most ${maxScannedEvents} events: it may show fewer than \`limit\` while the Link header leads to the next page. ${retentionNote}`
+  'If the service deletes old events, the history begins with the oldest remaining event.'
+const about = `Returns events, newest first, with the same fields as in the feed and the current names of people. \`from\` and \`to\` are inclusive. With a filter, a page scans at most ${maxScannedEvents} events: a page may show fewer events than \`limit\` although the Link header leads to another page. ${retentionNote}`
 
 const isEntity = (text: string): text is Entity => (model.names as string[]).includes(text)
 const isSomeId = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
@@ -32,7 +32,7 @@ const Filter = (check: typeof isSomeId, description: string, example: string) =>
   Type.Optional(checked<string>(check, { type: 'string', description, examples: [example] }))
 
 const ProjectHistoryQuery = Input({
-  entity: Filter(isEntityOrId, `${model.names.join(', ')}, or an id: the changed entity`, 'task'),
+  entity: Filter(isEntityOrId, `${model.names.join(', ')}, or the id of an entity`, 'task'),
   actor: Filter(isSomeId, 'The id of the user who made the change', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
   type: EventTypes(),
   from: Type.Optional(Instant()),
@@ -66,7 +66,7 @@ export function projectHistory(services: Services): Query {
   }
 }
 
-/** Returns the part of an ETag that depends on the shown logs and their oldest seqs: empty for one log without expiry. */
+/** Returns the part of an ETag that depends on the shown projects, and on their oldest events if events expire. */
 export const openLogTag =
   ({ config, oldestSeq }: Services) =>
   async (projectIds: string[]): Promise<string> => {
@@ -77,7 +77,7 @@ export const openLogTag =
 
 type HistoryFilter = ReturnType<typeof readHistoryFilter>
 
-/** @throws HttpError 400 */
+/** @throws HttpError 400 for a bad cursor or limit */
 function readHistoryFilter({
   entity,
   type,
@@ -115,7 +115,7 @@ async function readHistoryPage(
   const last = Math.min(version, upTo, (before ?? Infinity) - 1)
   const lowest = Math.max(after + 1, last - maxScannedEvents + 1)
   if (last < lowest) return { rows: [] }
-  // One statement for all filters: each further statement would be another plan on each connection.
+  // All filters share one statement, because each connection caches the plan of every statement.
   const rows = await readEvents(
     sql,
     sql`select ${eventColumns(sql)} from events e

@@ -16,10 +16,10 @@ import { lastEventIdHeader, readEventsRequest } from './parameters.ts'
 import { eventView, streamedEvents } from './schema.ts'
 import { openStreamResponse } from './stream.ts'
 
-const about = `In order, without gaps. Begin with \`after=0\`, or with the Docket-Version of a list's first page. Continue with the last \`seq\`; the Link header does so while there are more events. With \`types\` a page may show fewer than \`limit\` while the Link header leads to the next page. People have their current names. With \`wait\` the request waits until there are events or the time is over; with \`types\` continue after the Docket-Version of an empty answer. A caller who loses access while waiting gets 404 or 401. The service may delete events after some days: then 410 names the oldest seq that is left.`
+const about = `Returns the events of a project in order, without gaps. Begin with \`after=0\`, or with the Docket-Version of a list's first page. Continue with the last \`seq\`; if there are more events, the Link header leads to the next page. With \`types\`, a page may show fewer events than \`limit\` although the Link header leads to another page. People have their current names. With \`wait\`, the request waits until there are events or the time is over; after an empty response to a request with \`types\`, continue with \`after\` set to its Docket-Version. A caller who loses access while waiting gets 404 or 401. If the service has deleted the next events, the request gets 410 with the oldest remaining seq.`
 
 const streamed =
-  ' With `Accept: text/event-stream` the answer is a stream of server-sent events: `id` is the seq, `event` the type, `data` the event. It begins after `Last-Event-ID`, else after `after`, else with the next event. An event of type `end` says why the stream ends.'
+  ' With `Accept: text/event-stream`, the response is a stream of server-sent events: `id` is the seq, `event` is the type, and `data` is the event. The stream begins after the seq in `Last-Event-ID`; without that header, after the seq in `after`; without both, with the next new event. Before the service closes the stream, it sends an event of type `end` with the reason.'
 
 export function listEvents(services: Services): Query {
   const { config, findRole, oldestSeq, serve } = services
@@ -43,7 +43,7 @@ export function listEvents(services: Services): Query {
       const first = await requireVisible(findRole, caller, id)
       const after = lastId ?? (isStream && query.after === undefined ? first.version : wanted.after)
       if (after > first.version) throw aheadOfProject(lastId === null ? 'after' : lastEventIdHeader)
-      // A cached page may contain expired events. A stream must be rejected before it begins.
+      // Checked before a cached page is used, which may contain expired events, and before a stream sends its status.
       const mayBeExpired = after < first.version && (isStream || config.historyDays > 0)
       if (mayBeExpired) await requireRetained(oldestSeq, id, after)
       if (isStream) {
@@ -54,7 +54,8 @@ export function listEvents(services: Services): Query {
       const etag = etagAt(project, `.${project.renaming}`)
       const build = () => pageOf(reading, project, wanted, etag)
       const answer = await serve(request, pathAndQuery(request), etag, build, project.version)
-      answer.headers.append('vary', 'Accept') // a stream is another representation
+      // With another Accept header the response is a stream.
+      answer.headers.append('vary', 'Accept')
       return answer
     },
   }

@@ -11,7 +11,7 @@ import { type People, peopleIn } from './views.ts'
 export type EventRow = StoredEvent & { taskId: string | null; bytes: number }
 type RowTexts = Omit<EventRow, 'before' | 'after' | 'bytes'> & { before: string | null; after: string | null }
 
-/** SQL for the columns of an event `e`. `before` and `after` are read as texts, because Postgres needs the texts to measure them. */
+/** SQL for the columns of event `e`. `before` and `after` are texts, so that Postgres can measure their lengths. */
 export const eventColumns = (sql: Sql) => sql`
   ${eventFields(sql)}, coalesce(e.before, e.told -> 'before')::text as before,
   coalesce(e.after, e.told -> 'after')::text as after`
@@ -27,7 +27,7 @@ const rowIn = (text: string | null): unknown => (text === null ? null : JSON.par
 export const isFullPage = (rows: EventRow[], limit: number): boolean =>
   rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
 
-/** Reads the events of a query, in its order, until they fill a page. */
+/** Reads the events that a query finds, in the order of the query, until the events fill a page. */
 export const readEvents = async (sql: Sql, found: SqlPart): Promise<EventRow[]> =>
   (await sql<RowTexts[]>`${untilPageFull(sql, found, bytesOf(sql))}`).map(parseRow)
 
@@ -41,12 +41,12 @@ export interface EventRange {
   types?: string[] | null
 }
 
-/** An event of the range number `n`. In a range with `afterId`, the first event has the id of the event before it. */
+/** An event of the `n`th range. In a range with `afterId`, the first event has the id of the event before it. */
 export type RangeRow = EventRow & { n: number; previousId: string | null }
 
 /**
- * Reads ranges in one query, each without a gap. If the limits do not fit all events, the first event of each range comes
- * before the second event of any range, and ranges are in random order.
+ * Reads ranges in one query, each without a gap. If all events exceed a limit, the query reads the first event of each
+ * range before the second event of any range, and chooses among the ranges at random.
  * @param bounds limits the bytes of one range, and the events and bytes of all ranges together
  */
 export async function readRanges(
@@ -80,7 +80,7 @@ export function groupByRange<R extends { n: number }>(ranges: EventRange[], rows
 
 const accountIdsIn = (events: StoredEvent[]) => [...new Set(events.flatMap(peopleIn))]
 
-/** Adds the accounts that events show, with their current names. */
+/** Adds the accounts that the events refer to, with their current names. */
 export async function withPeople<E extends StoredEvent>(sql: Sql, events: E[]) {
   const people = await readAccounts(sql, accountIdsIn(events))
   return events.map((event) => Object.assign(event, { people }))
@@ -93,8 +93,9 @@ async function readAccounts(sql: Sql, ids: string[]): Promise<People> {
 }
 
 /**
- * The same for streams, with cached accounts: a name may be as old as a cached token, unless this process changes the account.
- * To read accounts for each commit would double the cost of a stream.
+ * Returns a function that finds the accounts that the events of a stream refer to. It caches accounts as long as
+ * sign-in tokens, because a query for each commit would double the cost of a stream. So a name may be a little old,
+ * unless this process has changed it.
  */
 export function openPeople(sql: Sql, { isFresh }: Pick<Authenticate, 'isFresh'>) {
   const cache = new LRUCache<string, CheckedSession & { user: User | undefined }>({ max: 10_000 })

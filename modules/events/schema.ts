@@ -14,12 +14,12 @@ const extraFields: Partial<Record<Entity, TProperties>> = {
   task: Object.fromEntries(
     model.ofTask.map(({ plural, view }) => [
       plural,
-      Type.Array(view.schema, { description: 'For `task.moved_in`: the children that moved with the task' }),
+      Type.Array(view.schema, { description: 'Only in `task.moved_in`: the rows that moved with the task' }),
     ]),
   ),
   webhook: {
     changed: Type.Array(Type.String(), {
-      description: 'For an update: the names of the changed fields, including `secret` and `cursor`',
+      description: 'Only in `webhook.updated`: the names of the changed fields, also `secret` and `cursor`',
       examples: [['url']],
     }),
   },
@@ -38,7 +38,7 @@ const Side = (description: string, example: object) =>
 export const eventView = view<ReadEvent>({
   name: 'Event',
   schema: Type.Object({
-    seq: Type.Integer({ minimum: 1, description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
+    seq: Type.Integer({ minimum: 1, description: 'The number in the project: 1, 2, 3 …', examples: [42] }),
     id: Id('The event'),
     type: OneOf('EventType', model.eventTypes),
     entity: OneOf('Entity', model.names),
@@ -48,13 +48,13 @@ export const eventView = view<ReadEvent>({
       examples: [sampleId],
     }),
     batch: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'For events of one commit: the seq of the first; null for a single event',
+      description: 'If one commit has several events: the seq of the first event; otherwise null',
       examples: [null],
     }),
     undoes: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'For an undo: the seq of the event that it takes back',
+        description: 'If the event is part of an undo: the seq of the event that is undone',
         examples: [41],
       }),
     ),
@@ -63,16 +63,19 @@ export const eventView = view<ReadEvent>({
       Type.Object({
         id: Id('The user who made the change'),
         name: Type.Union([Type.String(), Type.Null()], {
-          description: 'The current name; null once the account is deleted',
+          description: 'The current name; null after the account is deleted',
           examples: ['Ada Lovelace'],
         }),
       }),
     ),
     at: Timestamp('When the change was committed'),
-    before: Side('The state before: null for a new entity; for an update only the changed fields', {
-      status: 'TODO',
-    }),
-    after: Side('The state after: null for a deleted entity; for an update only the changed fields', {
+    before: Side(
+      'The entity before the change; null if it was created; in an update only the changed fields',
+      {
+        status: 'TODO',
+      },
+    ),
+    after: Side('The entity after the change; null if it was deleted; in an update only the changed fields', {
       status: 'DONE',
     }),
   }),
@@ -81,13 +84,13 @@ export const eventView = view<ReadEvent>({
 
 const frame = (event: string) => `id: 42\nevent: ${event}\ndata: `
 
-/** OpenAPI 3.1 can describe a stream only as one text. */
+/** OpenAPI 3.1 can describe the body of a stream only as a string. */
 export const streamedEvents: EventStream = {
   schema: named(
     'EventStream',
     Type.String({
       description:
-        'Server-sent events: `id` is the seq, `event` the type, `data` an Event. An event of type `end` has an Error as its data, which says why the stream ends. Without events the service sends comments to keep the connection open.',
+        'Server-sent events: `id` is the seq, `event` is the type, and `data` is an Event. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While there are no events, the service sends comments to keep the connection open.',
     }),
   ),
   example: `retry: 1700\nid: 41\n\n${frame(model.eventTypes[0]!)}${JSON.stringify(answerExample(eventView.schema))}\n\n`,

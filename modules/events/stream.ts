@@ -3,9 +3,9 @@ import type { Services } from '../../src/services.ts'
 import { type Chunks, errorChunk, streamHeaders } from '../../src/responses/server-sent-events.ts'
 
 /**
- * Answers with a stream. A chunk is built only after the previous one was sent, so that a slow reader costs no memory. The
- * server's `idleTimeout` ends the connection of a reader that stops reading.
- * @throws HttpError 429 or 503
+ * Returns a function that responds with a stream. It builds a chunk only after the previous chunk was sent, so that a
+ * slow client costs no memory. The server's `idleTimeout` closes the connection of a client that stops reading.
+ * @throws HttpError 429 or 503 if the account or the process has too many subscribers
  */
 export function openStreamResponse({ subscriptions }: Pick<Services, 'subscriptions'>) {
   return (
@@ -17,7 +17,7 @@ export function openStreamResponse({ subscriptions }: Pick<Services, 'subscripti
     if (request.method === 'HEAD') return new Response(null, { headers })
     const release = subscriptions.acquire(caller.userId)
     const ended = new AbortController()
-    // A disconnect cancels the stream or aborts the request, not always both.
+    // A disconnect may cancel the stream, abort the request, or both.
     const { signal } = request
     const end = () => ended.abort()
     ended.signal.addEventListener('abort', release, { once: true })

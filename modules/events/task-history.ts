@@ -17,7 +17,7 @@ import { eventView } from './schema.ts'
 import { type ReadEvent, shownEvent } from './views.ts'
 import { retentionNote, openLogTag } from './project-history.ts'
 
-const about = `Events of the task, its subtasks and comments, newest first, across moves between projects and after deletion. It requires the right to read the task's current or last project. Events in projects that the caller may not read are left out. ${retentionNote}`
+const about = `Returns the events of the task, its subtasks and comments, newest first, also from earlier projects of the task and after its deletion. Requires the right to read the task's current or last project. Leaves out events in projects that the caller may not read. ${retentionNote}`
 
 const taskEventView = view<ReadEvent>({
   name: 'TaskEvent',
@@ -70,13 +70,13 @@ const openFindTaskProjects = (sql: Sql, versions: Versions) =>
     make: (seen, others) => ({ ...seen, others }),
   })
 
-/** SQL for the task's current or last project; null if the task moved to a project that was purged. */
+/** SQL for the task's current or last project; null if the task moved to a project whose rows are already deleted. */
 const lastProject = (sql: Sql) => sql`
   select coalesce((select project_id from tasks where id = q.id),
     (select case when type <> 'task.moved_out' then project_id end
       from events where task_id = q.id order by id desc limit 1)) as project_id`
 
-/** SQL for the other projects that the task left. Each step finds the next project by the index. */
+/** SQL for the other projects that the task left. Each recursion finds the next project in an index. */
 const leftProjects = (sql: Sql) => sql`
   with recursive visited(project_id) as (
     (select project_id from events
@@ -88,8 +88,8 @@ const leftProjects = (sql: Sql) => sql`
   select string_agg(visited.project_id::text, ' ') as others from visited where visited.project_id <> w.project_id`
 
 /**
- * Returns a page of a task's history in the projects that the caller may read, ordered by event ids, which increase across
- * moves. A page skips at most `maxScannedEvents` events of other projects.
+ * Returns a page of a task's history in the projects that the caller may read. The order is by event id, because seqs
+ * of different projects cannot be compared. A page scans at most `maxScannedEvents` events.
  */
 async function readTaskHistoryPage(
   sql: Sql,

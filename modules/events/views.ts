@@ -23,7 +23,7 @@ export function peopleIn(event: StoredEvent): string[] {
   return [actorId, row && personIdOf(entity, row), ...shown].filter((id) => id !== null)
 }
 
-/** Returns an event as the API shows it: `before` and `after` as views, never as rows. */
+/** Returns an event as the API shows it: `before` and `after` are views, not rows. */
 export function shownEvent(event: ReadEvent): object {
   const { seq, id, type, entity, entityId, taskId, batch = null, undoes, actorId, at, people } = event
   const actor = { id: actorId, name: people.get(actorId)?.name ?? null }

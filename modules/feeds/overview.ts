@@ -14,7 +14,7 @@ import { openStreamResponse } from '../events/stream.ts'
 import { manyEventsView, streamedVersions } from './schema.ts'
 
 const about =
-  'Server-sent events: first every project that the caller may see, as `{projectId, version}`; then each project with a new version, and each project that becomes visible. The version is null for a project that the caller can no longer see. The stream lists at most 1,000 projects, first those with the lowest ids. An event of type `more` means that there are others: `GET /projects` lists them, and `POST /events/read` reads their events. The events are states, not a history: a client that reconnects gets all of them again, and a slow client gets only the newest state of each project.'
+  'Sends server-sent events with the data `{projectId, version}`: first one for every project that the caller may see, then one for each project that gets a new version or becomes visible. The version is null for a project that the caller can no longer see. The stream lists at most 1,000 projects, those with the lowest ids. An event of type `more` means that the caller has more projects: `GET /projects` lists them, and `POST /events/read` reads their events. The stream sends states, not a history: a client that reconnects gets the state of every project again, and a slow client gets only the newest state of each project.'
 
 export function followProjects(services: Services): Query {
   const stream = openStreamResponse(services)
@@ -37,7 +37,7 @@ async function* streamProjects(
   yield streamStart()
   let sentAt = performance.now()
   while (!signal.aborted) {
-    if (subscriptions.hasEnded()) throw unavailable('This process ends')
+    if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
     const leftMs = sentAt + heartbeatMs - performance.now()
     if (leftMs > 0) await subscription.waitForChanges(leftMs)
     const now = await authenticate.caller(request)
@@ -49,7 +49,7 @@ async function* streamProjects(
   }
 }
 
-/** No `event`, so that `onmessage` of an EventSource receives it; no `id`, because the stream cannot be resumed. */
+/** Without `event`, so that an EventSource calls `onmessage`; without `id`, because a stream cannot be resumed. */
 function messageOf(state: ListedVersion): string {
   if (state.projectId !== moreKey) return `data: ${JSON.stringify(state)}\n\n`
   return state.version ? `event: more\ndata: ${JSON.stringify({ told: maxListedProjects })}\n\n` : ''

@@ -14,20 +14,19 @@ import { type ReadEvent, shownEvent } from '../events/views.ts'
 import { aheadIn, manyEventsView, ReadMany, readPositions } from './schema.ts'
 
 const about =
-  'Although a POST, this is a read and takes no Idempotency-Key. It returns at most `limit` events and 1 MiB; the events of a project are in order and without gaps, and each project gets a fair share. Send the returned `after` with the next request. With `wait` the request waits until there are events.'
+  'Returns the events of many projects. This POST only reads, so it needs no Idempotency-Key. The response contains at most `limit` events and about 1 MiB. The events of each project are in order and without gaps. If there are too many events, each project gets a similar number. Send the returned `after` with the next request. With `wait`, the request waits until there are events.'
 
-/** A waiting request for this many projects takes one slot of the account. */
+/** A waiting request for this many projects counts as one subscriber of the account. */
 const projectsPerSlot = 100
-/** A read of this many projects costs as much as one plain read. */
+/** A request for this many projects is charged as one ordinary read. */
 const projectsPerRead = 10
 
 interface FeedStates {
-  /** The projects that the caller may see. */
+  /** The requested projects that the caller may see. */
   feeds: { projectId: string; after: number; version: number }[]
   gone: string[]
 }
 
-/** Reads the feeds of many projects in three statements, and two more after each wait. */
 export function readManyEvents(services: Services): Query {
   const { spend } = services
   const longPoll = openLongPoll(services)
@@ -61,7 +60,7 @@ export function readManyEvents(services: Services): Query {
   }
 }
 
-/** @throws HttpError 410 */
+/** @throws HttpError 410 if a project's next event has expired */
 const openReadEvents =
   ({ oldestSeq }: Services) =>
   async (sql: Sql, { feeds, gone }: FeedStates, limit: number): Promise<string> => {
@@ -80,7 +79,7 @@ const openReadEvents =
     return bodyOf(feeds, await withPeople(sql, rows), gone)
   }
 
-/** @throws HttpError 400 */
+/** @throws HttpError 400 if a position is greater than the project's version */
 async function readStates(
   { findRole }: Pick<Services, 'findRole'>,
   caller: Caller,
@@ -102,8 +101,8 @@ const hasEvents = ({ feeds, gone }: FeedStates): boolean =>
   gone.length > 0 || feeds.some(({ after, version }) => version > after)
 
 /**
- * Divides `limit` rows among projects. Each gets its waiting rows up to the same maximum, and at least one, so the sum may
- * exceed `limit`.
+ * Divides `limit` rows among projects. Each project gets its waiting rows, up to a maximum that is equal for all
+ * projects and at least 1, so the sum may exceed `limit`.
  */
 export function sharesOf(waiting: number[], limit: number): number[] {
   const shares = waiting.map(() => 0)
@@ -119,7 +118,7 @@ export function sharesOf(waiting: number[], limit: number): number[] {
   return shares
 }
 
-/** Returns the events that fit a page, by project in the requested order, and the seqs to continue after. */
+/** Returns the events that fit a page, by project in the requested order, and the positions for the next request. */
 function bodyOf(feeds: FeedStates['feeds'], events: ReadEvent[], gone: string[]): string {
   const texts = jsonTexts(events, (event) => ({ projectId: event.projectId, ...shownEvent(event) }))
   const byProject = Map.groupBy(texts.keys(), (n) => events[n]!.projectId)

@@ -19,7 +19,7 @@ function isPositions(value: unknown): boolean {
   return entries.length <= maxProjects && entries.every(([id, seq]) => id.length <= 100 && isSeq(seq))
 }
 
-/** The seq of the last event that the client has, by project. */
+/** For each project, the seq of the last event that the client has. */
 const Positions = (description: string) =>
   checked<Record<string, number>>(isPositions, {
     type: 'object',
@@ -43,14 +43,14 @@ export const ReadMany = named(
   'ReadEvents',
   Input({
     after: Positions(
-      `An object with at most ${maxProjects} project ids, each with a seq: that of the last event that the client has, or 0`,
+      `An object with at most ${maxProjects} project ids, each with the seq of the last event that the client has, or 0`,
     ),
-    limit: WholeNumber(1, 500, 'the most events in the answer, by default 100', 100),
+    limit: WholeNumber(1, 500, 'the most events in the response, by default 100', 100),
     wait: WholeNumber(0, maxWaitSeconds, 'how many seconds to wait for events', 0),
   }),
 )
 
-/** @throws HttpError 400 if a project is given twice */
+/** @throws HttpError 400 if two spellings of an id name the same project */
 export function readPositions({ after }: Static<typeof ReadMany>): Map<string, number> {
   const seqs = new Map<string, number>()
   for (const [id, seq] of Object.entries(after)) {
@@ -71,7 +71,7 @@ export const manyEventsView = view<never>({
       named('ProjectEvent', Type.Object({ projectId: Id('The project'), ...eventView.schema.properties })),
       { description: 'The events of each project, in order' },
     ),
-    after: Positions('The seqs for the next request: the last event of each project'),
+    after: Positions('The value of `after` for the next request: the seq of the last event of each project'),
     gone: Type.Array(Type.String(), {
       description: 'Requested projects that the caller cannot see',
       examples: [[]],
@@ -85,7 +85,7 @@ export const streamedVersions: EventStream = {
     'VersionStream',
     Type.String({
       description:
-        'Server-sent events without a name, whose `data` is `{projectId, version}`; the version is null if the caller can no longer see the project. An event of type `more` means that there are more projects than the stream lists. An event of type `end` has an Error as its data, which says why the stream ends. Without changes the service sends comments to keep the connection open.',
+        'Server-sent events without `event`, whose `data` is `{projectId, version}`; the version is null if the caller can no longer see the project. An event of type `more` means that the caller has more projects than the stream lists. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While nothing changes, the service sends comments to keep the connection open.',
     }),
   ),
   example: `retry: 1700\n\ndata: {"projectId":"${sampleId}","version":42}\n\ndata: {"projectId":"${sampleId}","version":null}\n\n`,

@@ -4,7 +4,7 @@ import { conflict } from '../../src/responses/errors.ts'
 export const integrationNotUndoable = () =>
   conflict('Changes of webhooks, service accounts and tokens cannot be undone: make the change again')
 
-/** Returns the lowest unused slot. Slots are unique, so there are never more rows than slots. */
+/** Returns the lowest unused slot, from 1. */
 export function freeSlot(rows: { slot: number }[]): number {
   const used = new Set(rows.map(({ slot }) => slot))
   let slot = 1
@@ -12,7 +12,7 @@ export function freeSlot(rows: { slot: number }[]): number {
   return slot
 }
 
-/** The part of a definition with the view of an integration; `createdBy` is null once that account is deleted. */
+/** Returns the view of an integration for its definition. `createdBy` is null after that account is deleted. */
 export const byCreator = <R extends { createdBy: string | null }>(view: View<R>) => ({
   view: {
     ...view,

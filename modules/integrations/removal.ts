@@ -13,11 +13,11 @@ const none: MemberIntegrations = { webhooks: [], serviceAccounts: [], tokens: []
 
 export const tooManyToRevoke = () =>
   conflict(
-    `More than ${maxEvents} integrations would be revoked at once: delete service accounts of the member first`,
+    `More than ${maxEvents} integrations would be revoked in one commit: delete some service accounts of the member first`,
   )
 export const ownRevocation = () => forbidden('A service account cannot revoke itself')
 
-/** Returns what an account created, also through service accounts, except tokens that expired before `now`. */
+/** Returns the integrations that an account created, directly or through service accounts, except expired tokens. */
 function integrationsOf(state: ProjectState, userId: string, now: string): MemberIntegrations {
   const creators = new Set([userId])
   const isCreated = ({ createdBy }: { createdBy: string | null }) =>
@@ -39,7 +39,7 @@ interface Removal {
   revoke?: string
 }
 
-/** The cost of a removal with `revoke`, in writes: its size is unknown before it runs. */
+/** A removal with `revoke` is charged as this many writes, because the number of integrations is not known before. */
 const revocationWrites = 100
 export const removalCost = {
   cost: ({ revoke }: Removal) => (revoke === 'true' ? revocationWrites : 1),
@@ -52,9 +52,9 @@ interface RemovalInput extends Removal {
 }
 
 /**
- * Decides the removal of a member: with its service account, if it is one, and with `revoke` also of the integrations that the
- * member created.
- * @throws HttpError 403, 409
+ * Decides the events that remove a member, delete the account if the member is a service account, and with `revoke`
+ * delete the integrations that the member created.
+ * @throws HttpError 403 if a service account would delete itself, 409 for too many integrations
  */
 export function removeMemberEvents(
   state: ProjectState,
@@ -84,7 +84,8 @@ function revokeAll(
   { webhooks, serviceAccounts, tokens }: MemberIntegrations,
 ): EventDraft[] {
   const deletedIds = new Set(serviceAccounts.map(({ id }) => id))
-  const others = tokens.filter(({ userId }) => !deletedIds.has(userId)) // the tokens of a service account are deleted with it
+  // The tokens of a deleted service account need no events of their own.
+  const others = tokens.filter(({ userId }) => !deletedIds.has(userId))
   return [
     ...serviceAccounts.flatMap((account) => deleteServiceAccount(state, context, account)),
     ...webhooks.map((row) => deleted(state, context, 'webhook.deleted', withoutSecrets('webhook', row))),

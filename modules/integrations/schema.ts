@@ -8,10 +8,10 @@ import { named } from '../../src/schema/named.ts'
 /** The most integrations of each kind in a response. */
 const maxListed = 100
 
-const creator = 'The id of the account that created it; null if it is unknown or deleted'
-export const CreatedBy = OrNull(Id('The account that created it'), creator, sampleId)
+const creator = 'The id of the account that created this; null if the account is unknown or deleted'
+export const CreatedBy = OrNull(Id('The account that created this'), creator, sampleId)
 
-// Every member sees these summaries in events, so they contain no URL, no secret, and no other field that only an ADMIN may read.
+// Every member sees these summaries in events, so they contain no field that only an ADMIN may read, such as URLs.
 
 export const webhookSummary = view<Omit<Rows['webhook'], 'eventId'>>({
   name: 'WebhookSummary',
@@ -19,7 +19,7 @@ export const webhookSummary = view<Omit<Rows['webhook'], 'eventId'>>({
     id: Id('The webhook'),
     projectId: Id('The project'),
     enabled: Type.Boolean({ description: 'Whether events are sent', examples: [true] }),
-    disabledReason: OrNull(Type.String(), 'Why the service disabled it; null unless it did'),
+    disabledReason: OrNull(Type.String(), 'Why the service disabled the webhook; otherwise null'),
     createdBy: CreatedBy,
     createdAt: Timestamp('When it was created'),
   }),
@@ -41,14 +41,14 @@ export const tokenSummary = view<Omit<Rows['token'], 'eventId'>>({
   name: 'TokenSummary',
   schema: Type.Object({
     id: Id('The token'),
-    serviceAccountId: Id('The service account that the token is of'),
+    serviceAccountId: Id('The service account that the token belongs to'),
     createdBy: CreatedBy,
     createdAt: Timestamp('When it was created'),
   }),
   computed: { serviceAccountId: ({ userId }) => userId },
 })
 
-/** The integrations that one account created, directly or through service accounts that it created. */
+/** The integrations that one account created, directly or through its service accounts. */
 export interface MemberIntegrations {
   webhooks: StoredRows['webhook'][]
   serviceAccounts: StoredRows['service_account'][]
@@ -63,7 +63,7 @@ const Lists = named(
   'Creations',
   Type.Object(
     listsOf((name) => Type.Array(views[name].schema, { maxItems: maxListed })),
-    { description: `The first ${maxListed} of each kind` },
+    { description: `At most ${maxListed} webhooks, service accounts and tokens each` },
   ),
 )
 
@@ -91,5 +91,5 @@ export const memberRemovalView = view<MemberRemoval>({
 
 export const Revoke = Flag(
   'Revoke',
-  '`true` also ends all webhooks, service accounts and tokens that the member created',
+  '`true` also deletes all webhooks, service accounts and tokens that the member created',
 )

@@ -26,12 +26,12 @@ const Token = AnyText(1024, 'The token from the mail', 'AZorPE1ef2CKmwwdLj9KWzN2
 const withOperation = (id: string) => ({ operation: { id, tag: 'Authentication' } })
 const open = { callers: 'anyone', replyDescription: 'Done', does: 'add' } as const
 
-/** @throws HttpError 409 */
+/** @throws HttpError 409 if the service sends no mail */
 function requireMail({ config }: Services): void {
   if (!config.smtpUrl) throw noMail()
 }
 
-/** @throws HttpError 409 without mail, 400 for a forged token */
+/** Returns the id in a mail token. @throws HttpError 409 if the service sends no mail, 400 for a forged token */
 function requireMailId(services: Services, token: string): string {
   requireMail(services)
   const id = services.mailTokens.idIn(token)
@@ -43,7 +43,8 @@ export const verify = (services: Services) =>
   accountCommand('email.verify', {
     ...withOperation('verifyEmail'),
     ...open,
-    about: 'The token is in the mail sent at registration or by `resend`. It is valid for 24 hours, once.',
+    about:
+      'Registration and `POST /auth/email/resend` send the mail with the token. The token is valid once, within 24 hours.',
     input: Input({ token: Token }),
     begin(_: AnonymousRequest, { token }) {
       const id = requireMailId(services, token)
@@ -61,7 +62,7 @@ export const verify = (services: Services) =>
 export const resend = (services: Services) =>
   accountCommand('email.resend', {
     ...withOperation('resendVerification'),
-    about: "Sends a mail to the caller's address. Mails to one address are limited per hour.",
+    about: "Sends a mail to the caller's address. The number of mails to one address in an hour is limited.",
     input: Input({}),
     begin: ({ claims }: SignedInRequest) => ({
       async execute(toRecord) {
@@ -72,19 +73,19 @@ export const resend = (services: Services) =>
         await queueMail(services, account.email, mailJob('verify', { userId: account.id }), toRecord)
       },
     }),
-    message: 'A mail is on its way',
+    message: 'A mail will be sent',
     status: 202,
     does: 'add',
     errors: [noMail(), isVerified()],
   })
 
-/** Queues a job for any address, so that neither the response nor its time reveals whether the address has an account. */
+/** Queues a job for every address, so that neither the response nor its time shows whether an account exists. */
 export const forgot = (services: Services) =>
   accountCommand('password.forgot', {
     ...withOperation('forgotPassword'),
     ...open,
     about:
-      'The response is the same for every address. Only the verified address of an account gets a mail. Mails to one address are limited per hour.',
+      'The response is the same for every address. Only the verified address of an account gets a mail. The number of mails to one address in an hour is limited.',
     input: Input({ email: Email() }),
     begin(_: AnonymousRequest, { email: address }) {
       requireMail(services)
@@ -94,7 +95,7 @@ export const forgot = (services: Services) =>
         execute: (toRecord) => queueMail(services, email, mailJob('reset', { email }), toRecord),
       }
     },
-    message: 'A mail is on its way if this address is verified',
+    message: 'A mail will be sent if this address is verified',
     status: 202,
     errors: [noMail(), tooLarge(signInBodyBytes)],
   })
@@ -119,7 +120,7 @@ export const reset = (services: Services) =>
     ...withOperation('resetPassword'),
     ...open,
     about:
-      'The token is valid for 30 minutes, once. Revokes all sign-ins and API tokens of the account; sign in with the new password.',
+      'Sets a new password with the token from the mail, and revokes every token of the account, including API tokens. The token from the mail is valid once, within 30 minutes.',
     input: Input({ token: Token, password: Password }),
     begin({ address }: AnonymousRequest, { token, password }) {
       const { authenticate, database, newPasswords, passwords } = services

@@ -4,12 +4,12 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { writeExactlyOnce, retryOnce } from '../../src/postgres/retries.ts'
 import { deleteOldTokens, insertRecord } from '../accounts/queries.ts'
 
-/** SQL: mail token `t` is unused and unexpired, and the address of user `u` (for a reset also the token version) is unchanged since. */
+/** SQL: mail token `t` is valid; user `u` still has the same address, and for a reset the same token version. */
 const isValid = (sql: Sql, id: string, purpose: MailPurpose) => sql`
   t.id = ${id} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
     and u.id = t.user_id and u.email = t.email and (t.purpose = 'verify' or u.token_version = t.version)`
 
-/** Returns false for an invalid token. */
+/** Marks the address as verified. Returns false for an invalid token. */
 export async function verifyEmail(sql: Sql, id: string, record?: IdempotencyRecord): Promise<boolean> {
   const verify = () => sql`
     with token as (update mail_tokens t set used_at = now() from users u
@@ -21,7 +21,7 @@ export async function verifyEmail(sql: Sql, id: string, record?: IdempotencyReco
   return writeExactlyOnce(verify, () => sql`select from mail_tokens where id = ${id} and used_at is not null`)
 }
 
-/** The account whose password this token may set; undefined for an invalid token. */
+/** Returns the id of the account whose password the token may set; undefined for an invalid token. */
 export async function accountOfResetToken(sql: Sql, id: string): Promise<string | undefined> {
   const find = () =>
     sql<{ id: string }[]>`select u.id from mail_tokens t, users u where ${isValid(sql, id, 'reset')}`

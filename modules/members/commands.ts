@@ -12,10 +12,10 @@ import { InviteMember, memberView, RemoveMember, SetRole } from './schema.ts'
 
 const alreadyMember = () => conflict('This user is a member already')
 const emailNotVerified = () =>
-  conflict('The user has not verified this email address: ask them to open the mail that they were sent')
+  conflict('The user has not verified this email address: ask the user to open the verification mail')
 const alreadyOwner = () => conflict('This user owns the project')
 
-/** @throws HttpError 409 */
+/** Decides the event that adds a member. @throws HttpError 409 if the project has too many members */
 export function joined(state: ProjectState, context: RuleContext, userId: string, role: MemberRole) {
   const { projectMembers } = context.limits
   if (state.memberCount >= projectMembers) throw tooManyMembers(projectMembers)
@@ -25,7 +25,8 @@ export function joined(state: ProjectState, context: RuleContext, userId: string
 }
 
 export const inviteMember = command('member.invite', {
-  about: 'The user must have an account and becomes a member at once, by default a VIEWER.',
+  about:
+    'The user must have an account, and becomes a member immediately, without consent. The default role is VIEWER.',
   input: InviteMember,
   target: inProject(),
   role: 'ADMIN',
@@ -47,7 +48,7 @@ export const inviteMember = command('member.invite', {
 })
 
 export const setRole = command('member.set_role', {
-  about: 'Takes effect with the next request.',
+  about: "Applies from the member's next request.",
   input: SetRole,
   target: inProject(),
   role: 'ADMIN',
@@ -66,7 +67,7 @@ export const setRole = command('member.set_role', {
 
 export const removeMember = command('member.remove', {
   about:
-    'An admin can remove any member, and every member can leave. Tasks assigned to the user become unassigned. The answer lists the webhooks, service accounts and tokens that the member created and that still work. `revoke=true` revokes them in the same commit and requires the role ADMIN.',
+    'An admin can remove any member, and every member can leave. Tasks assigned to the user become unassigned. The response lists the webhooks, service accounts and tokens that the member created and that still work. `revoke=true` deletes these in the same commit, and requires the role ADMIN.',
   input: RemoveMember,
   queryFields: ['revoke'],
   target: inProject(),

@@ -3,7 +3,7 @@ import { childList } from '../children/list.ts'
 import { inviteMember, removeMember, setRole } from './commands.ts'
 import { member } from './entity.ts'
 
-const about = 'The members in order of invitation, without the owner.'
+const about = 'Returns the members in order of invitation. The owner is not in the list.'
 
 export const members = {
   entity: member,

@@ -23,7 +23,7 @@ export const memberView = view<MemberRow>({
   schema: Type.Object({
     id: Id('The membership, used in member paths'),
     userId: Id('The user'),
-    user: PersonView('That user; null once the account is deleted'),
+    user: PersonView('The user; null after the account is deleted'),
     projectId: Id('The project'),
     role: Role,
     createdAt: Timestamp('When the user was invited'),

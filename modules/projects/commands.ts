@@ -5,7 +5,7 @@ import { project } from './entity.ts'
 import { CreateProject, UpdateProject } from './schema.ts'
 
 export const createProject = creation(project, {
-  about: 'The caller becomes its owner.',
+  about: 'The caller becomes the owner.',
   input: CreateProject,
   target: inNewProject,
   role: 'nobody',
@@ -25,8 +25,9 @@ export const updateProject = update(project, {
   fields: ({ name, description }) => ({ name: name?.trim(), description: optionalText(description) }),
 })
 
-/** Takes constant time: without the project's row nothing in it is visible, and workers delete the other rows later. */
+/** Deletes only the project's row, in constant time. Then the other rows are invisible; a worker deletes them later. */
 export const deleteProject = deletion(project, {
-  about: 'Deletes the project with everything in it, at once and permanently. Only the owner may do this.',
+  about:
+    'Deletes the project and everything in it, immediately and permanently. Only the owner may delete a project.',
   role: 'OWNER',
 })

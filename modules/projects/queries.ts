@@ -15,7 +15,7 @@ import { ofToken } from '../../src/reads/visible.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 
-/** The owner's name and email are null once the account is deleted. */
+/** The owner's name and email are null after the account is deleted. */
 export interface ListedProject extends ProjectRow {
   ownerName: string | null
   ownerEmail: string | null
@@ -25,7 +25,7 @@ export interface ListedProject extends ProjectRow {
 const owner = (sql: Sql) => sql`
   u.name as owner_name, u.email as owner_email, ${nameTag(sql)} as name_tag`
 
-/** The parts of a project's ETag: the last event of its row, and the tag of its owner's name. */
+/** The parts of a project's ETag: the last event of the row, and a tag that changes with the name of the owner. */
 interface SeenProject extends Versioned {
   eventId: string
   nameTag: string
@@ -57,8 +57,8 @@ export async function projectAt(sql: Sql, snapshot: Snapshot): Promise<ListedPro
 }
 
 /**
- * Returns a page of a caller's projects, oldest first, and its ETag. The ETag also covers rows that do not fit the page's
- * bytes, because to measure the texts for each ETag would cost more. Of these rows only the events are read.
+ * Returns a page of a caller's projects, oldest first, and the ETag of the page. The ETag also covers rows beyond the
+ * page's bytes, so that `openPageEtags` need not measure texts. The texts of such rows are not read.
  */
 export async function projectsOf(
   sql: Sql,
@@ -77,7 +77,7 @@ export async function projectsOf(
   return { rows: shown.filter((row) => row.hasRoom), last, etag: etagOfPage(rows) }
 }
 
-/** Computes the ETags of many pages in one query: digests of the last events of their rows. */
+/** Computes the ETags of many pages in one query. An ETag is a digest of the last event of each project on the page. */
 export function openPageEtags(sql: Sql) {
   return batched({ keys: 100, slots: 2 }, async (keys: ({ userId: string } & Page)[]) => {
     const users = keys.map(({ userId }) => userId)

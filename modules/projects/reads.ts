@@ -21,7 +21,7 @@ export const projectReads = (services: Services) => ({ list: openList(services),
 function openList({ database: { reads: sql }, serve }: Services): Query {
   const pageEtag = openPageEtags(sql)
   return {
-    about: 'The projects that the caller owns or is a member of, oldest first.',
+    about: 'Returns the projects that the caller owns or is a member of, oldest first.',
     input: Input({ limit: Limit(1_000, 1_000), cursor: Cursor() }),
     view: projectView,
     isList: true,
@@ -47,7 +47,7 @@ function openGet(services: Services): Query {
   const findProject = openProjects(database.reads)
   const see = openSeeProject(database.reads, versions)
   return {
-    about: 'The owner has their current name.',
+    about: 'Returns the project with the current name of its owner.',
     input: Input({ asOf: AsOfParameter() }),
     errors: [...snapshots.errors, notFound('Project')],
     view: projectView,

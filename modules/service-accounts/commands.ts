@@ -10,12 +10,12 @@ import { CreateServiceAccount, DeleteServiceAccount, serviceAccountView } from '
 
 export const noAccount = () => notFound('Service account')
 
-/** RFC 2606 reserves the domain `invalid`, so no mail can be delivered. */
+/** The address receives no mail: RFC 2606 reserves the domain `invalid`. */
 const addressOf = (id: string): string => `${id}@service-account.invalid`
 
 export const createServiceAccount = command('serviceAccount.create', {
   about:
-    'A service account is a member for a program: it cannot sign in, and its role is VIEWER by default. It sees only its project, cannot leave it or be invited elsewhere, and is deleted with it.',
+    'A service account is a member for a program. Its default role is VIEWER. It cannot sign in, leave its project or join another project. It is deleted with its project.',
   input: CreateServiceAccount,
   target: inProject(),
   role: 'ADMIN',
@@ -40,7 +40,7 @@ export const createServiceAccount = command('serviceAccount.create', {
 
 export const deleteServiceAccount = command('serviceAccount.delete', {
   about:
-    'Deletes the service account with its tokens. Its events stay; its tasks become unassigned. The response lists the webhooks, tokens and service accounts that it created and that still work; `revoke=true` deletes them in the same commit.',
+    'Deletes the service account with its tokens. The events that it caused remain; tasks assigned to it become unassigned. The response lists the webhooks, service accounts and tokens that it created and that still work. `revoke=true` deletes these in the same commit.',
   input: DeleteServiceAccount,
   queryFields: ['revoke'],
   target: inProject(),

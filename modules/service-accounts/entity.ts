@@ -3,8 +3,8 @@ import { entity } from '../../src/model/definition.ts'
 import { byCreator, integrationNotUndoable } from '../integrations/entity.ts'
 import { serviceAccountSummary, tokenSummary } from '../integrations/schema.ts'
 
-const untoldOfAccount = ['passwordHash', 'tokenVersion', 'renamedBy', 'emailVerifiedAt'] as const
-const untoldOfToken = ['version', 'slot', 'digest', 'lastUsedAt'] as const
+const unloggedOfAccount = ['passwordHash', 'tokenVersion', 'renamedBy', 'emailVerifiedAt'] as const
+const unloggedOfToken = ['version', 'slot', 'digest', 'lastUsedAt'] as const
 
 type Account = typeof users.$inferSelect
 type Token = typeof apiTokens.$inferSelect
@@ -12,12 +12,12 @@ type Token = typeof apiTokens.$inferSelect
 declare module '../../src/model/entities.ts' {
   interface Entities {
     service_account: {
-      row: Omit<Account, (typeof untoldOfAccount)[number] | 'eventId'> & { eventId: string }
+      row: Omit<Account, (typeof unloggedOfAccount)[number] | 'eventId'> & { eventId: string }
       stored: Account
       event: 'created' | 'deleted'
     }
     token: {
-      row: Omit<Token, (typeof untoldOfToken)[number] | 'eventId'> & { eventId: string }
+      row: Omit<Token, (typeof unloggedOfToken)[number] | 'eventId'> & { eventId: string }
       stored: Token
       event: 'created' | 'deleted'
     }
@@ -28,13 +28,13 @@ const events = { created: integrationNotUndoable, deleted: integrationNotUndoabl
 
 export const serviceAccount = entity<'service_account'>({
   name: 'service_account',
-  about: 'Members for programs. They are deleted with their project.',
+  about: 'Members for programs. A service account is deleted with its project.',
   table: users,
   parent: 'project',
   load: 'on demand',
   ...byCreator(serviceAccountSummary),
   events,
-  unlogged: untoldOfAccount,
+  unlogged: unloggedOfAccount,
   isDeletedByWorker: true,
 })
 
@@ -46,5 +46,5 @@ export const token = entity<'token'>({
   load: 'on demand',
   ...byCreator(tokenSummary),
   events,
-  unlogged: untoldOfToken,
+  unlogged: unloggedOfToken,
 })

@@ -17,7 +17,7 @@ export const CreateServiceAccount = Input({
 const ofAccount = { projectId: IdOf('project'), accountId: IdOf('service account') }
 export const DeleteServiceAccount = Input({ ...ofAccount, revoke: Revoke })
 
-/** `made` is the encrypted token, which the route creates before the command runs. */
+/** `made`: the new token, which the route creates and encrypts before the command runs. */
 export const CreateToken = Input({ ...ofAccount, made: Type.Unsafe<NewToken>(Type.Object({})) })
 export const DeleteToken = Input({ ...ofAccount, tokenId: IdOf('token') })
 
@@ -30,12 +30,12 @@ export interface ServiceAccount extends Omit<Rows['service_account'], 'email'> {
 export const serviceAccountView = view<ServiceAccount>({
   name: 'ServiceAccount',
   schema: Type.Object({
-    id: Id('The account, by which tasks, comments and events name it'),
-    name: Type.String({ description: 'What it is called', examples: ['Importer'] }),
-    projectId: Id('The project that it is of'),
-    memberId: Id('Its membership, used in member paths'),
+    id: Id('The service account, with this id in tasks, comments and events'),
+    name: Type.String({ description: 'The name of the service account', examples: ['Importer'] }),
+    projectId: Id('The project'),
+    memberId: Id('The membership, used in member paths'),
     role: Role,
     createdBy: CreatedBy,
-    createdAt: Timestamp('When it was made'),
+    createdAt: Timestamp('When the service account was created'),
   }),
 })

@@ -28,7 +28,6 @@ const adminCommand = {
 } as const
 const withOperation = (id: string) => ({ operation: { id, tag: 'ServiceAccounts' } })
 
-/** @throws HttpError 404 */
 function requireAccount(state: ProjectState, accountId: string) {
   const account = state.row('service_account', accountId)
   if (!account) throw noAccount()
@@ -39,7 +38,7 @@ export const createToken = command('token.create', {
   ...adminCommand,
   ...withOperation('createServiceAccountToken'),
   about:
-    "Creates a token for the service account, as `POST /tokens` does for the caller. The password is the caller's. The token reaches only the project of the service account.",
+    'Creates a token for the service account, like `POST /tokens` for the caller. `password` is the password of the caller. The token gives access only to the project of the service account.',
   input: CreateToken,
   body: CreateTokenBody,
   storesReply: true,
@@ -48,7 +47,8 @@ export const createToken = command('token.create', {
     const { tokenVersion: version } = requireAccount(state, accountId)
     const all = state.all('token').filter(({ userId }) => userId === accountId)
     if (all.filter(({ expiresAt }) => expiresAt > context.now).length >= maxTokens) throw tooManyTokens()
-    const slot = freeSlot(all) // an expired token occupies its slot until a worker deletes it
+    // An expired token occupies its slot until a worker deletes the token.
+    const slot = freeSlot(all)
     const { lastUsedAt: _, ...fields } = { ...token, userId: accountId, createdBy: context.caller.userId }
     const texts = { scopes: token.scopes.join(' '), projects: token.projects?.join(' ') ?? null }
     const event = created(state, context, 'token.created', { ...fields, ...texts })
@@ -64,7 +64,7 @@ export const createToken = command('token.create', {
 export const deleteToken = command('token.delete', {
   ...adminCommand,
   ...withOperation('deleteServiceAccountToken'),
-  about: 'Revokes the token. Every process rejects it within a second.',
+  about: 'Revokes the token. Every process rejects the token within a second.',
   input: DeleteToken,
   status: 204,
   decide(state, context, { accountId, tokenId }) {
@@ -82,7 +82,7 @@ export const deleteToken = command('token.delete', {
   errors: [noToken(), noAccount()],
 })
 
-/** Creating a token and checking a password need I/O, so they run before the pure rule. */
+/** Creates the token and checks the password before the rule runs, because rules do no I/O. */
 export const tokenHooks = (services: Services) => ({
   creating: {
     async prepare(_: object, { body, claims, address }: RouteContext) {

@@ -21,7 +21,7 @@ export const updateSubtask = update(subtask, {
 
 export const toggleSubtask = update(subtask, {
   verbs: ['toggle', 'toggled'],
-  about: 'Not safe to retry. To set a value, PATCH the subtask with `completed`.',
+  about: 'A repeated request inverts the flag again. To set a value, PATCH the subtask with `completed`.',
   input: SubtaskId,
   role: 'EDITOR',
   fields: (_, __, { completed }) => ({ completed: !completed }),

@@ -21,8 +21,8 @@ export const subtaskView = view<SubtaskRow>({
   schema: Type.Object({
     id: Id('The subtask'),
     title: Type.String({ description: 'The title of the subtask', examples: ['Sharpen the pencil'] }),
-    completed: Type.Boolean({ description: 'False when created', examples: [false] }),
-    taskId: Id('The task it belongs to'),
-    createdAt: Timestamp('When it was created'),
+    completed: Type.Boolean({ description: 'Whether the subtask is completed', examples: [false] }),
+    taskId: Id('The task that has the subtask'),
+    createdAt: Timestamp('When the subtask was created'),
   }),
 })

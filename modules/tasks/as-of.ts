@@ -13,22 +13,20 @@ import { etagOf, respond } from '../../src/responses/reply.ts'
 import { badRequest, notFound } from '../../src/responses/errors.ts'
 import { taskView } from './schema.ts'
 
-/** The cost of a look-up by an instant, in plain reads: it may read many events of the task. */
+/** A look-up by an instant is charged as this many ordinary reads, because it may read many events of the task. */
 const instantCost = 10
 
-/** The parameters that read a task or its children at a snapshot. */
 export const taskSnapshotParameters = () => ({
   asOf: AsOfParameter(),
   projectId: Type.Optional(
     Type.Unsafe<string>({
       ...IdOf('project'),
       description:
-        'With asOf: the id of the project that the version belongs to. The task may have moved to another project later',
+        'With asOf: the id of the project that contained the task at that version. The task may be in another project now',
     }),
   ),
 })
-export const projectIdNeedsAsOf = () =>
-  badRequest('projectId needs asOf: it names the project of the version')
+export const projectIdNeedsAsOf = () => badRequest('projectId needs asOf: send both, or neither')
 
 export async function getTaskAsOf(services: Services, reading: ReadRequest): Promise<Response> {
   const { request, caller, params } = reading
@@ -41,9 +39,9 @@ export async function getTaskAsOf(services: Services, reading: ReadRequest): Pro
 }
 
 /**
- * Returns the snapshot that `asOf` names; undefined if there is none, or the caller may not see the project now. Without a
- * project id it is the task's current or last project, or for an instant its project at that time.
- * @throws HttpError 400
+ * Returns the snapshot for `asOf`; undefined if there is none, or if the caller may not see the project now. Without a
+ * project id, the project is the task's current or last project, or for an instant its project at that time.
+ * @throws HttpError 400 without a valid `asOf`
  */
 export async function snapshotOf(
   { findRole, snapshots, spend }: Services,
@@ -64,9 +62,10 @@ export async function snapshotOf(
 }
 
 /**
- * Returns the task's current or last project, or for an instant its project at that time; null if the user may see no project
- * of the task.
- * @param at a version or an instant. For an instant the query reads at most `limit` events of the task.
+ * Returns the task's current or last project, or for an instant its project at that time; null if the user may see no
+ * project of the task.
+ * @param at a version or an instant
+ * @param limit the most events of the task that the query reads for an instant
  */
 async function projectOfTask(
   sql: Sql,
@@ -90,7 +89,7 @@ async function projectOfTask(
   return found!.projectId
 }
 
-/** Returns a task at a snapshot. `hasLeft`: it was deleted or moved later, so only the log has its children. */
+/** Returns a task at a snapshot. `hasLeft`: it was deleted or moved later, so only the log contains its children. */
 export async function taskAt(sql: Sql, snapshot: Snapshot, taskId: string) {
   const { projectId } = snapshot
   const one = { where: sql`t.id = ${taskId} and t.project_id = ${projectId}`, by: sql`t.id`, limit: 1 }

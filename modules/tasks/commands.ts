@@ -12,7 +12,7 @@ import { CreateTask, taskView, UnassignTasks, UpdateTask } from './schema.ts'
 
 export const createTask = command('task.create', {
   about:
-    'Without `status` it is TODO, without `priority` MEDIUM. The task gets the next number in its project.',
+    'The default `status` is TODO, and the default `priority` is MEDIUM. The task gets the next number in its project.',
   input: CreateTask,
   target: inProject(),
   role: 'EDITOR',
@@ -39,7 +39,7 @@ export const createTask = command('task.create', {
 
 export const updateTask = command('task.update', {
   about:
-    'Absent fields do not change; null clears an optional field. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number. A move requires the role EDITOR in both projects; 409 if there are too many subtasks and comments.',
+    'Absent fields do not change; null clears an optional field. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number. A move requires the role EDITOR in both projects. The request gets 409 if the task has too many subtasks and comments to move.',
   input: UpdateTask,
   target: ofTask(),
   role: 'EDITOR',
@@ -59,7 +59,7 @@ export const updateTask = command('task.update', {
   errors: [notAssignable(), tooManyToMove()],
 })
 
-export const deleteTask = deletion(task, { about: 'With its subtasks and comments.', role: 'EDITOR' })
+export const deleteTask = deletion(task, { about: 'Also deletes its subtasks and comments.', role: 'EDITOR' })
 
 /** Unassigns the tasks of a removed member, unless the user is a member again. */
 export const unassignTasks = command('task.unassign', {

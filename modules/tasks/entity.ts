@@ -18,7 +18,7 @@ export const moveNotUndoable = () => conflict('A move between projects cannot be
 
 export const task = entity<'task'>({
   name: 'task',
-  about: 'Work of a project, with a status, a priority, a due date and an assignee.',
+  about: 'Pieces of work in a project, each with a status, a priority, a due date and an assignee.',
   table: tasks,
   parent: 'project',
   load: 'by row',

@@ -9,7 +9,7 @@ export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt'
 
 export const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
 
-/** Returns the fields of an input as they are stored, without absent ones. */
+/** Returns the fields of an input in the form that is stored. Absent fields are left out. */
 export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): Partial<Editable> {
   const wanted: Partial<Editable> = { ...input }
   for (const key of Object.keys(wanted) as (keyof Editable)[])
@@ -22,7 +22,7 @@ export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): P
 
 export const notAssignable = () => badRequest('assigneeId must be the owner or a member of the project')
 
-/** @throws HttpError 400 */
+/** @throws HttpError 400 if the user is neither the owner nor a member */
 export function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
   if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable()
 }

@@ -15,7 +15,7 @@ export const ListTasksQuery = Input({
   status: Type.Optional(Status),
   priority: Type.Optional(Priority),
   assigneeId: Type.Optional(
-    Type.String({ maxLength: 100, description: 'The id of a user, or me', examples: ['me'] }),
+    Type.String({ maxLength: 100, description: 'The id of a user, or "me"', examples: ['me'] }),
   ),
   dueBefore: Type.Optional(Instant()),
   dueAfter: Type.Optional(Instant()),
@@ -25,12 +25,12 @@ export const ListTasksQuery = Input({
   asOf: AsOfParameter(),
 })
 
-export const asOfNeedsProject = () => badRequest('asOf needs a projectId: it names a version of one project')
-export const badAssignee = () => badRequest('assigneeId must be the id of a user, or me')
+export const asOfNeedsProject = () => badRequest('asOf needs a projectId: each project has its own versions')
+export const badAssignee = () => badRequest('assigneeId must be the id of a user, or "me"')
 
 export type TaskFilter = ReturnType<typeof readTaskFilter>
 
-/** Without `sort`, tasks are sorted by due date if filtered by it, else by creation. @throws HttpError 400 */
+/** Without `sort`, tasks are sorted by due date if filtered by due date, else by creation. @throws HttpError 400 */
 export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller) {
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
@@ -44,13 +44,13 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
     /** The projects that an API token is limited to, or null. */
     tokenProjects: token?.projects ?? null,
     limit: readLimit(query.limit, 50, 200),
-    /** The key of the previous page's last row: [id], or [due date, id]. */
+    /** The sort key of the last row on the previous page: [id], or [due date, id]. */
     after: query.cursor === undefined ? null : readCursor(query.cursor, parts),
   }
 }
 
 const instant = (text?: string) => (text && parseInstant(text)) || undefined
 
-/** Accepts only this API's own format: Postgres would parse other formats differently. */
+/** Accepts only the format of this API, because Postgres may read another format as another time. */
 const isDuePart = (part: unknown) =>
   part === null || (typeof part === 'string' && parseInstant(part) === part)

@@ -9,13 +9,13 @@ import { maxId, nilId } from '../../src/ids.ts'
 import type { TaskFilter } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
 
-/** The most tasks that one page scans if no index has both the list's order and its filter. */
+/** The most tasks that one page scans if no index covers both the order and the filter of the list. */
 export const maxScannedTasks = 2_000
 
 /**
- * Returns a page of tasks; undefined if the caller may not see the project of the filter. For each project, status and priority,
- * one branch of the query reads at most a page from an index in the list's order, so all pages cost the same. With a
- * snapshot, one more branch reads the rows that have changed since.
+ * Returns a page of tasks; undefined if the caller may not see the project of the filter. The query has a branch for
+ * each project, status and priority. Each branch reads at most one page, from an index in the order of the list, so all
+ * pages cost the same. With a snapshot, another branch reads the rows that have changed after the snapshot.
  */
 export async function listTasks(
   sql: Sql,
@@ -35,7 +35,8 @@ export async function listTasks(
       ? sql<R[]>`${rows}`
       : unprepared(sql<R[]>`${untilPageFull(sql, rows, sql`octet_length(description)`)}`)
   if (!filter.projectId) {
-    // With many projects, only those whose first task is among the first `limit` can have a task on the page.
+    // With more projects than rows on a page, the query first orders the projects by their first task: only the first
+    // projects in this order, as many as rows, can have a task on the page.
     const rows = await read<Row>(sql`
       with mine as materialized (select id from ${visible(sql, filter)}),
       many as materialized (select count(*) > ${max} as so from mine),
@@ -45,14 +46,14 @@ export async function listTasks(
       select ${shown} from near v cross join lateral (${page(max)}) t order by ${by} limit ${max}`)
     return cutAtEnd(rows, filter.limit)
   }
-  // A visible project without a matching task gives one row of nulls.
+  // For a visible project without a matching task, the query returns one row of nulls.
   const rows = await read<Row>(sql`
     select ${shown} from ${visible(sql, filter)} left join lateral (${page(max)}) t on true order by ${by} limit ${max}`)
   if (rows.length === 0) return undefined
   return cutAtEnd(rows[0]!.id === null ? [] : rows, filter.limit)
 }
 
-/** `ends` marks the last scanned row; `fits` marks rows with a matching due date. */
+/** `ends`: the scan ended at this row. `fits`: the due date matches the filter. */
 type Row = TaskRow & { ends?: boolean; fits?: boolean }
 
 function cutAtEnd(rows: Row[], limit: number): PageRows<TaskRow> {
@@ -62,7 +63,7 @@ function cutAtEnd(rows: Row[], limit: number): PageRows<TaskRow> {
   return { last: rows[end], ...cutToLimit(fitting, limit) }
 }
 
-/** SQL for the first rows of project `v`. Postgres merges the sorted branches and reads hardly more rows than these. */
+/** SQL for the first rows of project `v`. Postgres merges the sorted branches and reads hardly any other rows. */
 function mergedRows(
   sql: Sql,
   filter: TaskFilter,
@@ -85,7 +86,7 @@ function mergedRows(
     order by ${by} limit ${rows}`
 }
 
-/** No index has tasks filtered by due date in the order of creation, so they are scanned. */
+/** Returns true for a filter by due date in the order of creation: no index covers both, so tasks are scanned. */
 const isScanned = ({ sort, dueBefore, dueAfter }: TaskFilter) =>
   sort.endsWith('createdAt') && (dueBefore ?? dueAfter) !== undefined
 
@@ -112,7 +113,7 @@ const isPlain = ({ status, priority, assigneeId, sort }: TaskFilter) =>
 
 type Branch = [status?: string, priority?: string]
 
-/** Except without a filter, an index has the list's order only within one status and one priority. */
+/** For a list with a filter, an index has the order of the list only within one status and one priority. */
 function branchesOf(filter: TaskFilter): Branch[] {
   if (isPlain(filter)) return [[]]
   const { status, priority } = filter
@@ -120,7 +121,7 @@ function branchesOf(filter: TaskFilter): Branch[] {
   return all.flatMap((s) => (priority ? [priority] : priorities).map((p): Branch => [s, p]))
 }
 
-/** A missing bound is infinite. Another statement without it would be another plan on each connection. */
+/** A missing bound is infinite, so that lists with one bound or two share one cached statement on each connection. */
 const isDue = (sql: Sql, { dueBefore, dueAfter }: TaskFilter) =>
   dueBefore || dueAfter
     ? sql`(${dueKey(sql)} > ${dueAfter ?? '-infinity'}::text::timestamptz
@@ -133,7 +134,7 @@ function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {
   const { sort, after, assigneeId } = filter
   const descends = sort.startsWith('-')
   const [than, direction] = descends ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
-  // Only steers the planner to this index.
+  // These columns do not change the order. They make the planner use this index.
   const index = isPlain(filter)
     ? sql`t.number ${direction}`
     : sql`t.created_at ${direction} ${assigneeId ? sql`, t.number ${direction}` : sql``}`

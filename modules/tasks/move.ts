@@ -8,7 +8,7 @@ import { movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { type Editable, requireAssignable } from './fields.ts'
 
-/** Moves a task. It gets the target project's next number, and is unassigned if the assignee is not a member there. */
+/** Decides a move. The task gets a new number, and becomes unassigned if the target project lacks the assignee. */
 export function move(
   source: ProjectState,
   target: ProjectState,
@@ -29,7 +29,7 @@ export function move(
   }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   const [first, ...more] = splitForEvents(movingChildren)
-  // The last event gets the command's id and contains the row of the response.
+  // The last event has the command's id and contains the row that the response shows.
   const newIds = { newEventId: () => context.newId() }
   const departure = deleted(source, newIds, 'task.moved_out', task)
   const arrival = created(target, more.length > 0 ? newIds : context, 'task.moved_in', moved)

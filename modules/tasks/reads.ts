@@ -21,7 +21,7 @@ import { taskView } from './schema.ts'
 
 export function taskList({ database, findRole, snapshots, serve }: Services): Query {
   return {
-    about: `The tasks of one project, or of all projects of the caller. Oldest first; with a filter by due date sorted by due date, unless \`sort\` is given. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date are last by dueDate, first by -dueDate. A page that is sorted by creation and filtered by due date scans at most ${maxScannedTasks} tasks of a project: it may show fewer than \`limit\` while the Link header leads to the next page.`,
+    about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date come last with \`sort=dueDate\`, and first with \`sort=-dueDate\`. A page that is sorted by creation and filtered by due date scans at most ${maxScannedTasks} tasks of a project: the page may show fewer tasks than \`limit\` although the Link header leads to another page.`,
     input: ListTasksQuery,
     view: taskView,
     isList: true,
@@ -49,7 +49,7 @@ export function taskList({ database, findRole, snapshots, serve }: Services): Qu
         return pageOf(request, found, taskView.of, key, etag)
       }
       if (!project) return respondWithBody(request, await build())
-      // `me` means another user for each caller.
+      // The response for `me` depends on the caller.
       const suffix = query.assigneeId === 'me' ? `.${caller.userId}` : ''
       const etag = etagAt(project, suffix)
       return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), project.version)
@@ -57,7 +57,7 @@ export function taskList({ database, findRole, snapshots, serve }: Services): Qu
   }
 }
 
-/** The project and the last event of a task that the caller may see: its ETag without its row. */
+/** A task that the caller may see: its last event is enough for the ETag, without the row. */
 interface SeenTask extends Versioned {
   eventId: string
 }
@@ -67,7 +67,7 @@ export const openSeenTasks = (sql: Sql, versions: Versions) =>
     joins: sql`join tasks t on t.id = q.id`,
     projectId: sql`t.project_id`,
     columns: visibleEventId(sql, 'task', 't'),
-    // Without `renaming`, because a task shows no names.
+    // A task shows no names of accounts, so its ETag does not depend on `renaming`.
     make: ({ renaming: _, ...seen }, [eventId]) => ({ ...seen, eventId: eventId! }),
   })
 
@@ -75,7 +75,7 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   const { database, snapshots, serve } = services
   const findTask = openFindTask(database.reads)
   return {
-    about: 'Subtasks and comments have their own lists.',
+    about: 'Returns the task without its subtasks and comments, which have their own lists.',
     input: Input(taskSnapshotParameters()),
     errors: [projectIdNeedsAsOf(), ...snapshots.errors, notFound('Task')],
     view: taskView,
@@ -94,7 +94,7 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   }
 }
 
-/** Reads tasks, many in one query. The query checks visibility again, because a task may just have moved. */
+/** Reads tasks for several requests in one query, and checks visibility again, because a task may have just moved. */
 function openFindTask(sql: Sql) {
   const find = batched({ keys: 500, slots: 2 }, async (pairs: Pair[]) => {
     const rows = await sql<(TaskRow & { n: number })[]>`

@@ -27,16 +27,16 @@ export const fields = {
   priority: field.of(Priority, Priority, 'MEDIUM' as const),
   dueDate: field.of(
     Nullable(Instant()),
-    Type.Union([Timestamp('When it is due'), Type.Null()], {
-      description: 'When it is due, or null',
+    Type.Union([Timestamp('When the task is due'), Type.Null()], {
+      description: 'When the task is due, or null',
       examples: ['2027-01-31T17:00:00.000Z'],
     }),
     null,
   ),
   assigneeId: field.of(
     Nullable(IdOf('user')),
-    Type.Union([Id('The user it is assigned to'), Type.Null()], {
-      description: 'The user it is assigned to, or null',
+    Type.Union([Id('The user to whom the task is assigned'), Type.Null()], {
+      description: 'The user to whom the task is assigned, or null',
     }),
     null,
   ),
@@ -61,11 +61,11 @@ export const taskView = view<TaskRow>({
   name: 'Task',
   schema: Type.Object({
     id: Id('The task'),
-    projectId: Id('The project it belongs to'),
-    number: Type.Integer({ minimum: 1, description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
+    projectId: Id('The project that contains the task'),
+    number: Type.Integer({ minimum: 1, description: 'The number in the project: 1, 2, 3 …', examples: [42] }),
     title: Type.String({ description: 'The title of the task', examples: ['Draw the second plate'] }),
     ...outputsOf(fields),
-    createdAt: Timestamp('When it was created'),
-    updatedAt: Timestamp('When it was last changed'),
+    createdAt: Timestamp('When the task was created'),
+    updatedAt: Timestamp('When the task was last changed'),
   }),
 })

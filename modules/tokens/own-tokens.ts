@@ -23,7 +23,7 @@ import {
 export const createOwnToken = (services: Services) =>
   accountCommand('token.create', {
     about:
-      'A program uses the token in the name of the account, with at most the rights of the account. A scope limits the role: `read` allows what a VIEWER may do, `write` what an EDITOR may do, `admin` sets no limit. Each operation names its scope. With `projects`, every other project answers 404, and operations outside projects are rejected. Only this response shows the token, and a repeat under the same Idempotency-Key. Requires the password, or a recent sign-in.',
+      'A program with the token acts as the account, with at most the rights of the account. Scopes limit these rights: `read` allows what a VIEWER may do, `write` allows what an EDITOR may do, and `admin` allows everything. Each operation states the scope that it requires. With `projects`, requests for any other project get 404, and operations that concern no project are rejected. Only this response shows the token; a retry with the same Idempotency-Key repeats the response. Requires the password, or a sign-in in the last 5 minutes.',
     input: CreateTokenBody,
     begin: ({ claims, address }: SignedInRequest, body) => ({
       admit: () => requireConfirmation(services, { claims, address }, body.password),
@@ -41,7 +41,8 @@ export const createOwnToken = (services: Services) =>
 
 export const deleteOwnToken = ({ database }: Services) =>
   accountCommand('token.delete', {
-    about: 'Revokes the token. Every process rejects it within a second, and closes its streams.',
+    about:
+      'Revokes the token. Within a second, every process rejects the token and closes streams that were opened with it.',
     input: Input({ id: IdOf('token') }),
     begin: ({ claims }: SignedInRequest, { id }) => ({
       async execute(toRecord) {
@@ -63,7 +64,7 @@ export const listOwnTokens = ({ database }: Services): Query => ({
     respondWithJson(request, await tokensOf(database.reads, caller.userId)),
 })
 
-/** Makes a token, with its row. @throws HttpError 400 unless it expires within a year, by the database's clock */
+/** Creates a token. @throws HttpError 400 unless the token expires within a year, by the database's clock */
 export async function newToken(
   { database, sealing }: Services,
   createdBy: string,

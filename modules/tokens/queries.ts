@@ -9,7 +9,7 @@ import { type ApiToken, tooManyTokens, maxTokens, type NewToken } from './schema
 
 type Row = Omit<ApiToken, 'scopes' | 'projects'> & { scopes: string; projects: string | null }
 
-/** The valid tokens of an account, oldest first. For a user's own token `created_by` is null: the user is the creator. */
+/** Returns the valid tokens of an account, oldest first. A null `created_by` means that the user created the token. */
 export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
   const rows = await sql<Row[]>`
     select t.id, t.name, scopes, projects, expires_at, (select c.id from users c where c.id = coalesce(t.created_by, t.user_id)
@@ -24,7 +24,8 @@ export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
 }
 
 /**
- * Stores a token and its idempotency record. The token takes a slot that is free or expired, which bounds the number of tokens.
+ * Stores a token and its idempotency record. Each token has a slot from 1 to `maxTokens`, which limits the tokens of an
+ * account. A new token may replace an expired token in its slot.
  * @throws HttpError 401 for a deleted account or an old token version, 409 without a free slot
  */
 export async function insertToken(
@@ -57,7 +58,7 @@ export async function insertToken(
   while (!(await writeExactlyOnce(insert, isStored)));
 }
 
-/** Returns false when the account has no token with this id. */
+/** Returns false if the account has no token with this id. */
 export async function deleteToken(
   sql: Sql,
   userId: string,

@@ -10,14 +10,12 @@ import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
 import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { CreatedBy } from '../integrations/schema.ts'
 
-/** Limit per account. */
 export const maxTokens = 100
 export const tooManyTokens = () => conflict(`An account has at most ${maxTokens} tokens`)
 export const badExpiry = () => badRequest('expiresAt must be in the future, at most one year from now')
 export const noToken = () => notFound('Token')
 
-/** Limit per token. */
-const maxProjects = 100
+const maxProjectsOfToken = 100
 const day = 86_400_000
 
 const Scopes = ListOf<Scope>(OneOf('Scope', scopes), (value) => scopes.includes(value), scopes.length, {
@@ -25,8 +23,8 @@ const Scopes = ListOf<Scope>(OneOf('Scope', scopes), (value) => scopes.includes(
   examples: [['read', 'write']],
 })
 const isIdText = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
-const Projects = ListOf<string>(Type.String({ format: 'uuid' }), isIdText, maxProjects, {
-  description: `A list of 1 to ${maxProjects} project ids: the token reaches only these projects`,
+const Projects = ListOf<string>(Type.String({ format: 'uuid' }), isIdText, maxProjectsOfToken, {
+  description: `A list of 1 to ${maxProjectsOfToken} project ids: the token gives access only to these projects`,
   examples: [[sampleId]],
 })
 const ExpiresAt = {
@@ -44,7 +42,7 @@ const fields = {
   createdAt: Timestamp('When the token was created'),
   lastUsedAt: OrNull(
     Timestamp('When the token was last used'),
-    'When the token was last used, to the minute; null if never',
+    'When the token was last used, to the minute; null if the token was never used',
   ),
 }
 const id = Id('The id of the token, used in its path')
@@ -53,7 +51,6 @@ const schema = Type.Object({ id, ...fields })
 export type ApiToken = Static<typeof schema>
 const apiTokenView = view<ApiToken>({ name: 'ApiToken', schema })
 
-/** The common part of both lists of tokens. */
 export const tokenList = {
   about: 'Returns the valid tokens, oldest first, without their secrets.',
   callers: 'signedIn',
@@ -61,7 +58,7 @@ export const tokenList = {
   reply: { schema: Type.Array(apiTokenView.schema), description: 'All valid tokens' },
 } as const
 
-/** A new token; `sealed` is its text, encrypted until the response is built. */
+/** A new token. `sealed` is the encrypted text of the token, decrypted only for the response. */
 export interface NewToken extends ApiToken {
   digest: string
   sealed: string
@@ -72,7 +69,7 @@ export const newTokenView = view<Omit<NewToken, 'digest'>>({
   schema: Type.Object({
     id,
     token: Type.String({
-      description: 'For the Authorization header; shown only in this response',
+      description: 'The token for the Authorization header; only this response shows it',
       examples: ['dkt_h6BK4YdV0FXu3ajHgkV1Gp13ywLYKaVzzM3wkJNTbNC1zFwDu'],
     }),
     ...fields,

@@ -3,10 +3,9 @@ import { type EventDraft, updated } from '../../src/model/events.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { UndoState } from './invert.ts'
 
-export const assigneeNotMember = () =>
-  conflict('The previous assignee is not a member of the project any more')
+export const assigneeNotMember = () => conflict('The previous assignee is no longer a member of the project')
 
-/** Checks that restored assignees are members. A restored task whose assignee has left becomes unassigned. @throws HttpError 409 */
+/** Unassigns restored tasks whose assignee is no longer a member. @throws HttpError 409 for other tasks */
 export function unassignNonMembers(
   changes: EventDraft[],
   { state, context }: UndoState,

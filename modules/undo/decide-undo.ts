@@ -18,7 +18,7 @@ export const memberReplaced = () =>
     'An undo cannot remove a member and add the same user as another member: undo the events one after another',
   )
 
-/** Decides the inverse events, the latest event first. Each applies to the state that the previous one leaves. Pure. @throws HttpError */
+/** Decides the inverse events, for the latest event first, and applies each before it decides the next. */
 export function decideUndo(state: ProjectState, context: RuleContext, undo: UndoContext): EventDraft[] {
   const { events } = undo
   const fork = state.fork()
@@ -41,9 +41,9 @@ export function decideUndo(state: ProjectState, context: RuleContext, undo: Undo
 }
 
 /**
- * Checks that the caller may undo each event, and returns the types of the inverse events by seq. It needs only the events, so
- * it runs before other data is loaded.
- * @throws HttpError 403, 409
+ * Checks that the caller may undo each event, and returns the types of the inverse events by seq. It needs only the
+ * events, so that it can run before other data is loaded.
+ * @throws HttpError 403 without the rights, 409 for events that cannot be undone
  */
 export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map<number, EventType> {
   return new Map(
@@ -56,7 +56,7 @@ export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map
   )
 }
 
-/** Handles one event after another. With several events, it prefixes an error with the event's seq. */
+/** Calls `handle` for one event after another. Of several events, prefixes an error with the seq of the event. */
 const forEachEvent = <R>(events: LoggedEvent[], handle: (event: LoggedEvent) => R): R[] =>
   mapInOrder(events, handle, (n, error) =>
     events.length === 1 || error instanceof UndoConflict ? undefined : `Seq ${events[n]!.seq}`,

@@ -8,7 +8,7 @@ import { UndoConflict } from '../../src/log/undo-limits.ts'
 import { conflict } from '../../src/responses/errors.ts'
 
 export interface UndoState {
-  /** A fork, on which the inverse events are applied. */
+  /** A copy of the project's state, to which the inverse events are applied. */
   state: State
   context: RuleContext
   undo: UndoContext
@@ -29,7 +29,7 @@ export const undoConflict = (event: LoggedEvent, fields: string[], { undo }: Und
 export const invitationNotUndoable = () =>
   conflict('The invitation of a service account cannot be undone: delete the service account')
 
-/** Restores the fields that an event changed, or deletes the row that it created. @throws HttpError 409 if they changed later */
+/** Restores the fields that an event changed, or deletes the row that it created. @throws HttpError 409 */
 export function invert(by: EventType, event: LoggedEvent, run: UndoState): EventDraft {
   const { state, context, undo } = run
   const row = currentRow(state, event)
@@ -50,16 +50,16 @@ export function invert(by: EventType, event: LoggedEvent, run: UndoState): Event
   return deleted(state, context, by, row as never)
 }
 
-/** Returns the current row; null if it is deleted, or in another project with its task. */
+/** Returns the current row; null if it was deleted, or if its task was moved to another project. */
 function currentRow(state: State, { entity, entityId, taskId }: LoggedEvent): object | null {
   const row = state.row(entity, entityId)
   if (!row || !taskId) return row ?? null
   if (state.row('task', taskId)?.projectId !== state.projectId) return null
-  // Another task, in any project, may have a child with this id now.
+  // After a deletion, a child of another task may have received the same id.
   return entity === 'task' || taskOf(row) === taskId ? row : null
 }
 
-/** Returns true if a task has children that were not restored with it, in the database or in this commit. */
+/** Returns true if a task has children, in the database or in this commit, besides children that this undo restored. */
 function hasLaterChildren(taskId: string, { state, undo }: UndoState): boolean {
   const added = undo.pendingEvents.filter(
     ({ entity, after }) => entity !== 'task' && taskOf(after) === taskId,

@@ -13,7 +13,7 @@ export interface Undone {
   changes: ReadEvent[]
 }
 
-/** The most bytes of the events in a response. A response has at least one event, even if it is longer. */
+/** The most bytes of events in a response. A single longer event is shown in full. */
 const maxResponseBytes = 500_000
 
 export const undoneView = view<Undone>({
@@ -25,7 +25,7 @@ export const undoneView = view<Undone>({
       examples: [42],
     }),
     changes: Type.Array(eventView.schema, {
-      description: `The events of the undo, in order; only the first ones if all have more than ${maxResponseBytes} bytes`,
+      description: `The events of the undo, in order; only the first events if all together have more than ${maxResponseBytes} bytes`,
     }),
   }),
   of({ version, changes }) {
@@ -35,7 +35,7 @@ export const undoneView = view<Undone>({
   hasNoEtag: true,
 })
 
-/** Returns the events as the feed will show them, after a version of the project. */
+/** Returns the events as the feed will show them. @param version the project's version before the undo */
 export function eventsOf(
   all: EventDraft[],
   version: number,

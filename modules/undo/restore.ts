@@ -12,7 +12,7 @@ export const accountDeleted = () => conflict('The account of this member was del
 export const serviceAccountDeleted = () =>
   conflict('A deleted service account cannot be restored: create a new one')
 
-/** Restores the row that an event deleted, with a task's children, or a member's assigned tasks. @throws HttpError 409 */
+/** Restores a deleted row: a task with its children, a member with the assigned tasks. @throws HttpError 409 */
 export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Generator<[number, EventDraft]> {
   const { state, context, undo } = run
   const { entity, entityId, taskId, seq } = event
@@ -37,7 +37,7 @@ const isDeletedAgain = ({ seq, entity, entityId }: LoggedEvent, { undo }: UndoSt
   undo.deletedAgain.has(seq) ||
   undo.pendingEvents.some((one) => one.entity === entity && one.entityId === entityId && !one.after)
 
-/** @throws HttpError 409 if the account cannot be a member now */
+/** @throws HttpError 409 if the account can no longer be a member */
 function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   const { state, context, undo } = run
   const { userId } = event.before as MemberRow
@@ -49,7 +49,7 @@ function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   if (state.memberCount >= projectMembers) throw tooManyMembers(projectMembers)
 }
 
-/** Assigns the tasks that the removal unassigned to the member again, unless they are assigned now. */
+/** Assigns the tasks to the member again that the removal unassigned, except tasks that are assigned now. */
 function* reassignTasks(
   { seq, before }: LoggedEvent,
   { state, context, undo }: UndoState,

@@ -15,7 +15,7 @@ const Seqs = checked<number[]>(isSeqs, {
   maxItems: maxUndoneEvents,
   uniqueItems: true,
   items: { type: 'integer', minimum: 1 },
-  description: `A list of 1 to ${maxUndoneEvents} seqs of events, each once`,
+  description: `A list of 1 to ${maxUndoneEvents} different seqs of events`,
   examples: [[42, 43]],
 })
 
@@ -28,7 +28,7 @@ const fields = {
   id: IdOf('project'),
   dryRun: DryRun,
   seq: Seq('The seq of an event', 42),
-  batch: Seq('The batch of events', 41),
+  batch: Seq('The value of batch in the events', 41),
   seqs: Type.Optional(Seqs),
 }
 export const UndoProject = { ...Input(fields), examples: [{ seq: 42 }] }

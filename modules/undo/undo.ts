@@ -11,11 +11,11 @@ import { UndoProject } from './schema.ts'
 import { assigneeNotMember } from './assignees.ts'
 import { authorizeUndo, decideUndo } from './decide-undo.ts'
 
-const about = `Commits the inverse changes as one commit, the latest event first; \`undoes\` is the seq of the event that a change takes back. Give exactly one of \`seq\`, \`batch\` (all events of one request) and \`seqs\` (up to ${maxUndoneEvents}). An undo is allowed while the fields that the event changed still have the values that it set; other changes do not matter. Otherwise 409 names the seqs of the later changes. An undo takes the role that the change took. To restore a row takes EDITOR, or ADMIN if another user deleted it. A task returns with its id, number, subtasks and comments, and a member with the tasks that the removal unassigned. Restored rows are as they were when they were deleted; changed rows have a new \`updatedAt\`. To redo, undo the undo. Moves between projects and the creation of the project cannot be undone. With \`dryRun=true\` the answer is the same, with the seqs, ids and times that it would have, and nothing is committed.`
+const about = `Undoes events in one commit, the latest event first. In each new event, \`undoes\` is the seq of the event that is undone. Send exactly one of \`seq\`, \`batch\` (all events of one request) and \`seqs\` (at most ${maxUndoneEvents}). An event can be undone while the fields that it changed still have the values that it set; changes of other fields do not matter. Otherwise the request gets 409 with the seqs of the later changes. An undo requires the same role as the change. To restore a row requires EDITOR, or ADMIN if another user deleted the row. A restored task has its previous id, number, subtasks and comments. A restored member is assigned the tasks that the removal unassigned. Restored rows have the values that they had when they were deleted; changed rows have a new \`updatedAt\`. To redo, undo the undo. Moves between projects and the creation of the project cannot be undone. With \`dryRun=true\`, nothing is committed, and the response shows the events that an undo would commit.`
 
-export const notOneSelection = () => badRequest('Give exactly one of seq, batch and seqs')
+export const notOneSelection = () => badRequest('Send exactly one of seq, batch and seqs')
 
-/** An undo of more events counts as expensive: the rows of one event may have 80,000 characters. */
+/** An undo of more events counts as an expensive request, because the rows of one event may have 80,000 characters. */
 const maxCheapSeqs = 10
 
 export const undoProject = command('project.undo', {

@@ -22,7 +22,7 @@ type Row = StoredRows['webhook']
 
 export const noWebhook = () => notFound('Webhook')
 const tooManyWebhooks = (limit: number) => conflict(`A project has at most ${limit} webhooks`)
-export const unreadableSecret = () => conflict('The secret cannot be decrypted: rotate it')
+export const unreadableSecret = () => conflict('The secret cannot be decrypted: rotate the secret')
 export const badUrl = (problem: string) => badRequest(`url ${problem}`)
 
 const preload = () => ({ integrations: [{ webhooks: true as const }] })
@@ -35,15 +35,15 @@ export const adminCommand = {
 } as const
 
 const textOf = (types: string[] | null) => types && [...new Set(types)].join(' ')
-/** After a rotation, deliveries are also signed with the previous secret for this time. */
+/** For this time after a rotation, deliveries are also signed with the previous secret. */
 const previousSecretMs = 24 * 3_600_000
 
-/** Row fields that discard the assembled delivery, so that a worker assembles a new one. */
+/** Row fields that discard the assembled delivery, so that a worker assembles a new delivery. */
 export const newDelivery = { deliveryId: null, head: null }
-/** Row fields that clear the failures and make the webhook due at once. */
+/** Row fields that clear the failures and make the next delivery due immediately. */
 export const resetFailures = { failures: 0, failingSince: null, nextAt: null }
 
-/** @throws HttpError 404, and 412 for another If-Match */
+/** @throws HttpError 404 for an unknown webhook, 412 for another ETag than If-Match */
 export function requireWebhook(state: ProjectState, context: RuleContext, webhookId: string): Row {
   const row = state.row('webhook', webhookId)
   if (!row) throw noWebhook()
@@ -79,7 +79,7 @@ export function updateRow(
 export const createWebhook = command('webhook.create', {
   ...adminCommand,
   about:
-    'Docket posts every event of the project from now on to the URL, or only events of some `types`: in order, at least once, at most `maxEvents` in one body `{"type": "events", "timestamp": …, "data": {"projectId": …, "events": […]}}`, signed according to Standard Webhooks. Only this response shows the `secret`, and a repeat under the same Idempotency-Key.',
+    'From now on, Docket posts every event of the project, or only events of the given `types`, to the URL. Events are delivered in order and at least once. A request contains at most `maxEvents` events, in the body `{"type": "events", "timestamp": …, "data": {"projectId": …, "events": […]}}`, and is signed according to Standard Webhooks. Only this response shows the `secret`; a retry with the same Idempotency-Key repeats the response.',
   input: CreateWebhook,
   preparedFields: ['secret'],
   decide(state, context, { url, types = null, maxEvents = 100, enabled = true, secret }) {
@@ -91,7 +91,8 @@ export const createWebhook = command('webhook.create', {
       ...{ url, types: textOf(types), maxEvents, secret, formerSecret: null, formerUntil: null },
       ...{ createdBy: context.caller.userId, createdAt: context.now, eventId: null },
       ...{ disabledAt: enabled ? null : context.now, disabledReason: null, leaseBy: null, leaseUntil: null },
-      ...{ ...newDelivery, ...resetFailures, cursor: state.version + 1 }, // skips the event of its own creation
+      // The webhook does not receive the event of its own creation.
+      ...{ ...newDelivery, ...resetFailures, cursor: state.version + 1 },
     }
     const event = created(state, context, 'webhook.created', withoutSecrets('webhook', row))
     const { eventId: _, ...unlogged } = row
@@ -106,7 +107,7 @@ export const createWebhook = command('webhook.create', {
 export const updateWebhook = command('webhook.update', {
   ...adminCommand,
   about:
-    'Absent fields stay as they are. After it is enabled again or gets another URL, delivery continues at once where it stopped.',
+    'Absent fields do not change. When the webhook is enabled again or gets another URL, delivery continues immediately after the last delivered event.',
   input: UpdateWebhook,
   body: UpdateWebhookBody,
   decide(state, context, { webhookId, url, types, maxEvents, enabled }) {
@@ -132,7 +133,7 @@ export const updateWebhook = command('webhook.update', {
 export const rotateWebhook = command('webhook.rotate', {
   ...adminCommand,
   about:
-    'Creates a new secret, and the response shows it. For 24 hours deliveries are signed with both secrets, the new one first.',
+    'Creates a new secret, which only this response shows. For 24 hours, deliveries have two signatures: first with the new secret, then with the previous secret.',
   input: RotateWebhook,
   preparedFields: ['secret'],
   replyDescription: 'Done',
@@ -148,7 +149,7 @@ export const rotateWebhook = command('webhook.rotate', {
 export const deleteWebhook = command('webhook.delete', {
   ...adminCommand,
   storesReply: false,
-  about: 'Stops deliveries to the webhook, and deletes the list of its deliveries.',
+  about: 'Stops deliveries to the webhook, and deletes the list of past deliveries.',
   input: WebhookId,
   replyDescription: 'Deleted',
   decide(state, context, { webhookId }) {

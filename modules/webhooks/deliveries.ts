@@ -7,7 +7,7 @@ import { OneOf } from '../../src/schema/text.ts'
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect
 
-/** A page of a webhook's deliveries, newest first. It holds one row more than `limit`, which shows that another page follows. */
+/** Reads a page of a webhook's deliveries, newest first, and one row more, which shows that another page follows. */
 export const deliveriesOf = (sql: Sql, webhookId: string, before: string, limit: number) => sql<
   DeliveryRow[]
 >`
@@ -25,11 +25,11 @@ export const deliveryView = view<DeliveryRow>({
   schema: Type.Object({
     id: Id('The attempt'),
     webhookId: Id('The webhook'),
-    deliveryId: Id('The webhook-id header, the same for every attempt'),
+    deliveryId: Id('The value of the webhook-id header, the same for every attempt'),
     type: OneOf('WebhookMessage', ['events', 'test']),
-    firstSeq: OrNull(Type.Integer(), 'The seq of its first event', 42),
-    lastSeq: OrNull(Type.Integer(), 'The seq of its last event', 44),
-    events: Count(0, 'The number of its events', 3),
+    firstSeq: OrNull(Type.Integer(), 'The seq of the first event; null for a test', 42),
+    lastSeq: OrNull(Type.Integer(), 'The seq of the last event; null for a test', 44),
+    events: Count(0, 'The number of events', 3),
     attempt: Count(1, 'The number of the attempt, from 1', 1),
     status: OrNull(Type.Integer(), 'The HTTP status of the response; null without a response', 200),
     error: OrNull(Type.String(), 'Why there was no response; null with a response'),

@@ -3,7 +3,7 @@ import { entity } from '../../src/model/definition.ts'
 import { byCreator, integrationNotUndoable } from '../integrations/entity.ts'
 import { webhookSummary } from '../integrations/schema.ts'
 
-const untold = [
+const unlogged = [
   ...(['slot', 'url', 'secret', 'formerSecret', 'formerUntil', 'cursor', 'deliveryId', 'head'] as const),
   ...(['failures', 'failingSince', 'nextAt', 'leaseBy', 'leaseUntil'] as const),
 ] as const
@@ -13,8 +13,8 @@ type Stored = typeof webhooks.$inferSelect
 declare module '../../src/model/entities.ts' {
   interface Entities {
     webhook: {
-      row: Omit<Stored, (typeof untold)[number] | 'eventId'> & { eventId: string }
-      /** `hasCreator` is true when the account that created the webhook exists. */
+      row: Omit<Stored, (typeof unlogged)[number] | 'eventId'> & { eventId: string }
+      /** `hasCreator`: the account that created the webhook still exists. */
       stored: Stored & { hasCreator?: boolean }
       event: 'created' | 'updated' | 'deleted'
     }
@@ -33,5 +33,5 @@ export const webhook = entity<'webhook'>({
     updated: integrationNotUndoable,
     deleted: integrationNotUndoable,
   },
-  unlogged: [...untold, 'hasCreator'],
+  unlogged: [...unlogged, 'hasCreator'],
 })

@@ -4,10 +4,10 @@ import { requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'
 import { badUrl } from './commands.ts'
 
-/** A host name that does not resolve in this time is accepted, and resolved at the first delivery. */
+/** A host name that does not resolve within this time is accepted, and is checked at the first delivery. */
 const resolveMs = 2_000
 
-/** I/O before and after the pure rules: creates secrets, checks URLs, and notifies workers of each change. */
+/** Creates secrets and checks URLs before the rules run, which do no I/O, and notifies workers of each change. */
 export function webhookHooks({ oldestSeq, outbound, sealing, webhookNotifications }: Services) {
   const after = ({ projectId }: { projectId: string }) =>
     webhookNotifications.publish([{ projectId, version: 0 }])

@@ -14,11 +14,10 @@ const columns = (sql: Sql) => sql`
   id, project_id, revision, url, types, max_events, secret, former_secret, former_until, created_at, disabled_at,
   disabled_reason, (select u.id from users u where u.id = webhooks.created_by) as created_by, cursor::float8 as cursor, failures, next_at`
 
-/** All webhooks of a project; the setting PROJECT_WEBHOOKS bounds their number. */
+/** Reads all webhooks of a project. The setting PROJECT_WEBHOOKS limits their number. */
 const webhooksOf = (sql: Sql, projectId: string) => sql<Webhook[]>`
   select ${columns(sql)} from webhooks where project_id = ${projectId} order by slot`
 
-/** @throws HttpError 404 */
 export async function webhookAt(
   sql: Sql,
   { id = '', webhookId = '' }: Record<string, string>,
@@ -62,14 +61,14 @@ const openList = ({ database: { reads: sql }, findRole }: Services) =>
 
 const openGet = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
-    about: 'Every event up to its `cursor` is delivered.',
+    about: 'Returns the webhook. Every event up to `cursor` is delivered.',
     view: webhookView,
     scope: 'admin',
     errors: [noWebhook()],
     async read({ request, params }, { version }) {
       const webhook = await webhookAt(sql, params)
       const body = JSON.stringify(webhookView.of(webhook))
-      // The same ETag as in responses to writes: the revision and the delivery progress.
+      // Responses to writes have the same ETag, made of the revision and the delivery progress.
       const etag = etagOf(
         { eventId: `${webhook.id}-${webhook.revision}` },
         webhookView.etagSuffix!(undefined, webhook),
@@ -80,7 +79,7 @@ const openGet = ({ database: { reads: sql }, findRole }: Services) =>
 
 const openDeliveries = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
-    about: 'Returns each attempt of the last 30 days with its result, newest first.',
+    about: 'Returns the attempts of the last 30 days with their results, newest first.',
     ...paged,
     view: deliveryView,
     operation: { id: 'listWebhookDeliveries', tag: 'Webhooks' },

@@ -7,7 +7,7 @@ import { ReplayWebhook, webhookView } from './schema.ts'
 export const replayWebhook = command('webhook.replay', {
   ...adminCommand,
   about:
-    'Delivery continues with the event after `after`. A smaller seq than the current `cursor` repeats events; a greater one skips events.',
+    'Delivery continues with the event after the seq `after`. A seq below the current `cursor` repeats events; a seq above the `cursor` skips events.',
   input: ReplayWebhook,
   decide(state, context, { webhookId, after }) {
     if (after > state.version) throw aheadOfProject()

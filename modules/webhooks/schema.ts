@@ -46,7 +46,7 @@ const fields = {
   failures: Count(0, 'Failed attempts since the last success', 0),
   nextAttemptAt: OrNull(
     Timestamp('The time of the next attempt'),
-    'The time of the next attempt; null unless the last attempt failed',
+    'The time of the next attempt after a failure; otherwise null',
   ),
   createdBy: CreatedBy,
   createdAt: Timestamp('When the webhook was created'),
@@ -58,7 +58,7 @@ export type Webhook = Omit<
   'slot' | 'deliveryId' | 'head' | 'failingSince' | 'leaseBy' | 'leaseUntil' | 'eventId'
 >
 
-/** The part of the ETag after the revision: the delivery progress, and whether the creator exists. */
+/** Returns the part of the ETag after the revision: the delivery progress, and whether the creator still exists. */
 const progressOf = ({ cursor, failures, nextAt, createdBy }: Webhook): string =>
   `.${cursor}-${failures}-${nextAt === null ? 0 : Date.parse(nextAt)}-${createdBy === null ? 0 : 1}`
 
@@ -74,7 +74,7 @@ export const webhookView = view<Webhook>({
 })
 
 const secret = Type.String({
-  description: 'The key that signs deliveries; shown only in this response',
+  description: 'The key that signs deliveries; only this response shows it',
   examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
 })
 

@@ -10,13 +10,13 @@ import { noWebhook, unreadableSecret } from './commands.ts'
 import { WebhookId } from './schema.ts'
 import { send } from './send.ts'
 
-/** Sends a test from the web process, because the caller waits for the result. */
+/** Sends a test. The web process sends it, not a worker, because the caller waits for the result. */
 export function testWebhook(services: Services) {
   const sql = services.database.background
   const limit = openConcurrencyLimit({ what: 'tests of webhooks', ofAll: 20, ofAccount: 4 })
   return accountCommand('webhook.test', {
     about:
-      'Sends a test at once, even to a disabled webhook: `{"type": "test", "timestamp": …, "data": {"projectId": …, "webhookId": …, "events": []}}`. The response shows the result, and the list of deliveries contains it.',
+      'Sends a test immediately, even to a disabled webhook: `{"type": "test", "timestamp": …, "data": {"projectId": …, "webhookId": …, "events": []}}`. The response shows the result, and the list of deliveries contains it.',
     input: WebhookId,
     target: inProject(),
     role: 'ADMIN',

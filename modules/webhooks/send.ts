@@ -13,7 +13,7 @@ export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'fo
 
 type Message = Pick<DeliveryRow, 'deliveryId' | 'attempt'> & { events: ReadEvent[]; signal?: AbortSignal }
 
-/** Signs and sends events; without events it sends a test. @throws HttpError 409 for an unreadable secret, or the reason of `signal` */
+/** Sends events, or a test without events. @throws HttpError 409 for an unreadable secret, or the reason of `signal` */
 export async function send(
   dependencies: Dependencies,
   receiver: Receiver,
@@ -34,7 +34,7 @@ export async function send(
   return { row, retryAfterMs }
 }
 
-/** Until `formerUntil` the previous secret signs too. */
+/** Returns headers with a signature by the secret, and until `formerUntil` also by the previous secret. */
 function signed(
   { sealing }: Dependencies,
   { secret, formerSecret, formerUntil }: Receiver,

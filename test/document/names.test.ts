@@ -138,7 +138,7 @@ test("every list's description states how the list is sorted, also with a due da
   for (const [name, { description }] of lists)
     expect([name, description]).toEqual([name, expect.stringMatching(statesOrder)])
   const { description } = operations.get('get /api/v1/tasks')!
-  expect(description).toMatch(/with a filter by due date sorted by due date/)
+  expect(description).toMatch(/with a filter by due date, earliest due date first/)
   expect(description).toMatch(/`dueBefore` and `dueAfter` are exclusive/)
 })
 

@@ -127,7 +127,7 @@ test('rejects an unknown event, an invalid body or an impossible undo with a rea
   const expectAll = async (bodies: object[], status: number, message?: string | RegExp) => {
     for (const body of bodies) expectError(await undo(body), status, message)
   }
-  const exactlyOne = 'Give exactly one of seq, batch and seqs'
+  const exactlyOne = 'Send exactly one of seq, batch and seqs'
   await expectAll([{}, { seq: 1, batch: 1 }, { seq: 1, seqs: [1] }], 400, exactlyOne)
   await expectAll([{ seq: 0 }, { seq: '2' }, { seq: 1.5 }], 400)
   await expectAll([{ seqs: [] }, { seqs: [1, 1] }, { seqs: ['1'] }], 400)
@@ -163,7 +163,7 @@ test('rejects an undo that would assign a task to a former member', async () => 
   await ada.patch(`/tasks/${task.id}`, { assigneeId: bea.id }) // 4
   await ada.patch(`/tasks/${task.id}`, { assigneeId: null }) // 5
   await ada.delete(`/projects/${project.id}/members/${id}`) // 6
-  expectError(await undo({ seq: 5 }), 409, 'The previous assignee is not a member of the project any more')
+  expectError(await undo({ seq: 5 }), 409, 'The previous assignee is no longer a member of the project')
   expectUndone(await undo({ seqs: [5, 6] }))
   expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBe(bea.id)
 })

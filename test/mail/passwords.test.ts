@@ -6,7 +6,7 @@ import { forFile } from '../support/service.ts'
 import { forgetting, openMailScene, resetting, resetToken, verified, verifying } from './scene.ts'
 
 const notValid = /^token must be /
-const sent = { message: 'A mail is on its way if this address is verified' }
+const sent = { message: 'A mail will be sent if this address is verified' }
 
 const scene = await forFile(openMailScene({ MAILS_PER_HOUR: '20' }))
 const { client, service, sql } = scene

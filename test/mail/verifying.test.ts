@@ -71,7 +71,7 @@ test('inviting an unverified address fails with 409, also in a batch, but the ac
 test('sends the verification mail again, a limited number of times per hour', async () => {
   const ada = await register(client)
   const resend = () => ada.post('/auth/email/resend')
-  for (const _ of upTo(2)) expectResponse(await resend(), 202, { message: 'A mail is on its way' })
+  for (const _ of upTo(2)) expectResponse(await resend(), 202, { message: 'A mail will be sent' })
   expectError(await resend(), 429, /^Too many requests; try again in \d+ seconds$/)
   expectError(await client.post('/auth/email/resend'), 401)
   await server.mail(ada.email, 3)

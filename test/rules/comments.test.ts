@@ -55,7 +55,7 @@ describe('editing a comment', () => {
 
   test('is rejected with 403 for other members and the owner', () => {
     for (const other of [viewer, admin, owner]) {
-      when(other, edit('X')).thenRejected(403, 'Only its author may edit a comment')
+      when(other, edit('X')).thenRejected(403, 'Only the author may edit a comment')
     }
   })
 
@@ -80,7 +80,7 @@ describe('deleting a comment', () => {
     for (const other of [viewer, 'emil']) {
       when(other, remove, [...busy, second]).thenRejected(
         403,
-        'Only its author or an admin may delete a comment',
+        'Only the author or an admin may delete a comment',
       )
     }
   })

@@ -130,7 +130,7 @@ test('undoing any batch restores the state before the batch, and undoing the und
 
 /** Reasons, besides later changes, to reject an undo. */
 const reasons =
-  /not a member of the project any more|cannot be undone: (task|comment|subtask|member) changed since|Project not found/
+  /no longer a member of the project|cannot be undone: (task|comment|subtask|member) changed since|Project not found/
 
 test('an undo keeps later changes of other fields, and is rejected if the same fields were changed later', async () => {
   let [accepted, rejected] = [0, 0]

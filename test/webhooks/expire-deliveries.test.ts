@@ -93,7 +93,9 @@ test('re-encrypts webhook secrets after a change of JWT_SECRET, without changing
   expect(openEncryption([testSecret]).decrypt(sealed)).toBeNull()
   await reencryptSecrets(sql, next, throttle)
   expect(await stored()).toBe(sealed)
-  expect((await ada.post(`${path}/test`)).body.message).toBe('The secret cannot be decrypted: rotate it')
+  expect((await ada.post(`${path}/test`)).body.message).toBe(
+    'The secret cannot be decrypted: rotate the secret',
+  )
   await reencryptSecrets(sql, openEncryption([testSecret, 'the next secret, of thirty-two bytes']), throttle)
   expect((await ada.post(`${path}/test`)).status).toBe(200)
   expect(verified(secret, receiver.received[0]!)).toEqual(receiver.received[0]!.body)

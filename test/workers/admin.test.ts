@@ -114,7 +114,7 @@ test('lists webhooks without the secret parts of their URLs, and disables a webh
   expect((await admin('webhooks')).text).toContain('disabled since')
   expect((await ada.get(`/projects/${projectId}/webhooks/${hook.id}`)).body).toMatchObject({
     enabled: false,
-    disabledReason: 'An operator of the service disabled it',
+    disabledReason: 'An operator of the service disabled the webhook',
   })
   const { body } = await ada.get(`/projects/${projectId}/history?limit=1`)
   expect(body).toMatchObject([{ type: 'webhook.updated', entityId: hook.id, actor: { name: null } }] as never)

@@ -152,6 +152,6 @@ test('restores and migrates a backup of an earlier release, and rejects a backup
     .replace('\n', ' 0123abc\n')
   await writeFile(file, gzipSync(later))
   expect((await scene.admin(await scene.fresh(), 'restore', file)).text).toBe(
-    'The backup was made by a later release: restore it with that release',
+    'A later release made the backup: restore the backup with that release',
   )
 })

@@ -156,7 +156,7 @@ test('a job whose worker crashes at each attempt becomes a dead letter, with a l
   const worker = await spawnService('worker', service.env)
   await parked()
   const { id, error } = (await row())!
-  expect(error).toBe('The worker ended before the job did')
+  expect(error).toBe('The worker ended before the job was done')
   expect(await worker.stop()).toBe(0)
   const lines = worker.output.map((line) => JSON.parse(line))
   expect(lines).toContainEqual(expect.objectContaining({ level: 50, id, job: 'purge-project' }))

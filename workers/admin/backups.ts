@@ -10,7 +10,7 @@ import { type AdminContext, type CommandGroup, AdminError } from './command-grou
 const standard = '-'
 
 export const backup: CommandGroup = {
-  '': ['<file>', 'writes a snapshot of all data while the service runs; - is standard output', write],
+  '': ['<file>', 'writes a snapshot of all data, while the service runs; - means standard output', write],
 }
 
 async function write({ config }: AdminContext, file = ''): Promise<string> {
@@ -24,13 +24,13 @@ async function write({ config }: AdminContext, file = ''): Promise<string> {
     throw error
   })
   const secret = config.jwtSecret ? 'JWT_SECRET' : resolve(config.dataDir, 'jwt-secret')
-  return `The backup is in ${path}. Keep ${secret} too: sign-in tokens and webhook secrets need it`
+  return `The backup is in ${path}. Keep ${secret} too: without it, sign-in tokens and webhook secrets are lost`
 }
 
 export const restore: CommandGroup = {
   '': [
     '<file> [replace]',
-    'restores a backup into an empty database; replace deletes existing data first; - is standard input',
+    'restores a backup into an empty database; replace deletes existing data first; - means standard input',
     read,
   ],
 }

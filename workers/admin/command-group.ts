@@ -7,22 +7,21 @@ export interface AdminContext {
   sql: Sql
 }
 
-/** The parameters, `<required>` or `[optional]`, the help text, and the function that runs the command. @throws AdminError */
+/** `usage` lists the parameters: `<required>` or `[optional]`. `run` returns the output. */
 export type Subcommand = [
   usage: string,
   help: string,
   run: (context: AdminContext, ...words: string[]) => Promise<string>,
 ]
 
-/** Subcommands by name; the first is the default. A group with a single subcommand names it ''. */
+/** Subcommands by name. The first is the default. The name of a single subcommand is ''. */
 export type CommandGroup = Record<string, Subcommand>
 
-/** The command failed for a reason that the operator can correct. */
+/** An error that the operator can correct. Its message is the output of the command. */
 export class AdminError extends Error {}
 
 export const withUnit = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`
 
-/** Formats rows as lines with aligned columns. */
 export function table(rows: string[][]): string {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]!.length)))
   const line = (row: string[]) => row.map((cell, at) => cell.padEnd(widths[at]!)).join('  ')

@@ -4,7 +4,7 @@ import { withUnit, type AdminContext, type CommandGroup, AdminError } from './co
 const maxListed = 1_000
 
 export const jobs: CommandGroup = {
-  list: ['', 'lists dead letters, which are jobs that failed too often, and counts pending jobs', list],
+  list: ['', 'lists dead letters (jobs that failed too often) and counts pending jobs', list],
   retry: ['<id|all>', 'runs dead letters again', (context, id) => change(context, id!, 'will be retried')],
   drop: ['<id|all>', 'deletes dead letters', (context, id) => change(context, id!, 'dropped')],
 }
@@ -23,7 +23,7 @@ async function list({ sql }: AdminContext): Promise<string> {
   ].join('\n')
 }
 
-/** The sweep of any worker queues the retried jobs. */
+/** Retried jobs are only marked in the outbox; later a worker queues them. */
 async function change(
   { sql }: AdminContext,
   which: string,

@@ -8,9 +8,13 @@ import { runCommand } from './run-command.ts'
 const maxListed = 50
 
 export const projects: CommandGroup = {
-  list: ['[email]', `lists projects with the most events, of one owner or all; at most ${maxListed}`, list],
+  list: [
+    '[email]',
+    `lists projects, of one owner or of all; at most the ${maxListed} with the most events`,
+    list,
+  ],
   show: ['<id>', 'shows the owner, version and size of a project', show],
-  delete: ['<id>', 'deletes a project for good, with everything inside, in the name of its owner', remove],
+  delete: ['<id>', 'permanently deletes a project and everything in it, as if the owner did it', remove],
 }
 
 type Row = { id: string; name: string; version: number; email: string | null }
@@ -26,7 +30,7 @@ async function list({ sql }: AdminContext, email = ''): Promise<string> {
 
 type Project = Row & { ownerId: string; createdAt: string } & Record<string, unknown>
 
-/** SQL counts of the rows of each entity in project `p`, except service accounts and their tokens. */
+/** SQL that counts the rows of each entity in project `p`, except service accounts and their tokens. */
 const counts = model.all.flatMap(({ table, plural, parent, isDeletedByWorker }) => {
   const rows = getTableName(table)
   const from = parent === 'task' ? `tasks t join ${rows} c on c.task_id = t.id` : `${rows} t`

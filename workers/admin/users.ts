@@ -21,14 +21,14 @@ const maxListed = 100
 export const users: CommandGroup = {
   list: [
     '[text]',
-    `lists accounts whose name or email contains the text, or all; at most ${maxListed}`,
+    `lists at most ${maxListed} accounts, all or those whose name or email contains the text`,
     list,
   ],
   create: ['<email> <name>', 'creates an account and prints its password', create],
   'reset-password': ['<email>', 'sets and prints a new password; revokes all tokens', reset],
   verify: ['<email>', 'marks the address as verified', verify],
-  'sign-out': ['<email>', 'revokes all tokens of an account, everywhere within a second', signOut],
-  delete: ['<email>', 'deletes an account for good, with the projects that it owns', remove],
+  'sign-out': ['<email>', 'revokes all tokens of an account, in every process within a second', signOut],
+  delete: ['<email>', 'permanently deletes an account and the projects that it owns', remove],
 }
 
 async function list({ sql }: AdminContext, text = ''): Promise<string> {
@@ -85,7 +85,7 @@ async function remove({ sql }: AdminContext, email = ''): Promise<string> {
   return `${plain(account.email)} is deleted; a worker deletes its projects and memberships`
 }
 
-/** Reads the account and writes it; repeats both when the account has changed in between. */
+/** Reads an account and writes it. Repeats both if the account has changed in between. */
 async function change(sql: Sql, email: string, write: (account: Account) => Promise<boolean>) {
   for (;;) {
     const account = await find(sql, email)
@@ -102,5 +102,4 @@ async function find(sql: Sql, email: string) {
 const hashPassword = (password: string) =>
   openPasswords().hash(password, { address: 'local', account: 'admin' })
 
-/** 120 random bits. */
 const newPassword = () => randomBytes(15).toString('base64url')

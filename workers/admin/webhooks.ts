@@ -6,11 +6,11 @@ import { type AdminContext, idOrNil, plain, table, type CommandGroup, AdminError
 import { runCommand } from './run-command.ts'
 
 const maxListed = 100
-const reason = 'An operator of the service disabled it'
+const reason = 'An operator of the service disabled the webhook'
 
 export const webhooks: CommandGroup = {
-  list: ['[project]', `lists webhooks of one project or all, failing first; at most ${maxListed}`, list],
-  disable: ['<id>', 'stops deliveries; once enabled again, delivery continues', disable],
+  list: ['[project]', `lists webhooks, of one project or of all, failing first; at most ${maxListed}`, list],
+  disable: ['<id>', 'stops deliveries until an admin of the project enables the webhook again', disable],
 }
 
 type Row = StoredRows['webhook'] & { behind: number }
@@ -23,7 +23,7 @@ async function list({ sql }: AdminContext, projectId = ''): Promise<string> {
     from webhooks w join streams s on s.project_id = w.project_id
     where ${projectId} = '' or w.project_id::text = ${projectId}
     order by w.disabled_at is null desc, w.failures desc, w.id limit ${maxListed}`
-  // Shows only the origin of the URL, because the path may contain a secret of the receiver.
+  // The list shows only the origin of the URL, because the path may contain a secret of the receiver.
   const lines = rows.map((row) => [row.id, `project ${row.projectId}`, new URL(row.url).origin, stateOf(row)])
   return table(lines) || 'No webhook'
 }

@@ -1,10 +1,10 @@
-/** The block of a table: `COPY "users" ("id", …) FROM stdin;`, the rows, and a line `\.` */
+/** A table is stored as a block: a line `COPY "users" ("id", …) FROM stdin;`, the rows, and a line `\.` */
 const opening = /^COPY "(\w+)" \("\w+"(?:, "\w+")*\) FROM stdin;$/
 const closing = Buffer.from('\\.\n')
 const closingLine = Buffer.from('\n\\.\n')
 const newline = 0x0a
 
-/** Reads a backup sequentially. The caller must read all rows of a block before the next line. */
+/** Reads a backup from beginning to end. The caller must read all rows of a block before it reads the next line. */
 export class BackupReader {
   private rest: Buffer = Buffer.alloc(0)
   private readonly source: AsyncIterator<Buffer>

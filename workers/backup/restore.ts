@@ -16,8 +16,8 @@ const lockNotAvailable = '55P03'
 
 /**
  * Restores a backup in one transaction, then applies the later migrations.
- * @param replaces allows a database that is not empty, and deletes its data
- * @throws AdminError; then the database is unchanged
+ * @param replaces if true, deletes the data of a database that is not empty
+ * @throws AdminError without any change of the database
  */
 export async function restoreBackup(url: string, from: Readable, { replaces }: { replaces: boolean }) {
   const writer = await primaryUrl(url)
@@ -42,7 +42,7 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
   const allMigrations = knownMigrations()
   const migrations = migrationsOf(hashes, allMigrations)
   if (!migrations)
-    throw new AdminError('The backup was made by a later release: restore it with that release')
+    throw new AdminError('A later release made the backup: restore the backup with that release')
   if (!(await tryMigrationLock(tx)))
     throw new AdminError('A migration is running: try again when it has finished')
   for (const table of tablesOf(allMigrations)) await dropTable(tx, table, replaces)
@@ -70,16 +70,16 @@ async function loadTables(tx: TransactionSql, backup: BackupReader, tables: stri
     if (!block || !tables.includes(block.table)) throw damaged()
     const to = ignoreErrors(await tx.unsafe(block.statement).writable())
     await pipeline(block.rows, to, { end: false }).catch((error) => {
-      to.destroy() // Postgres must end the COPY before the transaction can end
+      to.destroy() // ends the COPY, so that the transaction can end
       throw error
     })
     to.end()
-    // If Postgres rejects the last rows, the stream never finishes; then this statement fails.
+    // If Postgres rejects the last rows, the stream emits no event, but this statement fails.
     await tx`select`
   }
 }
 
-/** Ignores error events: the reader or writer of the stream gets the same error. */
+/** Ignores the stream's error events, because the reader or writer of the stream gets the same error. */
 function ignoreErrors<S extends EventEmitter>(stream: S): S {
   return stream.on('error', () => {})
 }

@@ -11,7 +11,7 @@ const blockBytes = 65_536
 
 /**
  * Writes a snapshot of all tables while the service continues to run.
- * @throws AdminError when this release does not know all migrations of the database
+ * @throws AdminError if this release does not know all migrations of the database
  */
 export async function writeBackup(databaseUrl: string, to: Writable): Promise<void> {
   await withConnections(await primaryUrl(databaseUrl), (sql) =>
@@ -23,7 +23,7 @@ export async function writeBackup(databaseUrl: string, to: Writable): Promise<vo
       const migrations = migrationsOf(hashes, knownMigrations())
       if (!migrations)
         throw new AdminError(
-          'The database belongs to another release: make the backup with the release that is running',
+          'The database belongs to another release: make the backup with the release that runs the service',
         )
       await pipeline(Readable.from(contents(tx, hashes, tablesOf(migrations))), createGzip(), to)
     }),
@@ -51,7 +51,7 @@ async function* inBlocks(rows: Readable): AsyncGenerator<Buffer> {
   for await (const row of rows as AsyncIterable<Buffer>) {
     block.push(row)
     bytes += row.length
-    // postgres.js may pause its socket after the stream has requested more data; only a read resumes the socket.
+    // postgres.js may pause its socket although the stream has requested data. Another request resumes the socket.
     if (rows.readableLength === 0) rows._read(0)
     if (bytes < blockBytes) continue
     yield Buffer.concat(block)

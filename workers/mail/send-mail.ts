@@ -10,8 +10,9 @@ const sendTimeoutMs = 30_000
 const connectTimeoutMs = 10_000
 
 /**
- * Opens the job that sends one mail. A retry sends the same token. The job sends nothing when the account is missing or the
- * token has expired, and gives up with a log line when the mail server rejects the recipient permanently.
+ * Returns the job that sends one mail. A retry sends the same token. The job sends nothing if the account does not
+ * exist or the token has expired. If the mail server rejects the recipient permanently, the job writes a log line and
+ * ends.
  */
 export function openSendMail({ config, database: { background: sql }, log, mailTokens }: Services) {
   const { smtpUrl, mailFrom, publicUrl } = config
@@ -45,14 +46,13 @@ export function openSendMail({ config, database: { background: sql }, log, mailT
   }
 }
 
-/** The same for each attempt, so that mail clients recognize a mail that arrives twice. */
+/** Every attempt has the same message id, so that mail clients recognize a mail that arrives twice. */
 const messageIdOf = (id: string, sender: string) => `<${id}${sender.slice(sender.lastIndexOf('@'))}>`
 
-/** Verification is for unverified addresses; a password reset is for verified addresses. */
 const isFor = (purpose: MailPurpose, { emailVerified }: Account): boolean =>
   emailVerified === (purpose === 'reset')
 
-/** Stores the mail's token; false when the token was used or has expired. The token's lifetime begins when the job is created. */
+/** Stores the token, whose lifetime begins when the job is created. Returns false if it was used or has expired. */
 async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: MailPurpose }, account: Account) {
   await sql`
     insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
@@ -64,7 +64,7 @@ async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: Mail
   return valid.length === 1
 }
 
-/** True when the mail server rejects the recipient permanently: a 5xx reply, or an invalid address. */
+/** Returns true if the recipient is rejected permanently: by a 5xx reply, or because the address is invalid. */
 function isRejected(error: unknown): boolean {
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
   if (responseCode === undefined) return code === 'EENVELOPE'

@@ -18,7 +18,7 @@ const texts: Record<MailPurpose, Text> = {
     page: 'verify-email',
     path: '/auth/email/verify',
     lifetime: '24 hours',
-    otherwise: 'If you did not register, ignore this mail: do not use the token.',
+    otherwise: 'If you did not register, ignore this mail and do not use the token.',
   },
   reset: {
     subject: 'Reset your password',
@@ -31,8 +31,9 @@ const texts: Record<MailPurpose, Text> = {
 }
 
 /**
- * Returns a mail. It contains no text from callers. The token in the link is in the fragment, which browsers do not send.
- * @param publicUrl the application that has the pages of the links; if empty, the mail has no link
+ * Returns a mail. The mail contains no text from callers. In its link, the token is in the fragment, which browsers do
+ * not send to servers.
+ * @param publicUrl the address of the application that the link opens; if empty, the mail has no link
  */
 export function mailOf(purpose: MailPurpose, token: string, publicUrl: string) {
   const { subject, why, page, path, lifetime, otherwise } = texts[purpose]

@@ -11,15 +11,16 @@ type Columns = keyof Receiver | 'revision' | 'maxEvents' | 'cursor' | 'failures'
 export interface Claim extends Pick<Stored, Columns> {
   types: EventType[] | null
   deliveryId: string
+  /** The version of the project up to which events are delivered. */
   head: number
-  /** Time since the first of the consecutive failures. */
+  /** The time since the first failure after the last success. */
   failingMs: number
 }
 
-/** A worker must renew its lease on a webhook within this time. */
+/** A worker must renew a lease within this time. */
 export const leaseMs = 5_000
 
-/** Claims the due webhooks. A retried delivery keeps its id and its last event, so that the receiver recognizes the repeat. */
+/** Claims the due webhooks. A retried delivery has the same id and events, so that the receiver recognizes it. */
 export async function claimWebhooks(
   sql: Sql,
   workerId: string,

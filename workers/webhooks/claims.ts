@@ -4,25 +4,26 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { retryOnce } from '../../src/postgres/retries.ts'
 import { claimWebhooks, leaseMs, type Claim } from './claim.ts'
 
-/** The result of a claimed delivery. Neither `upTo`, `waitMs` nor `disabled` set: the claim is released without a result. */
+/** The result of a claimed delivery. Without `upTo`, `waitMs` and `disabled`, only the claim is released. */
 export interface DeliveryResult {
   claim: Claim
   /** After a success: every event up to this seq is delivered. */
   upTo?: number
-  /** After a failure: the wait before the next attempt, or the reason to disable the webhook. */
+  /** After a failure: the wait before the next attempt. */
   waitMs?: number
+  /** After a permanent failure: the reason for disabling the webhook. */
   disabled?: string
   attempt?: DeliveryRow
 }
 
-/** Longest wait of a result for a running statement. Only the result's own webhook is delayed. */
+/** A result waits at most this long for others to share a statement with. Only the webhook of the result is delayed. */
 const lingerMs = 10
 
-/** Claims and releases webhooks for one worker, many in each statement. */
+/** Claims and releases webhooks for one worker, several webhooks in one statement. */
 export const openClaims = (sql: Sql, workerId: string) => ({
-  /** Claims a webhook; undefined when nothing is due, or another worker has the claim. */
+  /** Claims a webhook; undefined if it is not due, or if another worker has the claim. */
   claim: batched({ keys: 200, slots: 1 }, (ids: string[]) => claimWebhooks(sql, workerId, ids)),
-  /** Stores a result and releases the claim; true when the webhook has more events to deliver. */
+  /** Stores a result and releases the claim. Returns true if the webhook has more events to deliver. */
   release: batched({ keys: 200, slots: 2, lingerMs }, (results: DeliveryResult[]) =>
     releaseClaims(sql, workerId, results),
   ),
@@ -35,12 +36,12 @@ export const openClaims = (sql: Sql, workerId: string) => ({
   },
 })
 
-/** The wait before the next attempt when the command that disables a webhook fails. */
+/** The wait before the next attempt, in case the command that disables the webhook fails. */
 const disableRetryMs = 60_000
 
 /**
- * Stores results, releases the claims, and returns for each whether the webhook has more events. A result changes nothing when
- * another worker has the claim or when the webhook has a new delivery id; a failure also not after a change of the webhook.
+ * Stores results, releases the claims, and returns for each webhook whether it has more events. A result is ignored if
+ * another worker has the claim or the webhook has a new delivery id; a failure also if the webhook has changed.
  */
 async function releaseClaims(sql: Sql, workerId: string, results: DeliveryResult[]): Promise<boolean[]> {
   const rows = results.map(({ claim: { id, deliveryId, revision }, upTo, waitMs, disabled }) => {
@@ -66,7 +67,7 @@ async function releaseClaims(sql: Sql, workerId: string, results: DeliveryResult
   return results.map(({ claim: { id } }) => more.has(id))
 }
 
-/** SQL: how result `r` changes webhook `w`. One update, because Postgres checks a row's conditions again after a lock wait. */
+/** SQL: the changes of webhook `w` by result `r`. One `update` reads a concurrently changed row again. */
 const outcome = (sql: Sql) => sql`
   cursor = case when ${isDelivered(sql)} then r."upTo" else w.cursor end,
   delivery_id = case when ${isDelivered(sql)} then null else w.delivery_id end,
@@ -77,6 +78,6 @@ const outcome = (sql: Sql) => sql`
   next_at = case when ${hasFailed(sql)} then now() + r."waitMs" * interval '1 ms' end`
 
 const isDelivered = (sql: Sql) => sql`(w.delivery_id = r."deliveryId" and r."upTo" is not null)`
-/** A failure counts only for the URL, the secret and the cursor of that attempt: a change of the webhook raises `revision`. */
+/** A failure counts only if the webhook has not changed since the attempt. Each change raises `revision`. */
 const hasFailed = (sql: Sql) => sql`(w.delivery_id = r."deliveryId" and w.revision = r.revision
   and r."waitMs" is not null)`

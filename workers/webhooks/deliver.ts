@@ -6,7 +6,7 @@ import { afterFailure } from './retries.ts'
 import type { Claim } from './claim.ts'
 import type { DeliveryResult } from './claims.ts'
 
-/** Delivers the next events to one webhook, and returns the result. @throws the reason of `signal` */
+/** Returns a function that delivers the next events to one webhook. @throws the reason of `signal` */
 export function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 'outbound' | 'sealing'>) {
   const pageAt = openEventPages(services)
 
@@ -31,10 +31,10 @@ export function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 
     })
 }
 
-/** Why no further attempt can succeed: the secret is unreadable, or the next events have expired. */
+/** Returns why no further attempt can succeed: the secret is unreadable, or the next events have expired. */
 function permanentFailure(error: unknown): string | undefined {
   if (!(error instanceof HttpError)) return undefined
   if (error.status === 409) return error.message
-  // Continuing with the remaining events would hide the loss from the receiver.
+  // If delivery continued with the remaining events, the receiver would not notice the loss.
   return error.status === 410 ? `${error.message}: replay from a later event` : undefined
 }

@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache'
 
 /** A delivery that takes longer is slow. */
 export const slowMs = 1_000
-/** The limit of slow deliveries is this many times the limit of fast ones. */
+/** The limit of concurrent slow deliveries is this many times the limit of fast deliveries. */
 const slowFactor = 5
 
-/** Starts deliveries. Webhooks that were slow or failed have a separate queue and limit, so they never delay the others. */
+/** Starts deliveries. Slow or failing webhooks have their own queue and limit, so they never delay other webhooks. */
 export class DeliveryQueues {
   private readonly slow = new LRUCache<string, true>({ max: 100_000 })
   private readonly running = { fast: new Set<string>(), slow: new Set<string>() }
@@ -20,7 +20,7 @@ export class DeliveryQueues {
 
   startNext = (): string[] => [...this.startFrom('fast'), ...this.startFrom('slow')]
 
-  /** Counts a running delivery as slow from now on. False when the slow limit is reached: the caller must abort the delivery. */
+  /** Counts a running delivery as slow. Returns false at the limit: then the caller must abort the delivery. */
   moveToSlow(id: string): boolean {
     if (!this.running.fast.has(id)) return true
     this.slow.set(id, true)

@@ -10,7 +10,7 @@ import { openDeliver } from './deliver.ts'
 import { DeliveryQueues, slowMs } from './delivery-queues.ts'
 
 const maxBackingOff = 100_000
-/** Deliveries that have left their queue while Postgres stores their result. */
+/** The most deliveries that do not count in the queues while Postgres stores their results. */
 const maxRecording = 2_000
 
 interface Delivery {
@@ -19,7 +19,7 @@ interface Delivery {
   done: Promise<void>
 }
 
-/** Delivers one message at a time to each webhook, and to many webhooks concurrently. */
+/** Delivers to many webhooks concurrently, but to each webhook one message at a time. */
 export class Dispatcher {
   private readonly claims
   private readonly deliver
@@ -27,9 +27,9 @@ export class Dispatcher {
   private readonly log
   private readonly run
   private readonly deliveries = new Map<string, Delivery>()
-  /** Webhooks that are due again as soon as their delivery ends. */
+  /** Webhooks to which another delivery starts when the running delivery ends. */
   private readonly dueAgain = new Set<string>()
-  /** Webhooks that failed: notifications do not wake them before their next attempt. */
+  /** Failing webhooks: a notification starts no delivery before the time of the next attempt. */
   private readonly backingOff = new LRUCache<string, true>({ max: maxBackingOff })
   private recording = 0
   private isStopping = false
@@ -54,7 +54,7 @@ export class Dispatcher {
     this.wake([...ids].filter((id) => !this.backingOff.has(id)))
   }
 
-  /** Renews the leases of slow deliveries. Aborts a slow delivery above the limit, or whose lease is lost. */
+  /** Renews the leases of slow deliveries. Aborts a slow delivery if there are too many, or if the lease is lost. */
   async renew(): Promise<void> {
     const isSlow = ({ startedAt }: Delivery) => performance.now() - startedAt > slowMs
     const slow = [...this.deliveries].flatMap(([id, delivery]) => (isSlow(delivery) ? id : []))
@@ -69,7 +69,7 @@ export class Dispatcher {
     this.isStopping = true
   }
 
-  /** Waits for the running deliveries, then aborts the rest and releases their claims. */
+  /** Waits for running deliveries. After `withinMs`, aborts the remaining deliveries and releases their claims. */
   async drain(withinMs: number): Promise<void> {
     const ended = () => Promise.all([...this.deliveries.values()].map(({ done }) => done))
     await within(withinMs, ended())
@@ -116,7 +116,7 @@ export class Dispatcher {
     return result
   }
 
-  /** Disables by a command, so that the project's history shows it. If the command fails, the next attempt disables. */
+  /** Disables by a command, so that the history contains the change. If it fails, the next attempt repeats it. */
   private async disable({ claim, disabled: reason }: DeliveryResult): Promise<void> {
     if (reason === undefined) return
     const { projectId, id: webhookId, revision } = claim
@@ -124,7 +124,7 @@ export class Dispatcher {
     await this.run({ name: disableWebhook.name, input, caller: { userId: workerActor } })
   }
 
-  /** Stores the result of a delivery. Its place in the queue is free meanwhile, within `maxRecording`. */
+  /** Stores the result of a delivery. Meanwhile another delivery may start, up to `maxRecording` results at a time. */
   private async record(id: string, result: DeliveryResult): Promise<void> {
     if (this.recording < maxRecording) {
       this.queues.finish(id)

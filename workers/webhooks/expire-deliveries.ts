@@ -3,12 +3,12 @@ import { firstIdAt, nilId, nowMs } from '../../src/ids.ts'
 import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 
 const keptMs = 30 * 86_400_000
-/** Webhooks read in one statement. */
-const lookRows = 500
+/** The most webhooks that one statement reads. */
+const searchRows = 500
 
 /**
- * Recurring: deletes deliveries older than 30 days, and all deliveries of deleted webhooks, for the next page of webhooks.
- * Returns the last webhook id; undefined after the last page.
+ * For the next page of webhooks, deletes deliveries older than 30 days, and all deliveries of deleted webhooks. Returns
+ * the last webhook id; undefined after the last page.
  */
 export async function expireDeliveries(
   sql: Sql,
@@ -23,7 +23,7 @@ export async function expireDeliveries(
       union all
       select (select d.webhook_id from webhook_deliveries d where d.webhook_id > next.webhook_id order by d.webhook_id limit 1)
       from next where next.webhook_id is not null),
-    page as (select webhook_id from next where webhook_id is not null limit ${lookRows})
+    page as (select webhook_id from next where webhook_id is not null limit ${searchRows})
     select webhook_id, (select id from webhooks w where w.id = webhook_id) is null as is_deleted,
       (select id < ${oldest}::uuid from webhook_deliveries d where d.webhook_id = page.webhook_id order by id limit 1) as has_old
     from page`
@@ -31,7 +31,7 @@ export async function expireDeliveries(
     const old = isDeleted ? sql`` : sql`and id < ${oldest}::uuid`
     if (isDeleted || hasOld) await removeDeliveries(sql, sql`webhook_id = ${webhookId} ${old}`, throttle)
   }
-  return page.length === lookRows ? page.at(-1)!.webhookId : undefined
+  return page.length === searchRows ? page.at(-1)!.webhookId : undefined
 }
 
 export const removeDeliveries = (sql: Sql, where: SqlPart, throttle: Throttle) =>

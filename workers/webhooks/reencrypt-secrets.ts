@@ -5,8 +5,8 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../throttle.ts'
 
 /**
- * Recurring: re-encrypts webhook secrets with the first secret of JWT_SECRET, so that the operator can remove the others.
- * Returns the last webhook id of the slice; undefined after the last page.
+ * Encrypts webhook secrets again with the first secret in JWT_SECRET, so that the operator can remove the other secrets
+ * from the setting. Returns the last webhook id; undefined after the last page.
  */
 export async function reencryptSecrets(
   sql: Sql,

@@ -1,13 +1,13 @@
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** The wait after each consecutive failure; the last wait repeats. */
+/** The wait after the first failure, the second failure, and so on. All further waits are as long as the last. */
 const waitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs]
-/** A wait is up to 10 % longer at random, so that webhooks that failed together are not retried together. */
+/** Each wait is longer by a random part up to 10 %, so that webhooks that failed together are not retried together. */
 const jitter = 0.1
 export const giveUpAfterMs = 5 * 24 * hourMs
 
-/** A failed attempt, with the number of consecutive failures and the time since the first of them. */
+/** A failed attempt, with the number of failures after the last success and the time since the first of them. */
 export interface Failure {
   failures: number
   failingMs: number
@@ -26,6 +26,6 @@ export function afterFailure(
   const longest = waitsMs.at(-1)!
   const waitMs = (waitsMs[failures - 1] ?? longest) * (1 + jitter * random)
   const requestedMs = Math.min(retryAfterMs ?? 0, longest)
-  // The last attempt is made at the end of the five days.
+  // The wait ends at the latest when `giveUpAfterMs` is over, for the last attempt.
   return { waitMs: Math.round(Math.min(Math.max(waitMs, requestedMs), giveUpAfterMs - failingMs)) }
 }

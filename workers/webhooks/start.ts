@@ -5,10 +5,9 @@ import { Dispatcher } from './dispatcher.ts'
 import { WebhookIndex } from './webhook-index.ts'
 
 const searchEveryMs = 1_000
-/** Far below the lease of 5 s. */
 const renewEveryMs = 750
 
-/** Delivers to all webhooks. Notifications wake it; a search each second finds events whose notification was lost. Returns how to stop. */
+/** Delivers after notifications, and each second also what was not notified. Returns a function that stops. */
 export function startWebhookDelivery(services: Services): () => Promise<void> {
   const { config, database, notifications, log, webhookNotifications } = services
   const index = new WebhookIndex(database.background)
