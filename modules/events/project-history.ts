@@ -32,7 +32,7 @@ const Filter = (check: typeof isSomeId, description: string, example: string) =>
   Type.Optional(checked<string>(check, { type: 'string', description, examples: [example] }))
 
 const ProjectHistoryQuery = Input({
-  entity: Filter(isEntityOrId, `${model.names.join(', ')}, or the id of an entity`, 'task'),
+  entity: Filter(isEntityOrId, `${model.names.join(', ')}, or an id: the id of the changed entity`, 'task'),
   actor: Filter(isSomeId, 'The id of the user who made the change', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
   type: EventTypes(),
   from: Type.Optional(Instant()),

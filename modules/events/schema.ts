@@ -69,13 +69,10 @@ export const eventView = view<ReadEvent>({
       }),
     ),
     at: Timestamp('When the change was committed'),
-    before: Side(
-      'The entity before the change; null if it was created; in an update only the changed fields',
-      {
-        status: 'TODO',
-      },
-    ),
-    after: Side('The entity after the change; null if it was deleted; in an update only the changed fields', {
+    before: Side('The entity before the change; null if it was created; in an update only changed fields', {
+      status: 'TODO',
+    }),
+    after: Side('The entity after the change; null if it was deleted; in an update only changed fields', {
       status: 'DONE',
     }),
   }),

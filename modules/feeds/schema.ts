@@ -43,7 +43,7 @@ export const ReadMany = named(
   'ReadEvents',
   Input({
     after: Positions(
-      `An object with at most ${maxProjects} project ids, each with the seq of the last event that the client has, or 0`,
+      `An object with at most ${maxProjects} project ids, each with a seq: the seq of the last event that the client has, or 0`,
     ),
     limit: WholeNumber(1, 500, 'the most events in the response, by default 100', 100),
     wait: WholeNumber(0, maxWaitSeconds, 'how many seconds to wait for events', 0),

@@ -8,11 +8,7 @@ import { runCommand } from './run-command.ts'
 const maxListed = 50
 
 export const projects: CommandGroup = {
-  list: [
-    '[email]',
-    `lists projects, of one owner or of all; at most the ${maxListed} with the most events`,
-    list,
-  ],
+  list: ['[email]', `lists the ${maxListed} projects with the most events, of one owner or of all`, list],
   show: ['<id>', 'shows the owner, version and size of a project', show],
   delete: ['<id>', 'permanently deletes a project and everything in it, as if the owner did it', remove],
 }
