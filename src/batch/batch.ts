@@ -37,7 +37,7 @@ const BatchInput = (kinds: OperationTypes) =>
       Type.Integer({
         minimum: 0,
         format: 'int64',
-        description: 'The version that the project must have; otherwise 412',
+        description: 'The version that the project must have; if not, 412 is returned',
         examples: [7],
       }),
     ),

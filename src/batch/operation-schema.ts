@@ -13,7 +13,10 @@ const commonFields = {
     description: 'A name of 1 to 64 characters for the resource of the operation',
   }),
   ifMatch: Type.Optional(
-    Type.String({ maxLength: 1_000, description: 'The ETag that the resource must have; otherwise 412' }),
+    Type.String({
+      maxLength: 1_000,
+      description: 'The ETag that the resource must have; if not, 412 is returned',
+    }),
   ),
 }
 
@@ -27,7 +30,7 @@ export function operationSchema(
       return [
         key,
         Type.Optional(
-          reference({ ...schema, description: 'The id of the project of the batch; may be left out' }),
+          reference({ ...schema, description: "The id of the batch's project; may be left out" }),
         ),
       ]
     return [key, isIdSchema(schema) && !isOwnIdSchema(schema) ? reference(schema) : schema]
@@ -63,7 +66,7 @@ function wasSchema({ schema }: View): TObject {
     ([name, one]) => !accountFields.includes(name) && !isObject(one),
   )
   const fields = plain.map(([name, one]) => [name, Type.Optional({ ...one, [Kind]: 'Unknown' } as TSchema)])
-  const about = 'Fields and the values that they must have; otherwise 409'
+  const about = 'Fields and the values that they must have; if not, 409 is returned'
   return Type.Optional({ ...Input(Object.fromEntries(fields)), description: about })
 }
 

@@ -56,7 +56,7 @@ const readinessCheck = {
       'Checks that Postgres responds and has all migrations of this release. Without Redis the service is ready, only slower.',
     responses: {
       200: answer('Ready', { status: 'ok', postgres: 'ok', redis: 'ok' }),
-      503: answer('Not ready, or draining', { status: 'unready', postgres: 'away', redis: 'ok' }),
+      503: answer('Not ready, or shutting down', { status: 'unready', postgres: 'away', redis: 'ok' }),
       ...tooLong,
     },
   },

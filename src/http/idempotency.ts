@@ -38,7 +38,7 @@ export const openWithIdempotency =
     }
   }
 
-/** Reads `Idempotency-Key`, quoted or bare. @throws HttpError 400 */
+/** Reads `Idempotency-Key`, with or without quotes. @throws HttpError 400 */
 export function readIdempotencyKey(request: Request, scope: string, body: unknown) {
   const header = request.headers.get('idempotency-key')
   if (header === null) return undefined

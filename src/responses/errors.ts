@@ -50,7 +50,7 @@ export const duplicateParameter = (name: string) =>
 export const unknownName = (name: string): string => `${name || '""'} is not known here`
 export const unknownParameter = (name: string) => badRequest(unknownName(name.slice(0, 100)))
 export const invalidIdempotencyKey = () =>
-  badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
+  badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, with or without quotes')
 export const tooManyRequests = (message: string) => new HttpError(429, message, { 'retry-after': '1' })
 /** For a temporary overload or fault. */
 export const unavailable = (message: string) => new HttpError(503, message, { 'retry-after': '1' })
