@@ -3,7 +3,7 @@ import type postgres from 'postgres'
 
 /** Postgres creates an index concurrently only outside a transaction. */
 const concurrently = /^\s*create (?:unique )?index concurrently (?:if not exists )?"(\w+)"/i
-/** A schema change blocks other queries for at most this time. After it the migration fails, and can be repeated. */
+/** A schema change blocks other queries for at most this time. Then the migration fails. It can be repeated. */
 const lockTimeoutMs = 2_000
 /** Suffix of the stored hash while the indexes of a migration are missing. */
 const unfinished = ' unfinished'
@@ -22,7 +22,10 @@ export async function countApplied(sql: postgres.Sql): Promise<number> {
   )
 }
 
-/** Applies missing migrations, each in one transaction except for its concurrent indexes, which follow. A repeated call continues. */
+/**
+ * Applies missing migrations, each in one transaction. Concurrent indexes are created after the transaction. After a
+ * failure, a repeated call continues.
+ */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
   await createMigrationsTable(sql)
   const rows = await sql<{ hash: string; at: string }[]>`

@@ -8,9 +8,9 @@ const migrationsFolder = fileURLToPath(new URL('./migrations', import.meta.url))
 const lockKey = 0x646f636b // "dock"
 
 /**
- * Applies missing migrations. Of several processes, one applies them and the others wait. The lock belongs to a transaction,
- * because connection poolers do not keep sessions. A waiting process polls the lock, each time in a new transaction, because
- * creating a concurrent index waits for the end of every open transaction.
+ * Applies missing migrations. If several processes call this, one applies the migrations and the others wait. The lock
+ * belongs to a transaction, because connection poolers do not keep sessions. A waiting process polls the lock, each
+ * time in a new transaction, because creating a concurrent index waits for the end of every open transaction.
  */
 export const migrate = (databaseUrl: string): Promise<void> =>
   withConnections(databaseUrl, async (sql) => {
@@ -28,7 +28,7 @@ const tryMigrate = (sql: postgres.Sql): Promise<boolean> =>
     return true
   })
 
-/** Tries to take the migration lock. The query has no parameters: with parameters it would keep a snapshot that index creation waits for. */
+/** Tries to acquire the migration lock. Query parameters would open a snapshot, which index creation would wait for. */
 export async function tryMigrationLock(lock: postgres.TransactionSql): Promise<boolean> {
   const [row] = await lock.unsafe<{ taken: boolean }[]>(
     `select pg_try_advisory_xact_lock(${lockKey}) as taken`,

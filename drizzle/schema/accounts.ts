@@ -35,12 +35,12 @@ export const apiTokens = pgTable(
     id: uuid('id').primaryKey(),
     userId: uuid('user_id').notNull(),
     version: integer('version').notNull(),
-    /** Unique for an account and version, and limited: so it bounds the number of tokens. */
+    /** A number from 1 to the limit of tokens, unique for an account and version. So it enforces the limit. */
     slot: integer('slot').notNull(),
     /** SHA-256, as 64 hexadecimal digits. */
     digest: text('digest').notNull().unique(),
     name: text('name').notNull(),
-    // Both lists are separated by spaces.
+    // Lists of scopes and of project ids, separated by spaces. If `projects` is null, the token is for all projects.
     scopes: text('scopes').notNull(),
     projects: text('projects'),
     expiresAt: instant('expires_at').notNull(),
@@ -53,7 +53,7 @@ export const apiTokens = pgTable(
   (t) => [unique('api_tokens_slot').on(t.userId, t.version, t.slot), index('api_tokens_age').on(t.expiresAt)],
 )
 
-/** One row with the id of the last change of any name. ETags contain it, because project versions do not change with names. */
+/** One row with the id of the last change of any name. ETags contain the id: a new name changes no project version. */
 export const people = pgTable('people', {
   one: boolean('one').primaryKey().default(true),
   changeId: uuid('change_id').notNull(),

@@ -1,7 +1,7 @@
 import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** Responses stored under Idempotency-Keys. They commit together with their writes. */
+/** Responses stored under Idempotency-Keys, each in the transaction of its write. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** Jobs, inserted by commits. A row is deleted only when its job is done, so no crash and no loss of Redis loses a job. */
+/** Jobs, inserted by commits. A row is deleted only when its job is done, so a crash or loss of Redis loses no job. */
 export const outbox = pgTable(
   'outbox',
   {
@@ -12,8 +12,10 @@ export const outbox = pgTable(
     data: jsonb('data').$type<Record<string, string>>().notNull(),
     createdAt: instant('created_at').notNull().defaultNow(),
     attempts: integer('attempts').notNull().default(0),
-    error: text('error'), // of the last attempt
-    parkedAt: instant('parked_at'), // set for a dead letter
+    /** The error of the last attempt. */
+    error: text('error'),
+    /** Set for a dead letter. */
+    parkedAt: instant('parked_at'),
   },
   (t) => [
     index('outbox_due')

@@ -3,8 +3,8 @@ import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uuid } from '
 import { instant } from '../columns.ts'
 
 /**
- * The version of each project, which every commit compares and swaps, and the id of its event: after a failover, another event
- * may have the same seq.
+ * The version of each project, which every commit compares and swaps, and the id of the event with this seq. After a
+ * failover, another event may have the same seq.
  */
 export const streams = pgTable('streams', {
   projectId: uuid('project_id').primaryKey(),
@@ -16,7 +16,7 @@ export const streams = pgTable('streams', {
 /** Ids of purged projects. An id is never used again, so that no job or cache confuses two projects. */
 export const goneProjects = pgTable('gone_projects', { projectId: uuid('project_id').primaryKey() })
 
-/** Entities whose events other indexes cover. */
+/** Entities that do not need the index `events_entity`, because queries find their events by other indexes. */
 const indexed = ['project', 'member', 'task', 'subtask', 'comment', 'webhook', 'service_account', 'token']
 
 /** SQL: true for events of all other entities. It must equal the condition of the index `events_entity` exactly. */
@@ -37,7 +37,10 @@ export const events = pgTable(
     at: instant('at').notNull(),
     before: jsonb('before'),
     after: jsonb('after'),
-    /** `before` and `after` of webhooks, service accounts and tokens; their own columns are null, because older releases read them. */
+    /**
+     * `before` and `after` in events of webhooks, service accounts and tokens. The columns `before` and `after` are
+     * null in these events, because older releases would read them.
+     */
     told: jsonb('told').$type<{ before: unknown; after: unknown }>(),
     taskId: uuid('task_id'),
     /** The seq of the first event of the same batch. */
@@ -47,7 +50,7 @@ export const events = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.projectId, t.seq] }),
-    // By id, because ids of events grow across all projects of a task; seqs do not.
+    // Ordered by id: a task's event ids keep growing when the task moves to another project; its seqs do not.
     index('events_task')
       .on(t.taskId, t.id)
       .where(sql`task_id is not null`),

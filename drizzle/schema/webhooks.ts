@@ -6,15 +6,15 @@ export const webhooks = pgTable(
   {
     id: uuid('id').primaryKey(),
     projectId: uuid('project_id').notNull(),
-    /** Unique in a project, and limited: so it bounds the number of webhooks. */
+    /** A number below the limit of webhooks, unique in a project. So it enforces the limit. */
     slot: integer('slot').notNull(),
-    /** The number of changes by commands. */
+    /** The number of commands that changed the webhook. */
     revision: integer('revision').notNull().default(1),
     url: text('url').notNull(),
-    /** Separated by spaces; null means all types. */
+    /** Event types, separated by spaces; null means all types. */
     types: text('types'),
     maxEvents: integer('max_events').notNull(),
-    // Both secrets are encrypted. The former secret signs too until `formerUntil`.
+    // Both secrets are encrypted. Until `formerUntil`, deliveries are also signed with the former secret.
     secret: text('secret').notNull(),
     formerSecret: text('former_secret'),
     formerUntil: instant('former_until'),

@@ -36,7 +36,7 @@ export class Actors {
    */
   run<T>(command: QueuedCommand<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      // A malformed id: the command's own checks answer 404.
+      // The command itself rejects a malformed id with 404.
       if (!isId(command.projectId)) return resolve(decideOnMissingProject(command))
       const now = performance.now()
       if (this.isClosing) throw unavailable('The service is shutting down')
@@ -74,7 +74,7 @@ export class Actors {
     await this.leases.close()
   }
 
-  /** Starts an actor's next batch at the end of this event-loop iteration, so that commands that arrived together share a commit. */
+  /** Starts the next batch after this event-loop iteration, so that commands that arrive together share a commit. */
   schedule(actor: ProjectActor): void {
     if (this.ready.push(actor) === 1) setImmediate(this.decideAll)
   }
@@ -97,14 +97,15 @@ export class Actors {
   }
 
   /**
-   * A move is one commit of two actors. The actor with the lower id is reserved first, so that two moves cannot deadlock. It
-   * waits for the second actor until the command's deadline at most.
+   * A move is one commit of two actors. The actor with the lower id is reserved first, so that two moves cannot
+   * deadlock. It waits for the other actor, at most until the command's deadline.
    */
   private enqueueMove(command: QueuedCommand, projectIds: [string, string]): void {
     const [firstId, secondId] = projectIds.sort() as [string, string]
     const first = this.actorOf(firstId)
     const withFirst = async () => {
-      const second = this.actorOf(secondId) // only now: an idle actor may be evicted
+      // Looked up here, because an idle actor may be evicted while the first actor is busy.
+      const second = this.actorOf(secondId)
       let [hasBegun, isLate] = [false, false]
       const done = second.runAlone(async () => {
         hasBegun = !isLate
@@ -139,7 +140,7 @@ export class Actors {
     }
   }
 
-  /** Drops actors that are idle for long, and then the least recently used idle ones until the cache limits hold. */
+  /** Drops actors that are idle for long. Then drops the least recently used actors until the cache limits hold. */
   private evict(): void {
     let bytes = 0
     const stale = performance.now() - this.config.actorIdleMs

@@ -1,4 +1,4 @@
-/** A map whose copy costs the same for every size: the copy stores only its own changes and reads the rest from its base. */
+/** A map whose copy costs the same for every size: the copy stores only its changes, and reads the rest from its base. */
 export class CopyOnWriteMap<V> {
   private readonly changes = new Map<string, V | null>()
 

@@ -15,8 +15,8 @@ interface BatchDecision extends Prepared {
 }
 
 /**
- * Decides commands one after another, and returns the unit to commit. Changes the states in place, without a copy for each
- * batch: so a failed commit makes the states invalid. A rejected command changes nothing.
+ * Decides commands one after another, and returns the unit to commit. Changes the states in place, without a copy for
+ * each batch: so a failed commit makes the states invalid. A rejected command changes nothing.
  */
 export function decideBatch({ states, records, batch }: Prepared, react: Reactions): CommitUnit {
   const unit: CommitUnit = { heads: states.map(headOf), events: [], jobs: [], records: [] }

@@ -4,10 +4,10 @@ import type { Sql } from '../postgres/database.ts'
 import { eventFields, eventRows } from '../postgres/columns.ts'
 
 const pageEvents = 1_000
-/** Pages searched while events are ahead of the clock. They contain nearly every command that can still be retried. */
+/** The most pages searched while event ids are ahead of the clock: enough to find nearly every retried command. */
 const maxPagesAhead = 5
 
-/** Finds the first event of each command in the project's log up to a version; null if the search ended without certainty. */
+/** Finds the first event of each command in a project's log up to a version; null if the search ended too early. */
 export type FindCommitted = (
   projectId: string,
   version: number,
@@ -15,8 +15,8 @@ export type FindCommitted = (
 ) => Promise<Map<string, StoredEvent | null>>
 
 /**
- * Searches the log for commands, newest events first. Event ids grow with seq and are larger than their command's id, so
- * the search ends at the first event older than the oldest command. If events are ahead of the clock, it ends after
+ * Searches the log for commands, newest events first. Event ids grow with seq and are larger than their command's id,
+ * so the search ends at the first event older than the oldest command. If events are ahead of the clock, it ends after
  * `maxPagesAhead` pages.
  */
 export function openFindCommitted(sql: Sql): FindCommitted {

@@ -33,7 +33,7 @@ export async function loadIntegrations(sql: Sql, state: State, preloads: Preload
 const idsOf = (wanted: IntegrationsQuery[], name: 'accountId' | 'creator'): string[] =>
   wanted.flatMap(({ [name]: id }) => (id !== undefined && isId(id) ? id : []))
 
-/** The accounts whose integrations are wanted, with the service accounts that they created. */
+/** The accounts whose integrations are wanted, and the service accounts that these accounts created. */
 async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<CreatorLink[]> {
   if (ids.length === 0) return []
   return sql<CreatorLink[]>`
@@ -45,7 +45,7 @@ async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<Crea
     select id, created_by from creators`
 }
 
-/** Webhooks, with `has_creator`: the account that created the webhook exists. */
+/** Webhooks. `has_creator` is true if the account that created the webhook exists. */
 function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: IntegrationsQuery[]) {
   const wantsAll = wanted.some(({ webhooks }) => webhooks)
   return sql<StoredRows['webhook'][]>`

@@ -14,7 +14,7 @@ import { State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }
 
-/** A project with its version and the rows that are loaded with it, from one snapshot. */
+/** A project, its version and the rows that are loaded `with project`, from one database snapshot. */
 interface Head extends ProjectRow {
   projectId: string
   version: number
@@ -26,8 +26,8 @@ interface Head extends ProjectRow {
 export type Loader = ReturnType<typeof openLoader>
 
 /**
- * Loads projects and rows, many in one query. The version is read before the rows: a row newer than its version makes the
- * compare-and-swap fail, but a row older than its version would not.
+ * Loads projects and rows. Concurrent calls share a query. The version is read before the rows: if a row is newer than
+ * the version, the compare-and-swap fails. A row older than the version would be committed.
  */
 export function openLoader(sql: Sql) {
   const { table: projects } = definitionOf('project')
@@ -73,7 +73,7 @@ const openFindRows = (sql: Sql, table: PgTable) =>
     return inOrder(ids, rows, (row) => row.id)
   })
 
-/** SQL for the rows that are loaded with project `p`. All columns: a change of the row would erase a column that is missing here. */
+/** SQL for whole rows that are loaded with project `p`. A commit would erase a column that is missing here. */
 function contents(): string {
   const lists = model().all.map(({ name, table, parent, load }) => {
     if (load !== 'with project' || parent !== 'project') return []
@@ -92,7 +92,7 @@ const movingTaskIn = (state: State, preloads: Preload[]): string | undefined =>
   preloads.find(({ movingTaskId = '' }) => state.row('task', movingTaskId)?.projectId === state.projectId)
     ?.movingTaskId
 
-/** Each row once. Rows of two entities may have the same id. */
+/** Returns each row that is not loaded, once. An id is unique only within its entity. */
 function missingFrom(state: State, preloads: Preload[]) {
   return model().byRow.flatMap((entity) => {
     const ids = preloads.flatMap((named) => named[entity] ?? [])
@@ -100,7 +100,7 @@ function missingFrom(state: State, preloads: Preload[]) {
   })
 }
 
-/** Loads the children of a task, and one row more than may move, so that the rule can reject the move. */
+/** Loads a task's children. If more exist than may move, loads one row too many, so that the rule rejects the move. */
 async function loadChildren(sql: Sql, taskId: string): Promise<Children> {
   const { ofTask } = model()
   const lists = await Promise.all(

@@ -9,13 +9,13 @@ export type Preload = Partial<Record<Entity, string[]>> & {
   integrations?: IntegrationsQuery[]
 }
 
-/** The integrations that a command needs. They are loaded for each batch: commands rarely need them. */
+/** The integrations that a command needs. They are loaded again for each batch, because commands rarely need them. */
 export interface IntegrationsQuery {
   webhooks?: true
   accountId?: string
   /** A user id or member id: loads all integrations of this user, and of the service accounts that the user created. */
   creator?: string
-  /** Loads all tokens, because they are revoked. Default: as many as a reply lists. */
+  /** The command revokes the tokens, so all of them are loaded. Otherwise only as many are loaded as a reply lists. */
   revokes?: boolean
 }
 
@@ -26,7 +26,7 @@ export interface CreatorLink {
 
 /** Data that is loaded on demand besides the rows. */
 export interface OnDemandRows {
-  /** The creators. Includes deleted service accounts whose integrations still work. */
+  /** The creators, including deleted service accounts whose integrations still work. */
   links: CreatorLink[]
   /** True if there are more tokens to revoke than were loaded. */
   isTruncated: boolean

@@ -50,8 +50,8 @@ export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean 
 }
 
 /**
- * Loads the rows, records and events that the batch needs, and replies to commands that are already committed. Roles are
- * checked first: nothing more is loaded for a rejected command.
+ * Loads the rows, records and events that the batch needs, and replies to commands that are already committed. Roles
+ * are checked first: nothing more is loaded for a rejected command.
  */
 export async function prepare(
   dependencies: PrepareDependencies,
@@ -82,13 +82,13 @@ function isAuthorized(states: State[], command: QueuedCommand): boolean {
   return !command.rejection
 }
 
-/** Stores the error until the batch's version is verified. @throws every other error */
+/** Stores an HttpError, which is sent only after the batch's version is verified. @throws every other error */
 function reject(command: QueuedCommand, error: unknown): void {
   if (!(error instanceof HttpError)) throw error
   command.rejection = error
 }
 
-/** Reads the events that the command needs, up to the project's version, and the rows of these events. */
+/** Reads the events that an undo needs, up to the project's version, and loads the rows of these events. */
 async function readUndoInput(
   { readUndoInput, loader }: PrepareDependencies,
   states: State[],
@@ -107,7 +107,7 @@ async function readUndoInput(
   }
 }
 
-/** @throws HttpError 503 when the deadline passes, although `work` continues */
+/** @throws HttpError 503 when the deadline passes. `work` is not cancelled. */
 async function beforeDeadline<T extends object>(deadline: number, work: Promise<T>): Promise<T> {
   const done = await within(deadline - performance.now(), work)
   if (done === undefined) throw writeTimedOut()
@@ -126,7 +126,7 @@ async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[])
   const preload = batch.flatMap(({ preload }) => preload ?? [])
   if (preload.length === 0) return
   const loaded = Promise.all(states.map((state) => loader.rows(state, preload)))
-  // The children of a task may be many: a move is alone in its batch, and stops at its deadline.
+  // A task may have many children, so a move must stop at its deadline. It is the only command in its batch.
   await (preload.some(({ movingTaskId }) => movingTaskId)
     ? beforeDeadline(batch[0]!.deadline, loaded)
     : loaded)
@@ -145,7 +145,7 @@ async function findRecords(
   return new Map(records.flatMap((answer) => (answer ? [[recordName(answer), answer]] : [])))
 }
 
-/** Replies to commands that are already committed, and returns the others. Reads nothing unless a command may be committed. */
+/** Replies to commands that are already committed, and returns the others. */
 async function withoutCommitted(
   find: FindCommitted,
   states: State[],
@@ -166,18 +166,18 @@ async function withoutCommitted(
   })
 }
 
-/** The key to look up. A command's own key is looked up only if the command may be committed already. */
+/** The key to look up. A key made from the command's id is looked up only if the command may be committed already. */
 const keyToFind = (states: State[], command: QueuedCommand): IdempotencyKey | undefined =>
   command.guard && isCommandKey(command.guard) && !mayBeCommitted(states, command) ? undefined : command.guard
 
 /**
- * Whether a command may already be in the log. A command committed before the state was loaded is older than the latest event of
- * that time. A command committed since then was decided on this state, and only a retried command arrives twice.
+ * True if a command may already be in the log. A command committed before the state was loaded is older than the last
+ * event of that time. A command committed later was decided on this state, so it can arrive again only as a retry.
  */
 export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {
   if (command.again) return true
   const { loaded } = firstEventState(states, command)
-  // If the log is ahead of the clock, ids prove nothing: compare the time of the command with the time of the load.
+  // If the log is ahead of the clock, ids prove nothing. Then the time of the command and the time of the load decide.
   return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
 }
 

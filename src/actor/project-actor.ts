@@ -7,7 +7,7 @@ import type { QueuedCommand } from './queued-command.ts'
 import type { State } from './state.ts'
 import { transact, type TransactDependencies } from './transact.ts'
 
-/** Work that runs alone in the actor, such as a commit of two projects. */
+/** Work that runs while the actor runs no command, such as a commit of two projects. */
 interface Exclusive {
   run: () => Promise<void>
   since: number
@@ -54,7 +54,7 @@ export class ProjectActor implements StateHolder {
     return this.state?.bytes ?? 0
   }
 
-  /** @throws HttpError 503 if the queue is full, or too slow for any deadline */
+  /** @throws HttpError 503 if the queue is full or overloaded */
   enqueue(item: QueuedCommand | Exclusive): void {
     const { queue, config } = this
     if (queue.length >= config.mailboxCommands || isOverloaded(queue)) throw mailboxFull()
@@ -65,7 +65,7 @@ export class ProjectActor implements StateHolder {
     this.host.schedule(this)
   }
 
-  /** Queues `work`, which runs with the lease held and no command in progress. */
+  /** Queues `work`. It runs when the actor holds the lease and no command is in progress. */
   runAlone(work: () => Promise<unknown>): Promise<void> {
     return new Promise((resolve, reject) => {
       const run = () => work().then(() => resolve(), reject)
@@ -73,14 +73,14 @@ export class ProjectActor implements StateHolder {
     })
   }
 
-  /** Decides the queued commands: before this call returns, if the lease is held and the state is loaded. */
+  /** Decides the queued commands. Does so before it returns, if the lease is held and the state is loaded. */
   decide(): void {
     if (this.leases.holds(this.projectId)) this.startNext()
     else void this.acquireLease().then(() => this.startNext())
   }
 
   private async acquireLease(): Promise<void> {
-    // Another process had the lease: with the old state the commit would conflict.
+    // Another process had the lease, so a commit on the old state would conflict.
     if (!(await this.leases.acquire(this.projectId)) && this.state?.version) this.state = null
   }
 
@@ -102,7 +102,7 @@ export class ProjectActor implements StateHolder {
   }
 }
 
-/** Takes the next commands of one commit from the queue, at most `maxWrites`, or the next exclusive work. */
+/** Removes the next batch from the queue: exclusive work, or commands with at most `maxWrites` writes in total. */
 export function takeFrom(queue: Queue, maxWrites: number): QueuedCommand[] | Exclusive {
   if (queue[0] && 'run' in queue[0]) return queue.shift() as Exclusive
   let [count, weight, logReaders] = [0, 0, 0]

@@ -8,7 +8,7 @@ import type { HttpError } from '../responses/errors.ts'
 import type { Preload } from './preload.ts'
 import type { ProjectState } from './state.ts'
 
-/** Methods, so that a command with a specific reply is also a `QueuedCommand<unknown>`. */
+/** Declares methods, so that TypeScript accepts a command with a specific reply as a `QueuedCommand<unknown>`. */
 interface Reply<T> {
   resolve(answer: T): void
   reject(reason: unknown): void
@@ -25,11 +25,11 @@ export abstract class QueuedCommand<T = unknown> {
   /** The number of writes. Default: 1. */
   weight?: number
   createsProject?: boolean
-  /** False if `recall` cannot make the reply again: an idempotency record stores it. */
+  /** False if `recall` cannot rebuild the reply from the log. Then an idempotency record stores the reply. */
   isRecallable = true
   // The actor sets these for each attempt:
   undo?: UndoContext
-  /** The `clientIds` that another row got in the meantime. */
+  /** The `clientIds` that an earlier commit has claimed. */
   claimedIds?: string[]
   /** Set if the command is rejected before its rule runs. */
   rejection?: HttpError
@@ -40,7 +40,8 @@ export abstract class QueuedCommand<T = unknown> {
   reject: Reply<T>['reject'] = notQueued
 
   /**
-   * @param id the id of the command's first event ends with the same digits, so the log shows whether the command is committed
+   * @param id the id of the command's first event ends with the same digits, so the log shows whether the command is
+   * committed
    * @param deadline on the clock of performance.now(), like `since`
    */
   constructor(
@@ -50,13 +51,13 @@ export abstract class QueuedCommand<T = unknown> {
     readonly deadline: number,
   ) {}
 
-  /** The command is retried: another process may have committed it. Can become true while the command is in progress. */
+  /** True if another process may have committed the command. Can become true while the command is in progress. */
   abstract readonly again: boolean | undefined
-  /** Checks role and scope before the rows of `preload` are loaded. @throws HttpError 404 for a caller without a role, 403 */
+  /** Checks role and scope before the rows of `preload` are loaded. @throws HttpError 404 without a role, 403 */
   abstract authorize(state: ProjectState, destination: ProjectState): void
-  /** Pure. `destination` is the state of the second project, or equal to `state`. @throws HttpError to change nothing */
+  /** Pure. `destination` equals `state` unless there is a second project. @throws HttpError to reject the command */
   abstract decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<T>
-  /** Makes the reply again from the command's first event in the log. */
+  /** Rebuilds the reply from the command's first event in the log. */
   abstract recall(event: StoredEvent, state: ProjectState): T
 }
 

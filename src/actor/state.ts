@@ -15,7 +15,7 @@ type Row = { id: string }
 
 const deletedIdBytes = 100
 
-/** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes a character of text. */
+/** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes per character. */
 const bytesOf = (entity: Entity, row: object | null): number => 700 + (row ? 2 * textLength(entity, row) : 0)
 
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
@@ -25,20 +25,20 @@ export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'forgetRows' | 
 export class State {
   project: ProjectRow | null = null
   memberCount = 0
-  /** The project's last event when the state was loaded, and the time of the load. Later events were decided on this state. */
+  /** The project's last event at the time of the load, and that time. Later events were decided on this state. */
   readonly loaded: { eventId: string; at: number }
   /** The children of a task that a command of the batch moves to another project. */
   movingChildren: Children | null = null
   /** Not null while rows of `on demand` entities are loaded. */
   onDemand: OnDemandRows | null = null
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
-  /** Ids of rows deleted since the load. A look-up of taken ids may have run before the deletion. */
+  /** Ids of rows deleted since the load. They stay taken, but an earlier look-up of taken ids may not contain them. */
   private readonly deletedIds: CopyOnWriteMap<true>
   private readonly byUser: CopyOnWriteMap<MemberRow>
   private rowBytes = 0
   private projectBytes = 0
 
-  /** @param lastEventId the event that made the version */
+  /** @param lastEventId the event whose seq is `version` */
   constructor(
     readonly projectId: string,
     public version = 0,
@@ -97,7 +97,8 @@ export class State {
 
   hasLoaded(preload: Preload | undefined): boolean {
     if (!preload) return true
-    if (preload.movingTaskId || preload.undo || preload.integrations) return false // never kept
+    // These are loaded again for each batch.
+    if (preload.movingTaskId || preload.undo || preload.integrations) return false
     return model().byRow.every((entity) => preload[entity]?.every((id) => this.isLoaded(entity, id)) ?? true)
   }
 
@@ -110,7 +111,7 @@ export class State {
     return model().names.some((name) => this.row(name, id) !== undefined) || this.deletedIds.get(id) === true
   }
 
-  /** The user's role; null for a user who is no member, and in a deleted project. */
+  /** The user's role; null if the user is not a member or the project is deleted. */
   roleOf(userId: string): Role | null {
     if (!this.project) return null
     return this.project.ownerId === userId ? 'OWNER' : (this.byUser.get(userId)?.role ?? null)
@@ -167,7 +168,7 @@ export class State {
   }
 }
 
-/** Applies one change to the state, in place. After the load this is the only way in which a state changes. */
+/** Applies one event to the state, in place. */
 export function evolve(state: State, change: EventDraft): State {
   const { type, entity, entityId, unlogged } = change
   state.version++

@@ -16,13 +16,14 @@ export interface TransactDependencies extends PrepareDependencies {
   commit: Commit
   react: Reactions
   counts?: Hits
-  /** Called after each commit. Its effects may be lost in a crash: the database is the truth. */
+  /** Called after each commit, but not if the process crashes first: correctness must not depend on this call. */
   onCommitted(unit: CommitUnit): void
 }
 
 /**
- * Decides and commits a batch, again until the outcome is certain, and sends the replies. If nothing must be loaded, the batch
- * reaches the group commit before this call returns, so that projects of one event-loop iteration share a commit.
+ * Decides and commits a batch, repeatedly until the outcome is certain, and then sends the replies. If nothing must be
+ * loaded, the batch reaches the group commit before this call returns, so that projects of one event-loop iteration
+ * share a commit.
  */
 export async function transact(
   by: TransactDependencies,
@@ -50,7 +51,7 @@ export async function transact(
         return changes ? by.onCommitted(unit) : undefined
       }
       dropStates(holders)
-      // The database rejected the batch: commit each command alone, so that only the faulty one fails.
+      // The database rejected the batch. Each command gets a commit of its own, so that only the faulty command fails.
       if (outcome instanceof Error && batch.length > 1) {
         for (const command of batch) await transact(by, holders, [command])
         return
@@ -65,7 +66,7 @@ export async function transact(
 
 const stateOf = ({ state }: StateHolder): State => state!
 
-/** A batch without changes has no compare-and-swap, so the version is read again: the replies must belong to one version. */
+/** A batch without changes does no compare-and-swap: reads the version again, to prove that the replies are current. */
 async function verify({ versions }: TransactDependencies, states: State[]): Promise<Outcome> {
   const areCurrent = await Promise.all(states.map(versions.isCurrent))
   return areCurrent.every(Boolean) ? 'committed' : 'conflict'
@@ -74,15 +75,11 @@ async function verify({ versions }: TransactDependencies, states: State[]): Prom
 function rejectExpired(batch: QueuedCommand[]): QueuedCommand[] {
   const now = performance.now()
   if (batch.every(({ deadline }) => deadline > now)) return batch
-  const [inTime, late] = [
-    batch.filter(({ deadline }) => deadline > now),
-    batch.filter(({ deadline }) => deadline <= now),
-  ]
-  for (const { reject } of late) reject(writeTimedOut())
-  return inTime
+  for (const { deadline, reject } of batch) if (deadline <= now) reject(writeTimedOut())
+  return batch.filter(({ deadline }) => deadline > now)
 }
 
 const dropStates = (holders: StateHolder[]) => holders.forEach((holder) => (holder.state = null))
 
-/** Exponential, at most half a second, with jitter: without leases several processes retry at once. */
+/** Exponential, at most half a second, with jitter: without leases, several processes may retry at the same time. */
 const backOff = (attempt: number) => sleep(Math.random() * Math.min(5 * 2 ** attempt, 500))

@@ -11,8 +11,8 @@ import { type ChooseStatement, openChooseStatement, parametersOf, shapeOf } from
 import { batchOf, type CommitUnit } from './unit.ts'
 
 /**
- * `committed`: durable. `conflict`: a project has another version; nothing is written. `unknown`: the database did not answer,
- * so the unit may or may not be committed. An Error: the database rejected this unit; nothing is written.
+ * `committed`: durable. `conflict`: a project has another version; nothing is written. `unknown`: the database did not
+ * answer, so the unit may or may not be committed. An Error: the database rejected this unit; nothing is written.
  */
 export type Outcome = 'committed' | 'conflict' | 'unknown' | Error
 
@@ -20,7 +20,7 @@ export type Commit = (unit: CommitUnit) => Promise<Outcome>
 
 type CommitLimits = Pick<Config, 'commitSlots' | 'commitEvents' | 'commitShapes' | 'writeTimeoutMs'>
 
-// Two concurrent commits cost 10 % more than one with all units, so a commit waits this long for the commit in progress.
+// Two concurrent commits cost 10 % more than one larger commit, so a commit waits up to this long for another.
 const lingerMs = 25
 const heavyEvents = 100
 
@@ -29,7 +29,7 @@ export function openCommit(sql: Sql, limits: CommitLimits, counts = newCommitCou
   const write = openWrite(sql, openChooseStatement(limits.commitShapes))
   const { commitEvents: keys, commitSlots: slots } = limits
   const weigh = { limit: keys, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
-  // All units that the actors decide in one event-loop iteration go into one commit.
+  // With a microtask, all units that the actors decide in one event-loop iteration go into one commit.
   const schedule = queueMicrotask
   const { waitSeconds: waits } = counts
   return batched({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
@@ -54,7 +54,7 @@ function inTime(ms: number, units: CommitUnit[], written: Promise<Outcome[]>): P
   return Promise.race([written, late]).finally(() => clearTimeout(timer))
 }
 
-/** Writes all units together. If the database rejects them, writes each alone, so that only the faulty one fails. */
+/** Writes all units together. If the database rejects them, writes each separately: only the faulty unit then fails. */
 async function writeAll(write: Write, units: CommitUnit[]): Promise<Outcome[]> {
   try {
     return await write(units)
@@ -72,7 +72,7 @@ async function writeAll(write: Write, units: CommitUnit[]): Promise<Outcome[]> {
 const isKeyTaken = (error: unknown): boolean =>
   (error as Partial<PostgresError>).table_name === 'idempotency_keys' && errorCode(error) === '23505'
 
-/** Another project's commit used the row's id first: the primary key is violated, or `task_id` is null (see `upsert`). */
+/** Another project's commit used the row's id first: the primary key is violated, or `task_id` is null (`upsert`). */
 const isIdTaken = (error: unknown): boolean =>
   (errorCode(error) === '23505' && isPrimaryKey((error as PostgresError).constraint_name)) ||
   (errorCode(error) === '23502' && (error as PostgresError).column_name === 'task_id')

@@ -15,7 +15,7 @@ export interface IdempotencyKey {
   fingerprint: string
 }
 
-/** The stored name of the scope of command keys. */
+/** The scope of command keys, as it is stored. */
 const commandScope = 'orders'
 
 /** The key under which a command's reply is stored, for the process that retries the command. */
@@ -27,8 +27,9 @@ export const commandKey = (commandId: string): IdempotencyKey => ({
 export const isCommandKey = ({ scope }: IdempotencyKey): boolean => scope === commandScope
 
 /**
- * A record that claims a client's id, in the commit that creates the row. Of concurrent commits in several projects only one
- * can claim the id. The record outlives every command in progress; later commands find the id in the log.
+ * A record that claims an id that a client chose. The commit that creates the row writes the record. If several
+ * projects use the id concurrently, only one commit succeeds. The record outlives every command in progress; later
+ * commands find the id in the log.
  */
 export const idClaim = (key: string): IdempotencyRecord => ({ ...emptyClaim, key })
 const emptyClaim = { scope: 'ids', fingerprint: '', status: 0, body: '', etag: null }
@@ -38,7 +39,7 @@ export type IdempotencyRecord = IdempotencyKey & Reply
 
 export type FindRecord = (guard: IdempotencyKey) => Promise<IdempotencyRecord | undefined>
 
-/** Finds the records of keys, many in one query. The lateral join forces an index scan, also in a plan made for an empty table. */
+/** Finds the records of many keys in one query. The lateral join forces an index scan, even if the table was empty. */
 export function openFindRecord(sql: Sql): FindRecord {
   return batched({ keys: 500, slots: 2 }, async (keys: IdempotencyKey[]) => {
     const rows = await sql<(IdempotencyRecord & { n: number })[]>`
@@ -53,10 +54,7 @@ export const recordName = ({ scope, key }: IdempotencyKey): string => `${scope} 
 
 export const keyReused = () => new HttpError(422, 'This Idempotency-Key was used for another request')
 
-/**
- * The stored reply, marked as replayed.
- * @throws HttpError 422 if the key was used for another request
- */
+/** Returns the stored reply, marked as replayed. @throws HttpError 422 if the key was used for another request */
 export function replay(record: IdempotencyRecord, guard: IdempotencyKey): Reply & { replayed?: true } {
   if (record.fingerprint !== guard.fingerprint) throw keyReused()
   const { status, body, etag } = record

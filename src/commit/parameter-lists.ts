@@ -1,6 +1,7 @@
 import type { Column } from '../postgres/columns.ts'
 
-// Each column is one array parameter: reading a value from an array costs Postgres a quarter of reading it from a JSON object.
+// Each column is one array parameter: reading a value from an array costs Postgres a quarter of reading it from a JSON
+// object.
 
 /** SQL that turns the parameters from number `first` on into rows. */
 export const rowsFrom = (columns: Column[], first: number): string =>

@@ -26,17 +26,17 @@ interface EventRange {
   upTo: number
 }
 
-/** The time after the last commit in which events are used without reading the database: as long as a checked token is trusted. */
+/** For this long after the last commit, events are used without a database read. A token check is cached as long. */
 const maxAgeMs = 500
 /** Limits: events of one project, and bytes of all projects. */
 const maxEvents = 500
 const maxBytes = 16_777_216
-/** The most bytes returned at once. A larger event is returned alone. */
+/** The most bytes that one call returns. A larger event is returned as the only event. */
 const maxBytesReturned = 262_144
 
 /**
- * The last commits of this process to projects with streams here, so that streams need not read them from the database. Keeps only
- * events that change no rights: the readers of the project stay the same.
+ * The last commits of this process to projects that have streams in this process. The streams need not read these
+ * events from the database. Events that may change who can read the project are not stored.
  */
 export class RecentCommits {
   private readonly recent: LRUCache<string, RecentEvents>
@@ -58,7 +58,7 @@ export class RecentCommits {
     }
   }
 
-  /** The events of a range, or the first of them; undefined unless all are kept and follow the expected event. */
+  /** The events of a range, up to `maxBytesReturned`; undefined unless all are stored and follow the expected event. */
   after({ projectId, after, afterId, upTo }: EventRange): StoredEvent[] | undefined {
     const tail = this.recent.get(projectId)
     if (!tail || after < tail.from || after >= endOf(tail).version) return undefined
@@ -104,7 +104,7 @@ const endOf = ({ from, fromEventId, events }: RecentEvents): VersionRef => ({
   lastEventId: events.at(-1)?.id ?? fromEventId,
 })
 
-/** False also for a moved task: its children may exceed the memory limit. */
+/** Also false for a task that moved in, because its children may exceed the memory limit. */
 const keepsRights = ({ entity, type }: StoredEvent): boolean =>
   entity !== 'project' && entity !== 'member' && type !== 'task.moved_in'
 
@@ -112,7 +112,7 @@ const keepsRights = ({ entity, type }: StoredEvent): boolean =>
 const bytesOf = ({ entity, before, after }: StoredEvent): number =>
   2_000 + 2 * (textLength(entity, before ?? {}) + textLength(entity, after ?? {}))
 
-/** The projects that a commit changed, with the users who became owner or member: the project becomes visible to them. */
+/** The projects that a commit changed, with the users to whom they became visible: a new owner or new members. */
 export function changedProjects({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): ProjectVersion[] {
   const additions = events.filter(addsUser)
   if (additions.length === 0) return heads

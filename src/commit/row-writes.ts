@@ -5,7 +5,7 @@ import { type Column, columnsOf } from '../postgres/columns.ts'
 import { namesOf } from './parameter-lists.ts'
 import type { RowWrite } from './unit.ts'
 
-/** Columns whose values are properties of the event, and not of its row. */
+/** Columns whose values come from the event, and not from its row. */
 const fromEvent: Record<string, string> = { id: 'e."entityId"', projectId: 'e."projectId"', eventId: 'e.id' }
 const valueOf = ({ key }: Column) => fromEvent[key] ?? `r."${key}"`
 
@@ -27,7 +27,10 @@ function inserted(entity: Entity, write: RowWrite): string {
 
 const insert = (entity: Entity) => inserted(entity, 'insert')
 
-/** In the order of ids, like the worker that removes these rows, to avoid deadlocks. Null in `task_id` rejects a row of another task. */
+/**
+ * Writes rows in the order of their ids, like the worker that deletes such rows, to avoid deadlocks. For an id that
+ * another task's row has, `task_id` becomes null, so Postgres rejects the unit.
+ */
 const upsert = (entity: Entity) => {
   const others = columnsOf(definitionOf(entity).table).filter(({ key }) => key !== 'id' && key !== 'taskId')
   const assignments = others.map(({ name }) => `${name} = excluded.${name}`).join(', ')

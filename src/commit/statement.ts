@@ -10,9 +10,9 @@ import { keysOf, listsOf, namesOf, rowsFrom } from './parameter-lists.ts'
 import { rowWrite } from './row-writes.ts'
 import { type Batch, hasUnlogged, type CommitUnit, type RowWrite, rowWrites } from './unit.ts'
 
-/** The contents of a batch besides the versions. The statement uses only the tables that the batch needs. */
+/** What a batch writes, in addition to versions and events. Each shape has its own statement, without unused parts. */
 export interface Shape {
-  /** A unit writes two projects: both or neither. */
+  /** A unit writes two projects, both or neither. */
   spansProjects: boolean
   hasNewProjects: boolean
   /** Kinds of row writes, such as `insert task`. */
@@ -42,7 +42,7 @@ export function shapeOf(units: CommitUnit[], { heads, events, jobs, records }: B
   }
 }
 
-/** The shape that fits every batch. Unused parts cost time in Postgres. */
+/** Returns a shape with all parts that a batch may need. Unused parts of the statement cost time in Postgres. */
 function widestShape({ spansProjects, unlogged }: Shape): Shape {
   const writes = allWrites().filter((one) => unlogged || !hasUnlogged(one.split(' ')[1] as Entity))
   return { spansProjects, hasNewProjects: true, writes, unlogged, jobs: true, records: true }
@@ -51,8 +51,8 @@ function widestShape({ spansProjects, unlogged }: Shape): Shape {
 export type ChooseStatement = (shape: Shape) => { shape: Shape; text: string }
 
 /**
- * Chooses the statement for a batch. A prepared statement takes about 0.4 MiB on each connection, and there are 100,000 possible
- * shapes: so the first `maxStatements` shapes get their own statement, and all others share the widest one.
+ * Chooses the statement for a batch. A prepared statement takes about 0.4 MiB on each connection, and there are 100,000
+ * possible shapes: so the first `maxStatements` shapes get their own statement, and all others share the widest one.
  */
 export function openChooseStatement(maxStatements: number): ChooseStatement {
   const texts = new Map<string, string>()
@@ -66,7 +66,7 @@ export function openChooseStatement(maxStatements: number): ChooseStatement {
   }
 }
 
-/** Columns with a default are left to the database: times of rows come from its clock. */
+/** Leaves columns with a default to the database, so that the times of rows come from the database's clock. */
 const parameterColumns = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
 
 /** The columns of an event that are parameters. `task_id` is derived from the row. */
@@ -112,12 +112,12 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
   partsOf(shape).flatMap((part) => listsOf(columns[part], batch[part]))
 
 /**
- * The group commit as one statement. Its parameters are lists of heads (projects with expected and new version), events, and,
- * if the batch has any, unlogged values, outbox rows and idempotency records.
+ * The group commit as one statement. Its parameters are lists of heads (projects with expected and new version),
+ * events, and, if the batch has any, unlogged values, outbox rows and idempotency records.
  *
- * A unit is committed only if all its projects have the expected version; other units write nothing. Projects are locked in
- * id order, so that two commits cannot deadlock. Each row is written as the `after` of its last event: the tables are a
- * projection of the events. Returns the numbers of the committed units, separated by spaces.
+ * A unit is committed only if all its projects have the expected version; other units write nothing. Projects are
+ * locked in id order, so that two commits cannot deadlock. Each row is written as the `after` of its last event: the
+ * tables are a projection of the events. Returns the numbers of the committed units, separated by spaces.
  */
 function commitStatement(shape: Shape): string {
   const { spansProjects, hasNewProjects, writes, unlogged, jobs, records } = shape
@@ -134,7 +134,7 @@ function commitStatement(shape: Shape): string {
     .concat(`\nselect string_agg(unit::text, ' ') as committed from committed`)
 }
 
-/** `is true` makes Postgres look units up in a hash. A plain `in` becomes a nested loop over all units. */
+/** With `is true`, Postgres finds units in a hash table. Without it, Postgres compares each row with every unit. */
 function rowsOfCommitted(shape: Shape, part: keyof Batch): string {
   const parts = partsOf(shape)
   const before = parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columns[other].length, 0)
@@ -155,7 +155,7 @@ const swap = (from: string) => `(update streams s set ${newVersion('h')}
 const insertStreams = (from: string) => `insert into streams (project_id, version, last_number, last_event_id)
      select "projectId", version, "lastNumber", "lastEventId" from ${from} where expected = 0`
 
-/** For batches without new projects: a fifth less time in Postgres for a single commit. */
+/** For batches without new projects. Saves a fifth of the time that a single commit takes in Postgres. */
 const swapOnly = [`with committed as ${swap(heads)}`]
 
 const swapOrInsert = [

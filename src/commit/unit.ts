@@ -14,7 +14,7 @@ export interface CommitHead {
   lastEventId: string
 }
 
-/** The changes of one actor (two for a move): all are committed, or none. */
+/** The changes of one actor, or of two actors for a move. All of them are committed, or none. */
 export interface CommitUnit {
   heads: CommitHead[]
   events: StoredEvent[]
@@ -26,7 +26,7 @@ export interface CommitUnit {
 export const rowWrites = ['insert', 'upsert', 'update', 'delete'] as const
 export type RowWrite = (typeof rowWrites)[number]
 
-/** An event with the number of its unit. Only a row's last event in the unit writes the row. */
+/** Only a row's last event in the unit writes the row: `write` is null for earlier events. */
 export type CommitEvent = StoredEvent & { unit: number; write: RowWrite | null }
 
 interface UnloggedValues {
@@ -35,7 +35,7 @@ interface UnloggedValues {
   fields: object
 }
 
-/** The contents of several units, each object with its unit's number. */
+/** The contents of several units. Each object has the field `unit`: the position of its unit in the commit. */
 export interface Batch {
   heads: CommitHead[]
   events: CommitEvent[]
@@ -44,7 +44,7 @@ export interface Batch {
   records: object[]
 }
 
-/** Sets the unit's number on the existing objects: copies would cost more than the rest of this function. */
+/** Sets `unit` on the existing objects: copies would cost more than the rest of this function. */
 export function batchOf(units: CommitUnit[]): Batch {
   const batch: Batch = { heads: [], events: [], unlogged: [], jobs: [], records: [] }
   for (const [unit, { heads, events, jobs, records }] of units.entries()) {
@@ -79,10 +79,10 @@ function setWrites(events: CommitEvent[]): void {
   for (const [row, event] of last) event.write = writeOf(first.get(row)!, event)
 }
 
-/** Clients choose ids too, so rows of two entities may have the same id. */
+/** Clients can choose ids, so rows of two entities may have the same id. */
 const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 
-/** How a row is written whose first and last event in the unit are given. */
+/** Returns how to write a row, from its first and its last event in the unit. */
 function writeOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): RowWrite | null {
   // The rows of a deleted task's children exist until a worker removes them, so a restored child may exist.
   const mayExist = !before && undoes != null && definitionOf(entity).parent === 'task'
@@ -91,7 +91,6 @@ function writeOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent
   return isDeletedNow ? 'delete' : null
 }
 
-/** Merges the values of one row. */
 function addUnlogged({ unlogged }: Batch, more: UnloggedValues): void {
   const same = unlogged.find(({ unit, entityId }) => unit === more.unit && entityId === more.entityId)
   if (same) same.fields = { ...same.fields, ...more.fields }

@@ -9,7 +9,7 @@ import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
 import type { LoggedEvent, UndoInput, Unassignment } from './undo-input.ts'
 
 /**
- * Returns the children that tasks have when their creation is undone, except children that the same undo restored.
+ * Returns the children that tasks have when their creation is undone, without children that the same undo restored.
  * Children of a deleted task are read from the log, because a worker may have removed their rows.
  * @throws HttpError 409 if there are too many children for one undo
  */
@@ -40,7 +40,7 @@ export async function readRemainingChildren(
   return children_
 }
 
-/** Returns true if the events also contain an earlier deletion of the task, other than the deletion that this event undid. */
+/** Returns true if the last earlier deletion of the task among `events` is not the deletion that this event undid. */
 export function isRestoredByOtherUndo(
   { entityId, seq, undoes }: LoggedEvent,
   events: LoggedEvent[],
@@ -70,18 +70,16 @@ function childrenRestoredTo(
 }
 
 /**
- * Reads which deleted rows were restored and deleted again later, and which tasks are now in another project. One query
- * reads both for a task, so that its answers fit together.
+ * Reads which deleted rows were restored and deleted again later, and which tasks are now in another project. For
+ * tasks, one query reads both, so that the results are consistent.
  */
 export async function readLaterChanges(
   sql: Sql,
   deletions: LoggedEvent[],
   undone: LoggedEvent[],
 ): Promise<Pick<UndoInput, 'deletedAgain' | 'movedAway'>> {
-  const [ofProject, ofTasks] = [
-    deletions.filter(({ taskId }) => !taskId),
-    deletions.filter(({ taskId }) => taskId),
-  ]
+  const ofProject = deletions.filter(({ taskId }) => !taskId)
+  const ofTasks = deletions.filter(({ taskId }) => taskId)
   const named = sql`e.entity_id = q.entity_id and not e.id = any(${undone.map(({ id }) => id)}::uuid[])`
   const unnested = (some: LoggedEvent[]) => sql`
     unnest(${some.map(({ taskId, projectId }) => taskId ?? projectId)}::uuid[],

@@ -7,7 +7,7 @@ import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
 import type { LoggedEvent } from './undo-input.ts'
 import { firstLaterEventId, recordColumns } from './rows-at.ts'
 
-// Only the log has the children of a deleted or moved task: their rows may have been deleted or changed.
+// The children of a deleted or moved task are read from the log, because their rows may have been deleted or changed.
 
 /** The most events that are read for one deleted task. */
 const maxEventsRead = 100_000
@@ -21,12 +21,12 @@ interface EventsBefore {
 const isBefore = (sql: Sql, { projectId, taskId, eventId }: EventsBefore) =>
   sql`e.task_id = ${taskId} and e.project_id = ${projectId} and e.id < ${eventId}`
 
-/** SQL for the last event that created, restored or moved in the task; null if it expired or is more than `limit` events ago. */
+/** SQL for the last event that created, restored or moved in the task; null if it expired or is `limit` events back. */
 const arrivalEvent = (sql: Sql, at: EventsBefore, limit: number | null = null) => sql`(
   select id from (select id, entity, before from events e where ${isBefore(sql, at)} order by id desc limit ${limit}) e
   where entity = 'task' and before is null limit 1)`
 
-/** SQL for the children since an arrival: the state after the last event of each, or the state that moved in with the task. */
+/** SQL for a task's children since its arrival: each child after its last event, or as it moved in with the task. */
 const childrenSince = (sql: Sql, at: EventsBefore, arrivalId: SqlPart, children = model().ofTask) => sql`
   select * from (
     select distinct on (c.id) c.* from events e cross join lateral (
@@ -38,13 +38,11 @@ const childrenSince = (sql: Sql, at: EventsBefore, arrivalId: SqlPart, children 
     where ${isBefore(sql, at)} and e.id >= ${arrivalId} order by c.id, e.id desc) c
   where after is not null`
 
-const atSnapshot = (sql: Sql, moment: Snapshot, taskId: string): EventsBefore => {
-  return {
-    projectId: sql`${moment.projectId}`,
-    taskId: sql`${taskId}`,
-    eventId: firstLaterEventId(sql, moment),
-  }
-}
+const atSnapshot = (sql: Sql, moment: Snapshot, taskId: string): EventsBefore => ({
+  projectId: sql`${moment.projectId}`,
+  taskId: sql`${taskId}`,
+  eventId: firstLaterEventId(sql, moment),
+})
 
 export function loggedRows(sql: Sql, entity: ChildOfTask, moment: Snapshot, taskId: string): SqlPart {
   const { fields, record } = recordColumns(sql, entity)
@@ -54,7 +52,7 @@ export function loggedRows(sql: Sql, entity: ChildOfTask, moment: Snapshot, task
     cross join lateral jsonb_to_record(c.after) as r(${record}))`
 }
 
-/** Returns true if the log still has the event that created, restored or moved in the task, and so all later events. */
+/** Returns true if the event that created, restored or moved in the task, and so every later event, has not expired. */
 export async function isArrivalLogged(sql: Sql, moment: Snapshot, taskId: string): Promise<boolean> {
   const at = atSnapshot(sql, moment, taskId)
   const [found] = await sql<{ isLogged: boolean }[]>`select ${arrivalEvent(sql, at)} is not null as is_logged`

@@ -13,8 +13,9 @@ export const firstLaterEventId = (sql: Sql, { projectId, version }: Snapshot) =>
     order by seq limit 1), ${maxId}::uuid)`
 
 /**
- * Returns what to select an entity's rows from: its table; or for a snapshot the rows that have not changed since, and the
- * previous state of changed rows. With a task's id, only changes of that task are read.
+ * Returns SQL for the sources of an entity's rows. Without a snapshot, the source is the table. With a snapshot, the
+ * sources are the rows that have not changed since, and the earlier state of changed rows. With `taskId`, only changes
+ * of that task are read.
  */
 export function rowSources(sql: Sql, entity: Entity, moment?: Snapshot, taskId?: string): SqlPart[] {
   const { table } = definitionOf(entity)
@@ -27,8 +28,8 @@ export function rowSources(sql: Sql, entity: Entity, moment?: Snapshot, taskId?:
     : sql`project_id = ${projectId} and seq > ${version}::bigint`
   return [
     sql`(${sql.unsafe(rows)} where event_id < ${firstLaterEventId(sql, moment)})`,
-    // `before` of a row's first later event is its state at the snapshot; a row created later has none. With a plain join,
-    // the planner might read all events of the project.
+    // `before` of a row's first event after the snapshot contains its state at the snapshot; it is null for a row
+    // created later. With a plain join, the planner might read all events of the project.
     sql`(select ${fields} from (select distinct on (entity_id) project_id, seq from events
         where ${about} and entity = ${entity} order by entity_id, id) f
       cross join lateral (select before, after from events
@@ -38,7 +39,7 @@ export function rowSources(sql: Sql, entity: Entity, moment?: Snapshot, taskId?:
   ]
 }
 
-/** Returns SQL for the first rows of each source in an order. */
+/** Returns SQL for the first `limit` rows of each source, ordered by `by`. */
 export function firstRows(
   sql: Sql,
   sources: SqlPart[],
@@ -58,7 +59,7 @@ export function recordColumns(sql: Sql, entity: Entity) {
   }
 }
 
-/** SQL for a column's value in an event. Events older than the column have its default. */
+/** SQL for a column's value in an event. If the event is older than the column, the value is the column's default. */
 function loggedValue({ key, type, fallback }: Column): string {
   if (fallback === undefined) return `r."${key}"`
   const isList = Array.isArray(fallback) && type !== 'jsonb'
@@ -82,7 +83,7 @@ export function visibleColumns(sql: Sql, entity: Entity, alias: string, moment?:
     .reduce((all, one): SqlPart => sql`${all}, ${one}`)
 }
 
-/** SQL for a row's event id. If references are hidden, one bit for each reference follows: see `hideDeletedReferences`. */
+/** SQL for a row's event id. If references are hidden, a suffix follows, with one bit for each reference. */
 export function visibleEventId(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
   const column = sql`${sql(`${alias}.event_id`)}`
   const fields = referencesOf(entity)

@@ -5,10 +5,8 @@ import { columnsOf } from '../postgres/columns.ts'
 import type { Children } from './children.ts'
 
 /** Returns the children that moved into the project with a task, or null for another event. */
-export function childrenMovedIn({
-  type,
-  after,
-}: Pick<EventDraft, 'type' | 'after'>): Partial<Children> | null {
+export function childrenMovedIn(event: Pick<EventDraft, 'type' | 'after'>): Partial<Children> | null {
+  const { type, after } = event
   if (type !== 'task.moved_in') return null
   const lists = after as unknown as Record<string, Rows[ChildOfTask][] | undefined>
   const named = model().ofTask.flatMap(({ name, plural }) => (lists[plural] ? [[name, lists[plural]]] : []))
@@ -20,12 +18,8 @@ export function withChildren(change: EventDraft<'task'>, children: Children): Ev
   return { ...change, after: { ...change.after!, ...Object.fromEntries(lists) } }
 }
 
-export function taskIdOf({
-  entity,
-  entityId,
-  before,
-  after,
-}: Omit<EventDraft, 'id' | 'projectId'>): string | null {
+export function taskIdOf(event: Omit<EventDraft, 'id' | 'projectId'>): string | null {
+  const { entity, entityId, before, after } = event
   if (entity === 'task') return entityId
   return definitionOf(entity).parent === 'task' ? ((after ?? before) as { taskId: string }).taskId : null
 }

@@ -1,7 +1,7 @@
 import type { OutboxJob } from '../jobs/queue.ts'
 import type { EventDraft, StoredEvent } from '../model/events.ts'
 
-/** The events that a rule decides, and the response. Without a change there are no events. */
+/** The events that a rule returns, and the response. There are no events if nothing changes. */
 export interface Decision<T> {
   changes: EventDraft[]
   answer: T

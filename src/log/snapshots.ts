@@ -6,10 +6,10 @@ import { seqAt } from '../reads/seq-at.ts'
 import type { Versioned } from '../reads/versions.ts'
 import { asOfAhead, type Snapshot, parseAsOf, tooFarBack } from './as-of.ts'
 
-/** To reverse this many events costs as much as one plain read. */
+/** Reversing this many events costs as much as one read without `asOf`. */
 const eventsPerRead = 25
 
-/** Finds and reads snapshots of projects. The caller must have checked before that the account may see the project. */
+/** Finds and reads snapshots of projects. The caller must first check that the account may see the project. */
 export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge, maxEvents: number) {
   /** Returns 0 if the instant is before the project's creation. @throws HttpError 410 if events of that time expired */
   async function versionAt(project: Versioned, instant: string): Promise<number> {
@@ -22,11 +22,11 @@ export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge, ma
     throw eventsExpired(oldest)
   }
   return {
-    /** The most events that a snapshot reverses. */
+    /** The most events between a snapshot and the current version. */
     maxEvents,
     /** The errors that the OpenAPI document lists. */
     errors: [asOfAhead(), tooFarBack(maxEvents), eventsExpired(17)],
-    /** Returns undefined if the project did not exist at that time. @throws HttpError 400, 410 */
+    /** Returns undefined before the project's creation. @throws HttpError 400 out of range, 410 if events expired */
     async find(project: Versioned, text: string): Promise<Snapshot | undefined> {
       const { projectId, version: currentVersion } = project
       const asOf = parseAsOf(text)

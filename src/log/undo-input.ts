@@ -25,7 +25,7 @@ export interface UndoInput {
   events: LoggedEvent[]
   /** The children of deleted tasks, by the seq of the deletion. */
   children: ReadonlyMap<number, Children>
-  /** Children that tasks have when their creation is undone, except children that the same undo restored. */
+  /** Children that tasks have when their creation is undone, without children that the same undo restored. */
   remainingChildren: { taskId: string; entity: ChildOfTask; id: string }[]
   /** The seqs of deletions whose rows were restored and deleted again later. */
   deletedAgain: ReadonlySet<number>
@@ -44,5 +44,5 @@ export interface UndoCaller extends ProjectCaller {
 /** @throws HttpError 403, 404, 409, 410, 503 */
 export type ReadUndoInput = (at: UndoCaller, selection: UndoSelection) => Promise<UndoInput>
 
-/** `pendingEvents` are decided in the same batch of commands and not yet committed. */
+/** `pendingEvents` were decided in the same batch of commands, and are not yet committed. */
 export type UndoContext = UndoInput & { pendingEvents: readonly StoredEvent[] }

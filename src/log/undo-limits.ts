@@ -23,7 +23,7 @@ export class UndoConflict extends HttpError {
 export const maxUndoneEvents = 500
 export const maxUndoneRows = maxMoved.rows
 
-/** Reads rows with a column `characters` in the query's order. Postgres stops the query at the limits of an undo. */
+/** Reads rows with a column `characters`. Postgres stops the query at the size limits of an undo. */
 export async function readBounded<R extends object>(sql: Sql, rows: SqlPart, limit = maxUndoneRows) {
   const some = sql`select * from (${rows}) r limit ${limit + 1}`
   const read = await sql<(R & { characters: number })[]>`

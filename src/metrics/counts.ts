@@ -13,7 +13,6 @@ export const newCommitCounts = () => ({
   seconds: new Distribution(),
   waitSeconds: new Distribution(),
   events: new Distribution([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]),
-  /** Outcomes of the commit units. */
   units: { won: 0, lost: 0, unknown: 0, refused: 0 },
 })
 
@@ -27,12 +26,11 @@ export const newLeaseCounts = () => ({
 
 export const newForwardCounts = () => ({ forwarded: 0, lost: 0, served: 0 })
 
-/** Queries of one pool. Their time includes the wait for a connection. */
+/** The time of a query includes the wait for a connection. */
 export const newQueryCounts = () => ({ open: 0, seconds: new Distribution() })
 
 export type Counts = ReturnType<typeof openCounts>
 
-/** All counts of a process, as plain numbers. Counting is always on. */
 export const openCounts = () => ({
   requests: new RequestDurations(),
   commits: newCommitCounts(),

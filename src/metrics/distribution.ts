@@ -3,9 +3,9 @@ const secondsBounds = [
   ...[0.25, 0.5, 1, 2.5, 5, 10, 30],
 ]
 
-/** A histogram: counts values by size. */
+/** A histogram. */
 export class Distribution {
-  /** One count for each bound: the values up to this bound and above the previous one. The last count is for values above all bounds. */
+  /** For each bound, the number of values up to it and above the previous bound; then of values above all bounds. */
   readonly counts: Float64Array
   sum = 0
 

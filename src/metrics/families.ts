@@ -2,7 +2,6 @@ import type { Counts } from './counts.ts'
 import type { Distribution } from './distribution.ts'
 import { labelledBy, counter, type Family, gauge, histogram, type Labelled } from './family.ts'
 
-/** The counts of a process as Prometheus metrics. */
 export function countFamilies(counts: Counts): Family[] {
   const took = counts.requests.all()
   const answered = took.map(([labels, { total }]): Labelled<number> => [labels, total])

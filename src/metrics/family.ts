@@ -39,7 +39,7 @@ export const histogram = familyOf<Distribution>('histogram', (labels, { bounds, 
   return [...buckets, of('sum', sum), of('count', upTo)]
 })
 
-/** One value for each name; the label `label` holds the name. */
+/** Returns one value for each name, with the name in the label `label`. */
 export const labelledBy = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
   Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
 

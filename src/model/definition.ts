@@ -8,19 +8,21 @@ import type { View } from './view.ts'
 /** Checks that the caller may undo an event. @throws HttpError 403 */
 export type AuthorizeUndo = (projectCaller: ProjectCaller, event: StoredEvent) => void
 
-/** The verb of the inverse event, with the check of the caller's rights; or the error that rejects every undo. */
+/** The verb of the inverse event, and the check that the caller may undo. A function: its error rejects every undo. */
 export type UndoRule<Verb extends string = string> = { by: Verb; admit: AuthorizeUndo } | (() => HttpError)
 
-/** The entity that a field refers to. After a move the reference is dropped, or points to the row with the same field `by`. */
+/**
+ * The entity that a field refers to. When a task moves to another project, the reference is dropped, or replaced by a
+ * reference to the row there that has the same value in the field `by`.
+ */
 export interface Reference {
   to: Entity
   onMove: 'drop' | { by: string }
 }
 
-/** The parent of a row: the row is deleted, restored and purged with it. */
+/** The parent of a row. The row is deleted, restored and purged together with its parent. */
 export type Parent = 'project' | 'task' | 'service_account'
 
-/** The field that holds the parent's id. */
 export const parentKeys = { project: 'projectId', task: 'taskId', service_account: 'userId' } as const
 
 /** The declaration of an entity. Every list of entities in the service is derived from these declarations. */
@@ -28,15 +30,14 @@ export interface EntityDefinition<E extends Entity = Entity> {
   name: E
   noun: string
   about: string
-  /** The name of the list of these rows in an event. */
+  /** The field of an event that lists rows of this entity, such as `subtasks` in the event of a moved task. */
   plural: string
   table: PgTable
   parent: Parent | null
-  /** `on demand`: only for commands that need the rows, and not kept, because the rows rarely change and contain secrets. */
+  /** `on demand`: loaded for single batches and not cached, because the rows rarely change and contain secrets. */
   load: 'with project' | 'by row' | 'on demand'
-  /** The view of a row in events. */
   view: View<Rows[E]>
-  /** The field with the account id whose name the view shows. */
+  /** The field with the id of the account whose name the view shows. */
   person?: string & keyof Rows[E]
   events: Record<string, UndoRule>
   /** Fields that contain one id, or a list of ids, of rows of another entity in the project. */

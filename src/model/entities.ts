@@ -1,4 +1,4 @@
-/** The entities of projects. Each module adds its own: `row`, the row in events, and `event`, the verbs of its event types. */
+/** Each module adds its entities: `row` is the type of the row in events, and `event` the verbs of its event types. */
 export interface Entities {}
 
 export type Entity = keyof Entities
@@ -6,7 +6,6 @@ export type Rows = { [E in Entity]: Entities[E]['row'] }
 /** Rows with their unlogged columns. */
 export type StoredRows = { [E in Entity]: Entities[E] extends { stored: infer Stored } ? Stored : Rows[E] }
 
-/** Event types: `entity.verb`. */
 export type EventType<E extends Entity = Entity> = { [N in E]: `${N}.${Entities[N]['event']}` }[E]
 
 /** Entities whose rows belong to a task and move with it. */

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Entity, EventType, Rows } from './entities.ts'
 
 /**
- * An event as a rule makes it. `after` is the new row, or null. `before` is the deleted row, or the previous values of the
- * changed fields; events of early releases contain all fields.
+ * An event that a rule returns. `after` is the row after the event, or null if it was deleted. `before` is null for a
+ * new row, the deleted row, or the previous values of the changed fields. Events of early releases contain all fields.
  */
 export interface EventDraft<E extends Entity = Entity> {
   id: string
@@ -19,7 +19,6 @@ export interface EventDraft<E extends Entity = Entity> {
   unlogged?: object
 }
 
-/** An event in a project's log. */
 export type StoredEvent = EventDraft & { seq: number; actorId: string; at: string; batch?: number | null }
 
 type Fields<E extends Entity> = Omit<Rows[E], 'eventId'>
@@ -29,7 +28,7 @@ type EntityOf<T extends EventType> = T extends `${infer E extends Entity}.${stri
 
 const entitiesOf = new Map<EventType, Entity>()
 
-/** The entity of an event type. Always the same string object, because map look-ups hash a new string again. */
+/** Returns the same string object each time, because maps hash a new string object again. */
 function entityOf<T extends EventType>(type: T): EntityOf<T> {
   const cached = entitiesOf.get(type)
   if (cached) return cached as EntityOf<T>
@@ -80,7 +79,7 @@ export function deleted<T extends EventType>(
   return { id: ids.newEventId(), projectId, type, entity, entityId: before.id, before, after: null }
 }
 
-/** The fields of `wanted` that differ from the row; null if there are none. Undefined keeps a field. */
+/** The fields of `wanted` that differ from the row; null if there are none. Undefined fields are ignored. */
 export function diff<R extends object>(row: R, wanted: Partial<R>): Partial<R> | null {
   const fields: Partial<R> = {}
   let isChanged = false
@@ -93,6 +92,6 @@ export function diff<R extends object>(row: R, wanted: Partial<R>): Partial<R> |
   return isChanged ? fields : null
 }
 
-/** Compares two values of a field: lists and JSON by their contents. */
+/** Compares two values of a field. Lists and JSON are compared by their contents. */
 export const isEqual = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === 'object' && one !== null && isDeepStrictEqual(one, other))

@@ -62,7 +62,7 @@ export function model(): Model {
 
 export const definitionOf = <E extends Entity>(name: E): EntityDefinition<E> => model().entities[name]
 
-/** `service_account` is ServiceAccount. */
+/** Returns `ServiceAccount` for `service_account`. */
 export const titleOf = (entity: Entity): string =>
   entity.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
@@ -77,7 +77,7 @@ export function undoRuleOf(type: EventType): UndoRule {
   return definitionOf(entity).events[verb]!
 }
 
-/** The characters of a row's texts, lists and JSON. */
+/** The number of characters in a row's texts, lists and JSON. */
 export function textLength(entity: Entity, row: object): number {
   let length = 0
   for (const name of model().texts[entity]) {
@@ -88,7 +88,6 @@ export function textLength(entity: Entity, row: object): number {
   return length
 }
 
-/** The SQL expression for `textLength`. */
 export function textLengthSql(entity: Entity, measure: 'char_length' | 'octet_length'): string {
   const long = columnsOf(definitionOf(entity).table).filter(({ key }) => model().texts[entity].includes(key))
   return ['0', ...long.map(({ name }) => `coalesce(${measure}(${name}::text), 0)`)].join(' + ')

@@ -3,8 +3,8 @@ import type { Entity } from './entities.ts'
 import { isEqual } from './events.ts'
 import { definitionOf, model, type ReferenceField } from './model.ts'
 
-// A row keeps references to deleted rows, and replies hide them. So a deletion changes only one row, and its undo restores all
-// references to that row.
+// A row keeps references to deleted rows, and replies hide them. So a deletion changes only one row, and its undo
+// restores all references to that row.
 
 /** The rows of a project. Referenced entities are loaded `with project`. */
 interface RowSource {
@@ -25,8 +25,8 @@ export const invalidReference = ({ name, to, isMany }: ReferenceField) => {
 }
 
 /**
- * A row without references to deleted rows, as replies show it. If ids are hidden, `eventId` gets a suffix that lists them,
- * so that the ETag changes too.
+ * A row without references to deleted rows, as replies show it. If ids are hidden, `eventId` gets a suffix that lists
+ * them, so that the ETag changes too.
  */
 export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: R): R {
   const fields = referencesOf(entity)
@@ -45,8 +45,8 @@ export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: 
 }
 
 /**
- * Checks that all references exist in the project. A field that repeats the visible value keeps the stored value, with its
- * references to deleted rows.
+ * Checks that all references exist in the project. If a field repeats the value that replies show, the stored value
+ * stays, with its references to deleted rows.
  * @throws HttpError 400 that names the field
  */
 export function checkReferences<Input extends object>(state: RowSource, entity: Entity, input: Input): Input {

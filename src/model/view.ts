@@ -2,14 +2,14 @@ import type { TObject } from '@sinclair/typebox'
 import { named } from '../schema/named.ts'
 import type { Person } from '../reads/people.ts'
 
-/** The public form of a row: its name and schema in the OpenAPI document, and the function that makes it. */
+/** The public form of a row: its name and schema in the OpenAPI document, and the function that returns it. */
 export interface View<Row = unknown> {
   name: string
   schema: TObject
   of(row: Row, person?: Person): object
-  /** Adds values to the row's ETag that change without an event of the row, such as the person's name. */
+  /** Returns a suffix for the row's ETag that changes with values outside the row, such as the person's name. */
   etagSuffix?(person?: Person, row?: Row): string
-  /** The view is not of a row: it has no ETag, and requests do not accept its fields. */
+  /** True for a view of data that is not a row. The view has no ETag, and requests do not accept its fields. */
   hasNoEtag?: boolean
 }
 

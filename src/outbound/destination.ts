@@ -30,7 +30,8 @@ export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLoo
   async function addressesOf(url: URL): Promise<string[]> {
     const literal = literalIn(url)
     const records = literal === null ? await lookup(url.hostname) : [{ address: literal }]
-    if (records.length === 0) throw noAddress() // node:http would connect to localhost
+    // Without an address, node:http would connect to localhost.
+    if (records.length === 0) throw noAddress()
     const addresses = records.map(({ address }) => address)
     requireReachable(addresses, policy)
     return addresses.slice(0, maxAddresses)
@@ -39,7 +40,7 @@ export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLoo
   return {
     read,
     addressesOf,
-    /** Accepts a host name that does not resolve: each request resolves it again. @throws ForbiddenUrl */
+    /** Accepts a host name that does not resolve, because each request resolves the name again. @throws ForbiddenUrl */
     async check(text: string, waitMs: number): Promise<URL> {
       const url = read(text)
       await within(waitMs, addressesOf(url)).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { hostnameOf } from '../hosts.ts'
 import { maxAnswerBytes, type ResponseSummary, summarize } from './response.ts'
 
-/** Most interim responses (1xx) before the final one; nothing else bounds them. */
+/** The most interim responses (1xx) before the final response. No other limit stops an endless series. */
 const maxInterim = 10
 const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
 

@@ -10,8 +10,9 @@ const systemFilesMs = 30_000
 const loopback = ['127.0.0.1', '::1']
 
 /**
- * Resolves a name by the hosts file, then by name servers, IPv4 first. `lookup` of `node:dns` would block one of four threads:
- * four names whose server does not answer would delay all other lookups, and every password hash.
+ * Resolves a name by the hosts file, or else by name servers; IPv4 addresses come first. `lookup` of `node:dns` would
+ * block one of four threads: four names whose server does not answer would delay all other lookups and all password
+ * hashes.
  */
 export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup {
   const open = async () => {

@@ -7,7 +7,7 @@ const defaultTimeoutMs = 15_000
 
 class TimeoutError extends Error {}
 
-/** Opens requests to URLs that callers set, restricted to allowed addresses. */
+/** Opens a client that posts to URLs of webhooks, but only to allowed addresses. */
 export function openOutbound({
   webhookAllowHttp: allowHttp,
   webhookAllowPrivate: allowPrivate,
@@ -30,7 +30,7 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
     return exchange(request, url, addresses.at(-1)!, signal)
   }
 
-  /** @throws the reason of the request's own signal */
+  /** Returns other errors in the result. @throws the abort reason of `request.signal` */
   return async (request: OutboundRequest): Promise<PostResult> => {
     request.signal?.throwIfAborted()
     const startedAt = performance.now()
@@ -65,7 +65,7 @@ function reasonOf(error: unknown): string {
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 const unreachableCodes = ['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']
-/** Nothing was sent, so the next address of the name can be tried. */
+/** After these errors nothing was sent, so the next address of the name can be tried. @throws every other error */
 function ignoreUnreachable(error: unknown): undefined {
   if (!unreachableCodes.includes(codeOf(error))) throw error
 }

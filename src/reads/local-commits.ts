@@ -6,16 +6,17 @@ interface Committed {
   heads: (VersionEvent & { expected: number; expectedEventId: string })[]
   events: { entity: string; entityId: string; before: object | null }[]
 }
-/** A project's next commit after an event, with the existing tasks that the commit changed. */
+/** The first commit after an event: the new version, and the ids of the tasks that the commit changed or deleted. */
 type NextCommit = VersionEvent & { tasks: string[] }
 
-const maxIds = 200_000 // about 20 MB
+/** About 20 MB. */
+const maxIds = 200_000
 const maxTasks = 100
 const maxCommitsAdvanced = 100
 
 /**
- * The latest commits of this process. A result that was read before such a commit stays valid, unless the commit changed the
- * same task, a role, or an entity that other rows refer to.
+ * The latest commits of this process. A result that was read before such a commit stays valid, unless the commit
+ * changed the same task, a role, or an entity that other rows refer to.
  */
 export class LocalCommits {
   private readonly commits = new LRUCache<string, NextCommit>({
@@ -38,7 +39,7 @@ export class LocalCommits {
     if (tasks.length <= maxTasks) this.commits.set(expectedEventId, { version, lastEventId, tasks })
   }
 
-  /** Returns the result with the last version for which it is valid. `id` is that of a project or task. */
+  /** Returns the result with the latest version for which it is valid. `id` is the project or task looked up. */
   readonly advance = <S extends Versioned>(seen: S, id: string): S => {
     let last: NextCommit | undefined
     for (let count = 0; count < maxCommitsAdvanced; count++) {

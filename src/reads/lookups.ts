@@ -11,10 +11,10 @@ import { lastRenaming } from './names.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
 import type { Versioned, Versions } from './versions.ts'
 
-/** The number of cached results of each kind of look-up; about 20 MB. */
+/** The most cached results for each kind of look-up: about 20 MB. */
 const cachedLookups = 50_000
 
-/** A project that the caller may see. Its version is the ETag of its lists. */
+/** A project that the caller may see. The version is part of the ETags of its lists. */
 export interface VisibleProject extends Versioned {
   role: Role
   renaming: string
@@ -33,7 +33,7 @@ interface LookUpSpec<S extends Versioned> {
   /** Joins that lead from the id `q.id` to `projectId`. */
   joins: SqlPart
   projectId: SqlPart
-  /** Texts without spaces and commas, read together with the version of the project `p`. */
+  /** SQL for values without spaces and commas, read together with the version of the project `p`. */
   columns: SqlPart
   make(seen: Versioned, fields: string[]): S
 }
@@ -53,7 +53,7 @@ export async function requireVisible<S>(
   return seen
 }
 
-/** Looks up the ids of many requests in one query. A cached result is used while the version of its project is unchanged. */
+/** Looks up the ids of many requests in one query. A cached result is valid while the project's version is the same. */
 export function openLookUp<S extends Versioned>(
   sql: Sql,
   versions: Versions,
@@ -79,7 +79,7 @@ export function openLookUp<S extends Versioned>(
     const { userId } = caller
     const last = cache.get(userId + id)
     let seen = last && versions.follow(last, id)
-    // To compare the version costs Postgres a third of a new look-up.
+    // Comparing the version costs Postgres a third of a new look-up.
     if (seen && (await versions.isCurrent(seen))) counts.hits++
     else {
       counts.misses++

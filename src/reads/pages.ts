@@ -16,7 +16,7 @@ export interface Page {
   cursor: string | null
 }
 
-/** A page contains the ids after this id. */
+/** The rows of the page have ids after this id. */
 export const startId = ({ cursor }: Page): string => cursor ?? nilId
 
 // `readLimit` reads the number. Elysia would fill in a `default`, so the schema has a `fallback`.
@@ -54,22 +54,22 @@ export interface PageRows<R, Last = R> {
   last?: Last
 }
 
-/** A query reads one row more than the limit: then there is a next page. */
+/** A query reads at most one row more than the limit. If the additional row exists, there is a next page. */
 export const cutToLimit = <R>(rows: R[], limit: number): PageRows<R> =>
   rows.length > limit ? { rows: rows.slice(0, limit), last: rows[limit - 1] } : { rows: rows }
 
 /**
- * SQL for the rows that begin within a page's bytes, so that Postgres does not send rows that `pageOf` would leave out.
+ * SQL for the rows that begin within `maxBytes`, so that Postgres does not send rows that `pageOf` would leave out.
  * @param long SQL for the length of a row's texts, which Postgres knows without decompressing them
  */
 export const untilPageFull = (sql: Sql, rows: SqlPart, long: SqlPart, maxBytes = pageBytes) => sql`
   select * from (select r.*, ${hasRoom(sql, long, maxBytes)} as has_room from (${rows}) r) r where has_room`
 
-/** SQL: whether a row begins within a page's bytes, in the order of its query. */
+/** SQL that is true for a row that begins within `maxBytes`, in the order of its query. */
 export const hasRoom = (sql: Sql, long: SqlPart, maxBytes = pageBytes) => sql`
   coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${maxBytes}`
 
-/** Builds the body and the Link header of a page. `keyOf` returns the cursor's key of a row. */
+/** Builds the body and the Link header of a page. `keyOf` returns the values that the cursor contains for a row. */
 export function pageOf<R extends Last, Last>(
   request: Pick<Request, 'url'>,
   { rows, last }: PageRows<R, Last>,
@@ -83,10 +83,11 @@ export function pageOf<R extends Last, Last>(
   return { etag, body: `[${texts.join()}]`, link }
 }
 
-/** Returns the rows that fit a page as JSON texts, at least one. */
+/** Returns the rows that fit into a page as JSON texts, and at least one row. */
 export function jsonTexts<R>(rows: R[], view: (row: R) => object, maxBytes = pageBytes): string[] {
   const texts: string[] = []
-  let bytes = 1 // brackets and commas: one more than the number of texts
+  // Brackets and commas: one byte more than the number of texts.
+  let bytes = 1
   for (const row of rows) {
     const text = JSON.stringify(view(row))
     bytes += Buffer.byteLength(text) + 1
@@ -96,7 +97,6 @@ export function jsonTexts<R>(rows: R[], view: (row: R) => object, maxBytes = pag
   return texts
 }
 
-/** @throws HttpError 400 */
 export function readLimit(text: string | undefined, fallback: number, max: number): number {
   if (text === undefined) return fallback
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
@@ -108,7 +108,7 @@ export function readLimit(text: string | undefined, fallback: number, max: numbe
 export const writeCursor = (key: (string | null)[]): string =>
   Buffer.from(JSON.stringify(key)).toString('base64url')
 
-/** @param parts a check for each part of the key. @throws HttpError 400 */
+/** @param parts a check for each part of the key. @throws HttpError 400 if the cursor is not from `writeCursor` */
 export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]): (string | null)[] {
   try {
     const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())

@@ -16,13 +16,13 @@ export interface Person {
   name: string
   email: string
   nameTag: string
-  /** True if the account must verify its email address and has not. */
+  /** True if the account must still verify its email address. */
   isUnverified?: boolean
   /** The project of a service account. */
   serves?: string | null
 }
 
-export type FindPerson = (whom: AccountKey) => Promise<Person | undefined>
+export type FindPerson = (key: AccountKey) => Promise<Person | undefined>
 
 /** @param needsVerified whether only a verified email address identifies an account */
 export function openFindPerson(sql: Sql, needsVerified = false): FindPerson {

@@ -3,7 +3,7 @@ import type { Sql } from '../postgres/database.ts'
 import { readRows } from '../postgres/row-order.ts'
 import { HttpError } from '../responses/errors.ts'
 
-/** Returns the seq of a project's oldest event. Events expire in order without a gap; the newest event never expires. */
+/** Returns the seq of a project's oldest event. Events expire in order, without a gap; the newest never expires. */
 export type OldestSeq = (projectId: string) => Promise<number | undefined>
 
 export const openOldestSeq = (sql: Sql): OldestSeq =>

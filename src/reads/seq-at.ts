@@ -1,13 +1,14 @@
 import type { Sql } from '../postgres/database.ts'
 import type { Versioned } from './versions.ts'
 
-/** The most events in a row that are skipped because their time is in the future. */
+/** The most consecutive events that are skipped because their time is in the future. */
 const maxSkipped = 10_000
 
 /**
- * Returns the seq of the last event up to `version` whose time is at or before the instant (`<=`), or before it (`<`). Without
- * such an event it returns one less than the oldest seq. A project's times never decrease, so a binary search reads about
- * twenty rows of a million. An event with a time in the future, from a clock that was ahead, counts like the next event.
+ * Returns the seq of the last event up to `version` whose time is at or before the instant (`<=`), or before it (`<`).
+ * If there is no such event, returns one less than the oldest seq. A project's times never decrease, so a binary search
+ * reads about twenty rows of a million. If a clock was ahead, an event's time may be in the future. Such an event
+ * counts like the next event whose time has passed.
  */
 export async function seqAt(
   sql: Sql,

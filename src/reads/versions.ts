@@ -10,9 +10,9 @@ const idLength = nilId.length
 export interface Versioned {
   projectId: string
   version: number
-  /** The event with this version as its seq: after a restore, another event may have the same seq. */
+  /** The event whose seq is `version`. After a restore, another event may have this seq. */
   lastEventId: string
-  /** The last change of any account's name, if names were read. */
+  /** The id of the last change of any account's name, if names were read. */
   renaming?: string
 }
 
@@ -31,8 +31,9 @@ export function openVersions(
   return {
     follow,
     /**
-     * Returns true if neither the project's version nor a name has changed; a missing project has version 0. One query
-     * compares many. A join instead of the array would read every project, and cost half as much again.
+     * Returns true if neither the project's version nor any account's name has changed. A missing project has version
+     * 0. One query compares many projects. With a join instead of the array, Postgres would read every project and take
+     * 50 % longer.
      */
     isCurrent: batched({ keys: 500, slots: 1, waits }, async (seen: Versioned[]) => {
       const [row] = await sql<{ newest: string | null; renaming: string }[]>`

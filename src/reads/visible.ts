@@ -21,7 +21,7 @@ export const pairsOf = (sql: Sql, pairs: Pair[]) => sql`
   unnest(${pairs.map(({ id }) => id)}::uuid[], ${pairs.map(({ userId }) => userId)}::uuid[])
     with ordinality q(id, user_id, n)`
 
-/** Returns the version of each project if its user may see it. One statement reads version and right. */
+/** Returns each project's version, or undefined if the user may not see it. One statement reads version and role. */
 export async function visibleVersions(sql: Sql, pairs: Pair[]): Promise<(number | undefined)[]> {
   const [row] = await sql<{ seen: string | null }[]>`
     select string_agg(concat_ws(' ', q.n, s.version), ',') as seen from ${pairsOf(sql, pairs)}

@@ -1,6 +1,6 @@
 import type { Subscription } from './subscription.ts'
 
-/** The number of events that a stream has not sent, and for how long. Computed when the metrics are read. */
+/** How many events a stream has not sent yet, and how long it has been behind. Computed when the metrics are read. */
 class Lag {
   private version = 0
   private since = 0

@@ -9,10 +9,10 @@ export interface ProjectVersion {
   newMembers?: string[]
 }
 
-/** Redis messages between processes about new versions of projects. A message may be lost, so subscribers also poll versions. */
+/** Redis messages between processes about new versions of projects. Messages may be lost, so versions are polled too. */
 export class Notifications {
   private pending = new Map<string, ProjectVersion>()
-  /** Begins each message, so that a process ignores its own messages: it has delivered them before sending. */
+  /** Each message begins with this id, so that a process ignores its own messages, which it has already delivered. */
   private readonly processId = newId()
   private readonly listeners = new Set<(changed: ProjectVersion) => void>()
   isSubscribed = false

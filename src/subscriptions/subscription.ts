@@ -27,12 +27,12 @@ interface Subscriber {
 }
 
 export class Subscribers extends MultiMap<Subscriber> {
-  /** For a version from a notification: a late one may be older, and is ignored. */
+  /** For a version from a notification. An older version, from a late notification, is ignored. */
   notifyNewer({ projectId, version }: ProjectVersion): void {
     for (const { notified, wake } of this.of(projectId)) if (version > notified) wake(version)
   }
 
-  /** For a version from the database. It can be lower than before after a failover to a standby that was behind. */
+  /** For a version from the database. After a failover to a standby that was behind, it can be lower than before. */
   notifyChanged({ projectId, version }: ProjectVersion): void {
     for (const { notified, wake } of this.of(projectId)) if (version !== notified) wake(version)
   }
@@ -71,7 +71,7 @@ export class Subscription implements Subscriber {
     else this.isUncertain ||= !isNewer
   }
 
-  /** Forgets notified versions after `current`, which a failover may have lost. Call this before reading the version again. */
+  /** Forgets versions after `current`, which a failover may have lost. Call this before reading the version again. */
   resetTo(current: number): void {
     this.notified = current
   }

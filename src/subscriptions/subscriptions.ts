@@ -11,7 +11,7 @@ import { VisibleProjectsByUser } from './visible-projects-by-user.ts'
 
 /** The most projects whose versions one query reads. */
 const maxProjects = 1_000
-/** Without Redis, versions are polled this often. With Redis, only every fourth time, because few notifications get lost. */
+/** Without Redis, versions are polled this often. With Redis, a quarter as often, because notifications rarely fail. */
 const pollEveryMs = 500
 const roundsPerPoll = 4
 
@@ -61,7 +61,7 @@ export function openSubscriptions(
 
 type PollSoon = ReturnType<typeof openPoll>['pollSoon']
 
-/** Subscribes to projects until the signal aborts. With several projects, a change of any resolves a wait with undefined. */
+/** Subscribes until the signal aborts. With several projects, a change of any project resolves a wait to undefined. */
 const openSubscribe =
   (subscribers: Subscribers, pollSoon: PollSoon, listen: () => void) =>
   (projects: ProjectVersion[], signal: AbortSignal): Subscription => {
@@ -75,7 +75,8 @@ const openSubscribe =
     )
     if (signal.aborted) subscription.end()
     else signal.addEventListener('abort', subscription.end, { once: true })
-    pollSoon(projects.map(({ projectId }) => projectId)).catch(() => {}) // a project may have changed just before the subscription
+    // A project may have changed just before the subscription.
+    pollSoon(projects.map(({ projectId }) => projectId)).catch(() => {})
     return subscription
   }
 

@@ -7,15 +7,16 @@ import { MultiMap } from './subscription.ts'
 import type { ProjectVersion } from './notifications.ts'
 import { type ProjectsSubscription, moreKey, maxListedProjects, VisibleProjects } from './visible-projects.ts'
 
-/** The most pairs of user and project in one query, and the most users. */
+/** The most pairs of user and project that one query reads, and the most users whose projects one query reads. */
 const maxPairs = 1_000
 const maxUsers = 50
-/** At most so often the projects of new notifications are read. */
+/** Projects with new notifications are read at most this often. */
 const refreshEveryMs = 100
 
 /**
- * The visible projects of all users with an open stream. Notifications and periodic reads update them. One statement reads a
- * version together with the right to see it, and reads run one after another, so that no result is older than the one before.
+ * The visible projects of all users with an open stream. Notifications and periodic reads update them. One statement
+ * reads a version together with the right to see the project. Reads run one after another, so that no result is older
+ * than the previous result.
  */
 export class VisibleProjectsByUser {
   private readonly byUser = new Map<string, VisibleProjects>()
@@ -32,7 +33,7 @@ export class VisibleProjectsByUser {
     })
   }
 
-  /** The subscription begins with all projects that the user may see now, and ends with the signal. */
+  /** Subscribes to all projects that the user may see, until the signal aborts. */
   async subscribe(userId: string, signal: AbortSignal): Promise<ProjectsSubscription> {
     const projects = this.byUser.get(userId) ?? new VisibleProjects(userId, this.viewers)
     this.byUser.set(userId, projects)
@@ -50,7 +51,7 @@ export class VisibleProjectsByUser {
     return stream
   }
 
-  /** Reads the project again for its viewers in this process, and for users who may see it now. */
+  /** Schedules a new read of the project for its viewers in this process, and for users who have become members. */
   onNotification({ projectId, version, newMembers = [] }: ProjectVersion): void {
     const markOutdated = (userId: string) =>
       void this.outdated.set(projectId + userId, { id: projectId, userId })
@@ -69,7 +70,7 @@ export class VisibleProjectsByUser {
       await this.inSequence(async () => {
         const versions = await visibleVersions(this.sql, pairs)
         pairs.forEach(({ id, userId }, n) => this.byUser.get(userId)?.update(id, versions[n]))
-      }).catch(() => {}) // the next refresh of all projects reads it again
+      }).catch(() => {}) // the next `refreshAll` reads these projects again
       await rest
     }
     this.isRefreshing = false
@@ -92,7 +93,7 @@ export class VisibleProjectsByUser {
   }
 }
 
-/** Reads all visible projects of several users in one query. It returns no row for a user without changes. */
+/** Reads all visible projects of several users in one query. Postgres sends no row for a user without changes. */
 async function refreshUsers(sql: Sql, users: VisibleProjects[]): Promise<void> {
   const digests = users.map(({ asText }) => createHash('sha256').update(asText).digest('hex'))
   const rows = await sql<{ n: number; list: string | null }[]>`
@@ -110,7 +111,7 @@ async function refreshUsers(sql: Sql, users: VisibleProjects[]): Promise<void> {
   }
 }
 
-/** SQL for the first projects that a user owns or is a member of, and one more than the limit. */
+/** SQL for the projects that a user owns or is a member of, in the order of ids, at most one more than the limit. */
 const projectsOf = (sql: Sql, user: SqlPart) => sql`
   (select p.id, s.version from projects p join streams s on s.project_id = p.id
     where p.owner_id = ${user} order by p.id, p.created_at limit ${maxListedProjects + 1})

@@ -52,9 +52,10 @@ export class VisibleProjects {
     private readonly viewers: MultiMap<VisibleProjects>,
   ) {}
 
-  /** Stores the version that was read; undefined if the user may not see the project. Projects over the limit are not listed. */
+  /** @param version undefined if the user may not see the project. Beyond the limit, `moreKey` is listed instead. */
   update(projectId: string, version: number | undefined): void {
-    if (this.isEnded) return // a read that was in progress must not add a viewer again
+    // A read may still be in progress at the end. Its result must not add a viewer again.
+    if (this.isEnded) return
     const previous = this.versions.get(projectId)
     if (previous === version) return
     const listed = this.versions.size - (this.versions.has(moreKey) ? 1 : 0)
@@ -70,7 +71,7 @@ export class VisibleProjects {
     for (const subscription of this.subscriptions) subscription.wake(projectId)
   }
 
-  /** Stores all projects that the user may see, in the order of their ids: at most the limit, and the key for more. */
+  /** @param all the visible projects, ordered by id: at most `maxListedProjects`, then `moreKey` if there are more */
   replaceAll(all: [projectId: string, version: number][]): void {
     const ids = new Set(all.map(([projectId]) => projectId))
     const end = all.length > maxListedProjects ? all[maxListedProjects - 1]![0] : undefined
@@ -82,10 +83,8 @@ export class VisibleProjects {
   }
 
   get asText(): string {
-    return [...this.versions]
-      .map((one) => one.join(' '))
-      .sort()
-      .join()
+    const texts = [...this.versions].map((one) => one.join(' '))
+    return texts.sort().join()
   }
 
   subscribe(onLast = () => {}): ProjectsSubscription {

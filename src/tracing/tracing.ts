@@ -2,7 +2,7 @@ import { within } from '../within.ts'
 import { readTraceparent, writeTraceparent } from './traceparent.ts'
 
 const sendEveryMs = 1_000
-/** A stopping process waits this long for the collector. */
+/** A stopping process waits at most this long for the collector. */
 const shutdownMs = 1_000
 
 type Attributes = Record<string, string | number | undefined>
@@ -18,7 +18,8 @@ export type Tracing = Awaited<ReturnType<typeof openTracing>>
 
 /**
  * Sends spans by OTLP over HTTP to the collector in OpenTelemetry's standard environment variables. A request with a
- * `traceparent` follows its sampled flag; a request without it is always sampled. Spans are dropped when the collector is slow.
+ * `traceparent` follows its sampled flag; a request without it is always sampled. Spans are dropped when the collector
+ * is slow.
  */
 export async function openTracing() {
   const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api')
@@ -49,12 +50,9 @@ export async function openTracing() {
         },
       }
     },
-    /** Sends the remaining spans. */
     async close(): Promise<void> {
-      await within(
-        shutdownMs,
-        provider.shutdown().catch(() => {}),
-      )
+      const sent = provider.shutdown().catch(() => {})
+      await within(shutdownMs, sent)
     },
   }
 }
