@@ -22,7 +22,7 @@ export type OutboxJob = Pick<OutboxRow, 'id' | 'projectId' | 'name' | 'data'>
 
 export type Jobs = ReturnType<typeof openJobs>
 
-/** The producer. If it cannot enqueue a job, the sweep enqueues the job later. */
+/** Enqueues jobs in Redis. If that fails, a worker later finds the jobs in the outbox and enqueues them. */
 export function openJobs(config: Config, log: Log) {
   const connection = openRedis(config.redisUrl, log)
   const options = { connection, prefix: queuePrefix(config), skipVersionCheck: true }
@@ -43,7 +43,10 @@ export function openJobs(config: Config, log: Log) {
           await to.addBulk(jobs.map((row) => toBullJob(row, config.jobAttempts)))
         return true
       } catch (error) {
-        log.debug({ reason: String(error), jobs: rows.length }, 'jobs stay in the outbox for the sweep')
+        log.debug(
+          { reason: String(error), jobs: rows.length },
+          'cannot enqueue jobs: a worker will find them in the outbox',
+        )
         return false
       }
     },
@@ -70,11 +73,11 @@ const toBullJob = ({ id }: OutboxJob, attempts: number) => ({
   opts: { ...removedAtEnd, jobId: id, attempts, backoff },
 })
 
-/** BullMQ deletes finished jobs: the outbox is the record of unfinished jobs. */
+/** BullMQ deletes completed and failed jobs, because the outbox is the record of unfinished jobs. */
 export const removedAtEnd = { removeOnComplete: true, removeOnFail: true }
 const backoff = { type: 'exponential', delay: 500, jitter: 0.5 }
 
-/** SQL fragment that inserts the job into the outbox for each row of the CTE `done`. */
+/** SQL that inserts the job into the outbox for each row of the CTE `done`. */
 export function insertJob(sql: Sql, job?: OutboxJob) {
   if (!job) return sql`select`
   const { id, projectId, name, data } = job
@@ -84,7 +87,6 @@ export function insertJob(sql: Sql, job?: OutboxJob) {
 
 export type MailPurpose = 'verify' | 'reset'
 
-/** A job that sends a mail to an account. */
 export function mailJob(purpose: MailPurpose, account: { userId: string } | { email: string }): OutboxJob {
   const id = newId()
   return { id, projectId: null, name: mailJobName, data: { id, purpose, ...account } }

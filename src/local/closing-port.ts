@@ -59,6 +59,6 @@ function nameOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`)
   } catch {
-    return '' // closed meanwhile, like the descriptor that readdirSync used
+    return '' // the descriptor was closed, like the one that readdirSync used
   }
 }

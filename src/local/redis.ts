@@ -29,7 +29,7 @@ export const redisIn = (dir: string, password?: string): Server => ({
 export async function startRedis(dataDir: string, starting: Starting): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
-  // In a file: every local user can read arguments of processes.
+  // The password is in a file, because every local user can read the arguments of processes.
   const file = join(dir, 'docket.conf')
   const access = await readOrCreate(file, () => `requirepass ${randomBytes(24).toString('base64url')}\n`)
   const password = /^requirepass (\S+)$/m.exec(access)?.[1] ?? ''
@@ -45,7 +45,8 @@ export function launchRedis(program: string[], dir: string, port: number): Launc
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const command = [...program, '--port', String(port), '--dir', dir, ...options]
   const { uid, gid } = statSync(dir)
-  const runAs = process.getuid?.() === 0 ? { uid, gid } : {} // the owner of the folder runs Redis, not root
+  // Root does not run Redis: the owner of the folder does.
+  const runAs = process.getuid?.() === 0 ? { uid, gid } : {}
   const launched = launch({ command, cwd: dir, logFile: `${dir}.log`, ...runAs })
   writeFileSync(join(dir, 'server.json'), JSON.stringify({ pid: launched.pid, port }))
   return launched

@@ -4,7 +4,7 @@ import { endServer, type Launched, logTail, isServerProcess, type Starting } fro
 import { until } from './wait.ts'
 
 const attempts = 5
-// Long, because crash recovery may take a while.
+// Crash recovery may take this long.
 const readyTimeoutMs = 120_000
 
 export type Running = { pid: number; port: number }
@@ -19,7 +19,7 @@ export interface Server {
   probe(port: number): Promise<unknown>
 }
 
-/** Returns the port of the server. Starts the server, with the result of `prepare`, unless it runs. */
+/** Returns the server's port. Starts the server with the function that `prepare` returns, unless the server runs. */
 export async function ensureRunning(
   server: Server,
   { log, signal }: Starting,
@@ -55,7 +55,7 @@ async function start(server: Server, launch: (port: number) => Launched, signal:
   throw new Error(`${server.name} does not start. ${await logTail(`${server.dir}.log`)}`)
 }
 
-/** Returns false if the launched server ends. Ends a server that does not answer in time. @throws the reason of `signal` */
+/** Returns false if the server ends; stops a server that does not answer in time. @throws the reason of `signal` */
 export async function waitUntilReady(server: Server, launched: Launched, port: number, signal?: AbortSignal) {
   const { pid, ended } = launched
   const answers = async () => {

@@ -13,7 +13,7 @@ import type { LogProgress, Starting } from './process.ts'
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
 
-/** Files of this process, which may run as root; the servers' users own the others. */
+/** Files that this process creates, possibly as root. All other files belong to the users that run the servers. */
 const rootFiles = ['gate.lock', 'users.lock', 'postgres.log', 'redis.log', 'redis']
 
 export interface LocalOptions {
@@ -56,7 +56,7 @@ async function startIn(dir: string, options: LocalOptions): Promise<Local> {
     const redis = options.redis ? await startOptionalRedis(dir, { log, signal }) : {}
     await chownToFolderOwner(dir, ...rootFiles.map((name) => join(dir, name)))
     let stopped: Promise<void> | undefined
-    // Behind the gate, so that no process starts to use a server that is stopping.
+    // `stop` waits for the gate, so that no process starts to use a server that is stopping.
     return { databaseUrl, ...redis, stop: () => (stopped ??= withGate(dir, stopGateTimeoutMs, leave)) }
   } catch (error) {
     await leave().catch(() => {})
@@ -103,7 +103,7 @@ async function writable(dataDir: string): Promise<string> {
   }
 }
 
-/** Adds the folder to errors of the system and of SQLite. */
+/** Adds the folder to the message of a system or SQLite error. */
 function namingFolder(error: unknown, dir: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (!code || !/^(E(ACCES|PERM|ROFS|NOSPC|DQUOT)|SQLITE_)/.test(code)) return error

@@ -1,7 +1,7 @@
-// A lease is a key with the holder's process id and a time to live. A list beside it queues the processes that wait.
+// A lease is a key with the holder's process id and a time to live. A list in a second key queues waiting processes.
 // Each process subscribes to its own channel: "want <project>" asks for the lease, "take <project>" hands it over.
 
-/** KEYS lease, queue · ARGV process id, ttlMs, channel prefix, project → 0 if acquired, else ms until the lease expires. */
+/** KEYS lease, queue · ARGV process id, ttlMs, channel prefix, project → 0 if acquired, else ms until the lease ends. */
 export const acquireScript = `
 local holder = redis.call('get', KEYS[1])
 if not holder or holder == ARGV[1] then

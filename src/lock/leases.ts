@@ -14,12 +14,12 @@ interface HeldLease {
   isRequested: boolean
 }
 
-/** Limit of leases that one command renews. */
+/** The most leases that one script call renews. */
 const maxRenewed = 500
 
 /**
- * A lease lets one process write a project without conflicts. Leases only save time: if two processes hold the same lease,
- * the commit still compares versions. Without Redis, processes write without leases.
+ * A lease lets one process write a project without conflicts. Leases only save time: if two processes hold the same
+ * lease, the commit still compares versions. Without Redis, processes write without leases.
  */
 export class Leases {
   private readonly held = new Map<string, HeldLease>()
@@ -57,8 +57,8 @@ export class Leases {
   }
 
   /**
-   * Resolves when this process may write the project: at once if it holds the lease or Redis is unavailable. Returns
-   * false if another process may have written the project since.
+   * Resolves when this process may write the project: immediately if it holds the lease or Redis is unavailable.
+   * Returns false if another process may have written the project in the meantime.
    */
   async acquire(projectId: string): Promise<boolean> {
     if (this.holds(projectId)) return true
@@ -83,10 +83,11 @@ export class Leases {
       this.waiters.delete(projectId)
       if (taken) return !this.held.has(projectId)
     }
-    return true // the commit detects a stale state
+    // The commit detects a stale state.
+    return true
   }
 
-  /** Call when no command waits for the project: keeps the lease for `leaseLingerMs`, unless another process waits. */
+  /** Call when no command waits for the project. Keeps the lease for `leaseLingerMs`, unless another process waits. */
   markIdle(projectId: string): void {
     const mine = this.held.get(projectId)
     if (mine?.isRequested) void this.release(projectId)

@@ -2,7 +2,7 @@ import type { Distribution } from '../metrics/distribution.ts'
 import { isTransient } from './errors.ts'
 import { unavailable } from '../responses/errors.ts'
 
-/** A queue up to this length never counts as overload: it may wait for a short fault to end. */
+/** A queue up to this length is never overloaded: its entries may wait until a short fault ends. */
 const shortQueue = 128
 const maxQueueMs = 500
 
@@ -12,16 +12,16 @@ export function isOverloaded(queue: { since: number }[]): boolean {
 }
 
 export interface BatchOptions<K> {
-  /** Limit of keys in one call. */
+  /** The most keys in one call. */
   keys: number
-  /** `limit`: total weight of one call. A single key above it gets its own call. Keys above `heavy` delay no other call. */
+  /** `limit`: the most weight in one call. A heavier key gets its own call. Keys above `heavy` delay no other. */
   weigh?: { limit: number; heavy?: number; of: (key: K) => number }
-  /** Limit of concurrent calls. */
+  /** The most concurrent calls. */
   slots: number
   /** How long an incomplete batch waits for more keys while another call runs. */
   lingerMs?: number
   waits?: Distribution
-  /** When the first key is sent. Default: after the I/O of this tick, so that keys of concurrent requests share a call. */
+  /** Schedules the first call. Default: after the I/O of this tick, so that concurrent requests share a call. */
   schedule?: (go: () => void) => unknown
 }
 
@@ -36,14 +36,15 @@ const maxWaiting = 10_000
 const slowMs = 1_000
 
 /**
- * Batches single calls: keys that arrive while every slot is busy share the next call.
- * @param work returns the values in the order of its keys. If it fails after a second, waiting keys fail with it
+ * Batches single calls: keys that arrive while `slots` calls are running share the next call.
+ * @param work returns the values in the order of its keys. After an outage of over a second, all waiting keys fail too
  * @throws HttpError 503 when too many keys wait
  */
 export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Promise<V[]>) {
   const { schedule = setImmediate, lingerMs = 0 } = limits
   const waiting: Waiting<K, V>[] = []
-  let [busy, heavy] = [0, 0] // running calls, and running calls with a heavy key
+  // The number of running calls, and how many of them have a heavy key.
+  let [busy, heavy] = [0, 0]
   const [pumpSoon, pumpIn] = [once(schedule, pump), once(setTimeout, pump)]
 
   function pump() {

@@ -11,7 +11,7 @@ export async function databaseTime(sql: Sql): Promise<number> {
 
 const readEveryMs = 5_000
 
-/** After the first reading, this process creates ids and times by the clock of the database. */
+/** After the first reading, this process creates ids and times with the clock of the database. */
 export function openDatabaseClock(sql: Sql, log: Log) {
   let wasWrong = false
   const read = async () => {
@@ -20,7 +20,10 @@ export function openDatabaseClock(sql: Sql, log: Log) {
     const aheadMs = Date.now() - nowMs()
     const isWrong = Math.abs(aheadMs) > maxAheadMs
     if (isWrong && !wasWrong)
-      log.warn({ aheadMs }, "this machine's clock differs from the database's, which ids and times follow")
+      log.warn(
+        { aheadMs },
+        "this machine's clock differs from the database's clock, which sets ids and times",
+      )
     wasWrong = isWrong
   }
   return { known: read().catch(() => {}), close: repeatedly(read, readEveryMs, log) }

@@ -28,8 +28,8 @@ const describe = ([key, column]: [string, PgColumn]): Column => ({
 })
 
 /**
- * The columns of the table `alias`, instead of `*`: a later release may add columns while this release runs, and Postgres
- * rejects a prepared statement whose result columns change.
+ * The columns of the table `alias`, instead of `*`: a later release may add columns while this release runs, and
+ * Postgres rejects a prepared statement whose result columns change.
  */
 export const columnList = (sql: Sql, table: PgTable, alias: string): SqlPart =>
   sql.unsafe<Row[]>(

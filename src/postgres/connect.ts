@@ -11,11 +11,11 @@ export type ServerAddress = { host: string[]; port: number[]; path?: string | fa
 export interface PrimaryFinder<S extends ServerAddress = ServerAddress> {
   /** @throws the last error of the servers if no server is a primary */
   find(): Promise<S>
-  /** Call when a connection to the server has ended: another server may be the primary now. */
+  /** Call when a connection to the server has ended: another server may now be the primary. */
   lost(server: ServerAddress): void
 }
 
-/** As libpq's `sslmode`; only `verify-full` checks the name in the certificate. */
+/** The same as `sslmode` in libpq. Only `verify-full` checks the name in the certificate. */
 type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-full'
 
 export const connectMs = 3_000
@@ -23,7 +23,7 @@ export const connectMs = 3_000
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const tlsAccepted = 0x53 // "S"
 
-/** Creates the sockets instead of postgres.js, which crashes if that fails, and whose TLS would bypass the workarounds. */
+/** Creates sockets for postgres.js, which would crash if its own failed, and whose TLS would bypass the workarounds. */
 export function createConnector(
   idleTimeouts: IdleTimeouts,
   idleMs: number,
@@ -49,7 +49,7 @@ export function createConnector(
       return socket.once('close', () => open.delete(socket))
     },
 
-    /** Closes all connections, so that new ones find the new primary. */
+    /** Closes all connections, so that new connections find the new primary. */
     closeAll(): void {
       for (const socket of open)
         socket.destroy(connectionError('CONNECTION_RENEWED', 'The server is a standby'))

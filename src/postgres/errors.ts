@@ -1,10 +1,10 @@
 import postgres from 'postgres'
 import { databaseUnavailable, HttpError } from '../responses/errors.ts'
 
-/** Temporary errors: no connection, out of resources, shutting down, timed out, serialization conflict, standby (25006). */
+/** Temporary errors: connection, resources, shutdown, time-out, serialization conflict, write on a standby (25006). */
 export const transientCodes = /^(08|53|57|25006|25P0[34]|4000[13]|40P01|55P03)/
 
-/** Errors of queries without a reply of Postgres: their outcome is unknown. */
+/** Errors of queries that got no reply from Postgres. The outcome of such a query is unknown. */
 const unknownOutcomes = new WeakSet<object>()
 
 /** True for a temporary error: Postgres did not reject the statement itself. */
@@ -17,10 +17,10 @@ export function isTransient(error: unknown): boolean {
 export const toHttpError = (error: unknown): HttpError | undefined =>
   error instanceof HttpError ? error : isTransient(error) ? databaseUnavailable() : undefined
 
-/** Marks the outcome of a query as unknown, unless a defect of the caller kept the query from being sent. */
+/** Marks the outcome of a query as unknown, unless Postgres replied, or a defect prevented sending the query. */
 export function markUnknownOutcome(error: unknown): void {
-  const isOurs = error instanceof postgres.PostgresError || isDefect(error)
-  if (!isOurs && error instanceof Error) unknownOutcomes.add(error)
+  const isKnown = error instanceof postgres.PostgresError || isDefect(error)
+  if (!isKnown && error instanceof Error) unknownOutcomes.add(error)
 }
 
 const isDefect = (error: unknown): boolean =>

@@ -12,9 +12,9 @@ export interface PendingQuery {
 type SocketState = { idleMs: number; limitMs: number; isAnswered: boolean }
 
 /**
- * Fails queries after their time limit, and closes connections that receive no data. A lost route closes no connection,
- * and postgres.js waits forever (porsager/postgres#1089). Time counts in ticks, so time during which this process was
- * frozen does not count.
+ * Fails queries after their time limit, and closes connections that receive no data. When a network route is lost, no
+ * connection closes, and postgres.js would wait forever (porsager/postgres#1089). Time counts in ticks, so time during
+ * which this process was frozen does not count.
  */
 export class IdleTimeouts {
   private readonly sockets = new Map<Socket, SocketState>()
@@ -59,7 +59,7 @@ export class IdleTimeouts {
     }
   }
 
-  /** Closes unused connections too. Never closes a connection on which a statement may still run. */
+  /** Also closes unused connections. Never closes a connection on which a statement may still run. */
   private closeIdle(): void {
     for (const [socket, { idleMs, limitMs }] of this.sockets) {
       if (idleMs < limitMs) continue

@@ -13,9 +13,9 @@ export interface PoolOptions extends QueryOptions {
   settings?: Record<string, string>
 }
 
-/** Time after the statement timeout of Postgres, for its reply and for connecting. */
+/** Added to the statement timeout of Postgres, for its reply and for connecting. */
 const graceMs = 700
-/** Time after the statement timeout without any data, after which a connection counts as broken. */
+/** Added to the statement timeout. A connection that receives no data for that long counts as broken. */
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {
@@ -25,11 +25,12 @@ export function openPool(pool: PoolOptions): postgres.Sql {
   const sql = postgres(url, {
     max: pool.connections,
     connect_timeout: connectMs / 1_000,
-    ssl: false, // `connect` does TLS
-    ...{ socket: sockets.connect }, // missing in the types of postgres.js
+    // `connect` opens TLS. The types of postgres.js lack `socket`.
+    ssl: false,
+    ...{ socket: sockets.connect },
     backoff: (retries) => Math.min(0.05 * 2 ** retries, 0.25),
     onnotice: () => {},
-    // Otherwise each new connection queries the array types, and a failure of that query ends the process.
+    // With `true`, each new connection queries the array types, and a failure of that query ends the process.
     fetch_types: false,
     prepare: pooler !== 'on',
     types: arrayTypes,

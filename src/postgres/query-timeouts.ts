@@ -23,7 +23,7 @@ type Options = QueryOptions & { limitMs: number; onStandby(): void }
 const readOnly = '25006'
 const uncounted = newQueryCounts()
 
-/** For rare queries with many variants: each prepared statement stays on its connection forever. */
+/** For rare queries with many variants, because each prepared statement stays on its connection forever. */
 export function unprepared<Q extends object>(query: Q): Q {
   ;(query as unknown as { options: { prepare: boolean } }).options.prepare = false
   return query
@@ -44,7 +44,7 @@ export function withTimeouts(sql: Sql, options: Options): Sql {
   })
 }
 
-/** Starts the time limit when the query is sent: most queries are only fragments of others and never sent themselves. */
+/** Starts the time limit when the query is sent: most query objects are fragments of other queries, and never sent. */
 function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query): Q {
   const { handler } = query
   query.handler = (sent) => {

@@ -10,7 +10,7 @@ export const retryOnce = <T>(work: () => PromiseLike<T>): Promise<T> =>
     isTransient(error) ? retryDelay().then(work) : Promise.reject(error),
   )
 
-/** True, or at least one row, if the statement changed or found something. */
+/** `true`, or at least one row, if the statement changed or found something. */
 type Result = PromiseLike<boolean | readonly unknown[]>
 
 /** Retries a write after a temporary error, unless `isWritten` finds that the first attempt has committed. */

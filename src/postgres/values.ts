@@ -9,7 +9,7 @@ const arrayType = <T>(oid: number, literal: (items: T[]) => string, elementOf: (
   parse: (text: string) => elementsOf(text).map(elementOf),
 })
 
-/** One test of the joined text: a test of each id took a tenth of the time of a batched read. */
+/** Tests all ids in one text: testing each id separately took a tenth of the time of a batched read. */
 const ids = /^[\da-f,-]*$/
 const uuids = (items: string[]): string => {
   const joined = items.join()

@@ -13,8 +13,8 @@ export const padding = { [paddingName]: paddingValue }
 const startupMessage = Buffer.from('\0\x03\0\0user\0', 'latin1')
 
 /**
- * Removes the broken connection's data before the startup message, because Postgres would close the new connection.
- * Removes the padding if a pooler is used: poolers reject unknown settings.
+ * Removes the broken connection's data before the startup message: with this data, Postgres would close the new
+ * connection. Removes the padding if a pooler is used, because poolers reject unknown settings.
  */
 export function startupMessageFirst(socket: Socket, isPooled = false): void {
   const write = socket.write
@@ -35,9 +35,9 @@ function withoutPadding(message: Buffer): Buffer {
 }
 
 /**
- * Emits `close` right after `error`, and an error before every `close`. Otherwise a query that postgres.js sends between the
- * two events never ends (porsager/postgres#1215), and postgres.js reconnects without a pause to a server that closes
- * connections before the startup message (porsager/postgres#1193).
+ * Emits `close` right after `error`, and an error before every `close`. Otherwise a query that postgres.js sends
+ * between the two events never ends (porsager/postgres#1215), and postgres.js reconnects without a pause to a server
+ * that closes connections before the startup message (porsager/postgres#1193).
  */
 export function closeOnError(socket: Socket): void {
   const emit = socket.emit.bind(socket)
@@ -54,7 +54,7 @@ export function closeOnError(socket: Socket): void {
   }
 }
 
-/** Removes the holes at the start of a result, which postgres.js leaves after an interrupted result (porsager/postgres#1181). */
+/** Removes holes at the start of a result, which follow an interrupted result (porsager/postgres#1181). */
 export function withoutHoles(rows: unknown[]): unknown[] {
   const holes = 0 in rows ? 0 : rows.findIndex((_, i) => i in rows)
   if (holes > 0) rows.splice(0, holes)

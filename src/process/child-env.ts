@@ -1,7 +1,7 @@
 import { type Config, withNewNames } from '../config.ts'
 import type { Env, Role } from './child.ts'
 
-/** The environment of each kind of child: that of the parent, with the URLs of the local servers. */
+/** The environment of each kind of child: the parent's environment, with the URLs of the local servers. */
 export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
   const common = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
@@ -9,12 +9,12 @@ export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   return { web: { ...sharedPools(config), ...worker }, worker }
 }
 
-/** Six web processes with full pools, a worker and a successor use 88 connections. The default limit of Postgres is 100. */
+/** Six web processes with full pools, a worker and a successor use 88 connections. Postgres allows 100 by default. */
 const fullProcesses = 6
 
 type Pools = Pick<Config, 'webConcurrency' | 'readConnections' | 'backgroundConnections' | 'commitSlots'>
 
-/** Default pool sizes of a web process: more than six web processes share the connections of six. */
+/** The default pool sizes of a web process. More than six web processes share as many connections as six. */
 export function sharedPools({ webConcurrency, readConnections, backgroundConnections, commitSlots }: Pools) {
   const share = (all: number) =>
     String(Math.max(1, Math.min(all, Math.floor((all * fullProcesses) / webConcurrency))))

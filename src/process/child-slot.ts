@@ -11,7 +11,7 @@ interface Options {
   start(): Child
   log: Log
   stopTimeoutMs: number
-  /** Called when the process cannot start. `starts`: failed starts in a row. */
+  /** Called when the process cannot start. `starts`: the number of consecutive failed starts. */
   giveUp(exit: Exit, starts: number): void
 }
 
@@ -25,7 +25,7 @@ export class ChildSlot {
 
   constructor(private readonly options: Options) {}
 
-  /** Resolves when the process is ready; to undefined if it ends before. */
+  /** Resolves when the process is ready, or to undefined if the process ends before. */
   async start(): Promise<ReadyMessage | undefined> {
     const child = this.spawn()
     this.setCurrent(child)
@@ -34,7 +34,7 @@ export class ChildSlot {
     return ready
   }
 
-  /** Starts a successor, and stops the current process when the successor is ready. Returns false if it does not start. */
+  /** Starts a successor, and then stops the current process. Returns false if the successor does not start. */
   async replace(): Promise<boolean> {
     const successor = this.spawn()
     if (!(await successor.ready)) return false
@@ -44,7 +44,7 @@ export class ChildSlot {
     return true
   }
 
-  /** Stops the processes. Returns false if one of them failed. */
+  /** Returns false if a process did not exit with code 0. */
   async stop(): Promise<boolean> {
     this.isStopping = true
     const ends = [...this.alive].map((child) => child.stop('stop', this.options.stopTimeoutMs))

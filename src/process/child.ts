@@ -50,7 +50,7 @@ export class Child {
     return this.killAfter(this.exited, withinMs)
   }
 
-  /** Returns the metric families of the process; none if it does not answer. */
+  /** Returns no metric families if the process does not answer. */
   async measure(): Promise<Family[]> {
     if (this.uptimeMs === 0) return []
     const message = this.nextMessage<MetricsMessage>()
@@ -63,7 +63,8 @@ export class Child {
   }
 
   private send(message: ParentMessage): void {
-    if (this.child.connected) this.child.send(message, () => {}) // the process may have just ended
+    // Ignores errors, because the process may have just ended.
+    if (this.child.connected) this.child.send(message, () => {})
   }
 
   private nextMessage<T>(): Promise<T> {

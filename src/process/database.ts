@@ -11,12 +11,12 @@ import { within } from '../within.ts'
 import type { Shutdown } from './shutdown.ts'
 
 const maxPauseMs = 2_000
-/** How long a start waits for the check; a reachable database answers sooner. */
+/** A start waits at most this long for the check. A reachable database answers sooner. */
 const checkTimeoutMs = 1_000
 
 export async function migrateDatabase(databaseUrl: string, log: Log): Promise<void> {
   await retryUntilReachable(async () => migrate(await primaryUrl(databaseUrl)), log)
-  log.info('database is migrated')
+  log.info('database migrations are complete')
 }
 
 /** Logs a warning if migrations are missing. Does not wait for a database that cannot be reached. */

@@ -8,8 +8,10 @@ import { portError } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 
 const closeMs = 1_000
-const lingerMs = 1_500 // for keep-alive clients to send a request, whose response closes the connection
-const arrivalMs = 200 // for TCP handshakes that have begun
+/** Time for keep-alive clients to send another request. The response closes the connection. */
+const lingerMs = 1_500
+/** Time for TCP handshakes that have begun. */
+const arrivalMs = 200
 
 /** Opens the port and returns it. At shutdown, accepted requests are answered before the port closes. */
 export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, maxBytes: number) {
@@ -22,7 +24,8 @@ export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, m
   const close = async () => {
     if (!shutdown.isReplaced) services.drain()
     await (shutdown.isReplaced ? retirePort(app, drainDelayMs, services.log) : sleep(drainDelayMs))
-    services.subscriptions.end() // long polls would delay the shutdown
+    // Long polls would delay the shutdown.
+    services.subscriptions.end()
     const isAnswered = app.server?.stop().then(() => true)
     if (await within(drainTimeoutMs, isAnswered)) return
     services.log.warn('closing connections whose requests did not finish in time')
@@ -32,7 +35,7 @@ export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, m
   return app.server?.port ?? port
 }
 
-/** Stops using a shared port without a failed request: other processes accept the new connections. */
+/** Stops listening on a shared port without a failed request: other processes accept the new connections. */
 export async function retirePort(app: AnyElysia, delayMs: number, log: Log): Promise<void> {
   const respondAndClose = async (request: Request) => {
     const response = await app.fetch(request)

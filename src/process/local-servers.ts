@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
 import type { Shutdown } from './shutdown.ts'
 import type { LogProgress } from '../local/process.ts'
 
-/** Time for the local servers to stop: Postgres writes a checkpoint, and another process may be starting them. */
+/** Time for the local servers to stop. Postgres writes a checkpoint, and another process may be starting servers. */
 const stopMs = 30_000
 
 export async function withLocalServers(
@@ -42,6 +42,6 @@ export async function withLocalServers(
   }
 }
 
-/** The URL of a socket that never exists. Another program could use a port. */
+/** The URL of a Unix socket that never exists. Another program could listen on a TCP port. */
 const missingRedisUrl = (dataDir: string): string =>
   `unix:${pathToFileURL(join(dataDir, 'redis', 'absent.sock')).href.slice('file:'.length)}`

@@ -5,12 +5,12 @@ import { within } from '../within.ts'
 import { listenAt } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 
-/** Far below the scrape timeout of Prometheus, 10 s. */
+/** Far below the default scrape timeout of Prometheus, 10 s. */
 const collectTimeoutMs = 1_500
 
 export type CollectFamilies = () => Family[] | Promise<Family[]>
 
-/** Returns the metric families of all parts. A part that fails contributes none. */
+/** Returns the metric families of all parts, without parts that fail. */
 export async function collect(parts: CollectFamilies[]): Promise<Family[]> {
   const collected = parts.map((part) => within(collectTimeoutMs, Promise.try(part)).catch(() => undefined))
   return (await Promise.all(collected)).flatMap((families) => families ?? [])

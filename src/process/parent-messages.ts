@@ -2,7 +2,7 @@ import process from 'node:process'
 import type { Family } from '../metrics/family.ts'
 import type { Shutdown } from './shutdown.ts'
 
-/** The argument that marks a process as a child of a supervisor. It stays the same: the parent may run an older release. */
+/** The argument that marks a child of a supervisor. It never changes, because the parent may run an older release. */
 export const childArgument = 'led'
 
 /** Sent by the parent. `retire`: stop, because a successor is ready. */
@@ -26,5 +26,6 @@ export function handleParentMessages(shutdown: Shutdown, measure: () => Promise<
   }
   process.on('message', (message: ParentMessage) => void handlers[message]())
   process.on('disconnect', () => void shutdown.fail(new Error('The parent process has ended')))
-  process.on('SIGHUP', () => {}) // only for the parent, but a terminal sends it to all processes
+  // A terminal sends SIGHUP to all processes, but only the parent handles it.
+  process.on('SIGHUP', () => {})
 }

@@ -18,7 +18,7 @@ export async function listenAt(server: Server, { host, port }: Address, prefix =
   })
 }
 
-/** Checks a port that processes will share: opening it shared would not fail. @throws ConfigError if it is taken */
+/** Checks that a port is free before processes share it: opening a shared port would not fail. @throws ConfigError */
 export async function requireFree(address: Address, prefix = ''): Promise<void> {
   if (address.port === 0) return // the system chooses
   const server = createServer()
@@ -27,7 +27,7 @@ export async function requireFree(address: Address, prefix = ''): Promise<void> 
   await once(server, 'close')
 }
 
-/** Checks the ports of a command before it starts any server. @throws ConfigError */
+/** Checks that the ports of a command are free before it starts any server. @throws ConfigError */
 export async function requireFreePorts(command: string, config: Config): Promise<void> {
   const { homeHost, homePort, metricsHost, metricsPort, reusePort } = config
   if (command !== 'worker' && !reusePort) {
@@ -41,7 +41,7 @@ export function portError(error: unknown, { host, port }: Address, prefix = ''):
   const reasons: Record<string, string> = {
     EADDRINUSE: `PORT ${port} is taken by another program: stop that program, or set another ${prefix}PORT`,
     EACCES: `PORT ${port} needs more privileges than this user has: set ${prefix}PORT to 1024 or more`,
-    EADDRNOTAVAIL: `HOST "${host}" is not an address of this machine: set another, or 0.0.0.0 for all addresses`,
+    EADDRNOTAVAIL: `HOST "${host}" is not an address of this machine: set one of its addresses, or 0.0.0.0 for all addresses`,
   }
   const reason = reasons[(error as { code?: string }).code ?? '']
   return reason ? new ConfigError(prefix + reason) : error

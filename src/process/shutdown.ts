@@ -7,14 +7,14 @@ interface Closer {
   name: string
   close(): Promise<void>
   withinMs: number
-  /** Called at a second signal too, because it stops other processes. */
+  /** True if `close` also runs at a second signal, because it stops other processes. */
   isForced: boolean
 }
 
 interface Options {
   log: Log
   drainTimeoutMs: number
-  /** Interrupted by a signal, a one-off command exits with 128 + the signal's number. */
+  /** A one-off command that a signal interrupts exits with 128 + the signal's number. */
   isOneOff: boolean
   isRunByNpm: boolean
   /** A child may get a signal twice, from its parent and from the terminal. Its parent kills it after a time-out. */
@@ -26,14 +26,14 @@ const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 const echoMs = 300
 const forcedCloseMs = 250
 
-/** Stops the process: orderly at the first signal or failure, at once at the second signal. */
+/** Stops the process: gracefully at the first signal or failure, immediately at the second signal. */
 export class Shutdown {
   private readonly closers: Closer[] = []
   private isStopping = false
   private firstAt = 0
   private readonly hadTerminal = isatty(0)
   private hangUp: (() => void) | undefined
-  /** A successor serves the port already. */
+  /** True if a successor already serves the port. */
   isReplaced = false
 
   constructor(private readonly options: Options) {
@@ -52,7 +52,7 @@ export class Shutdown {
     this.closers.unshift({ name, close, withinMs, isForced })
   }
 
-  /** Calls `handler` at SIGHUP. A SIGHUP of a terminal that was closed stops the process instead. */
+  /** Calls `handler` at SIGHUP, unless the terminal was closed: then SIGHUP stops the process. */
   onHangUp(handler: () => void): void {
     this.hangUp = handler
     if (!this.hadTerminal) process.on('SIGHUP', handler)
@@ -78,7 +78,7 @@ export class Shutdown {
     return this.stop(1)
   }
 
-  /** Returns the result of `work`; never resolves if the process is stopping by then. */
+  /** Returns the result of `work`, but never resolves if the process is stopping when `work` ends. */
   async unlessStopping<T>(work: Promise<T>): Promise<T> {
     const result = await work
     return this.isStopping ? new Promise<T>(() => {}) : result
@@ -100,17 +100,18 @@ export class Shutdown {
 
   private onTerminalHangUp(): void {
     if (this.hangUp && isatty(0)) this.hangUp()
-    else if (!this.isStopping) void this.onSignal('SIGHUP') // may arrive twice: from the terminal and from npm
+    // Ignores the second SIGHUP: the terminal and npm may both send one.
+    else if (!this.isStopping) void this.onSignal('SIGHUP')
   }
 
   private async closeInTime({ name, close, withinMs }: Closer): Promise<boolean> {
     const closing = Promise.try(close).then(() => '', String)
     const reason = (await within(withinMs, closing)) ?? `Error: timed out after ${withinMs} ms`
-    if (reason) this.options.log.error({ part: name, reason }, 'failed to close')
+    if (reason) this.options.log.error({ part: name, reason }, 'failed to close a part of the process')
     return !reason
   }
 
-  // The state may be inconsistent: answers accepted requests, then exits.
+  /** The state may be inconsistent, so the process answers accepted requests and exits. */
   private unexpected(error: unknown): void {
     const { message, stack } = error instanceof Error ? error : new Error(String(error))
     this.options.log.fatal({ reason: message, stack }, 'unexpected error; stopping')

@@ -7,9 +7,10 @@ import { requireFree, urlsOf } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 import { ChildSlot } from './child-slot.ts'
 
-/** Time that a child needs besides the steps of its drain. */
+/** Time that a child needs to stop, in addition to its drain. */
 const graceMs = 4_000
-const drainSteps = 3 // server, workers, services
+/** A child drains its server, its workers and its services one after another. */
+const drainSteps = 3
 
 interface Options {
   config: Config
@@ -21,7 +22,7 @@ interface Options {
   onPort(port: number): void
 }
 
-/** Runs several web processes on one port, and optionally a worker, like one process. */
+/** Runs several web processes on one port, and optionally a worker. */
 export class Supervisor {
   private readonly slots: Record<Role, ChildSlot[]>
   private readonly all: ChildSlot[]
@@ -49,13 +50,14 @@ export class Supervisor {
       void this.roll()
     })
     if (this.port > 0) onPort(this.port)
-    // The first child starts alone: an error is logged only once, and the system may choose the port.
+    // The first child starts before the others: it logs an error only once, and the system may choose its port.
     const [first, ...others] = this.all
     const ready = await shutdown.unlessStopping(first!.start())
     if (ready?.port && this.port === 0) onPort(ready.port)
     this.port = ready?.port ?? this.port
     const all = ready && (await shutdown.unlessStopping(Promise.all(others.map((slot) => slot.start()))))
-    if (!all?.every(Boolean)) return // `giveUp` stops the process
+    // If a child does not start, `giveUp` stops this process.
+    if (!all?.every(Boolean)) return
     const urls = urlsOf({ host: config.host, port: this.port })
     log.info({ ...urls, pid: process.pid, ...this.pids() }, 'listening')
   }
@@ -86,8 +88,9 @@ export class Supervisor {
 
   private async giveUp(role: Role, { code, signal }: Exit, starts: number): Promise<void> {
     const { shutdown } = this.options
-    if (starts === 1 && code !== null) return shutdown.stop(1) // the child has logged the error
-    const ending = starts > 1 ? `at once, ${starts} times in a row` : `by ${signal} before it was ready`
+    // The child has logged the error.
+    if (starts === 1 && code !== null) return shutdown.stop(1)
+    const ending = starts > 1 ? `right after its start, ${starts} times` : `by ${signal} before it was ready`
     return shutdown.fail(new Error(`The ${role} process ended ${ending}`))
   }
 
@@ -110,7 +113,7 @@ export class Supervisor {
     const { log, shutdown } = this.options
     for (const slot of this.all) {
       if (await shutdown.unlessStopping(slot.replace())) continue
-      return log.error('the new process did not start: keeping the current processes')
+      return log.error('a new process did not start: the current processes keep running')
     }
     log.info(this.pids(), 'rolling restart finished')
   }

@@ -20,7 +20,7 @@ export function sentinelsOf(url: string): RedisOptions | undefined {
   return { ...credentialsOf(url), ...tls, sentinels, name }
 }
 
-/** User, password and TLS, the same for every server of the URL. */
+/** User, password and TLS. They are the same for every server in the URL. */
 export function credentialsOf(url: string): RedisOptions {
   const { username, password } = new URL(urlsIn(url)[0]!)
   return {

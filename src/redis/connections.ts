@@ -2,7 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Log } from '../log.ts'
 import { clusterNodesOf, isCluster, sentinelsOf, serverUrlOf, credentialsOf } from './addresses.ts'
 
-/** Scripts must use keys of one hash slot: the client may be a cluster. */
+/** A script must use keys of one hash slot, because the client may be a cluster. */
 export type RedisClient = Redis | Cluster
 
 /** Without Redis, commands fail fast and callers continue. */
@@ -18,7 +18,7 @@ const retryMs = (attempt: number) => Math.min(50 * attempt, 1_000)
 const commonOptions: RedisOptions = {
   connectTimeout: 2_000,
   retryStrategy: retryMs,
-  // The master has become a replica: reconnects, to find the new master.
+  // If the master has become a replica, reconnects to find the new master.
   reconnectOnError: ({ message }) => message.startsWith('READONLY'),
 }
 
@@ -32,7 +32,7 @@ export function openSubscriber(url: string, log: Log): Redis {
   const own = { enableOfflineQueue: false, autoResubscribe: false, socketTimeout: 2_000 }
   const options = { ...commonOptions, ...own }
   const redis = logOutages(isCluster(url) ? connectAnyNode(url, options) : connectServer(url, options), log)
-  // A pending reply lets ioredis close a silent connection.
+  // ioredis closes a silent connection only while a reply is pending.
   const timer = setInterval(() => redis.ping().catch(() => {}), pingEveryMs)
   return redis.once('end', () => clearInterval(timer))
 }
@@ -47,7 +47,7 @@ function connect(url: string, own: RedisOptions): RedisClient {
     enableOfflineQueue: own.enableOfflineQueue ?? true,
     clusterRetryStrategy: retryMs,
     slotsRefreshInterval: 2_000,
-    // One retry, because a slot may have moved.
+    // Allows one retry, because a slot may have moved.
     ...(own === failFast && { maxRedirections: 2, retryDelayOnFailover: 50, retryDelayOnClusterDown: 50 }),
     redisOptions: { ...credentialsOf(url), ...commonOptions, ...own },
   })
@@ -68,7 +68,8 @@ function connectAnyNode(url: string, options: RedisOptions): Redis {
 }
 
 export function disconnect(redis: RedisClient): void {
-  redis.removeAllListeners('error').on('error', () => {}) // a pending connection attempt fails now
+  // A pending connection attempt fails now, and must log no outage.
+  redis.removeAllListeners('error').on('error', () => {})
   redis.disconnect()
 }
 

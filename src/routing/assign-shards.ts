@@ -1,8 +1,9 @@
 import { weight } from './hash.ts'
 
 /**
- * Returns the process id of each shard; an empty array without live processes. A shard stays with a live process. If
- * `mayBalance`, at most one shard moves to a process with fewer shards. All processes compute the same result.
+ * Returns the process id of each shard, or an empty array if no process is live. A shard stays with its process while
+ * that process is live. If `mayBalance`, at most one shard moves to a process with fewer shards. All processes compute
+ * the same result.
  */
 export function assignShards(
   shards: number,

@@ -1,4 +1,4 @@
-/** Limit of one message. A larger item is sent in a message of its own. */
+/** The most bytes in a message. A larger item is sent in a message of its own. */
 const maxMessageBytes = 1_048_576
 
 /** Collects the items that are added in one turn of the event loop, and sends them in as few messages as possible. */

@@ -7,7 +7,7 @@ const nonceFormat = /^[\w-]{43}$/
 export type Welcome = { proof: string; clock: number }
 
 export function deriveKeys(secrets: string[]): Buffer[] {
-  if (secrets.length === 0 || secrets.includes('')) throw new Error('A secret is missing')
+  if (secrets.length === 0 || secrets.includes('')) throw new Error('JWT_SECRET must not be empty')
   return secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'docket channel', 32)))
 }
 
@@ -24,7 +24,7 @@ export function authenticate(keys: Buffer[], serverId: string, authorization = '
     const expected = proofOf(key, 'client', serverId, nonce)
     return proofs.slice(0, maxSecrets).some((proof) => isEqual(proof, expected))
   })
-  if (!key) throw new Error('the client has another secret, or expects another process here')
+  if (!key) throw new Error('the client has another secret, or expects another process at this address')
   return [nonce, key]
 }
 

@@ -1,7 +1,9 @@
-// A sorted set lists the live processes with the time of their last heartbeat, on the clock of Redis. A string holds
-// a revision, which only grows, and the process of each shard: '7 ["a","b"]'. Every heartbeat removes members without one.
+// A sorted set lists the live processes with the time of their last heartbeat, on the clock of Redis. A string contains
+// the revision of the assignment, which only grows, and the process of each shard: '7 ["a","b"]'.
+
+/** Each heartbeat removes the processes that have sent no heartbeat for this long. */
 const memberTtlMs = 2_000
-/** If nobody sent a heartbeat for so long, Redis was unavailable or its clock was changed. Then no member is removed. */
+/** If no process sent a heartbeat for this long, Redis was down or its clock was changed. Then no process is removed. */
 const outageMs = 1_000
 const keyTtlMs = 10_000
 const maxMembers = 1_000

@@ -15,14 +15,14 @@ const peerSchema = Type.Object({
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
 })
 
-/** The live processes, listed in Redis. Each process remembers the list, and restores it if Redis lost its data. */
+/** The live processes, listed in Redis. Each process remembers the list, and restores it if Redis loses its data. */
 export class Membership {
   private readonly channel: string
   private readonly membersKey: string
   private readonly assignmentKey: string
   private last = { assignment: '', living: [] as string[] }
 
-  /** @param onChange called when members or assignment may have changed; notifications may be lost */
+  /** @param onChange called when members or assignment may have changed. A notification may be lost. */
   constructor(
     private readonly redis: RedisClient,
     subscriber: Redis,

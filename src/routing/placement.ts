@@ -20,9 +20,9 @@ export type Timing = typeof defaultTiming
 export type Home = Peer | 'here'
 
 /**
- * Knows the home of each project: the process that writes its shard. Correctness does not depend on it: if two processes
- * both act as the home, the lease and the compare-and-swap of the commit keep them apart, and only time is lost.
- * While Redis is unavailable, the last known homes stay in use.
+ * Knows the home of each project: the process that writes its shard. A wrong home only costs time: if two processes
+ * both act as the home, the lease and the compare-and-swap of the commit prevent conflicting writes. While Redis is
+ * unavailable, the last known homes stay in use.
  */
 export class Placement {
   private readonly membership: Membership
@@ -36,7 +36,7 @@ export class Placement {
   private isClosed = false
   private wake = () => {}
 
-  /** Joins at once. @param self undefined in a worker, which is never a home */
+  /** @param self undefined in a worker, which is never a home. Any other process joins immediately. */
   constructor(
     redis: RedisClient,
     subscriber: Redis,
@@ -63,7 +63,7 @@ export class Placement {
     if (!this.self || this.hasLeft) return
     this.hasLeft = true
     this.setMembers(this.members)
-    // Without Redis, other processes notice by their lost connections.
+    // Without Redis, other processes notice when their connections close.
     await this.membership.leave(this.self).catch(() => {})
   }
 

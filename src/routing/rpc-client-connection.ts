@@ -5,7 +5,7 @@ import { ClockOffset } from './clock-offset.ts'
 import { authorizationHeader, newNonce, verifyWelcome } from './handshake.ts'
 import { overheadBytes, goodbye, type Peer, type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
 
-/** Time after its deadline at which a call fails. The server never runs a request after its deadline. */
+/** A call fails this long after its deadline. The server starts no request after the deadline. */
 const graceMs = 500
 const heartbeatMs = 500
 const silenceTimeoutMs = 2_000
@@ -21,7 +21,7 @@ interface PendingCall {
 /** The connection broke or the call timed out: no response will arrive. */
 export class ConnectionLost extends Error {
   constructor(
-    /** False: the request never left this process, so a retry is safe. */
+    /** False if the request never left this process. A retry is then safe. */
     readonly sent: boolean,
     reason: string,
   ) {

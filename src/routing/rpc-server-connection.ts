@@ -5,7 +5,7 @@ import { Batch } from './batch.ts'
 import { overheadBytes, type RpcOptions, type RpcRequest } from './rpc.ts'
 import { type RpcResponse, type RequestHandler, tickMs } from './rpc.ts'
 
-/** The server closes a connection without a message for so long. Clients send heartbeats far more often. */
+/** The server closes a connection that is silent for this long. Clients send heartbeats far more often. */
 const silenceTimeoutMs = 30_000
 
 type SentResponse = { head: string; body: string; bytes: number }
@@ -85,7 +85,7 @@ export class RpcServerConnection {
       bodies += item.body
     }
     this.socket.send(`${head}]\n${bodies}`)
-    // Reads no more requests until the client has read the pending responses.
+    // Reads no more requests until the client has read its responses.
     if (this.socket.bufferedAmount > this.options.maxUnsentBytes) this.socket.pause()
   }
 }

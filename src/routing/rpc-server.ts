@@ -12,7 +12,7 @@ import { ownAddress } from './own-address.ts'
 import { goodbye, type Peer, type RpcOptions, type RequestHandler, tickMs } from './rpc.ts'
 import { RpcServerConnection } from './rpc-server-connection.ts'
 
-/** Replay protection: the server accepts each nonce once. */
+/** The most nonces that the server remembers. It accepts each nonce once, to prevent replayed handshakes. */
 const rememberedNonces = 100_000
 const timeouts = { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 500 }
 
@@ -55,7 +55,7 @@ export class RpcServer {
     return { id: this.id, host: ownAddress(host), port: (this.http.address() as AddressInfo).port }
   }
 
-  /** Asks clients to send no new requests. Serves requests in transit until all clients have disconnected. */
+  /** Tells clients to send no new requests, and serves the requests in transit until all clients have disconnected. */
   async leave(timeoutMs: number): Promise<void> {
     this.isLeaving = true
     const sockets = [...this.clients.keys()]

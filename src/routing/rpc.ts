@@ -8,7 +8,7 @@ import type { Reply } from '../responses/reply.ts'
  *   server   {proof, clock}: the welcome
  *   client   [first id, deadline, payload, deadline, payload, …]: requests with consecutive ids
  *   server   [clock, id, length, response, …], a line feed, and the bodies of the responses: each has `length` UTF-16 units
- *   client   [0]: a heartbeat, answered with [clock]
+ *   client   [0]: a heartbeat; the server replies with [clock]
  *   server   goodbye: the client sends no more requests, and closes after the last response
  *
  * Clocks and deadlines use the server's performance.now(). The client converts its deadlines, so time in buffers counts.
@@ -16,7 +16,7 @@ import type { Reply } from '../responses/reply.ts'
  */
 export const goodbye = 'goodbye'
 
-/** Time-outs count timer ticks of this length, so time during which this process was frozen does not count. */
+/** Time-outs count ticks of this length, so time during which this process was frozen does not count. */
 export const tickMs = 100
 /** Upper bound of the bytes that id, deadline and commas add to one request or response. */
 export const overheadBytes = 128
@@ -40,10 +40,10 @@ export type RpcResponse =
 
 export interface RpcOptions {
   secrets: string[]
-  /** Limit of one message, and so of one request. The same in all processes. */
+  /** The most bytes of one message, and so of one request. Must be the same in all processes. */
   maxBytes: number
-  /** Limit of buffered data that is not sent yet, for each connection. */
+  /** The most unsent bytes in the buffer of each connection. */
   maxUnsentBytes: number
-  /** Limit of requests without a response, for each connection. */
+  /** The most requests without a response on each connection. */
   maxPending: number
 }

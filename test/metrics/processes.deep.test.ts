@@ -41,7 +41,7 @@ test('exits with an error that names the metrics port if the port is in use', as
   const { code, output } = await run('web', { ...fresh.env, METRICS_PORT: '1', METRICS_HOST: '203.0.113.1' })
   expect([code, output.trim()]).toEqual([
     1,
-    'METRICS_HOST "203.0.113.1" is not an address of this machine: set another, or 0.0.0.0 for all addresses',
+    'METRICS_HOST "203.0.113.1" is not an address of this machine: set one of its addresses, or 0.0.0.0 for all addresses',
   ])
   using _taken = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } })
   expect(await run('web', fresh.env)).toEqual({

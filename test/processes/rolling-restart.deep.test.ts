@@ -58,7 +58,7 @@ test(
     const before = service.pids()
     await Bun.write(BREAK_FILE, '')
     service.signal('SIGHUP')
-    await service.logged('the new process did not start: keeping the current processes')
+    await service.logged('a new process did not start: the current processes keep running')
     expect((await fetch(`${service.url}/health/ready`)).status).toBe(200)
     await rm(BREAK_FILE)
     service.signal('SIGHUP')

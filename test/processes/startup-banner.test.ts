@@ -27,7 +27,7 @@ test.each(['1', '2'])(
       `Swagger UI  http://localhost:${port}/api/docs`,
     ])
     const messages = others.map((line) => JSON.parse(line).msg)
-    for (const message of ['database is migrated', 'working', 'listening', 'stopping'])
+    for (const message of ['database migrations are complete', 'working', 'listening', 'stopping'])
       expect(messages).toContain(message)
   },
 )
@@ -74,6 +74,6 @@ test('on a terminal, log lines are human-readable', async () => {
     'API         http://127.0.0.1:…/api/v1',
     'Swagger UI  http://127.0.0.1:…/api/docs',
   ])
-  expect(lines[2]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: database is migrated$/)
+  expect(lines[2]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: database migrations are complete$/)
   expect(service.output()).not.toContain('"level"')
 })

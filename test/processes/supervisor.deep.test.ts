@@ -37,7 +37,7 @@ test('the supervisor runs web processes on one port and one worker, and logs the
   await client.stop()
   expect(new Set(logged('answered').map(({ pid }) => pid))).toEqual(new Set(web))
   expect(logged('working').map(({ pid }) => pid)).toEqual(worker)
-  expect([logged('listening').length, logged('database is migrated').length]).toEqual([1, 1])
+  expect([logged('listening').length, logged('database migrations are complete').length]).toEqual([1, 1])
   expect(await service.stop()).toBe(0)
   await service.ended()
 })
@@ -63,7 +63,7 @@ test('if a child process ends right after its start several times in a row, the 
   expect(await service.exited).toBe(1)
   await service.ended()
   await eventually('the log line of the error', () =>
-    service.output.includes('The web process ended at once, 6 times in a row'),
+    service.output.includes('The web process ended right after its start, 6 times'),
   )
 })
 
