@@ -43,10 +43,7 @@ export function openJobs(config: Config, log: Log) {
           await to.addBulk(jobs.map((row) => toBullJob(row, config.jobAttempts)))
         return true
       } catch (error) {
-        log.debug(
-          { reason: String(error), jobs: rows.length },
-          'cannot enqueue jobs: a worker will find them in the outbox',
-        )
+        log.debug({ reason: String(error), jobs: rows.length }, 'cannot enqueue: jobs stay in the outbox')
         return false
       }
     },

@@ -43,16 +43,15 @@ const slowMs = 1_000
 export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Promise<V[]>) {
   const { schedule = setImmediate, lingerMs = 0 } = limits
   const waiting: Waiting<K, V>[] = []
-  // The number of running calls, and how many of them have a heavy key.
-  let [busy, heavy] = [0, 0]
+  let [running, runningHeavy] = [0, 0]
   const [pumpSoon, pumpIn] = [once(schedule, pump), once(setTimeout, pump)]
 
   function pump() {
-    while (waiting.length > 0 && busy < limits.slots) {
+    while (waiting.length > 0 && running < limits.slots) {
       const count = countThatFit(waiting, limits)
       const leftMs = waiting[0]!.since + lingerMs - performance.now()
-      if (busy > heavy && count === waiting.length && leftMs > 0) return pumpIn(leftMs)
-      busy++
+      if (running > runningHeavy && count === waiting.length && leftMs > 0) return pumpIn(leftMs)
+      running++
       limits.waits?.addSince(waiting[0]!.since)
       void run(waiting.splice(0, count))
     }
@@ -60,7 +59,7 @@ export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Prom
 
   async function run(batch: Waiting<K, V>[], weight = isHeavy(batch, limits) ? 1 : 0) {
     const began = performance.now()
-    heavy += weight
+    runningHeavy += weight
     try {
       const values = await work(batch.map((w) => w.key))
       batch.forEach((w, i) => w.resolve(values[i] as V))
@@ -68,8 +67,8 @@ export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Prom
       const isOutage = isTransient(error) && performance.now() - began > slowMs
       for (const w of isOutage ? [...batch, ...waiting.splice(0)] : batch) w.reject(error)
     } finally {
-      busy--
-      heavy -= weight
+      running--
+      runningHeavy -= weight
       pump()
     }
   }
@@ -78,7 +77,7 @@ export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Prom
     new Promise<V>((resolve, reject) => {
       if (waiting.length >= maxWaiting || isOverloaded(waiting)) return reject(tooMany())
       waiting.push({ key, resolve, reject, since: performance.now() })
-      if (busy < limits.slots) pumpSoon()
+      if (running < limits.slots) pumpSoon()
     })
 }
 

@@ -7,7 +7,8 @@ const nonceFormat = /^[\w-]{43}$/
 export type Welcome = { proof: string; clock: number }
 
 export function deriveKeys(secrets: string[]): Buffer[] {
-  if (secrets.length === 0 || secrets.includes('')) throw new Error('JWT_SECRET must not be empty')
+  if (secrets.length === 0 || secrets.includes(''))
+    throw new Error('JWT_SECRET must not be empty or contain an empty secret')
   return secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'docket channel', 32)))
 }
 
