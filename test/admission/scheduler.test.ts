@@ -2,20 +2,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, spyOn, test } from 'bun:test'
 import { Scheduler, tooManyOfAccount, type Permit, writesIn } from '../../src/admission/scheduler.ts'
 
-/** Opens a scheduler; `send` sends requests, and `turns` has the permits of admitted requests by account. */
+/** Opens a scheduler; `send` sends requests, and `permits` has the permits of admitted requests by account. */
 function openRequests() {
   const scheduler = new Scheduler()
-  const turns: Record<string, Permit[]> = {}
+  const permits: Record<string, Permit[]> = {}
   const send = (account: string, count: number) => {
-    const own = (turns[account] ??= [])
+    const own = (permits[account] ??= [])
     for (let n = 0; n < count; n++) {
-      const turn = scheduler.acquire(account)
-      if (turn instanceof Promise) void turn.then((one) => own.push(one))
-      else own.push(turn)
+      const permit = scheduler.acquire(account)
+      if (permit instanceof Promise) void permit.then((one) => own.push(one))
+      else own.push(permit)
     }
   }
-  const admitted = (account: string) => turns[account]?.length ?? 0
-  return { scheduler, turns, send, admitted }
+  const admitted = (account: string) => permits[account]?.length ?? 0
+  return { scheduler, permits, send, admitted }
 }
 
 test('does not limit the requests of an account while no other account is active', () => {
@@ -38,9 +38,9 @@ test('the limit ends two seconds after the last request of another account', () 
     [2_000, 16],
     [2_001, 1_000],
   ] as const) {
-    const { send, admitted, turns } = openRequests()
+    const { send, admitted, permits } = openRequests()
     send('bob', 1)
-    turns.bob![0]!.release()
+    permits.bob![0]!.release()
     now.mockReturnValue(performance.now() + afterMs)
     send('ada', 1_000)
     expect([afterMs, admitted('ada')]).toEqual([afterMs, most])
@@ -49,12 +49,12 @@ test('the limit ends two seconds after the last request of another account', () 
 })
 
 test('when requests end, admits waiting requests in order in the next event-loop iteration', async () => {
-  const { send, admitted, turns } = openRequests()
+  const { send, admitted, permits } = openRequests()
   send('bob', 1)
   send('ada', 20)
-  for (const turn of turns.ada!.slice(0, 3)) turn.release()
+  for (const permit of permits.ada!.slice(0, 3)) permit.release()
   // A second release must have no effect.
-  turns.ada![0]!.release()
+  permits.ada![0]!.release()
   await Promise.resolve()
   expect(admitted('ada')).toBe(16)
   await nextTurn()
@@ -64,13 +64,13 @@ test('when requests end, admits waiting requests in order in the next event-loop
 })
 
 test('accounts with waiting requests share the slots', async () => {
-  const { send, admitted, turns } = openRequests()
+  const { send, admitted, permits } = openRequests()
   const accounts = ['ada', 'eve', 'joe', 'kim']
   send('bob', 1)
   for (const account of accounts) send(account, 40)
   const before = accounts.map(admitted)
   expect(before[0]).toBe(16)
-  for (const account of accounts) for (const turn of turns[account]!.splice(0)) turn.release()
+  for (const account of accounts) for (const permit of permits[account]!.splice(0)) permit.release()
   await nextTurn()
   expect(accounts.map(admitted)).toEqual([4, 4, 4, 4])
 })
@@ -95,16 +95,16 @@ test('counts a waiting request once for each 4 KiB of its body', () => {
 })
 
 test('a large batch runs when its account has no other requests in progress; smaller batches need only free slots', async () => {
-  const { scheduler, send, admitted, turns } = openRequests()
+  const { scheduler, send, admitted, permits } = openRequests()
   send('bob', 1)
   send('ada', 3)
-  const [first, second, third] = turns.ada!
+  const [first, second, third] = permits.ada!
   expect(first!.grow(32)).toBe(first!)
   expect(first!.grow(100)).toBe(first!)
   const wide = scheduler.acquire('ada', 500)
   expect(wide).toBeInstanceOf(Promise)
   send('ada', 1)
-  for (const turn of [first, second, third]) turn!.release()
+  for (const permit of [first, second, third]) permit!.release()
   expect((await wide).slots).toBe(16)
   expect(admitted('ada')).toBe(3)
   ;(await wide).release()
@@ -113,10 +113,10 @@ test('a large batch runs when its account has no other requests in progress; sma
 })
 
 test('a batch that needs more slots waits for the other requests of its account', async () => {
-  const { send, turns } = openRequests()
+  const { send, permits } = openRequests()
   send('bob', 1)
   send('ada', 2)
-  const [first, second] = turns.ada!
+  const [first, second] = permits.ada!
   const [one, other] = [first!.grow(500), second!.grow(500)]
   expect([one instanceof Promise, other instanceof Promise]).toEqual([true, true])
   expect((await one).slots).toBe(16)
@@ -128,12 +128,12 @@ test('a batch that needs more slots waits for the other requests of its account'
 })
 
 test('gives the slots of stuck requests to other requests of their account', async () => {
-  const { send, admitted, turns } = openRequests()
+  const { send, admitted, permits } = openRequests()
   send('bob', 1)
   send('ada', 40)
-  const held = turns.ada!.slice(0, 16)
+  const held = permits.ada!.slice(0, 16)
   while (admitted('ada') < 32) await nextTurn()
-  for (const turn of held) turn.release()
+  for (const permit of held) permit.release()
   await nextTurn()
   // The stuck requests have ended, but their slots were free already.
   expect(admitted('ada')).toBe(32)

@@ -40,7 +40,7 @@ test('rejects a mistyped token because of its checksum', () => {
 
 test('rejects a malformed token without a query', () => {
   const unasked = (() => {
-    throw new Error('asked')
+    throw new Error('The database was queried')
   }) as unknown as Sql
   const sessions = openTokenSessions(unasked, () => {})
   const token = newApiToken()

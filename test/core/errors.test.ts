@@ -48,19 +48,19 @@ test('programming errors are not transient', () => {
 })
 
 test('retries an unanswered write only if it was not committed', async () => {
-  const tried = async (stands: boolean, error?: Error) => {
+  const attempt = async (isCommitted: boolean, error?: Error) => {
     let count = 0
     const write = async () => {
       if (++count === 1 && error) throw error
       return false
     }
-    return [await writeExactlyOnce(write, async () => stands).catch(() => 'refused'), count]
+    return [await writeExactlyOnce(write, async () => isCommitted).catch(() => 'rejected'), count]
   }
   const lost = connectionError('QUERY_TIMEOUT', 'late')
-  expect(await tried(true, lost)).toEqual([true, 1])
-  expect(await tried(false, lost)).toEqual([false, 2])
-  expect(await tried(true)).toEqual([false, 1])
-  expect(await tried(true, postgresError('23505'))).toEqual(['refused', 1])
+  expect(await attempt(true, lost)).toEqual([true, 1])
+  expect(await attempt(false, lost)).toEqual([false, 2])
+  expect(await attempt(true)).toEqual([false, 1])
+  expect(await attempt(true, postgresError('23505'))).toEqual(['rejected', 1])
 })
 
 const unit = (): CommitUnit => {

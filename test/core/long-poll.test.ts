@@ -8,46 +8,46 @@ import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
 const projectId = newId()
 
 /** Opens a long poll of a project at version 1. The long poll ends when `reload` returns a later version. */
-function holdAt1(reload: (waiting: Subscribers) => number) {
-  const waiting = new Subscribers()
+function openAtVersion1(reload: (subscribers: Subscribers) => number) {
+  const subscribers = new Subscribers()
   const subscribe = ([{ projectId, version }]: [ProjectVersion]) => {
-    const following = new Subscription(version)
-    waiting.add(projectId, following)
-    return following
+    const subscription = new Subscription(version)
+    subscribers.add(projectId, subscription)
+    return subscription
   }
   const subscriptions = { acquire: () => () => {}, subscribe, hasEnded: () => false }
-  const hold = openLongPoll({ authenticate: { caller: () => null }, subscriptions } as never)
+  const longPoll = openLongPoll({ authenticate: { caller: () => null }, subscriptions } as never)
   const reading = { request: new Request('http://localhost'), caller: {}, permit: { release() {} } }
   const wait = {
     waitMs: 2_000,
     projectsOf: (version: number) => [{ projectId, version }],
     hasEvents: (version: number) => version > 1,
-    reload: async () => reload(waiting),
+    reload: async () => reload(subscribers),
   }
-  const tell = (version: number) => waiting.notifyNewer({ projectId, version })
-  return { answer: hold(reading as never, 1, wait), tell }
+  const notify = (version: number) => subscribers.notifyNewer({ projectId, version })
+  return { answer: longPoll(reading as never, 1, wait), notify }
 }
 
 test('a long poll checks again if a notification of a commit arrives during its check', async () => {
-  let looks = 0
-  const { answer, tell } = holdAt1((waiting) => {
-    if (++looks === 1) waiting.notifyNewer({ projectId, version: 3 })
-    return looks
+  let checks = 0
+  const { answer, notify } = openAtVersion1((subscribers) => {
+    if (++checks === 1) subscribers.notifyNewer({ projectId, version: 3 })
+    return checks
   })
   await setImmediate()
-  tell(2)
+  notify(2)
   expect(await answer).toBe(2)
 })
 
 test('a long poll returns when a version that was lost in a failover is committed again', async () => {
   let committed = 1
-  const { answer, tell } = holdAt1(() => committed)
+  const { answer, notify } = openAtVersion1(() => committed)
   await setImmediate()
   // Version 2 is lost in a failover.
-  tell(2)
+  notify(2)
   await setImmediate()
   committed = 2
-  tell(2)
+  notify(2)
   const late = sleep(1_000, 'too late')
   expect(await Promise.race([answer, late])).toBe(2)
 })

@@ -6,9 +6,9 @@ import { newId } from '../../src/ids.ts'
 import { queuedCommand } from '../support/queued-command.ts'
 
 const projectId = newId()
-const waiting = (preload: QueuedCommand['preload']): QueuedCommand =>
+const commandWith = (preload: QueuedCommand['preload']): QueuedCommand =>
   queuedCommand(newId(), { projectId, preload, decide: () => ({ changes: [], answer: undefined }) })
-const reading = () => waiting({ undo: { seqs: [1], authorize: () => {} } })
+const reading = () => commandWith({ undo: { seqs: [1], authorize: () => {} } })
 
 function sizes(commands: QueuedCommand[]): number[] {
   const queue = [...commands]
@@ -20,33 +20,33 @@ function sizes(commands: QueuedCommand[]): number[] {
 
 test('a batch has at most four commands that read the log, and any number of other commands', () => {
   expect(sizes(Array.from({ length: 10 }, reading))).toEqual([4, 4, 2])
-  expect(sizes(Array.from({ length: 50 }, () => waiting(undefined)))).toEqual([50])
-  const mixed = Array.from({ length: 12 }, (_, n) => (n % 2 ? reading() : waiting(undefined)))
+  expect(sizes(Array.from({ length: 50 }, () => commandWith(undefined)))).toEqual([50])
+  const mixed = Array.from({ length: 12 }, (_, n) => (n % 2 ? reading() : commandWith(undefined)))
   expect(sizes(mixed)).toEqual([9, 3])
 })
 
-const posted = (weight?: number) => ({ weight }) as QueuedCommand
-const most = 4
+const command = (weight?: number) => ({ weight }) as QueuedCommand
+const maxWrites = 4
 
 test('a batch contains the next commands in order, up to a limit of writes', () => {
-  const all = [posted(), posted(2), posted(), posted(), posted(3)]
+  const all = [command(), command(2), command(), command(), command(3)]
   const queue = [...all]
-  expect(takeFrom(queue, most)).toEqual(all.slice(0, 3))
-  expect(takeFrom(queue, most)).toEqual(all.slice(3))
-  expect(takeFrom(queue, most)).toEqual([])
+  expect(takeFrom(queue, maxWrites)).toEqual(all.slice(0, 3))
+  expect(takeFrom(queue, maxWrites)).toEqual(all.slice(3))
+  expect(takeFrom(queue, maxWrites)).toEqual([])
 })
 
 test('a command with more writes than the limit is alone in its batch', () => {
-  const [heavy, next] = [posted(most + 1), posted()]
+  const [heavy, next] = [command(maxWrites + 1), command()]
   const queue = [heavy, next]
-  expect(takeFrom(queue, most)).toEqual([heavy])
-  expect(takeFrom(queue, most)).toEqual([next])
+  expect(takeFrom(queue, maxWrites)).toEqual([heavy])
+  expect(takeFrom(queue, maxWrites)).toEqual([next])
 })
 
 test('exclusive work runs in order, and not in a batch with commands', () => {
-  const [before, alone, after] = [posted(), { run: async () => {}, since: 0 }, posted()]
+  const [before, alone, after] = [command(), { run: async () => {}, since: 0 }, command()]
   const queue = [before, alone, after]
-  expect(takeFrom(queue, most)).toEqual([before])
-  expect(takeFrom(queue, most)).toBe(alone)
-  expect(takeFrom(queue, most)).toEqual([after])
+  expect(takeFrom(queue, maxWrites)).toEqual([before])
+  expect(takeFrom(queue, maxWrites)).toBe(alone)
+  expect(takeFrom(queue, maxWrites)).toEqual([after])
 })

@@ -115,7 +115,7 @@ test('postgres.js reconnects without a pause if a connection ends before its gre
     }),
   )
   sql`select 1`.catch(() => {})
-  await eventually('far more than one with pauses between', () => count > 10)
+  await eventually('more connections than pauses would allow', () => count > 10)
 })
 
 /** Opens a connection with an unanswered query. The test emits the `close` event of its socket. */

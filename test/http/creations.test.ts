@@ -130,7 +130,7 @@ test('removing a member with revoke=true revokes everything that the member crea
   const { status: invited } = await program.post(`/projects/${projectId}/members/invite`, invitation)
   expect([404, 401]).toContain(invited)
   for (const revokedToken of [token, adminsToken])
-    await eventually('the token is rejected', async () => {
+    await eventually('the rejection of the token', async () => {
       return (await owner.as(revokedToken.token).get('/auth/me')).status === 401
     })
   expect((await owner.as(ownersToken.token).get(`/projects/${projectId}`)).status).toBe(200)

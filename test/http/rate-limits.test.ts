@@ -51,7 +51,7 @@ describe('reads and writes', () => {
     await withService({ REDIS_URL: redis.url, READS_PER_MINUTE: '5' }, async ({ client, services }) => {
       await (await register(client)).get('/projects')
       redis.kill()
-      await eventually('Redis is unavailable', () => services.redisStatus() !== 'ready')
+      await eventually('the loss of Redis', () => services.redisStatus() !== 'ready')
       const grace = await register(client)
       const answers = await Promise.all(upTo(8).map(() => grace.get('/projects')))
       expect(countStatuses(answers)).toEqual({ 200: 5, 429: 3 })

@@ -24,7 +24,7 @@ test("revoke=true also deletes what a member's service accounts created, even if
   const hook = await make(program, webhooks, { url: unreachableUrl })
   for (const { id } of [account, second])
     expect((await admin.delete(`${accountsPath(projectId)}/${id}`)).status).toBe(200)
-  await eventually('the jobs are done', async () => (await sql`select from outbox`).length === 0)
+  await eventually('the end of the jobs', async () => (await sql`select from outbox`).length === 0)
   const operations = [{ op: 'member.remove', memberId: member.split('/').at(-1) }]
   const { body } = await owner.post(`/projects/${projectId}/batch?dryRun=true&return=full`, { operations })
   const { results } = body as unknown as { results: RemovalResponse[] }
@@ -33,8 +33,8 @@ test("revoke=true also deletes what a member's service accounts created, even if
   expect(idsIn(revoked)[0]).toContain(hook.id)
   expect(idsIn(revoked)[1]).toEqual([third.id])
   expect((await owner.get(webhooks)).body).toHaveLength(0)
-  await eventually('the token is rejected', () => isRejected(tokenOfThird))
-  await eventually('the accounts are deleted', async () => {
+  await eventually('the rejection of the token', () => isRejected(tokenOfThird))
+  await eventually('the deletion of the accounts', async () => {
     return (await sql`select from users where project_id = ${projectId}`).length === 0
   })
 })
@@ -48,5 +48,5 @@ test("revoke=true revokes the tokens that a member created for others' service a
   const other = (await make(owner, accountsPath(projectId), { name: 'Other' })) as Account
   const lent = await Promise.all(upTo(5).map(() => makeToken(admin, {}, tokensPath(other))))
   expect((await owner.delete(`${member}?revoke=true`)).status).toBe(200)
-  for (const token of lent) await eventually('the token is rejected', () => isRejected(token))
+  for (const token of lent) await eventually('the rejection of the token', () => isRejected(token))
 })

@@ -9,7 +9,10 @@ const { service, client, sql, people } = await openTeam([], { PROJECT_MEMBERS: '
 service.startWorkers()
 
 const untilAccountsDeleted = (id: string) =>
-  eventually('no accounts', async () => (await sql`select from users where project_id = ${id}`).length === 0)
+  eventually(
+    'the removal of the accounts',
+    async () => (await sql`select from users where project_id = ${id}`).length === 0,
+  )
 const isRejected = async (program: Client) => (await program.get('/auth/me')).status === 401
 
 for (const how of ['deleted', 'removed from the members'])

@@ -88,7 +88,7 @@ test('a mail server that does not respond does not block other jobs', async () =
   const { id } = await make(ada, '/projects', { name: 'P' })
   await ada.delete(`/projects/${id}`)
   const isPurged = async () => (await sql`select from streams where project_id = ${id}`).length === 0
-  await eventually('the deleted project is purged', isPurged)
+  await eventually('the purge of the deleted project', isPurged)
   const mail = await sql`select attempts, error from outbox where name = 'send-mail'`
   expect(mail).toEqual([{ attempts: 1, error: null }] as never)
   silent.close()

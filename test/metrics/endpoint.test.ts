@@ -73,7 +73,7 @@ test('counts open streams, and stops counting closed ones', async () => {
   expect([open.of('docket_streams_open'), open.of('docket_followers_open')]).toEqual([1, 1])
   expect(open.of('docket_follower_lag_events{follower="stream"}')).toBe(0)
   end.abort()
-  await eventually('the stream is gone', async () => (await scrape(port)).of('docket_streams_open') === 0)
+  await eventually('the end of the stream', async () => (await scrape(port)).of('docket_streams_open') === 0)
   expect((await scrape(port)).of('docket_followers_open')).toBe(0)
 })
 

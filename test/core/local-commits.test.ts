@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from 'bun:test'
 import { LocalCommits } from '../../src/reads/local-commits.ts'
 
 const projectId = 'p'
-let steps: LocalCommits
-beforeEach(() => (steps = new LocalCommits()))
+let commits: LocalCommits
+beforeEach(() => (commits = new LocalCommits()))
 
 /** Commits events after the version `expected`. The event at version n has the id `en`. */
 function commit(expected: number, ...all: [type: string, entityId: string][]): void {
@@ -11,7 +11,7 @@ function commit(expected: number, ...all: [type: string, entityId: string][]): v
     const before = type.endsWith('.created') ? null : {}
     return { entity: type.split('.')[0]!, entityId, before }
   })
-  steps.add({ heads: [headFrom(projectId, expected, events.length)], events })
+  commits.add({ heads: [headFrom(projectId, expected, events.length)], events })
 }
 
 const headFrom = (place: string, expected: number, count = 1) => {
@@ -23,49 +23,49 @@ const headFrom = (place: string, expected: number, count = 1) => {
 }
 
 const seenAt = (version: number) => ({ projectId, version, lastEventId: `e${version}`, role: 'VIEWER' })
-const followed = (version: number, id = projectId) => steps.advance(seenAt(version), id)
+const advanced = (version: number, id = projectId) => commits.advance(seenAt(version), id)
 
 test('a checked version stays valid after commits that change other rows', () => {
   commit(3, ['task.updated', 'a'], ['task.created', 'c'])
   commit(5, ['comment.created', 'd'])
-  for (const from of [3, 5]) expect(followed(from, 'b')).toEqual(seenAt(6))
-  expect(followed(3)).toEqual(seenAt(6))
-  for (const from of [2, 4, 6]) expect(followed(from, 'b')).toEqual(seenAt(from))
+  for (const from of [3, 5]) expect(advanced(from, 'b')).toEqual(seenAt(6))
+  expect(advanced(3)).toEqual(seenAt(6))
+  for (const from of [2, 4, 6]) expect(advanced(from, 'b')).toEqual(seenAt(from))
 })
 
 test('after a commit that changes, deletes or moves a task, this task is checked again', () => {
   for (const type of ['task.updated', 'task.deleted', 'task.moved_out', 'task.unassigned']) {
-    steps = new LocalCommits()
+    commits = new LocalCommits()
     commit(3, ['task.created', 'c'])
     commit(4, ['comment.created', 'd'], [type, 'a'])
     commit(6, ['task.created', 'e'])
-    expect([type, followed(3, 'a').version, followed(3, 'b').version]).toEqual([type, 4, 7])
+    expect([type, advanced(3, 'a').version, advanced(3, 'b').version]).toEqual([type, 4, 7])
   }
 })
 
 test('after a commit that may change rights, everything is checked again', () => {
   for (const type of ['project.updated', 'member.invited', 'member.role_set', 'member.removed']) {
-    steps = new LocalCommits()
+    commits = new LocalCommits()
     commit(3, ['task.created', 'a'])
     commit(4, ['task.updated', 'a'], [type, 'm'])
     commit(6, ['task.created', 'c'])
-    expect([type, followed(3).version, followed(6).version]).toEqual([type, 4, 7])
+    expect([type, advanced(3).version, advanced(6).version]).toEqual([type, 4, 7])
   }
 })
 
 test('after a commit to two projects, or by another process, everything is checked again', () => {
   const heads = [headFrom(projectId, 3), headFrom('q', 8)]
-  steps.add({ heads, events: [] })
-  expect([followed(3).version, followed(8).version]).toEqual([3, 8])
+  commits.add({ heads, events: [] })
+  expect([advanced(3).version, advanced(8).version]).toEqual([3, 8])
   commit(5, ['task.created', 'a'])
-  expect(followed(4).version).toBe(4)
+  expect(advanced(4).version).toBe(4)
 })
 
 test('limits the number of commits in memory', () => {
   for (let version = 1; version <= 150; version++) commit(version, ['task.created', 'a'])
-  expect([followed(1).version, followed(101).version]).toEqual([101, 151])
+  expect([advanced(1).version, advanced(101).version]).toEqual([101, 151])
   for (let version = 1_000; version <= 101_000; version++) commit(version, ['comment.created', 'a'])
-  expect([followed(1).version, followed(100_990).version]).toEqual([1, 101_001])
+  expect([advanced(1).version, advanced(100_990).version]).toEqual([1, 101_001])
   commit(200_000, ...Array.from({ length: 101 }, (_, n): [string, string] => ['task.updated', `t${n}`]))
-  expect(followed(200_000, 'b').version).toBe(200_000)
+  expect(advanced(200_000, 'b').version).toBe(200_000)
 })

@@ -16,39 +16,39 @@ function open(count: number) {
   }
   const redis = { status: 'ready', publish } as unknown as Redis
   const processes = subscribers.map((subscriber) => {
-    const hints = new Notifications(redis, subscriber as unknown as Redis, 'versions')
-    const heard: ProjectVersion[] = []
-    hints.listen((moved) => void heard.push(moved))
-    return { hints, heard }
+    const notifications = new Notifications(redis, subscriber as unknown as Redis, 'versions')
+    const received: ProjectVersion[] = []
+    notifications.listen((moved) => void received.push(moved))
+    return { notifications, received }
   })
-  return { subscribers, processes, sent, tellAll: (message: string) => publish('versions', message) }
+  return { subscribers, processes, sent, publishText: (message: string) => publish('versions', message) }
 }
 
 const [projectId, elsewhere, userId] = [newId(), newId(), newId()]
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const nextIteration = () => new Promise((resolve) => setImmediate(resolve))
 
 test('every process receives a notification once, including the sender', async () => {
   const { processes, sent } = open(2)
-  processes[0]!.hints.publish([{ projectId, version: 3, newMembers: [userId] }])
-  processes[0]!.hints.publish([
+  processes[0]!.notifications.publish([{ projectId, version: 3, newMembers: [userId] }])
+  processes[0]!.notifications.publish([
     { projectId, version: 4 },
     { projectId: elsewhere, version: 1 },
   ])
-  await turn()
+  await nextIteration()
   expect(sent).toHaveLength(1)
-  for (const { heard } of processes) {
-    expect(heard.map(({ projectId, version }) => [projectId, version])).toEqual([
+  for (const { received } of processes) {
+    expect(received.map(({ projectId, version }) => [projectId, version])).toEqual([
       [projectId, 4],
       [elsewhere, 1],
     ])
-    expect(heard[0]!.newMembers).toEqual([userId])
+    expect(received[0]!.newMembers).toEqual([userId])
   }
 })
 
 test('accepts notifications without a sender id, which the previous release sends', async () => {
-  const { processes, tellAll } = open(1)
-  await tellAll(`${projectId} 7,${elsewhere} 2 ${userId}`)
-  expect(processes[0]!.heard).toEqual([
+  const { processes, publishText } = open(1)
+  await publishText(`${projectId} 7,${elsewhere} 2 ${userId}`)
+  expect(processes[0]!.received).toEqual([
     { projectId, version: 7, newMembers: [] },
     { projectId: elsewhere, version: 2, newMembers: [userId] },
   ])
@@ -56,12 +56,12 @@ test('accepts notifications without a sender id, which the previous release send
 
 test('the process counts as unsubscribed from the loss of its connection until its next subscription', async () => {
   const { subscribers, processes } = open(1)
-  const { hints } = processes[0]!
-  await turn()
-  expect(hints.isSubscribed).toBeTrue()
+  const { notifications } = processes[0]!
+  await nextIteration()
+  expect(notifications.isSubscribed).toBeTrue()
   subscribers[0]!.emit('close')
-  expect(hints.isSubscribed).toBeFalse()
+  expect(notifications.isSubscribed).toBeFalse()
   subscribers[0]!.emit('ready')
-  await turn()
-  expect(hints.isSubscribed).toBeTrue()
+  await nextIteration()
+  expect(notifications.isSubscribed).toBeTrue()
 })

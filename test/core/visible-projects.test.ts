@@ -16,88 +16,88 @@ const listOf = (count: number, from = 1) =>
 const more = { projectId: moreKey, version: 1 }
 
 test('limits the number of visible projects, and adds another project when a visible project disappears', () => {
-  const seenBy = new MultiMap<VisibleProjects>()
-  const standing = new VisibleProjects('somebody', seenBy)
-  const listener = standing.subscribe()
-  standing.replaceAll(listOf(maxListedProjects, 2))
-  expect(listener.takeChanges()).toHaveLength(maxListedProjects)
+  const byProject = new MultiMap<VisibleProjects>()
+  const visible = new VisibleProjects('somebody', byProject)
+  const subscriber = visible.subscribe()
+  visible.replaceAll(listOf(maxListedProjects, 2))
+  expect(subscriber.takeChanges()).toHaveLength(maxListedProjects)
   // Two new projects, with a lower and a higher id.
-  for (const n of [1, maxListedProjects + 2]) standing.update(idOf(n), 1)
-  expect(listener.takeChanges()).toEqual([more])
+  for (const n of [1, maxListedProjects + 2]) visible.update(idOf(n), 1)
+  expect(subscriber.takeChanges()).toEqual([more])
   // The list no longer contains the last project, although it still exists.
-  standing.replaceAll([...listOf(maxListedProjects, 1), [moreKey, 1]])
-  expect(listener.takeChanges()).toEqual([])
-  standing.update(idOf(7), undefined)
-  expect(listener.takeChanges()).toEqual([{ projectId: idOf(7), version: null }])
-  standing.replaceAll(listOf(maxListedProjects + 1, 1).filter(([id]) => id !== idOf(7)))
-  expect(listener.takeChanges()).toEqual([
+  visible.replaceAll([...listOf(maxListedProjects, 1), [moreKey, 1]])
+  expect(subscriber.takeChanges()).toEqual([])
+  visible.update(idOf(7), undefined)
+  expect(subscriber.takeChanges()).toEqual([{ projectId: idOf(7), version: null }])
+  visible.replaceAll(listOf(maxListedProjects + 1, 1).filter(([id]) => id !== idOf(7)))
+  expect(subscriber.takeChanges()).toEqual([
     { ...more, version: null },
     { projectId: idOf(1), version: 1 },
   ])
-  standing.end()
-  for (const [id] of listOf(maxListedProjects + 2)) expect([...seenBy.of(id)]).toEqual([])
+  visible.end()
+  for (const [id] of listOf(maxListedProjects + 2)) expect([...byProject.of(id)]).toEqual([])
 })
 
 test('reports once that the user has more projects than the limit, and once that the user no longer has more', () => {
-  const standing = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
-  const listener = standing.subscribe()
+  const visible = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
+  const subscriber = visible.subscribe()
   const all = listOf(maxListedProjects)
   const andMore: typeof all = [...all, [moreKey, 1]]
-  standing.replaceAll(all)
-  expect([listener.takeChanges().length, listener.hasChanges()]).toEqual([maxListedProjects, false])
-  standing.update(idOf(maxListedProjects + 1), 1)
-  standing.replaceAll(andMore)
-  expect([listener.takeChanges(), listener.hasChanges()]).toEqual([[more], false])
-  expect(standing.subscribe().takeChanges()).toContainEqual(more)
-  standing.replaceAll(listOf(maxListedProjects - 1))
-  standing.update(idOf(maxListedProjects), 1)
-  expect(listener.takeChanges()).toEqual([
+  visible.replaceAll(all)
+  expect([subscriber.takeChanges().length, subscriber.hasChanges()]).toEqual([maxListedProjects, false])
+  visible.update(idOf(maxListedProjects + 1), 1)
+  visible.replaceAll(andMore)
+  expect([subscriber.takeChanges(), subscriber.hasChanges()]).toEqual([[more], false])
+  expect(visible.subscribe().takeChanges()).toContainEqual(more)
+  visible.replaceAll(listOf(maxListedProjects - 1))
+  visible.update(idOf(maxListedProjects), 1)
+  expect(subscriber.takeChanges()).toEqual([
     { projectId: idOf(maxListedProjects), version: 1 },
     { ...more, version: null },
   ])
-  expect(standing.subscribe().takeChanges()).not.toContainEqual(more)
-  standing.replaceAll(andMore)
-  expect(listener.takeChanges()).toEqual([more])
+  expect(visible.subscribe().takeChanges()).not.toContainEqual(more)
+  visible.replaceAll(andMore)
+  expect(subscriber.takeChanges()).toEqual([more])
 })
 
 test('replaces a project that disappears with the next project of the user', () => {
-  const standing = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
-  const listener = standing.subscribe()
-  standing.replaceAll([...listOf(maxListedProjects), [moreKey, 1]])
-  listener.takeChanges()
-  standing.update(idOf(7), undefined)
+  const visible = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
+  const subscriber = visible.subscribe()
+  visible.replaceAll([...listOf(maxListedProjects), [moreKey, 1]])
+  subscriber.takeChanges()
+  visible.update(idOf(7), undefined)
   const first = listOf(maxListedProjects + 1).filter(([id]) => id !== idOf(7))
-  standing.replaceAll([...first, [moreKey, 1]])
-  expect(listener.takeChanges()).toEqual([
+  visible.replaceAll([...first, [moreKey, 1]])
+  expect(subscriber.takeChanges()).toEqual([
     { projectId: idOf(7), version: null },
     { projectId: idOf(maxListedProjects + 1), version: 1 },
   ])
-  expect(standing.asText).toBe([...first.map((one) => one.join(' ')), `${moreKey} 1`].join())
+  expect(visible.asText).toBe([...first.map((one) => one.join(' ')), `${moreKey} 1`].join())
 })
 
 test('a subscriber that ends during a read of its projects is not registered again', () => {
-  const seenBy = new MultiMap<VisibleProjects>()
-  const standing = new VisibleProjects('somebody', seenBy)
-  const listener = standing.subscribe()
-  standing.replaceAll(listOf(2))
-  listener.subscription.end()
-  standing.end()
+  const byProject = new MultiMap<VisibleProjects>()
+  const visible = new VisibleProjects('somebody', byProject)
+  const subscriber = visible.subscribe()
+  visible.replaceAll(listOf(2))
+  subscriber.subscription.end()
+  visible.end()
   // Now the read returns its result.
-  standing.replaceAll([
+  visible.replaceAll([
     [idOf(1), 2],
     [idOf(3), 1],
   ])
-  standing.update(idOf(2), 2)
-  for (const n of [1, 2, 3]) expect([...seenBy.of(idOf(n))]).toEqual([])
+  visible.update(idOf(2), 2)
+  for (const n of [1, 2, 3]) expect([...byProject.of(idOf(n))]).toEqual([])
 })
 
 test('a slow subscriber gets only the latest state of each project', () => {
-  const standing = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
-  const listener = standing.subscribe()
-  for (const version of [1, 2, 3]) standing.update(idOf(1), version)
-  standing.update(idOf(2), 5)
-  standing.update(idOf(2), undefined)
-  expect(listener.takeChanges()).toEqual([
+  const visible = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
+  const subscriber = visible.subscribe()
+  for (const version of [1, 2, 3]) visible.update(idOf(1), version)
+  visible.update(idOf(2), 5)
+  visible.update(idOf(2), undefined)
+  expect(subscriber.takeChanges()).toEqual([
     { projectId: idOf(1), version: 3 },
     { projectId: idOf(2), version: null },
   ])
@@ -106,29 +106,29 @@ test('a slow subscriber gets only the latest state of each project', () => {
 test('a notification makes a project visible to its new member without a read of all projects', async () => {
   const [ada, grace] = [await register(service.client, 'Ada'), await register(service.client, 'Grace')]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  const standings = new VisibleProjectsByUser(service.services.database.reads)
+  const visibleByUser = new VisibleProjectsByUser(service.services.database.reads)
   const over = new AbortController()
-  const listener = await standings.subscribe(grace.id, over.signal)
+  const subscriber = await visibleByUser.subscribe(grace.id, over.signal)
   await invite(ada, projectId, grace)
-  standings.onNotification({ projectId, version: 2, newMembers: [grace.id] })
-  await eventually('the project', () => listener.hasChanges())
-  expect(listener.takeChanges()).toEqual([{ projectId, version: 2 }])
+  visibleByUser.onNotification({ projectId, version: 2, newMembers: [grace.id] })
+  await eventually('the project', () => subscriber.hasChanges())
+  expect(subscriber.takeChanges()).toEqual([{ projectId, version: 2 }])
   over.abort()
 })
 
 test('a notification contains the users who joined the project, and no others', async () => {
   const { REDIS_URL = '', REDIS_PREFIX = '' } = service.env
   const redis = new Redis(REDIS_URL)
-  const heard: string[] = []
+  const messages: string[] = []
   let arrived = () => {}
   redis.on('message', (_, message: string) => {
-    heard.push(message)
+    messages.push(message)
     arrived()
   })
   await redis.subscribe(`${REDIS_PREFIX}:versions`)
   const next = async () => {
-    while (heard.length === 0) await new Promise<void>((resolve) => (arrived = resolve))
-    const [, notification] = heard.shift()!.split(',')
+    while (messages.length === 0) await new Promise<void>((resolve) => (arrived = resolve))
+    const [, notification] = messages.shift()!.split(',')
     return notification
   }
   const [ada, grace] = [await register(service.client, 'Ada'), await register(service.client, 'Grace')]
