@@ -44,8 +44,7 @@ const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * int
 const isAhead = (sql: Sql) => sql`e.at > now()`
 
 /**
- * Deletes the next `rows` events, up to the first event that must remain. Returns the last deleted seq if more may
- * follow.
+ * Deletes the next `rows` events, up to the first event that must remain. Returns the last deleted seq to continue.
  * @param removed the last deleted seq, so that the statement does not read the dead rows of deleted events
  */
 async function removeOldest(sql: Sql, projectId: string, days: number, removed: number, rows: number) {

@@ -44,8 +44,7 @@ export function startWorkers(services: Services): () => Promise<void> {
   const processJob = async (job: Job, token?: string) => {
     const { id = '', name } = job
     if (isId(id)) return runJob(runner, job, id, token)
-    // An earlier release stored schedules in this queue.
-    await jobs.queue.removeJobScheduler(name)
+    await jobs.queue.removeJobScheduler(name) // stored by an earlier release
   }
   for (const name of [queueName, mailQueueName])
     workers.open(name, processJob, { ...options, concurrency: config.jobConcurrency })

@@ -35,8 +35,7 @@ export function openWorkers(connection: RedisClient, log: Log) {
       let isConnected = true
       while (!isClosed && (isConnected || running.size > 0)) {
         isConnected &&= await respondsToPing(connection)
-        // Then pending Redis calls fail, so that the running jobs end.
-        if (!isConnected) disconnect(connection)
+        if (!isConnected) disconnect(connection) // pending Redis calls fail, so that running jobs end
         await within(pollMs, closed)
       }
     },

@@ -21,13 +21,12 @@ export const orphanProjects: OrphanSearch = { ...accountOrphans, table: 'project
 export const orphanMembers: OrphanSearch = { ...accountOrphans, table: 'members', key: 'user_id' }
 
 /**
- * Reads the next `rows` rows in the order of the key, and inserts a job for each missing owner, unless the outbox
- * already contains such a job, even as a dead letter. Returns the number of inserted jobs and the last key; undefined
- * at the end.
+ * Reads the next `rows` rows in the order of the key, and inserts a job for each missing owner, unless the outbox has
+ * such a job already, even as a dead letter. Returns the number of inserted jobs, and the last key unless at the end.
  */
 export async function queueOrphanJobs(sql: Sql, search: OrphanSearch, after: string, rows: number) {
   const key = sql(search.key)
-  // A subquery is compared with null, because for `not exists` the planner would read the whole table of owners.
+  // The condition is not `not exists`, for which the planner would read the whole table of owners.
   const [page] = await sql<{ rows: number; last: string | null; orphans: string | null }[]>`
     with page as materialized (
       select ${key} as key from ${sql(search.table)} where ${key} > ${after} order by ${key} limit ${rows})

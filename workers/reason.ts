@@ -12,7 +12,7 @@ export function reasonOf(error: unknown): string {
   return line.slice(0, maxCharacters).toWellFormed()
 }
 
-/** Ignores an error with this status, because it means that another process has already done the work. */
+/** Ignores an error with this status, which means that there is nothing left to do. */
 export const ignoreStatus = (status: ErrorStatus) => (error: unknown) => {
   if (!(error instanceof HttpError) || error.status !== status) throw error
 }

@@ -7,13 +7,12 @@ import { reasonOf } from './reason.ts'
 export const recurringQueue = 'recurring'
 const everyMs = 60_000
 
-/** The position at which the next run of a step continues. */
 export type StepData = { after?: string }
 
 /** Recurring steps by name. A step gets the position that its last run returned, and returns the next position. */
 export type Steps = Record<string, (throttle: Throttle, after?: string) => Promise<string | undefined | void>>
 
-/** Opens the recurring steps: jobs that are delayed again after each run. `restore` adds jobs missing in Redis. */
+/** Opens the recurring steps: jobs that are delayed again after each run. `restore` adds jobs that Redis has lost. */
 export function openRecurring(jobs: Jobs, steps: Steps) {
   const queue = jobs.open<StepData>(recurringQueue)
   return {

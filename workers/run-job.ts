@@ -16,7 +16,7 @@ export interface JobRunner {
   attempts: number
 }
 
-/** Runs a job for one slice of time; an unfinished job returns to the queue. The last failure makes a dead letter. */
+/** Runs a job for one slice of time. An unfinished job is queued again; a job that fails too often is a dead letter. */
 export async function runJob(runner: JobRunner, job: Job, id: string, token?: string): Promise<void> {
   const claimed = await claimJob(runner.sql, id, runner.attempts).catch(leaveToSweep)
   if (!claimed) return
@@ -26,8 +26,7 @@ export async function runJob(runner: JobRunner, job: Job, id: string, token?: st
     const handler = Object.hasOwn(runner.handlers, name) ? runner.handlers[name] : undefined
     if (!handler) throw new Error(`This release has no job ${name}`)
     await handler(claimed.data, runner.beginSlice())
-    // The row is deleted last, so that a job is repeated after a crash.
-    await runner.sql`delete from outbox where id = ${id}`
+    await runner.sql`delete from outbox where id = ${id}` // last, so that a crash repeats the job
   } catch (error) {
     if (error instanceof SliceEnded) {
       await runner.sql`update outbox set attempts = 0, error = null where id = ${id} and parked_at is null`

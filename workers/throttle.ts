@@ -6,11 +6,11 @@ export interface Throttle {
   batchRows: number
   /** The shortest pause between two statements. After a longer statement, the pause is as long as the statement. */
   pauseMs: number
-  /** Returns true after the time that the job may run without a break: its slice. */
+  /** Returns true when the job has run for its slice of time, or when the worker stops. */
   isOver?(): boolean
 }
 
-/** Thrown if the job has not finished at the end of its slice of time. It continues in another slice. */
+/** Thrown if the job has not finished at the end of its slice. The job continues in another slice. */
 export class SliceEnded extends Error {}
 
 export function beginSlice(config: Config, isStopping: () => boolean): Throttle {
@@ -26,7 +26,7 @@ export function beginSlice(config: Config, isStopping: () => boolean): Throttle 
 export const whilePagesAreFull = (throttle: Throttle, work: () => Promise<number>): Promise<void> =>
   forEachPage(throttle, true, async () => (await work()) === throttle.batchRows || undefined)
 
-/** Repeats `work` until it returns undefined. `work` gets the last key of the previous page, and returns the next. */
+/** Repeats `work` until it returns undefined. `work` gets the previous page's last key and returns its own last key. */
 export async function forEachPage<K>(
   throttle: Throttle,
   start: K,

@@ -10,8 +10,8 @@ import { digestEtag } from '../../src/responses/reply.ts'
 export const accountEtag = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
 
 /**
- * Reads the caller's account and returns the result of `write`. Repeats both if `write` returns null: the account has
- * changed since. Of several requests with the same If-Match, one succeeds; the others get 412.
+ * Reads the caller's account and returns the result of `write`. Repeats both if `write` returns null, which means
+ * that the account has changed. Of several requests with the same If-Match, one succeeds; the others get 412.
  * @throws HttpError 401 for a deleted account or a revoked token, 412 for another ETag than If-Match
  */
 export async function withOwnAccount<T>(

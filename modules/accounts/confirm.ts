@@ -18,8 +18,7 @@ const description = `The password, required when the ${oldSignIn}`
 export const ConfirmingPassword = Secret(0, 1024, description, 'correct horse battery')
 
 /**
- * Requires the password of the caller's account, or a recent sign-in by the database's clock. After a recent sign-in, a
- * wrong password is rejected too.
+ * Requires the password of the caller's account; without `password` a recent sign-in, by the database's clock.
  * @throws HttpError 403 without either, 429 after too many wrong passwords
  */
 export async function requireConfirmation(

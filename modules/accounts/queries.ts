@@ -66,7 +66,6 @@ export async function replaceAccount(
   return writeExactlyOnce(replace, () => sql`select from users where ${isUnchanged(sql, after)}`)
 }
 
-/** Returns the job that deletes the projects and memberships of a deleted account. */
 export const closeAccountJob = (userId: string): OutboxJob => {
   return { id: newId(), projectId: null, name: 'close-account', data: { userId } }
 }
@@ -108,13 +107,12 @@ const isUnchanged = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVeri
   id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}
     and (email_verified_at is not null) = ${emailVerified}`
 
-// The following statement parts write only if the CTE `done` returned a row.
+// Each of these parts of a statement writes only if the CTE `done` returns a row.
 
 /** Records that the name of any account has changed, which invalidates cached names. */
 export const recordNameChange = (sql: Sql, changeId: string) => sql`
   insert into people (change_id) select ${changeId}::uuid from done limit 1 on conflict (one) do update set change_id = excluded.change_id`
 
-/** Deletes the API tokens with a lower token version. */
 export const deleteOldTokens = (sql: Sql, version: SqlPart) => sql`
   delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}`
 

@@ -44,7 +44,6 @@ const openCommand = (id: string) =>
     view: signedInView,
   }) as const
 
-/** @throws HttpError 403 if the address may not register */
 function requireRegistration(registration: Registration, email: string): void {
   if (registration === 'open') return
   if (registration === 'closed') throw registrationClosed()

@@ -17,7 +17,6 @@ const accountSchema = Type.Object({
 })
 
 export type User = Static<typeof userSchema>
-/** The user's own account, with the fields that no other user may see. */
 export type OwnUser = Static<typeof accountSchema>
 export const userView = view<User>({ name: 'User', schema: userSchema })
 export const accountView = view<OwnUser>({ name: 'Account', schema: accountSchema })

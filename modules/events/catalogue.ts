@@ -4,7 +4,7 @@ import { eventView } from './schema.ts'
 
 type Fields = Record<string, unknown>
 
-/** For each event type that updates an entity: an example of the changed fields. */
+/** Examples of changed fields, by event type. */
 const changes: Record<string, [before: Fields, after: Fields]> = {
   'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
   'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],
@@ -18,7 +18,6 @@ const changes: Record<string, [before: Fields, after: Fields]> = {
 const creationVerbs = ['created', 'invited', 'moved_in']
 const deletionVerbs = ['deleted', 'removed', 'moved_out']
 
-/** Returns one example for each event type. */
 export function eventExamples(): Record<string, { value: object[] }> {
   const { undoes: _, ...common } = answerExample(eventView.schema) as Fields
   return Object.fromEntries(

@@ -8,7 +8,7 @@ import { streamStart, encode, heartbeat, heartbeatMs } from '../../src/responses
 import { type EncodedEvents, openEncodedEvents, type Position } from './encoded-events.ts'
 import { aheadOfProject, type FeedQuery, lastEventIdHeader } from './parameters.ts'
 
-/** A stream with `types` sends an `id` when it has left out this many events, so that a client resumes after them. */
+/** After leaving out this many events of other types, a stream sends an `id`, so that a client resumes after them. */
 const maxEventsWithoutId = 1_000
 
 /** The client of a stream. `checked` is the version at which the client's rights were last checked. */
@@ -32,7 +32,6 @@ export function openEventStream(services: Services) {
     let [lastIdSent, sentAt] = [position.seq, performance.now()]
     yield streamStart(idLine(position.seq))
     while (!signal.aborted) {
-      // The server requests the next chunk only after the previous chunk is sent.
       lag.update(position.seq, project.version)
       if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
       if (position.seq < project.version) {

@@ -6,7 +6,7 @@ import type { Services } from '../../src/services.ts'
 import { scanCost, readEventPage, maxScannedEvents } from './pages.ts'
 import { aheadOfProject, type FeedQuery } from './parameters.ts'
 
-/** How a long poll reads its state. It counts as `slots` subscribers, of which an account may have a limited number. */
+/** How a long poll reads its state. The long poll counts as `slots` subscribers of the account. */
 export interface LongPoll<S> {
   waitMs: number
   slots?: number
@@ -17,8 +17,7 @@ export interface LongPoll<S> {
 }
 
 /**
- * Waits for events, for at most `waitMs`, and returns the last state. Authenticates the caller again after each
- * notification.
+ * Waits at most `waitMs` for events, and returns the last state. Each notification authenticates the caller again.
  * @throws HttpError 401 for a revoked token, 429 or 503 if the account or the process has too many subscribers
  */
 export const openLongPoll =
@@ -35,8 +34,7 @@ export const openLongPoll =
         if (leftMs <= 0 || subscriptions.hasEnded() || request.signal.aborted) return state
         const version = poll.projectsOf(state)[0]?.version ?? 0
         await subscription.waitForNewer(version, leftMs)
-        // After a failover, a new event may get a seq of which this subscription was notified before.
-        subscription.resetTo(version)
+        subscription.resetTo(version) // a failover may have lost events, so that seqs are used again
         state = await poll.reload(await authenticate.caller(request))
         if (await poll.hasEvents(state)) return state
       }
@@ -74,8 +72,7 @@ export function openFeedLongPoll(
       },
       async reload(caller) {
         const project = await requireVisible(findRole, caller, first.projectId)
-        // A failover may have lost events.
-        if (after > project.version) throw aheadOfProject()
+        if (after > project.version) throw aheadOfProject() // a failover may have lost events
         return project
       },
     })

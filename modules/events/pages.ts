@@ -5,7 +5,6 @@ import type { Services } from '../../src/services.ts'
 import { groupByRange, isFullPage, type EventRange, type RangeRow, readRanges, withPeople } from './rows.ts'
 import type { ReadEvent } from './views.ts'
 
-/** The most events that a page with a filter scans. */
 export const maxScannedEvents = 10_000
 /** A scan of this many events is charged as one ordinary read. */
 const eventsPerRead = 500
@@ -47,7 +46,6 @@ async function pageAt(oldestSeq: OldestSeq, slice: EventSlice, read: (slice: Eve
   return { events, upTo: isFullPage(events, limit) ? events.at(-1)!.seq : rangeOf(slice).upTo }
 }
 
-/** Reads the page of one reader. @throws HttpError 410 if the next event has expired */
 export const readEventPage = (sql: Sql, oldestSeq: OldestSeq, slice: EventSlice): Promise<EventPage> =>
   pageAt(oldestSeq, slice, async () => (await rowsOf(sql, [slice]))[0]!)
 

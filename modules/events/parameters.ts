@@ -67,7 +67,6 @@ export function lastEventId({ headers }: Request): number | null {
   return Number(value)
 }
 
-/** @throws HttpError 400 for a bad limit */
 export const readEventsRequest = ({ after, limit, types, wait }: Static<typeof EventsQuery>) => ({
   after: Number(after ?? 0),
   limit: readLimit(limit, 100, 500),

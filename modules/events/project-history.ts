@@ -77,7 +77,6 @@ export const openLogTag =
 
 type HistoryFilter = ReturnType<typeof readHistoryFilter>
 
-/** @throws HttpError 400 for a bad cursor or limit */
 function readHistoryFilter({
   entity,
   type,
@@ -115,7 +114,7 @@ async function readHistoryPage(
   const last = Math.min(version, upTo, (before ?? Infinity) - 1)
   const lowest = Math.max(after + 1, last - maxScannedEvents + 1)
   if (last < lowest) return { rows: [] }
-  // All filters share one statement, because each connection caches the plan of every statement.
+  // All filters share one statement, because each connection caches a plan for each statement.
   const rows = await readEvents(
     sql,
     sql`select ${eventColumns(sql)} from events e

@@ -54,7 +54,6 @@ export function listEvents(services: Services): Query {
       const etag = etagAt(project, `.${project.renaming}`)
       const build = () => pageOf(reading, project, wanted, etag)
       const answer = await serve(request, pathAndQuery(request), etag, build, project.version)
-      // With another Accept header the response is a stream.
       answer.headers.append('vary', 'Accept')
       return answer
     },

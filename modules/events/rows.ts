@@ -27,7 +27,7 @@ const rowIn = (text: string | null): unknown => (text === null ? null : JSON.par
 export const isFullPage = (rows: EventRow[], limit: number): boolean =>
   rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
 
-/** Reads the events that a query finds, in the order of the query, until the events fill a page. */
+/** Reads the events that a query finds, until the events fill a page. */
 export const readEvents = async (sql: Sql, found: SqlPart): Promise<EventRow[]> =>
   (await sql<RowTexts[]>`${untilPageFull(sql, found, bytesOf(sql))}`).map(parseRow)
 

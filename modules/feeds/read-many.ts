@@ -22,7 +22,6 @@ const projectsPerSlot = 100
 const projectsPerRead = 10
 
 interface FeedStates {
-  /** The requested projects that the caller may see. */
   feeds: { projectId: string; after: number; version: number }[]
   gone: string[]
 }

@@ -48,7 +48,6 @@ export const tokenSummary = view<Omit<Rows['token'], 'eventId'>>({
   computed: { serviceAccountId: ({ userId }) => userId },
 })
 
-/** The integrations that one account created, directly or through its service accounts. */
 export interface MemberIntegrations {
   webhooks: StoredRows['webhook'][]
   serviceAccounts: StoredRows['service_account'][]

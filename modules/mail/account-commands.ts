@@ -26,7 +26,6 @@ const Token = AnyText(1024, 'The token from the mail', 'AZorPE1ef2CKmwwdLj9KWzN2
 const withOperation = (id: string) => ({ operation: { id, tag: 'Authentication' } })
 const open = { callers: 'anyone', replyDescription: 'Done', does: 'add' } as const
 
-/** @throws HttpError 409 if the service sends no mail */
 function requireMail({ config }: Services): void {
   if (!config.smtpUrl) throw noMail()
 }

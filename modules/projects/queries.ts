@@ -47,7 +47,6 @@ export function openProjects(sql: Sql) {
   })
 }
 
-/** Returns a project at a snapshot, with the current name of its owner. */
 export async function projectAt(sql: Sql, snapshot: Snapshot): Promise<ListedProject | undefined> {
   const one = { where: sql`t.id = ${snapshot.projectId}`, by: sql`t.id`, limit: 1 }
   const [row] = await unprepared(sql<ListedProject[]>`

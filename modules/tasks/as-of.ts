@@ -64,8 +64,7 @@ export async function snapshotOf(
 /**
  * Returns the task's current or last project, or for an instant its project at that time; null if the user may see no
  * project of the task.
- * @param at a version or an instant
- * @param limit the most events of the task that the query reads for an instant
+ * @param limit the most events of the task that the query reads if `at` is an instant
  */
 async function projectOfTask(
   sql: Sql,

@@ -22,7 +22,6 @@ export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): P
 
 export const notAssignable = () => badRequest('assigneeId must be the owner or a member of the project')
 
-/** @throws HttpError 400 if the user is neither the owner nor a member */
 export function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
   if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable()
 }

@@ -8,7 +8,7 @@ import { movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { type Editable, requireAssignable } from './fields.ts'
 
-/** Decides a move. The task gets a new number, and becomes unassigned if the target project lacks the assignee. */
+/** Decides a move. The task becomes unassigned if the assignee is not a member of the target project. */
 export function move(
   source: ProjectState,
   target: ProjectState,

@@ -58,7 +58,6 @@ export async function insertToken(
   while (!(await writeExactlyOnce(insert, isStored)));
 }
 
-/** Returns false if the account has no token with this id. */
 export async function deleteToken(
   sql: Sql,
   userId: string,

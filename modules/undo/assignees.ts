@@ -5,7 +5,7 @@ import type { UndoState } from './invert.ts'
 
 export const assigneeNotMember = () => conflict('The previous assignee is no longer a member of the project')
 
-/** Unassigns restored tasks whose assignee is no longer a member. @throws HttpError 409 for other tasks */
+/** Unassigns restored tasks whose assignee has left. @throws HttpError 409 if the undo restores only the assignee */
 export function unassignNonMembers(
   changes: EventDraft[],
   { state, context }: UndoState,

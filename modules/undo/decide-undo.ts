@@ -56,7 +56,7 @@ export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map
   )
 }
 
-/** Calls `handle` for one event after another. Of several events, prefixes an error with the seq of the event. */
+/** Calls `handle` for one event after another. If there are several events, an error names the seq of its event. */
 const forEachEvent = <R>(events: LoggedEvent[], handle: (event: LoggedEvent) => R): R[] =>
   mapInOrder(events, handle, (n, error) =>
     events.length === 1 || error instanceof UndoConflict ? undefined : `Seq ${events[n]!.seq}`,

@@ -37,7 +37,6 @@ const isDeletedAgain = ({ seq, entity, entityId }: LoggedEvent, { undo }: UndoSt
   undo.deletedAgain.has(seq) ||
   undo.pendingEvents.some((one) => one.entity === entity && one.entityId === entityId && !one.after)
 
-/** @throws HttpError 409 if the account can no longer be a member */
 function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   const { state, context, undo } = run
   const { userId } = event.before as MemberRow
@@ -49,7 +48,7 @@ function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   if (state.memberCount >= projectMembers) throw tooManyMembers(projectMembers)
 }
 
-/** Assigns the tasks to the member again that the removal unassigned, except tasks that are assigned now. */
+/** Assigns the tasks that the removal unassigned to the member again, except tasks with a new assignee. */
 function* reassignTasks(
   { seq, before }: LoggedEvent,
   { state, context, undo }: UndoState,

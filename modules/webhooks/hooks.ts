@@ -13,7 +13,6 @@ export function webhookHooks({ oldestSeq, outbound, sealing, webhookNotification
     webhookNotifications.publish([{ projectId, version: 0 }])
   const newSealed = () => ({ secret: sealing.encrypt(newSecret()) })
 
-  /** @throws HttpError 400 for a forbidden URL */
   async function checked({ url }: { url?: string }) {
     if (url === undefined) return {}
     const destination = await outbound.destinations.check(url, resolveMs).catch((error: unknown) => {

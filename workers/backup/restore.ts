@@ -74,7 +74,7 @@ async function loadTables(tx: TransactionSql, backup: BackupReader, tables: stri
       throw error
     })
     to.end()
-    // If Postgres rejects the last rows, the stream emits no event, but this statement fails.
+    // If Postgres rejects the last rows, the stream emits no event, and this statement fails.
     await tx`select`
   }
 }

@@ -11,8 +11,7 @@ const connectTimeoutMs = 10_000
 
 /**
  * Returns the job that sends one mail. A retry sends the same token. The job sends nothing if the account does not
- * exist or the token has expired. If the mail server rejects the recipient permanently, the job writes a log line and
- * ends.
+ * exist or the token has expired. If the mail server rejects the recipient permanently, the job only logs this.
  */
 export function openSendMail({ config, database: { background: sql }, log, mailTokens }: Services) {
   const { smtpUrl, mailFrom, publicUrl } = config

@@ -31,8 +31,7 @@ const texts: Record<MailPurpose, Text> = {
 }
 
 /**
- * Returns a mail. The mail contains no text from callers. In its link, the token is in the fragment, which browsers do
- * not send to servers.
+ * Returns a mail, without text from callers. In its link, the token is in the fragment, which browsers do not send.
  * @param publicUrl the address of the application that the link opens; if empty, the mail has no link
  */
 export function mailOf(purpose: MailPurpose, token: string, publicUrl: string) {

@@ -13,7 +13,6 @@ export interface Claim extends Pick<Stored, Columns> {
   deliveryId: string
   /** The version of the project up to which events are delivered. */
   head: number
-  /** The time since the first failure after the last success. */
   failingMs: number
 }
 

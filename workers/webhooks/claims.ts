@@ -16,7 +16,7 @@ export interface DeliveryResult {
   attempt?: DeliveryRow
 }
 
-/** A result waits at most this long for others to share a statement with. Only the webhook of the result is delayed. */
+/** A result waits at most this long to share a statement with other results. Only its own webhook is delayed. */
 const lingerMs = 10
 
 /** Claims and releases webhooks for one worker, several webhooks in one statement. */
@@ -67,7 +67,7 @@ async function releaseClaims(sql: Sql, workerId: string, results: DeliveryResult
   return results.map(({ claim: { id } }) => more.has(id))
 }
 
-/** SQL: the changes of webhook `w` by result `r`. One `update` reads a concurrently changed row again. */
+/** SQL: the changes of webhook `w` by result `r`, in one `update`: after a lock wait, Postgres computes it again. */
 const outcome = (sql: Sql) => sql`
   cursor = case when ${isDelivered(sql)} then r."upTo" else w.cursor end,
   delivery_id = case when ${isDelivered(sql)} then null else w.delivery_id end,

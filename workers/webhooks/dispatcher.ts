@@ -10,7 +10,7 @@ import { openDeliver } from './deliver.ts'
 import { DeliveryQueues, slowMs } from './delivery-queues.ts'
 
 const maxBackingOff = 100_000
-/** The most deliveries that do not count in the queues while Postgres stores their results. */
+/** The most results that are stored while other deliveries start in their place. */
 const maxRecording = 2_000
 
 interface Delivery {
@@ -54,7 +54,7 @@ export class Dispatcher {
     this.wake([...ids].filter((id) => !this.backingOff.has(id)))
   }
 
-  /** Renews the leases of slow deliveries. Aborts a slow delivery if there are too many, or if the lease is lost. */
+  /** Renews the leases of slow deliveries. Aborts a slow delivery if too many are slow, or if its lease is lost. */
   async renew(): Promise<void> {
     const isSlow = ({ startedAt }: Delivery) => performance.now() - startedAt > slowMs
     const slow = [...this.deliveries].flatMap(([id, delivery]) => (isSlow(delivery) ? id : []))
@@ -124,7 +124,7 @@ export class Dispatcher {
     await this.run({ name: disableWebhook.name, input, caller: { userId: workerActor } })
   }
 
-  /** Stores the result of a delivery. Meanwhile another delivery may start, up to `maxRecording` results at a time. */
+  /** Stores the result of a delivery. Meanwhile another delivery may start, within `maxRecording`. */
   private async record(id: string, result: DeliveryResult): Promise<void> {
     if (this.recording < maxRecording) {
       this.queues.finish(id)

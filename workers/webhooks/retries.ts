@@ -12,11 +12,9 @@ export interface Failure {
   failures: number
   failingMs: number
   status: number | null
-  /** From the receiver's Retry-After header. */
   retryAfterMs: number | null
 }
 
-/** Returns the wait before the next attempt, or the reason to disable the webhook. */
 export function afterFailure(
   { failures, failingMs, status, retryAfterMs }: Failure,
   random = Math.random(),

@@ -7,7 +7,7 @@ import { WebhookIndex } from './webhook-index.ts'
 const searchEveryMs = 1_000
 const renewEveryMs = 750
 
-/** Delivers after notifications, and each second also what was not notified. Returns a function that stops. */
+/** Starts deliveries after notifications. A search each second finds events whose notification was lost. */
 export function startWebhookDelivery(services: Services): () => Promise<void> {
   const { config, database, notifications, log, webhookNotifications } = services
   const index = new WebhookIndex(database.background)

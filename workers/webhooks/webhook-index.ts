@@ -9,7 +9,7 @@ type Row = { id: string; projectId: string; isDue: boolean }
 /** The ids of all enabled webhooks by project, in memory: a commit in a project without webhooks causes no query. */
 export class WebhookIndex {
   private byProject = new Map<string, Set<string>>()
-  /** The webhooks that the running search has found. At its end this map replaces `byProject`. */
+  /** The webhooks that the running search has found. At its end, this map replaces `byProject`. */
   private next = new Map<string, Set<string>>()
   private last = nilId
 
@@ -24,7 +24,7 @@ export class WebhookIndex {
     return this.add(await this.rowsWhere(this.sql`w.project_id = any(${projectIds}::uuid[])`))
   }
 
-  /** Reads the next page of all webhooks, and the first after the last, and returns the ids of due webhooks. */
+  /** Reads the next page of all webhooks, and returns the ids of due webhooks. After the last page it starts again. */
   async searchNext(): Promise<string[]> {
     const rows = await this.rowsWhere(this.sql`w.id > ${this.last}`)
     const due = this.add(rows)
