@@ -10,7 +10,6 @@ const unfinished = ' unfinished'
 
 const undefinedTable = '42P01'
 
-/** Returns the number of complete migrations. */
 export async function countApplied(sql: postgres.Sql): Promise<number> {
   const rows = sql`select from drizzle.__drizzle_migrations where hash not like ${`%${unfinished}`}`
   return rows.then(

@@ -14,7 +14,6 @@ export const outbox = pgTable(
     attempts: integer('attempts').notNull().default(0),
     /** The error of the last attempt. */
     error: text('error'),
-    /** Set for a dead letter. */
     parkedAt: instant('parked_at'),
   },
   (t) => [

@@ -23,7 +23,6 @@ const indexed = ['project', 'member', 'task', 'subtask', 'comment', 'webhook', '
 export const isOfLaterEntity = (alias = '') =>
   `${alias && `${alias}.`}entity not in (${indexed.map((name) => `'${name}'`).join(', ')})`
 
-/** The log: each event has the row before and after the change. */
 export const events = pgTable(
   'events',
   {

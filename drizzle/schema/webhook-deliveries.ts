@@ -1,7 +1,6 @@
 import { bigint, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** One row for each attempt. */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {

@@ -10,7 +10,6 @@ import { transact, type TransactDependencies } from './transact.ts'
 
 const evictEveryMs = 250
 
-/** The actors of the projects that this process writes. */
 export class Actors {
   private readonly actors = new Map<string, ProjectActor>()
   private readonly pending = new Set<QueuedCommand>()
@@ -130,7 +129,6 @@ export class Actors {
     return actor
   }
 
-  /** Rejects commands whose deadline passes during their commit. */
   private rejectExpired(): void {
     const now = performance.now()
     for (const command of this.pending) {
@@ -149,8 +147,8 @@ export class Actors {
       else bytes += actor.bytes
     const isTooMuch = () => this.actors.size > this.config.actors || bytes > this.config.actorCacheBytes
     if (!isTooMuch()) return
-    const resting = [...this.actors.values()].filter(({ idle }) => idle)
-    for (const actor of resting.sort((a, b) => a.usedAt - b.usedAt)) {
+    const idle = [...this.actors.values()].filter((actor) => actor.idle)
+    for (const actor of idle.sort((a, b) => a.usedAt - b.usedAt)) {
       if (!isTooMuch()) return
       this.actors.delete(actor.projectId)
       bytes -= actor.bytes

@@ -50,7 +50,7 @@ function decideOne(decision: BatchDecision, command: QueuedCommand): void {
     command.outcome = record ? replay(record, guard) : decideNew(decision, command)
   } catch (error) {
     command.isRejected = true
-    // A retried command may still be committed by its first copy.
+    // An earlier attempt of a retried command may still be committed.
     command.outcome = command.again && error instanceof HttpError ? outcomeUnknown() : error
   }
 }

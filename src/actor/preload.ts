@@ -24,7 +24,6 @@ export interface CreatorLink {
   createdBy: string | null
 }
 
-/** Data that is loaded on demand besides the rows. */
 export interface OnDemandRows {
   /** The creators, including deleted service accounts whose integrations still work. */
   links: CreatorLink[]

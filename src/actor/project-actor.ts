@@ -49,7 +49,6 @@ export class ProjectActor implements StateHolder {
     return this.queue.length
   }
 
-  /** The approximate memory of the state. */
   get bytes(): number {
     return this.state?.bytes ?? 0
   }

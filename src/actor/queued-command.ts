@@ -22,7 +22,6 @@ export abstract class QueuedCommand<T = unknown> {
   guard?: IdempotencyKey
   /** Ids that the client chose for new rows. The commit claims them. */
   clientIds?: string[]
-  /** The number of writes. Default: 1. */
   weight?: number
   createsProject?: boolean
   /** False if `recall` cannot rebuild the reply from the log. Then an idempotency record stores the reply. */

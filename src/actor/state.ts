@@ -79,7 +79,6 @@ export class State {
     return (this.rowsOf(entity).get(id) ?? undefined) as StoredRows[E] | undefined
   }
 
-  /** @throws HttpError 404 if the row does not exist */
   requireRow<E extends Entity>(entity: E, id: string): StoredRows[E] {
     const row = this.row(entity, id)
     if (!row) throw notFound(definitionOf(entity).noun)
@@ -168,7 +167,6 @@ export class State {
   }
 }
 
-/** Applies one event to the state, in place. */
 export function evolve(state: State, change: EventDraft): State {
   const { type, entity, entityId, unlogged } = change
   state.version++

@@ -30,7 +30,7 @@ export async function transact(
   holders: StateHolder[],
   batch: QueuedCommand[],
 ): Promise<void> {
-  let refused: Error | null = null
+  let rejection: Error | null = null
   for (let attempt = 0; ; attempt++) {
     batch = rejectExpired(batch)
     if (batch.length === 0) return
@@ -42,7 +42,7 @@ export async function transact(
         ? { states: holders.map(stateOf), batch }
         : await prepare(by, holders, batch)
       if (!warm) batch = prepared.batch = rejectExpired(prepared.batch)
-      if (refused) return batch.forEach(({ reject }) => reject(refused))
+      if (rejection) return batch.forEach(({ reject }) => reject(rejection))
       const unit = decideBatch(prepared, by.react)
       const changes = unit.events.length + unit.records.length > 0
       const outcome = await (changes ? by.commit(unit) : verify(by, prepared.states))
@@ -56,7 +56,7 @@ export async function transact(
         for (const command of batch) await transact(by, holders, [command])
         return
       }
-      if (outcome instanceof Error) refused = outcome
+      if (outcome instanceof Error) rejection = outcome
     } catch (error) {
       dropStates(holders)
       if (!isTransient(error)) return batch.forEach(({ reject }) => reject(error))

@@ -15,7 +15,6 @@ export interface IdempotencyKey {
   fingerprint: string
 }
 
-/** The scope of command keys, as it is stored. */
 const commandScope = 'orders'
 
 /** The key under which a command's reply is stored, for the process that retries the command. */

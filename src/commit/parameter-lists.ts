@@ -1,7 +1,6 @@
 import type { Column } from '../postgres/columns.ts'
 
-// Each column is one array parameter: reading a value from an array costs Postgres a quarter of reading it from a JSON
-// object.
+// Each column is one array parameter: reading it costs Postgres a quarter of reading values from JSON objects.
 
 /** SQL that turns the parameters from number `first` on into rows. */
 export const rowsFrom = (columns: Column[], first: number): string =>
@@ -12,7 +11,6 @@ const unnested = ({ type }: Column, list: string) =>
     ? `unnest(string_to_array(${list}, e'\\n', ''))::jsonb`
     : `unnest(${list}::text::${type}[])`
 
-/** The parameters for `rowsFrom`. */
 export const listsOf = (columns: Column[], rows: object[]): string[] =>
   columns.map(({ key, type }) => {
     const isJson = type === 'jsonb'

@@ -55,6 +55,5 @@ const remove = (entity: Entity) =>
 
 const writes: Record<RowWrite, (entity: Entity) => string> = { insert, upsert, update, delete: remove }
 
-/** The part of the commit statement that writes the rows of an entity. */
 export const rowWrite = (write: RowWrite, entity: Entity): string =>
   `${write}_${entity} as (${writes[write](entity)})`

@@ -24,7 +24,6 @@ export interface Shape {
 
 let known: string[] | undefined
 
-/** All kinds of row writes, in the order of the statement. */
 const allWrites = () =>
   (known ??= rowWrites.flatMap((write) =>
     (write === 'upsert' ? model().ofTask : model().all).map(({ name }) => `${write} ${name}`).sort(),

@@ -17,7 +17,6 @@ export const mailJobName = 'send-mail'
 export const queuePrefix = ({ redisPrefix, redisUrl }: Pick<Config, 'redisPrefix' | 'redisUrl'>): string =>
   isCluster(redisUrl) ? hashTag(`${redisPrefix}-jobs`) : `${redisPrefix}-jobs`
 
-/** A job that a commit writes to the outbox. */
 export type OutboxJob = Pick<OutboxRow, 'id' | 'projectId' | 'name' | 'data'>
 
 export type Jobs = ReturnType<typeof openJobs>

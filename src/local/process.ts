@@ -50,7 +50,6 @@ async function lsofCwd(pid: number): Promise<string | undefined> {
   return /^n(.*)$/m.exec(listed?.stdout ?? '')?.[1]
 }
 
-/** Returns false if the server of `dir` does not end in time. */
 export async function endServer(pid: number, dir: string, signal: NodeJS.Signals, withinMs = 10_000) {
   if (!(await isServerProcess(pid, dir))) return true
   try {

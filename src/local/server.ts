@@ -4,7 +4,6 @@ import { endServer, type Launched, logTail, isServerProcess, type Starting } fro
 import { until } from './wait.ts'
 
 const attempts = 5
-// Crash recovery may take this long.
 const readyTimeoutMs = 120_000
 
 export type Running = { pid: number; port: number }
@@ -64,7 +63,7 @@ export async function waitUntilReady(server: Server, launched: Launched, port: n
   }
   const probe = () => (ended() ? false : answers().catch(() => undefined))
   const isReady = await until(probe, readyTimeoutMs, { signal }).catch(() => undefined)
-  // Immediate shutdown: the server has no clients yet.
+  // SIGQUIT stops the server immediately, because it has no clients yet.
   if (isReady === undefined) await endServer(pid, server.dir, 'SIGQUIT')
   signal?.throwIfAborted()
   return isReady ?? false

@@ -21,7 +21,7 @@ export interface LocalOptions {
   postgres: boolean
   redis: boolean
   log: LogProgress
-  /** Aborts the start, and stops the servers that it has started. */
+  /** Aborts the start, and stops the servers that were already started. */
   signal?: AbortSignal
 }
 

@@ -112,7 +112,6 @@ function withoutRestoredChildren(events: LoggedEvent[]): LoggedEvent[] {
   return events.filter((event) => !isChildOfRestored(event))
 }
 
-/** Returns the accounts whose names the rows show. */
 function accountsIn({ events, children }: Omit<UndoInput, 'people'>): Set<string> {
   const rows = events.flatMap(({ entity, before, after }) =>
     [before, after].map((row): [Entity, object | null] => [entity, row]),

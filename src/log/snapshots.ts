@@ -24,7 +24,6 @@ export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge, ma
   return {
     /** The most events between a snapshot and the current version. */
     maxEvents,
-    /** The errors that the OpenAPI document lists. */
     errors: [asOfAhead(), tooFarBack(maxEvents), eventsExpired(17)],
     /** Returns undefined before the project's creation. @throws HttpError 400 out of range, 410 if events expired */
     async find(project: Versioned, text: string): Promise<Snapshot | undefined> {

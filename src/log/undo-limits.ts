@@ -10,7 +10,6 @@ export class UndoConflict extends HttpError {
     readonly event: LoggedEvent,
     /** The changed fields. Empty if the whole row changed. */
     readonly fields: string[],
-    /** Seqs of all events of this undo. */
     readonly undone: number[],
     by: number[] = [],
   ) {

@@ -3,7 +3,6 @@ const secondsBounds = [
   ...[0.25, 0.5, 1, 2.5, 5, 10, 30],
 ]
 
-/** A histogram. */
 export class Distribution {
   /** For each bound, the number of values up to it and above the previous bound; then of values above all bounds. */
   readonly counts: Float64Array

@@ -1,6 +1,5 @@
 import { type Family, gauge } from './family.ts'
 
-/** The lag of the slowest subscriber of a kind. */
 export function lagFamilies(follower: string, events: number, seconds: number): Family[] {
   const labels = { follower }
   return [

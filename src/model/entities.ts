@@ -3,7 +3,6 @@ export interface Entities {}
 
 export type Entity = keyof Entities
 export type Rows = { [E in Entity]: Entities[E]['row'] }
-/** Rows with their unlogged columns. */
 export type StoredRows = { [E in Entity]: Entities[E] extends { stored: infer Stored } ? Stored : Rows[E] }
 
 export type EventType<E extends Entity = Entity> = { [N in E]: `${N}.${Entities[N]['event']}` }[E]

@@ -5,7 +5,6 @@ import type { ChildOfTask, Entity, EventType } from './entities.ts'
 export interface ReferenceField extends Reference {
   name: string
   column: Column
-  /** The field contains a list of ids. */
   isMany: boolean
 }
 
@@ -25,7 +24,6 @@ function describe(all: EntityDefinition[]) {
     eventTypes: all.flatMap(({ name, events }) =>
       Object.keys(events).map((verb) => `${name}.${verb}` as EventType),
     ),
-    /** The reference fields of each entity; undefined if it has none. */
     references: byName(({ name }) => (references[name].length > 0 ? references[name] : undefined)),
     targets: new Set(Object.values(references).flatMap((fields) => fields.map(({ to }) => to))),
     /** Fields of variable length: texts, lists and JSON. */

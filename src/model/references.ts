@@ -62,7 +62,6 @@ export function checkReferences<Input extends object>(state: RowSource, entity: 
   return checked as Input
 }
 
-/** The references of a row after its move to another project. */
 export function movedReferences<R extends object>(
   entity: Entity,
   row: R,

@@ -53,7 +53,7 @@ export class IdleTimeouts {
       query.waitedMs += tickMs
       if (query.waitedMs < query.limitMs) continue
       this.queries.delete(query)
-      // Before the query fails, so that its retry gets a new connection.
+      // Closes connections before the query fails, so that a retry gets a new connection.
       this.closeIdle()
       query.fail(connectionError('QUERY_TIMEOUT', 'Postgres did not answer in time'))
     }

@@ -13,7 +13,6 @@ interface Query extends PromiseLike<unknown[]> {
 
 export interface QueryOptions {
   idleTimeouts: IdleTimeouts
-  /** Retries a query once after a temporary error. */
   retries?: boolean
   counts?: ReturnType<typeof newQueryCounts>
 }

@@ -4,7 +4,6 @@ import { isTransient } from './errors.ts'
 /** Pause before a retry, so that it is not sent on a connection that is about to close. */
 export const retryDelay = () => sleep(20)
 
-/** Retries idempotent work once after a temporary error. */
 export const retryOnce = <T>(work: () => PromiseLike<T>): Promise<T> =>
   Promise.resolve(work()).catch((error: unknown) =>
     isTransient(error) ? retryDelay().then(work) : Promise.reject(error),

@@ -73,11 +73,9 @@ export function toConfigError(error: unknown): unknown {
   return new ConfigError(`DATABASE_URL cannot be used. ${which}: ${reasonOf(error)}. ${advice[code] ?? ''}`)
 }
 
-/** `code` is the exit code. */
 type CommandResult = { code: number; text: string }
 type Command = (dependencies: { config: Config; sql: Sql }) => Promise<CommandResult>
 
-/** Runs a command, prints its result, and returns the exit code. */
 export function runOnDatabase(config: Config, command: Command) {
   const database = openDatabase(config)
   return command({ config, sql: database.background })

@@ -24,7 +24,6 @@ export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, m
   const close = async () => {
     if (!shutdown.isReplaced) services.drain()
     await (shutdown.isReplaced ? retirePort(app, drainDelayMs, services.log) : sleep(drainDelayMs))
-    // Long polls would delay the shutdown.
     services.subscriptions.end()
     const isAnswered = app.server?.stop().then(() => true)
     if (await within(drainTimeoutMs, isAnswered)) return

@@ -10,7 +10,6 @@ const collectTimeoutMs = 1_500
 
 export type CollectFamilies = () => Family[] | Promise<Family[]>
 
-/** Returns the metric families of all parts, without parts that fail. */
 export async function collect(parts: CollectFamilies[]): Promise<Family[]> {
   const collected = parts.map((part) => within(collectTimeoutMs, Promise.try(part)).catch(() => undefined))
   return (await Promise.all(collected)).flatMap((families) => families ?? [])

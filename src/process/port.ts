@@ -20,7 +20,8 @@ export async function listenAt(server: Server, { host, port }: Address, prefix =
 
 /** Checks that a port is free before processes share it: opening a shared port would not fail. @throws ConfigError */
 export async function requireFree(address: Address, prefix = ''): Promise<void> {
-  if (address.port === 0) return // the system chooses
+  // The system chooses a free port for 0.
+  if (address.port === 0) return
   const server = createServer()
   await listenAt(server, address, prefix)
   server.close()

@@ -22,7 +22,6 @@ interface Options {
   onPort(port: number): void
 }
 
-/** Runs several web processes on one port, and optionally a worker. */
 export class Supervisor {
   private readonly slots: Record<Role, ChildSlot[]>
   private readonly all: ChildSlot[]

@@ -22,7 +22,6 @@ export interface VisibleProject extends Versioned {
 
 export type FindRole = LookUp<VisibleProject>
 
-/** Returns the caller's current role in a project. */
 export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?: Distribution): FindRole => {
   const make = (seen: Versioned, [role]: string[]) => ({ ...seen, role }) as VisibleProject
   const kind = { joins: sql``, projectId: sql`q.id`, columns: sql`p.role`, make }
@@ -61,7 +60,6 @@ export function openLookUp<S extends Versioned>(
   counts = newHits(),
   waits?: Distribution,
 ): LookUp<S> {
-  // The constant parts of the query are built once.
   const seenColumns = sql`${lastRenaming(sql)} as renaming,
     string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${columns}), ',') as seen`
   const visibleJoins = sql`${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p

@@ -18,7 +18,6 @@ export interface Person {
   nameTag: string
   /** True if the account must still verify its email address. */
   isUnverified?: boolean
-  /** The project of a service account. */
   serves?: string | null
 }
 

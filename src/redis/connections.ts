@@ -37,7 +37,7 @@ export function openSubscriber(url: string, log: Log): Redis {
   return redis.once('end', () => clearInterval(timer))
 }
 
-/** For BullMQ workers: commands wait for Redis forever. */
+/** For BullMQ workers. Commands wait until Redis is available. */
 export const openBlocking = (url: string, log: Log) =>
   logOutages(connect(url, { maxRetriesPerRequest: null }), log)
 

@@ -28,7 +28,6 @@ export class Placement {
   private readonly membership: Membership
   private readonly shards: number
   private members: Members = { peers: new Map(), assignment: [] }
-  /** Process ids by shard. */
   private homes: string[] = []
   private membersChangedAt = 0
   private assignmentChangedAt = 0

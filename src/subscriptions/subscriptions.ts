@@ -9,7 +9,6 @@ import { Lags } from './lags.ts'
 import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
 import { VisibleProjectsByUser } from './visible-projects-by-user.ts'
 
-/** The most projects whose versions one query reads. */
 const maxProjects = 1_000
 /** Without Redis, versions are polled this often. With Redis, a quarter as often, because notifications rarely fail. */
 const pollEveryMs = 500
