@@ -32,13 +32,13 @@ export function openFaultInjector(deployment: Deployment, probe: Probe, random: 
     await watch.stop()
     const fault = names.join(' + ')
     if (recovered === undefined)
-      injector.violations.push({ check: 'recovery', detail: `no full service within 30 s after: ${fault}` })
+      injector.violations.push({ check: 'recovery', detail: `no full recovery within 30 s after: ${fault}` })
     injector.recoveries.push({ fault, began, recovered: recovered ?? performance.now() })
   }
   return injector
 }
 
-/** Repeats all faults endlessly in random order. One in five has a second fault at the same time. */
+/** Repeats all faults endlessly in random order. About one in five has a second fault at the same time. */
 export function* endlessFaults(random: Random): Generator<FaultName[]> {
   for (;;) {
     for (const name of random.shuffled(faultNames)) {

@@ -21,6 +21,6 @@ export type FaultName = keyof typeof catalogue
 export const faults: Record<FaultName, Fault> = catalogue
 export const faultNames = Object.keys(catalogue) as FaultName[]
 
-/** The part that a fault breaks. Two faults at once must break different parts. */
+/** The part that a fault breaks. Two faults at the same time must break different parts. */
 export const partOf = (name: FaultName): string =>
   name in redisFaults ? 'redis' : name in postgresFaults ? 'postgres' : name.split(' ')[0]!

@@ -13,7 +13,7 @@ export type RoleRange = VersionRange & { role: Role | null }
 
 export type TaskRange = VersionRange & { deleted: boolean }
 
-/** The roles of users, the projects of tasks and the deleted rows at each version, computed from the log alone. */
+/** The roles of users, the projects of tasks and the deleted rows at each version. Uses only the log. */
 export class StateRanges {
   readonly taskRanges = new Map<string, TaskRange[]>()
   readonly deleted = new Map<string, VersionRange[]>()
