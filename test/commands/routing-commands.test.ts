@@ -40,7 +40,7 @@ function routePastLostHome(
 const losing = (sent: boolean) => () => Promise.reject(new ConnectionLost(sent, 'Killed'))
 const titles = async () => (await ada.get(`/tasks?projectId=${project.id}`)).body.map(({ title }) => title)
 
-test('responds with 503 if a lost home may still commit a rejected command, and with the rejection if the home never got the command', async () => {
+test('responds with 503 to a rejected command if a lost home may still commit the command', async () => {
   const rejected = (sent: boolean) =>
     routePastLostHome(losing(sent), create(stranger)).catch((error) => error)
   expect(await rejected(false)).toMatchObject({ status: 404 })

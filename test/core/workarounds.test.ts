@@ -139,7 +139,7 @@ async function held() {
   return { connection, sql, peers, first }
 }
 
-test('postgres.js never answers a query that is sent between the error and the close of a connection (porsager/postgres#1215)', async () => {
+test('postgres.js never answers a query sent between the error and the close of a connection (porsager/postgres#1215)', async () => {
   const { connection, sql, first } = await held()
   let second: Promise<unknown> = Promise.resolve()
   first.catch(() => void (second = sql`select 2`.execute()))

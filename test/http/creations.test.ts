@@ -69,7 +69,7 @@ test('no event contains a URL, a secret, or the digest of a token', async () => 
       expect(text).not.toContain(secret)
 })
 
-test('events about webhooks, service accounts and tokens store null in before and after, the columns that the previous release returns', async () => {
+test('events about webhooks, service accounts and tokens store null in the columns before and after', async () => {
   const { projectId, member, events } = await openCreations(owner)
   await owner.delete(`${member}?revoke=true`)
   const stored = await sql<{ seq: number; isHidden: boolean }[]>`

@@ -135,7 +135,7 @@ test('sign-ins beyond the queue limit of their address get 429 with Retry-After'
   }
 })
 
-test('delays grow up to one minute, and the default limit of sign-ins is below the number of passwords that one core can hash', () => {
+test('delays grow up to one minute, and the default limit is 2,400 sign-ins per minute', () => {
   expect([...new Set(delaysMs)].toSorted((a, b) => a - b)).toEqual(delaysMs)
   expect([delaysMs.at(-1), withDefaults.services.config.signInsPerMinute]).toEqual([60_000, 2_400])
 })

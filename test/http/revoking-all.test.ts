@@ -39,7 +39,7 @@ test("revoke=true also deletes what a member's service accounts created, even if
   })
 })
 
-test("revoke=true revokes the tokens that a member created for others' service accounts, even after thousands of tokens for own ones", async () => {
+test('revoke=true revokes all tokens that a member created, also thousands of tokens of several service accounts', async () => {
   const { admin, projectId, account, member } = await openCreations(owner)
   await sql`
     insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_by, created_at)

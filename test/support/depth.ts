@@ -1,2 +1,2 @@
-/** Returns the number of cases of a property test: `count`, multiplied by TEST_DEPTH in `npm run test:all`. */
+/** Returns the number of cases for a property test: `count` times TEST_DEPTH, which `npm run test:all` sets. */
 export const cases = (count: number): number => Math.ceil(count * Number(process.env.TEST_DEPTH ?? 1))

@@ -110,7 +110,7 @@ function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: 
     if (!before && type !== 'task.moved_in' && !isRestored) starts++
     if (before && !isSame(before, previous?.after))
       faults.push(`${type} ${id} does not start from the row that the previous event left`)
-    // The undone event deleted the row or its task. A row that was deleted with its task has no deletion event.
+    // A row that was deleted with its task has no deletion event, so its last event before the undone event counts.
     const undone = isRestored && latestOf(own.filter((one) => one.id <= undoneId && one !== event))
     const lost = undone && (undone.after ?? undone.before)
     if (lost && !isSame(onlyFieldsOf(lost, event.after!), lost, ['eventId']))

