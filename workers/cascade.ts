@@ -99,7 +99,7 @@ const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, throttle: Throttle)
 
 /**
  * Deletes the service accounts that are no longer members of their project, with their tokens. An account remains while
- * a webhook or member exists that it created, directly or through other accounts: it leads to a responsible user.
+ * a webhook or member exists that it created, directly or through other accounts: it shows which user is responsible.
  */
 const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle): Promise<void> =>
   whilePagesAreFull(throttle, async () => {

@@ -41,7 +41,7 @@ export interface EventRange {
   types?: string[] | null
 }
 
-/** An event of the `n`th range. In a range with `afterId`, the first event has the id of the event before it. */
+/** An event of the `n`th range. In a range with `afterId`, `previousId` of the first event is the event before it. */
 export type RangeRow = EventRow & { n: number; previousId: string | null }
 
 /**

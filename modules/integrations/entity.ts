@@ -12,7 +12,7 @@ export function freeSlot(rows: { slot: number }[]): number {
   return slot
 }
 
-/** Returns the view of an integration for its definition. `createdBy` is null after that account is deleted. */
+/** Returns the part of a definition about the view. `createdBy` is null after the creator's account is deleted. */
 export const byCreator = <R extends { createdBy: string | null }>(view: View<R>) => ({
   view: {
     ...view,

@@ -29,7 +29,7 @@ export function move(
   }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   const [first, ...more] = splitForEvents(movingChildren)
-  // The last event has the command's id and contains the row that the response shows.
+  // The command's id is kept for the last event, whose row the response shows.
   const newIds = { newEventId: () => context.newId() }
   const departure = deleted(source, newIds, 'task.moved_out', task)
   const arrival = created(target, more.length > 0 ? newIds : context, 'task.moved_in', moved)

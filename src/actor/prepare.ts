@@ -177,7 +177,7 @@ const keyToFind = (states: State[], command: QueuedCommand): IdempotencyKey | un
 export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {
   if (command.again) return true
   const { loaded } = firstEventState(states, command)
-  // If the log is ahead of the clock, ids prove nothing. Then the time of the command and the time of the load decide.
+  // Ids are in the order of time, unless the log is ahead of the clock. Then the command must be older than the load.
   return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
 }
 

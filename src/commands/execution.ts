@@ -39,7 +39,7 @@ export class Execution extends QueuedCommand<Reply> implements RuleContext {
     this.person = lookupResults?.people[0] ?? undefined
   }
 
-  /** A retry that joins this command sets `again` on the routed command. */
+  /** True for a repeated command. A repeat that arrives during the execution sets it, so it is read each time. */
   get again(): boolean | undefined {
     return this.routed.again
   }

@@ -30,7 +30,7 @@ export type RowLocations = ReturnType<typeof openRowLocations>
 /** The cache of one entity keeps between 50,000 and 100,000 locations. */
 const maxYoung = 50_000
 
-/** After a row has moved, commands in its old project fail: without the row (404), or without a role (403). */
+/** If a row has moved, a command sent to its old project gets 404 (no such row) or 403 (no sufficient role). */
 const statusesAfterMove = new Set([403, 404])
 
 type Work<T> = (location: RowLocation) => Promise<T>

@@ -72,7 +72,7 @@ async function writeAll(write: Write, units: CommitUnit[]): Promise<Outcome[]> {
 const isKeyTaken = (error: unknown): boolean =>
   (error as Partial<PostgresError>).table_name === 'idempotency_keys' && errorCode(error) === '23505'
 
-/** Another project's commit used the row's id first: the primary key is violated, or `task_id` is null (`upsert`). */
+/** True if another project used the id first: an insert violates the primary key, an upsert sets `task_id` to null. */
 const isIdTaken = (error: unknown): boolean =>
   (errorCode(error) === '23505' && isPrimaryKey((error as PostgresError).constraint_name)) ||
   (errorCode(error) === '23502' && (error as PostgresError).column_name === 'task_id')

@@ -74,7 +74,7 @@ const oneOf = (names: string[]) => `entity in (${names.map((name) => `'${name}'`
 const taskOfEvent = () => `case when entity = 'task' then "entityId"
     when ${oneOf(model().ofTask.map(({ name }) => name))} then (coalesce(after, before) ->> 'taskId')::uuid end`
 
-/** For entities with unlogged columns the rows go into the column `told`, instead of `before` and `after`. */
+/** Events of entities with unlogged columns store their rows in the column `told`, and not in `before` and `after`. */
 function insertEvents(unlogged: boolean): string {
   if (!unlogged)
     return `logged as (insert into events (${namesOf(logged)}, task_id)
@@ -133,7 +133,7 @@ function commitStatement(shape: Shape): string {
     .concat(`\nselect string_agg(unit::text, ' ') as committed from committed`)
 }
 
-/** With `is true`, Postgres finds units in a hash table. Without it, Postgres compares each row with every unit. */
+/** `is true` makes Postgres look up a row's commit unit in a hash table, and not compare the row with every unit. */
 function rowsOfCommitted(shape: Shape, part: keyof Batch): string {
   const parts = partsOf(shape)
   const before = parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columns[other].length, 0)

@@ -68,8 +68,8 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
 })
 
 /**
- * Builds a route. Elysia reads the source text of a handler, and parses only the parts of a request that the text
- * names. So `handle` names every part that a route uses. Headers and cookies are not parsed.
+ * Builds a route. Elysia parses only the parts of a request that the source text of the handler names. So `handle`
+ * names every part that any route uses, but not headers and cookies, which need no parsing.
  */
 function routeOf<Needed, Hooks extends { query?: object }>(
   path: string,

@@ -63,7 +63,7 @@ export async function waitUntilReady(server: Server, launched: Launched, port: n
   }
   const probe = () => (ended() ? false : answers().catch(() => undefined))
   const isReady = await until(probe, readyTimeoutMs, { signal }).catch(() => undefined)
-  // SIGQUIT stops the server immediately, because it has no clients yet.
+  // The server has no clients yet, so SIGQUIT may stop it immediately.
   if (isReady === undefined) await endServer(pid, server.dir, 'SIGQUIT')
   signal?.throwIfAborted()
   return isReady ?? false

@@ -40,7 +40,7 @@ export async function readRemainingChildren(
   return children_
 }
 
-/** Returns true if the last earlier deletion of the task among `events` is not the deletion that this event undid. */
+/** Returns true if the last deletion of the task before this event differs from the deletion that this event undid. */
 export function isRestoredByOtherUndo(
   { entityId, seq, undoes }: LoggedEvent,
   events: LoggedEvent[],

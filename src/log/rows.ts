@@ -26,7 +26,7 @@ export function taskIdOf(event: Omit<EventDraft, 'id' | 'projectId'>): string | 
 
 export type ChangedFields = { changed?: string[] }
 
-/** Returns the row after an event without the event's other data, or null after a deletion. */
+/** Returns the row as it is after an event, or null after a deletion. Other data in `after` is left out. */
 export function rowAfter<E extends Entity>({ type, after }: Pick<EventDraft<E>, 'type' | 'after'>) {
   if (!after || (type !== 'task.moved_in' && type !== 'webhook.updated')) return after
   const row = { ...after } as Record<string, unknown>

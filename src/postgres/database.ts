@@ -24,7 +24,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const { databaseUrl, databasePooler: pooler, readConnections } = config
   const idleTimeouts = new IdleTimeouts()
   const primary = openPrimaryFinder(databaseUrl, idleTimeouts)
-  // With several servers, `primary` finds the primary, because postgres.js retries dead servers without a pause.
+  // Of several servers, postgres.js gets one, because it would retry dead servers without a pause: `primary` chooses.
   const url = serverUrls(databaseUrl)[0]!
   const open = (pool: Omit<PoolOptions, 'url' | 'primary' | 'idleTimeouts' | 'pooler'>) =>
     openPool({ url, primary, idleTimeouts, pooler, ...pool })

@@ -54,7 +54,7 @@ export function closeOnError(socket: Socket): void {
   }
 }
 
-/** Removes holes at the start of a result, which follow an interrupted result (porsager/postgres#1181). */
+/** Removes the holes that a result has at its start after an interrupted result (porsager/postgres#1181). */
 export function withoutHoles(rows: unknown[]): unknown[] {
   const holes = 0 in rows ? 0 : rows.findIndex((_, i) => i in rows)
   if (holes > 0) rows.splice(0, holes)

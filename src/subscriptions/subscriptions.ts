@@ -60,7 +60,7 @@ export function openSubscriptions(
 
 type PollSoon = ReturnType<typeof openPoll>['pollSoon']
 
-/** Subscribes until the signal aborts. With several projects, a change of any project resolves a wait to undefined. */
+/** Subscribes until the signal aborts. With several projects, a wait ends without a version when any project changes. */
 const openSubscribe =
   (subscribers: Subscribers, pollSoon: PollSoon, listen: () => void) =>
   (projects: ProjectVersion[], signal: AbortSignal): Subscription => {

@@ -87,7 +87,7 @@ test('sends a command to three homes at most, and then rejects it with 503', asy
   expect(sent).toHaveLength(3)
 })
 
-test('does not count homes that never got the command', async () => {
+test('an attempt that did not reach the home does not count as a retry', async () => {
   const { answer, sent } = await routed(9, false)
   expect([answer.status, sent]).toEqual([201, Array(10).fill(undefined)])
 })

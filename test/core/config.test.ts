@@ -83,7 +83,7 @@ describe('whole number', () => {
     })
   }
 
-  test('accepts both bounds', () => {
+  test('accepts the minimum and the maximum of a number', () => {
     expect([readConfig({ PORT: '0' }).port, readConfig({ PORT: '65535' }).port]).toEqual([0, 65535])
     expect(complaint({ BODY_BYTES: '1023' })).toBe(
       'BODY_BYTES must be a whole number from 1024 to 16777216, not "1023"',

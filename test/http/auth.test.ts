@@ -52,7 +52,7 @@ test('an account that is stored with a decomposed email address is found by both
   await expectRegistered(['zo\u00eb@example.com', 'zoe\u0308@example.com'])
 })
 
-test('of several concurrent registrations of an email address exactly one succeeds', async () => {
+test('exactly one of several concurrent registrations of an email address succeeds', async () => {
   const responses = await Promise.all([1, 2, 3, 4].map(() => register(account('twin@example.com'))))
   expect(countStatuses(responses)).toEqual({ 201: 1, 409: 3 })
 })

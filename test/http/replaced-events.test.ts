@@ -36,7 +36,7 @@ async function replaceEvents() {
     where s.project_id = ${projectId} and e.project_id = s.project_id and e.seq = s.version`
 }
 
-test('a notification of a lost version makes a stream read once, and a later event with the same seq is sent', async () => {
+test('a stream reads only once after a notification about a lost version, and sends the later event with its seq', async () => {
   const messages = await open()
   const next = takeEvents(messages, 1)
   notify(2)

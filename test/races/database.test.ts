@@ -81,7 +81,7 @@ test('rows written as arrays of columns are read back unchanged, whatever charac
   expect(await roundTrip(rows)).toEqual(rows)
 })
 
-test('a missing column is read back as null', async () => {
+test('a column that an insert omits is read as null', async () => {
   const nothing = { id: null, text: null, doc: null }
   expect(await roundTrip([{ n: 1 }])).toEqual([{ n: 1, ...nothing }])
   const something = { n: 2, id, text: 'null', doc: {} }

@@ -23,7 +23,7 @@ test('a new process that is the first in a flushed Redis gets no shard', async (
   await group.expectStable(before)
 })
 
-test('members restore the last assignment if Redis lost it', async () => {
+test('processes restore the last assignment of shards if Redis lost it', async () => {
   await group.start()
   const old = (await group.command('GET', group.assignment())) as string
   const after = await group.leave('r')

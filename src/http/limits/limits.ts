@@ -50,7 +50,7 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
   }
 }
 
-/** Returns a function that counts the points of a key in an hour. @throws HttpError 429 for too many points */
+/** Returns a function that counts uses by a key, such as an address. @throws HttpError 429 beyond `points` an hour */
 function openHourly(counterOf: OpenCounter, name: string, points: number) {
   const policy = { name, points, seconds: 3_600 }
   const counter = counterOf(policy)
