@@ -27,7 +27,7 @@ export type Loader = ReturnType<typeof openLoader>
 
 /**
  * Loads projects and rows. Concurrent calls share a query. The version is read before the rows: if a row is newer than
- * the version, the compare-and-swap fails. A row older than the version would be committed.
+ * the version, the compare-and-swap fails. An older row would be committed unnoticed.
  */
 export function openLoader(sql: Sql) {
   const { table: projects } = definitionOf('project')

@@ -21,7 +21,7 @@ interface EventsBefore {
 const isBefore = (sql: Sql, { projectId, taskId, eventId }: EventsBefore) =>
   sql`e.task_id = ${taskId} and e.project_id = ${projectId} and e.id < ${eventId}`
 
-/** SQL for the last event that created, restored or moved in the task; null if it expired or is `limit` events back. */
+/** SQL for the last creation, restoration or arrival of the task; null if it expired or is `limit` events back. */
 const arrivalEvent = (sql: Sql, at: EventsBefore, limit: number | null = null) => sql`(
   select id from (select id, entity, before from events e where ${isBefore(sql, at)} order by id desc limit ${limit}) e
   where entity = 'task' and before is null limit 1)`
@@ -52,7 +52,7 @@ export function loggedRows(sql: Sql, entity: ChildOfTask, moment: Snapshot, task
     cross join lateral jsonb_to_record(c.after) as r(${record}))`
 }
 
-/** Returns true if the event that created, restored or moved in the task, and so every later event, has not expired. */
+/** Returns true if the log still has the event by which the task came into the project, and so all later events. */
 export async function isArrivalLogged(sql: Sql, moment: Snapshot, taskId: string): Promise<boolean> {
   const at = atSnapshot(sql, moment, taskId)
   const [found] = await sql<{ isLogged: boolean }[]>`select ${arrivalEvent(sql, at)} is not null as is_logged`

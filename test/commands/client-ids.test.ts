@@ -70,7 +70,7 @@ for (const [what, createOf] of Object.entries(creates))
     expect(await faultsOf(sql)).toEqual([])
   })
 
-test('of several concurrent creates with one id one succeeds, and other creates in the same commit are not affected', async () => {
+test('only one of several concurrent creates with the same id succeeds, and other creates of the commit are not affected', async () => {
   const id = newId()
   const kinds = Object.values(creates).filter((_, n) => n !== 4)
   const sent = await Promise.all(kinds.map((createOf) => send(...createOf(id))))

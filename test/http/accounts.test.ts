@@ -70,7 +70,7 @@ test('a new password revokes every token, and the response contains a new token'
   expect((await signIn(ada.email, newPassword)).status).toBe(200)
 })
 
-test('of several concurrent password changes exactly one succeeds', async () => {
+test('exactly one of several concurrent password changes succeeds', async () => {
   const ada = await register(service.client)
   const responses = await Promise.all(
     upTo(6).map((n) => ada.patch('/auth/me', { password: `secret-1${n}`, currentPassword: password })),

@@ -64,7 +64,7 @@ test.each(creates)('a %s rejects an id that is not a UUIDv7 with 400', async (_,
 })
 
 test.each(creates)(
-  'of concurrent creates of a %s with one id, in two processes and several projects, exactly one succeeds',
+  'exactly one of the concurrent creates of a %s with the same id succeeds, across processes and projects',
   async (_, createOf) => {
     const id = newId()
     const requests: Request[] = []

@@ -26,7 +26,7 @@ test('a reset sets the password, ends every sign-in and revokes every API token'
   expect(await sql`select from api_tokens where user_id = ${ada.id}`).toHaveLength(0)
 })
 
-test('of many concurrent resets with one token exactly one sets the password', async () => {
+test('exactly one of many concurrent resets with the same token sets the password', async () => {
   const ada = await verified(scene)
   const token = await resetToken(scene, ada)
   const answers = await Promise.all(upTo(6).map((n) => resetting(client, token, `secret-1${n}`)))

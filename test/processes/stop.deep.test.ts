@@ -95,7 +95,7 @@ test('the SIGINT that npm repeats does not count as a second signal', async () =
   expect(await web.stop('SIGINT')).toBe(0)
 })
 
-test('an unhandled rejection is logged in one line, and the process drains and exits with 1', async () => {
+test('an unhandled rejection is logged in one line, and the process stops gracefully and exits with 1', async () => {
   const web = await spawnService('web', env, ['--preload', `${import.meta.dir}/stray.ts`])
   const ada = await register(openClient(web.url))
   const { id } = await make(ada, '/projects', { name: 'Kept' })
