@@ -20,7 +20,7 @@ const isLater = (a: Tick, b: Tick) => a.ms > b.ms || (a.ms === b.ms && a.count >
 
 /** The largest difference allowed between the clocks of two processes. */
 export const maxAheadMs = 5_000
-/** An id whose time is further ahead than this was created by a wrong clock. */
+/** If the time in an id is further in the future than this, the clock that created the id was wrong. */
 const maxClockErrorMs = 3_600_000
 
 /** The shared time at which `performance.now()` was 0. */
@@ -45,7 +45,7 @@ function tick(): Tick {
 /** Returns a UUIDv7 (RFC 9562, 5.7) that sorts after all earlier ids of this process. */
 export const newId = (): string => (newest = idAt(tick()))
 
-/** True if the clock that created the id is ahead of the shared time. Never true for an id of this process. */
+/** True if the time in an id of another process is ahead of the shared time by more than `maxAheadMs`. */
 export const isAhead = (id: string): boolean => id > newest && msOf(id) > nowMs() + maxAheadMs
 
 /** True if the id was certainly created after the monotonic time `at`, despite the allowed clock difference. */
@@ -131,7 +131,7 @@ function randomTail(): string {
   return `-${variant}${randomHex.slice(at + 1, at + 4)}-${randomHex.slice(at + 4, at + 16)}`
 }
 
-/** The hex digits of two fixed bits, 10, and two random bits. */
+/** The hex digits of a UUID's variant: the bits 1 and 0, then two random bits. */
 const variants = '89ab'
 
 /** The max UUID (RFC 9562, 5.10), which sorts after every id. */

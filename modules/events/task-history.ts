@@ -76,7 +76,7 @@ const lastProject = (sql: Sql) => sql`
     (select case when type <> 'task.moved_out' then project_id end
       from events where task_id = q.id order by id desc limit 1)) as project_id`
 
-/** SQL for the other projects that the task left. Each recursion finds the next project in an index. */
+/** SQL for the other projects that the task left. Each step of the recursion finds one more project by an index. */
 const leftProjects = (sql: Sql) => sql`
   with recursive visited(project_id) as (
     (select project_id from events

@@ -2,7 +2,7 @@ import type { View } from '../../src/model/view.ts'
 import { conflict } from '../../src/responses/errors.ts'
 
 export const integrationNotUndoable = () =>
-  conflict('Changes of webhooks, service accounts and tokens cannot be undone: make the change again')
+  conflict('Changes of webhooks, service accounts and tokens cannot be undone: send another change instead')
 
 /** Returns the lowest unused slot, from 1. */
 export function freeSlot(rows: { slot: number }[]): number {

@@ -99,7 +99,7 @@ export class Scheduler {
     return this.admit(new Permit(this, queue), slotsOf(writes))
   }
 
-  /** The process is shared if the previous account has a request in progress, or had one within `sharedMs`. */
+  /** Marks the process as shared by accounts if the previous account has a request in progress, or had one recently. */
   private changeAccount(accountId: string): void {
     const before = this.queues.get(this.lastAccountId)
     const now = performance.now()

@@ -42,7 +42,7 @@ export function openExecute(dependencies: ExecuteDependencies): Execute {
         if (!routed.again) throw error
       })
     const lookupResults = looksUp(command, routed.input) ? await lookUp(command, routed) : undefined
-    // The id belongs to an existing project, whose actor must not be disturbed.
+    // An existing project has the id. Rejects here, because the command must not reach the actor of that project.
     if (command.target.kind === 'new' && lookupResults?.takenIds.length && !routed.again) throw idTaken()
     const queued = new Execution(command, routed, deadline, limits, lookupResults)
     return queued.preload?.undo && explain ? actors.run(queued).catch(explain) : actors.run(queued)

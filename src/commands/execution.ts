@@ -12,7 +12,7 @@ import type { Command, WriteDefinition, RuleContext } from './command.ts'
 import { authorize, decide, idIn, destinationOf } from './decide.ts'
 import type { LookupResults, RoutedCommand } from './request.ts'
 
-/** A routed command with its look-ups. It is also the context of its rule, which saves an object for each command. */
+/** A routed command with its look-ups. The rule gets it as its context, so no further object is created. */
 export class Execution extends QueuedCommand<Reply> implements RuleContext {
   readonly ifMatch: string | undefined
   readonly person: Person | undefined

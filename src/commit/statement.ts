@@ -41,7 +41,7 @@ export function shapeOf(units: CommitUnit[], { heads, events, jobs, records }: B
   }
 }
 
-/** Returns a shape with all parts that a batch may need. Unused parts of the statement cost time in Postgres. */
+/** Returns the shape that fits all batches of its kind. It has unused parts, which cost time in Postgres. */
 function widestShape({ spansProjects, unlogged }: Shape): Shape {
   const writes = allWrites().filter((one) => unlogged || !hasUnlogged(one.split(' ')[1] as Entity))
   return { spansProjects, hasNewProjects: true, writes, unlogged, jobs: true, records: true }

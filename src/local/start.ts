@@ -28,7 +28,7 @@ export interface LocalOptions {
 export interface Local {
   databaseUrl?: string
   redisUrl?: string
-  /** The reason, if Redis was requested and the machine has no Redis server. */
+  /** Why Redis was not started. Set if the caller wants Redis and the machine has no Redis server. */
   withoutRedis?: string
   stop(): Promise<void>
 }

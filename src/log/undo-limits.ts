@@ -22,7 +22,7 @@ export class UndoConflict extends HttpError {
 export const maxUndoneEvents = 500
 export const maxUndoneRows = maxMoved.rows
 
-/** Reads rows with a column `characters`. Postgres stops the query at the size limits of an undo. */
+/** Runs a query with a column `characters`. Postgres stops it when the rows exceed the size limits of an undo. */
 export async function readBounded<R extends object>(sql: Sql, rows: SqlPart, limit = maxUndoneRows) {
   const some = sql`select * from (${rows}) r limit ${limit + 1}`
   const read = await sql<(R & { characters: number })[]>`

@@ -58,7 +58,7 @@ function bodyOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [stri
   const keys = bodyFields(command, pathParameters)
   const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
   if (keys.length === 0) return undefined
-  // Given if the fields of the body exclude each other.
+  // An input has its own examples if some fields of its body cannot be sent together.
   const { examples } = input
   const own = { ...Input(fields), ...(examples && { examples }) }
   return named(name, view?.hasNoEtag ? own : Body(fields, view?.schema ?? Input({})))

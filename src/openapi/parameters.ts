@@ -11,7 +11,7 @@ export interface Parameter {
 
 export type Responses = Record<string, { content?: object }>
 
-/** Request headers, by status: an operation accepts the header if it may return this status. */
+/** Request headers by response status: an operation that may return the status accepts the header. */
 const requestHeaders: Record<string, Parameter> = {
   304: header(
     'If-None-Match',

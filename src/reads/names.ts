@@ -1,6 +1,6 @@
 import type { Sql, SqlPart } from '../postgres/database.ts'
 
-/** SQL for the id of the last change of any name or deletion of an account. Names stay correct while the id is the same. */
+/** SQL for an id that changes when any account is renamed or deleted. Cached names are valid until then. */
 export const lastRenaming = (sql: Sql) =>
   sql`coalesce((select change_id from people where one)::text, 'none')`
 

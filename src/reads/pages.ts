@@ -86,7 +86,7 @@ export function pageOf<R extends Last, Last>(
 /** Returns the rows that fit into a page as JSON texts, and at least one row. */
 export function jsonTexts<R>(rows: R[], view: (row: R) => object, maxBytes = pageBytes): string[] {
   const texts: string[] = []
-  // Brackets and commas: one byte more than the number of texts.
+  // Two brackets, and a comma between texts: 1 byte here, and 1 byte for each text.
   let bytes = 1
   for (const row of rows) {
     const text = JSON.stringify(view(row))
