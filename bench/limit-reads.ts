@@ -1,5 +1,5 @@
-// What the service returns for one request, as one prepared query: the row, and whether the caller may see it. This is the
-// least that a service must query.
+// One prepared query for each request of the service: it reads the row, and checks that the caller may see the row. No
+// service can query less.
 
 const spread = (name: string, count: number) => `\\set ${name} random(1, ${count})\n`
 const seen = (user: string) => `left join members m on m.project_id = p.id and m.user_id = ${user}

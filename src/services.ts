@@ -53,14 +53,14 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
   const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
-  const spend = openCharge({ database, expensive, budget: limits.budgets?.reads })
+  const charge = openCharge({ database, expensive, budget: limits.budgets?.reads })
   let draining = false
   return {
     ...writePath,
     ...identity,
-    ...{ tracing, limits, expensive, spend },
+    ...{ tracing, limits, expensive, charge },
     outbound: openOutbound(config),
-    snapshots: openSnapshots(database.reads, oldestSeq, spend, config.asOfEvents),
+    snapshots: openSnapshots(database.reads, oldestSeq, charge, config.asOfEvents),
     rejections: new Rejections(scheduler),
     withIdempotency: openWithIdempotency(findRecord),
     guards: openGuards({ ...identity, limits, scheduler, config }),
@@ -80,10 +80,11 @@ type Domain = { commands: Command<never>[]; react: Reactions }
 /** Opens the services for commands: connections, the project actors, and the router to other processes. */
 export function openWritePath(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const shared = openSharedServices(config, log)
-  const { clock, counts, database, redis, subscriber, jobs, places, scheduler, findPerson, findRole } = shared
+  const { clock, counts, database, redis, subscriber, jobs, rowLocations, scheduler, findPerson, findRole } =
+    shared
   const actors = openActors(shared, domain.react)
   const registry = registryOf(domain.commands)
-  const lookUp = openLookUp(findPerson, places)
+  const lookUp = openLookUp(findPerson, rowLocations)
   const explain = openAddConflictingSeqs(database.reads)
   const execute = withSpans(openExecute({ actors, findRole, lookUp, limits: config, explain, log }), tracing)
   const isClosing = () => actors.isClosing
@@ -92,7 +93,7 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
   return {
     ...shared,
     actors,
-    run: openRun({ registry, places, route: router.route, timeoutMs: config.writeTimeoutMs }),
+    run: openRun({ registry, rowLocations, route: router.route, timeoutMs: config.writeTimeoutMs }),
     /** Joins the processes that share the writes. With `asHome` this process may be the home of projects. */
     async join(asHome: boolean) {
       await clock.known
@@ -133,7 +134,7 @@ function openSharedServices(config: Config, log: Log) {
     findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
     findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),
     oldestSeq: openOldestSeq(database.reads),
-    places: openRowLocations(database.reads, counts.caches.places),
+    rowLocations: openRowLocations(database.reads, counts.caches.places),
   }
 }
 
@@ -149,7 +150,7 @@ function openActors(shared: ReturnType<typeof openSharedServices>, react: Reacti
     react,
     counts: counts.caches.states,
     onCommitted(unit: CommitUnit) {
-      shared.places.add(unit.events)
+      shared.rowLocations.add(unit.events)
       recent.add(unit)
       localCommits.add(unit)
       notifications.publish(changedProjects(unit))

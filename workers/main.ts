@@ -89,7 +89,7 @@ const jobHandlers = (services: Services): Record<JobName, JobHandlers[string]> =
   }
 }
 
-function recurringSteps({ config, database: { background: sql }, sealing }: Services): Steps {
+function recurringSteps({ config, database: { background: sql }, encryption }: Services): Steps {
   const findOrphans =
     (search: OrphanSearch): Steps[string] =>
     async (_, after = nilId) =>
@@ -98,7 +98,7 @@ function recurringSteps({ config, database: { background: sql }, sealing }: Serv
     'look-for-left-streams': findOrphans(orphanStreams),
     'look-for-left-owners': findOrphans(orphanProjects),
     'look-for-left-members': findOrphans(orphanMembers),
-    'reseal-secrets': (throttle, after) => reencryptSecrets(sql, sealing, throttle, after),
+    'reseal-secrets': (throttle, after) => reencryptSecrets(sql, encryption, throttle, after),
     'expire-deliveries': (throttle, after) => expireDeliveries(sql, throttle, after),
     'expire-keys': (throttle) => expireKeys(sql, throttle, config.idempotencyHours),
     'expire-api-tokens': (throttle) => expireApiTokens(sql, throttle),

@@ -49,9 +49,9 @@ export const openLongPoll =
  * @throws HttpError like `openLongPoll`; 404 without access, 400 for `after` above the version, 410 for expired events
  */
 export function openFeedLongPoll(
-  services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'oldestSeq' | 'spend'>,
+  services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'oldestSeq' | 'charge'>,
 ) {
-  const { findRole, oldestSeq, spend } = services
+  const { findRole, oldestSeq, charge } = services
   const longPoll = openLongPoll(services)
   return (
     reading: ReadRequest,
@@ -66,7 +66,7 @@ export function openFeedLongPoll(
         if (!types || version - after > maxScannedEvents) return version > after
         const slice = { projectId, version, after: scannedUpTo, types, limit: 1 }
         const cost = scanCost(version - scannedUpTo)
-        const { events } = await spend(reading.caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
+        const { events } = await charge(reading.caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
         scannedUpTo = version
         return events.length > 0
       },

@@ -42,7 +42,7 @@ const ProjectHistoryQuery = Input({
 })
 
 export function projectHistory(services: Services): Query {
-  const { findRole, oldestSeq, serve, spend } = services
+  const { findRole, oldestSeq, serve, charge } = services
   const logTag = openLogTag(services)
   return {
     about,
@@ -58,7 +58,7 @@ export function projectHistory(services: Services): Query {
       const { entity, entityId, actorId, types } = filter
       const cost = entity || entityId || actorId || types ? scanCost(project.version) : 1
       const build = async () => {
-        const found = await spend(caller, cost, (sql) => readHistoryPage(sql, oldestSeq, project, filter))
+        const found = await charge(caller, cost, (sql) => readHistoryPage(sql, oldestSeq, project, filter))
         return pageOf(request, found, eventView.of, ({ seq }) => [String(seq)], etag)
       }
       return serve(request, pathAndQuery(request), etag, build, project.version)

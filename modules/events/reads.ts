@@ -61,7 +61,7 @@ export function listEvents(services: Services): Query {
 }
 
 const openPageOf =
-  ({ oldestSeq, spend }: Services) =>
+  ({ oldestSeq, charge }: Services) =>
   async (
     { request, caller }: ReadRequest,
     project: VisibleProject,
@@ -72,7 +72,7 @@ const openPageOf =
     const { after, limit, types } = wanted
     const slice = { projectId, version, after, limit, types }
     const cost = types ? scanCost(version - after) : 1
-    const { events, upTo } = await spend(caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
+    const { events, upTo } = await charge(caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
     const texts = jsonTexts(events, eventView.of)
     const end = texts.length < events.length ? events[texts.length - 1]!.seq : upTo
     return {

@@ -27,13 +27,13 @@ interface FeedStates {
 }
 
 export function readManyEvents(services: Services): Query {
-  const { spend } = services
+  const { charge } = services
   const longPoll = openLongPoll(services)
   const readEvents = openReadEvents(services)
 
   async function read(reading: ReadRequest, positions: Map<string, number>, limit: number, waitMs: number) {
     const reload = (caller: Caller) => readStates(services, caller, positions)
-    const first = await spend(reading.caller, 1 + positions.size / projectsPerRead, async (sql) => {
+    const first = await charge(reading.caller, 1 + positions.size / projectsPerRead, async (sql) => {
       const states = await reload(reading.caller)
       return waitMs > 0 && !hasEvents(states) ? states : readEvents(sql, states, limit)
     })
@@ -41,7 +41,7 @@ export function readManyEvents(services: Services): Query {
     const slots = Math.max(1, Math.ceil(first.feeds.length / projectsPerSlot))
     const projectsOf = ({ feeds }: FeedStates) => feeds
     const states = await longPoll(reading, first, { waitMs, slots, projectsOf, hasEvents, reload })
-    return spend(reading.caller, 1, (sql) => readEvents(sql, states, limit))
+    return charge(reading.caller, 1, (sql) => readEvents(sql, states, limit))
   }
 
   return {

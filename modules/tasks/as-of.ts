@@ -44,7 +44,7 @@ export async function getTaskAsOf(services: Services, reading: ReadRequest): Pro
  * @throws HttpError 400 without a valid `asOf`
  */
 export async function snapshotOf(
-  { findRole, snapshots, spend }: Services,
+  { findRole, snapshots, charge }: Services,
   { caller, params, query }: ReadRequest,
   given = query.projectId && canonicalId(query.projectId),
 ): Promise<Snapshot | undefined> {
@@ -56,7 +56,7 @@ export async function snapshotOf(
   const cost = typeof at === 'string' ? instantCost : 1
   const find = (sql: Sql) =>
     projectOfTask(sql, { taskId: id, userId: caller.userId, at, limit: snapshots.maxEvents })
-  const projectId = given ?? (await spend(caller, cost, find))
+  const projectId = given ?? (await charge(caller, cost, find))
   const project = projectId && isId(projectId) ? await findRole(caller, projectId) : undefined
   return project && snapshots.find(project, asOf)
 }

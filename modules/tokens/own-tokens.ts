@@ -66,7 +66,7 @@ export const listOwnTokens = ({ database }: Services): Query => ({
 
 /** Creates a token. @throws HttpError 400 unless the token expires within a year, by the database's clock */
 export async function newToken(
-  { database, sealing }: Services,
+  { database, encryption }: Services,
   createdBy: string,
   { name, scopes, projects, ...input }: TokenInput,
 ): Promise<NewToken> {
@@ -86,6 +86,6 @@ export async function newToken(
     createdAt: now.toISOString(),
     lastUsedAt: null,
     digest: digestOfToken(token),
-    sealed: sealing.encrypt(token),
+    sealed: encryption.encrypt(token),
   }
 }

@@ -8,10 +8,10 @@ import { badUrl } from './commands.ts'
 const resolveMs = 2_000
 
 /** Creates secrets and checks URLs before the rules run, which do no I/O, and notifies workers of each change. */
-export function webhookHooks({ oldestSeq, outbound, sealing, webhookNotifications }: Services) {
+export function webhookHooks({ oldestSeq, outbound, encryption, webhookNotifications }: Services) {
   const after = ({ projectId }: { projectId: string }) =>
     webhookNotifications.publish([{ projectId, version: 0 }])
-  const newSealed = () => ({ secret: sealing.encrypt(newSecret()) })
+  const newSealed = () => ({ secret: encryption.encrypt(newSecret()) })
 
   async function checked({ url }: { url?: string }) {
     if (url === undefined) return {}

@@ -8,7 +8,7 @@ import { unreadableSecret } from './commands.ts'
 import type { DeliveryRow } from './deliveries.ts'
 import type { Webhook } from './schema.ts'
 
-type Dependencies = Pick<Services, 'outbound' | 'sealing'>
+type Dependencies = Pick<Services, 'outbound' | 'encryption'>
 export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'formerSecret' | 'formerUntil'>
 
 type Message = Pick<DeliveryRow, 'deliveryId' | 'attempt'> & { events: ReadEvent[]; signal?: AbortSignal }
@@ -36,14 +36,14 @@ export async function send(
 
 /** Returns headers with a signature by the secret, and until `formerUntil` also by the previous secret. */
 function signed(
-  { sealing }: Dependencies,
+  { encryption }: Dependencies,
   { secret, formerSecret, formerUntil }: Receiver,
   id: string,
   body: string,
 ) {
-  const key = sealing.decrypt(secret)
+  const key = encryption.decrypt(secret)
   if (key === null) throw unreadableSecret()
-  const previousKey = formerUntil && Date.parse(formerUntil) > nowMs() && sealing.decrypt(formerSecret!)
+  const previousKey = formerUntil && Date.parse(formerUntil) > nowMs() && encryption.decrypt(formerSecret!)
   const keys = previousKey ? [key, previousKey] : [key]
   const headers = signedHeaders(keys, id, body, Math.floor(Date.now() / 1000))
   return { ...headers, 'user-agent': `Docket/${packageJson.version}` }

@@ -66,7 +66,7 @@ export async function prepare(
   const remaining = await withoutCommitted(dependencies.findCommitted, states, batch)
   const [records] = await Promise.all([
     findRecords(dependencies.findRecord, states, remaining),
-    ...remaining.map((command) => readUndoInput(dependencies, states, command)),
+    ...remaining.map((command) => loadUndoInput(dependencies, states, command)),
   ])
   return { states, records, batch: remaining }
 }
@@ -89,7 +89,7 @@ function reject(command: QueuedCommand, error: unknown): void {
 }
 
 /** Reads the events that an undo needs, up to the project's version, and loads the rows of these events. */
-async function readUndoInput(
+async function loadUndoInput(
   { readUndoInput, loader }: PrepareDependencies,
   states: State[],
   command: QueuedCommand,
@@ -100,7 +100,7 @@ async function readUndoInput(
   const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId) }
   try {
     const input = await beforeDeadline(deadline, readUndoInput(at, preload.undo))
-    await loader.rows(state, [preloadOf(input)])
+    await loader.rows(state, [preloadOfUndo(input)])
     command.undo = { ...input, pendingEvents: [] }
   } catch (error) {
     reject(command, error)
@@ -114,7 +114,7 @@ async function beforeDeadline<T extends object>(deadline: number, work: Promise<
   return done
 }
 
-function preloadOf({ events, unassignments }: UndoInput): Preload {
+function preloadOfUndo({ events, unassignments }: UndoInput): Preload {
   const task = events.flatMap(({ taskId }) => taskId ?? [])
   const assigned = [...unassignments.values()].flat().map(({ entityId }) => entityId)
   const preload: Preload = { task: [...task, ...assigned] }

@@ -113,10 +113,11 @@ function preloadOf(kinds: OperationTypes, operations: Operation[], lookupResults
   const needs: Preload = { task: [] }
   const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
   for (const { op, ...input } of operations) {
-    const { target: at, preload: own } = commandOf(kinds, { op })
-    const isRow = at.kind !== 'new' && at.kind !== 'project' && definitionOf(at.kind).parent === 'project'
-    if (isRow && isId(String(input[at.key]))) need(at.kind, String(input[at.key]))
-    for (const wanted of own?.(input, lookupResults)?.integrations ?? [])
+    const { target, preload } = commandOf(kinds, { op })
+    const isRow =
+      target.kind !== 'new' && target.kind !== 'project' && definitionOf(target.kind).parent === 'project'
+    if (isRow && isId(String(input[target.key]))) need(target.kind, String(input[target.key]))
+    for (const wanted of preload?.(input, lookupResults)?.integrations ?? [])
       (needs.integrations ??= []).push(wanted)
   }
   for (const [n, { kind, id }] of childrenOf(kinds, operations).entries()) {

@@ -40,10 +40,10 @@ export function operationTypesOf(commands: Command<never>[]): OperationTypes {
     commands.flatMap((one) => (one.view && !one.view.hasNoEtag ? [[nounOf(one), one.view as View]] : [])),
   )
   const kinds = commands.filter(isInside).map((command): [string, OperationType] => {
-    const { target: at, destination: into, input, name } = command
+    const { target, destination, input, name } = command
     const noun = nounOf(command)
     const idFields = Object.keys(input.properties).filter((key) => isIdSchema(input.properties[key]!))
-    const projectKey = at.kind === 'project' ? at.key : into && 'projectId'
+    const projectKey = target.kind === 'project' ? target.key : destination && 'projectId'
     const schema = operationSchema(command, views.get(noun)!, projectKey)
     return [name, { command: command as unknown as Command, noun, idFields, projectKey, schema }]
   })

@@ -44,8 +44,8 @@ export function destinationOf(command: WriteDefinition, projectId: string, input
   return otherId === projectId ? undefined : otherId
 }
 
-export const needsRole = ({ target: at, role }: WriteDefinition): boolean =>
-  at.kind !== 'new' && role !== 'nobody'
+export const needsRole = ({ target, role }: WriteDefinition): boolean =>
+  target.kind !== 'new' && role !== 'nobody'
 
 /**
  * Checks role and scope in the command's project, and in the project that a task moves to. Needs only the roles, so

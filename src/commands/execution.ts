@@ -81,12 +81,12 @@ function preloadOf(
   { projectId, taskId, input }: RoutedCommand,
   lookupResults?: LookupResults,
 ) {
-  const { target: at, preload } = command
-  if (at.kind === 'new') return undefined
-  if (at.kind === 'project') return preload?.(input, lookupResults)
+  const { target, preload } = command
+  if (target.kind === 'new') return undefined
+  if (target.kind === 'project') return preload?.(input, lookupResults)
   const leaves = destinationOf(command, projectId, input) !== undefined
   const own: Preload = { task: taskId ? [taskId] : [], movingTaskId: leaves ? taskId : undefined }
-  if (at.kind !== 'task') own[at.kind] = [idIn(input, at.key)]
+  if (target.kind !== 'task') own[target.kind] = [idIn(input, target.key)]
   return own
 }
 

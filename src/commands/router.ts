@@ -29,27 +29,27 @@ export type Run = (request: CommandRequest) => Promise<Reply>
 
 interface RunDependencies {
   registry: Registry
-  places: RowLocations
+  rowLocations: RowLocations
   route: Execute
   timeoutMs: number
 }
 
-export function openRun({ registry, places, route, timeoutMs }: RunDependencies): Run {
+export function openRun({ registry, rowLocations, route, timeoutMs }: RunDependencies): Run {
   return ({ name, input, caller, ifMatch, guard, traceparent }) => {
     const registered = registry.get(name)
     if (!registered) return Promise.reject(new Error(`There is no command ${name}`))
     const { command, form } = registered
-    const { target: at } = command
+    const { target } = command
     const destinationId = command.destination?.(input)
     if (destinationId !== undefined && !isId(destinationId)) return Promise.reject(notFound('Project'))
     const deadline = performance.now() + timeoutMs
     const request = { name, input, caller, ifMatch, guard, traceparent, form }
     const send = (projectId: string, taskId?: string) =>
       route(command, { ...request, id: newId(), projectId, taskId }, deadline)
-    if (at.kind === 'new') return send(clientIdIn(command, input) ?? newId())
-    const id = idIn(input, at.key)
-    if (at.kind === 'project') return send(id)
-    return places.at(at.kind, id, targetNoun(at), ({ projectId, taskId }) =>
+    if (target.kind === 'new') return send(clientIdIn(command, input) ?? newId())
+    const id = idIn(input, target.key)
+    if (target.kind === 'project') return send(id)
+    return rowLocations.at(target.kind, id, targetNoun(target), ({ projectId, taskId }) =>
       send(projectId, taskId ?? undefined),
     )
   }
@@ -125,8 +125,8 @@ interface RouterDependencies {
   counts: Counts['forwards']
 }
 
-export function openRouter(means: RouterDependencies): Router {
-  const { config, redis, subscriber, execute, log, counts } = means
+export function openRouter(dependencies: RouterDependencies): Router {
+  const { config, redis, subscriber, execute, log, counts } = dependencies
   const options = {
     secrets: secretsIn(config.jwtSecret),
     maxBytes,
@@ -144,7 +144,7 @@ export function openRouter(means: RouterDependencies): Router {
     async join(asHome) {
       if (config.writeShards === 0) return
       const client = new RpcClient(options, log)
-      const serve = openServe({ ...means, ttlMs: config.writeTimeoutMs })
+      const serve = openServe({ ...dependencies, ttlMs: config.writeTimeoutMs })
       const server = asHome ? new RpcServer(crypto.randomUUID(), options, serve, log) : undefined
       const me = await server?.listen(config.homeHost, config.homePort)
       joined = { client, placement: new Placement(redis, subscriber, config, me, log), server }

@@ -29,8 +29,8 @@ interface ServeDependencies {
  * Executes commands that other processes send to this home. A copy of a command in progress gets the same reply. The
  * log is searched before a later copy is decided, also if the retry arrived before the original.
  */
-export function openServe(means: ServeDependencies) {
-  const { registry, execute, scheduler, isClosing, ttlMs, log, counts = newForwardCounts() } = means
+export function openServe(dependencies: ServeDependencies) {
+  const { registry, execute, scheduler, isClosing, ttlMs, log, counts = newForwardCounts() } = dependencies
   const inProgressById = new Map<string, { routed: RoutedCommand; done: Promise<Reply> }>()
   const retried = new LRUCache<string, true>({ max: maxRetried, ttl: ttlMs })
 

@@ -22,7 +22,7 @@ export interface SecretDependencies {
   fingerprints: Fingerprints
   limits: Limits
   run: Run
-  sealing: Encryption
+  encryption: Encryption
   tokens: Tokens
   withIdempotency: WithIdempotency
 }
@@ -143,10 +143,13 @@ function keyHolderOf(
   return { scope, account, address: attempt.address, guess }
 }
 
-async function withSecrets({ tokens, sealing }: SecretDependencies, stored: StoredSecrets): Promise<string> {
+async function withSecrets(
+  { tokens, encryption }: SecretDependencies,
+  stored: StoredSecrets,
+): Promise<string> {
   const { claims, sealed = {}, id, ...rest } = stored
   const token = claims && { access_token: await tokens.sign(claims) }
-  const texts = Object.entries(sealed).map(([name, box]) => [name, sealing.decrypt(box)])
+  const texts = Object.entries(sealed).map(([name, box]) => [name, encryption.decrypt(box)])
   if (texts.some(([, text]) => text === null)) throw unreadable()
   return JSON.stringify({ ...token, id, ...Object.fromEntries(texts), ...rest })
 }

@@ -66,7 +66,7 @@ export class Telemetry {
   /** Returns the first hooks of every route. With `onRequest`, Elysia would not use Bun's faster router. */
   plugin(): Elysia {
     const { config, log, tracing } = this.dependencies
-    const app = new Elysia({ name: 'observed' })
+    const app = new Elysia({ name: 'telemetry' })
     if (!this.isTimed) return app
     return app
       .onTransform({ as: 'global' }, (context) => {

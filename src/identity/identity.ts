@@ -15,7 +15,7 @@ export function openIdentity(config: Config, { background, reads }: Database, co
   const secrets = secretsIn(config.jwtSecret)
   const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => databaseTime(background))
   const authenticate = new Authenticate(reads, tokens, openRecordUse(background), counts)
-  const keys = { tokens, mailTokens: openMailTokens(secrets), sealing: openEncryption(secrets) }
+  const keys = { tokens, mailTokens: openMailTokens(secrets), encryption: openEncryption(secrets) }
   const passwords = openPasswords()
   const fingerprints = openFingerprints(secrets, passwords)
   return { authenticate, ...keys, passwords, newPasswords: openNewPasswords(config), fingerprints }

@@ -24,7 +24,7 @@ export async function readRemainingChildren(
       `select '${name}' as entity, id, event_id from ${getTableName(table)} where task_id = t.id union all`,
   )
   const restored = tasks.flatMap((task) => childrenRestoredTo(task, events, children))
-  const children_ = await sql<UndoInput['remainingChildren'][number][]>`
+  const remaining = await sql<UndoInput['remainingChildren'][number][]>`
     with restored as (select * from unnest(${restored.map(({ seq }) => seq)}::bigint[], ${restored.map(({ entity }) => entity)}::text[],
       ${restored.map(({ id }) => id)}::uuid[], ${restored.map(({ eventId }) => eventId)}::uuid[]) b(seq, entity, id, event_id))
     select q.task_id, c.entity, c.id
@@ -36,8 +36,8 @@ export async function readRemainingChildren(
     where not exists (
       select from events e where e.task_id = q.task_id and e.id = c.event_id and e.undoes = q.undoes)
     limit ${maxUndoneRows + 1}`
-  if (children_.length > maxUndoneRows) throw undoTooLarge()
-  return children_
+  if (remaining.length > maxUndoneRows) throw undoTooLarge()
+  return remaining
 }
 
 /** Returns true if the last deletion of the task before this event differs from the deletion that this event undid. */

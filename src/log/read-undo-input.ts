@@ -116,7 +116,7 @@ function accountsIn({ events, children }: Omit<UndoInput, 'people'>): Set<string
   const rows = events.flatMap(({ entity, before, after }) =>
     [before, after].map((row): [Entity, object | null] => [entity, row]),
   )
-  const children_ = [...children.values()].flatMap(childEntries)
-  const ids = [...rows, ...children_].flatMap(([entity, row]) => (row && personIdOf(entity, row)) || [])
+  const childRows = [...children.values()].flatMap(childEntries)
+  const ids = [...rows, ...childRows].flatMap(([entity, row]) => (row && personIdOf(entity, row)) || [])
   return new Set(ids)
 }

@@ -30,7 +30,7 @@ async function send(name: string, input: object): Promise<() => ReturnType<Execu
   const sent = Promise.withResolvers<[Command, RoutedCommand]>()
   const run = openRun({
     registry: registryOf(commands),
-    places: openRowLocations(reads),
+    rowLocations: openRowLocations(reads),
     route: (command, routed) => {
       sent.resolve([command, routed])
       return Promise.withResolvers<never>().promise

@@ -31,8 +31,8 @@ const route: Execute = (command, routed, deadline) => {
   sent = { command, routed }
   return here(command, routed, deadline)
 }
-const places = openRowLocations(sql)
-const run = openRun({ registry: registryOf(commands), places, route, timeoutMs: 15_000 })
+const rowLocations = openRowLocations(sql)
+const run = openRun({ registry: registryOf(commands), rowLocations, route, timeoutMs: 15_000 })
 
 const eventsNow = async () => (await sql`select 1 from events`).length
 

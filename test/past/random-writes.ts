@@ -1,4 +1,5 @@
 import type { Random } from '../faults/random.ts'
+import type { World } from '../rules/verbs.ts'
 import { type Answer, type Body, invite, make, type Person } from '../support/client.ts'
 
 const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
@@ -6,14 +7,8 @@ const priorities = ['LOW', 'MEDIUM', 'HIGH']
 export const days = ['2030-01-01', '2030-01-02', '2030-01-03', '2030-01-04T12:00:00.5+02:00', null]
 
 /** Two projects of the first user, to which all users write at the same time. */
-export interface RandomWrites {
+export interface RandomWrites extends World {
   random: Random
-  people: Person[]
-  projects: Body[]
-  members: Body[]
-  tasks: Body[]
-  subtasks: Body[]
-  comments: Body[]
 }
 
 export async function startRandomWrites(random: Random, people: Person[]): Promise<RandomWrites> {

@@ -7,7 +7,7 @@ import type { Claim } from './claim.ts'
 import type { DeliveryResult } from './claims.ts'
 
 /** Returns a function that delivers the next events to one webhook. @throws the reason of `signal` */
-export function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 'outbound' | 'sealing'>) {
+export function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 'outbound' | 'encryption'>) {
   const pageAt = openEventPages(services)
 
   async function attempt(claim: Claim, signal: AbortSignal): Promise<DeliveryResult> {
