@@ -100,9 +100,9 @@ test('wakeAll ends every wait, and a subscriber that has left is not notified', 
 test('reads the version immediately for a new subscriber, because the version may have changed just before', async () => {
   const queries: string[][] = []
   const sql = (_: unknown, ids: string[]) => Promise.resolve((queries.push(ids), []))
-  const hints = { listen: () => {}, isSubscribed: true }
+  const notifications = { listen: () => {}, isSubscribed: true }
   const limits = { subscribers: 10, subscribersPerAccount: 10 }
-  const subscriptions = openSubscriptions(sql as never, hints as never, limits, openLog('silent'))
+  const subscriptions = openSubscriptions(sql as never, notifications as never, limits, openLog('silent'))
   const controller = new AbortController()
   const next = subscriptions
     .subscribe([{ projectId: 'p', version: 3 }], controller.signal)
@@ -131,7 +131,7 @@ async function isReauthorized({ known = 5, current = 5, notified = 5 }): Promise
     checked: versionOf(3),
     position: { seq: 3 },
   }
-  await checkReader({ request: null } as never, at as never, frames as never, { notified: notified } as never)
+  await checkReader({ request: null } as never, at as never, frames as never, { notified } as never)
   return queries
 }
 

@@ -25,7 +25,7 @@ test.each(endpoints)('$title: succeeds for the allowed roles only', async (endpo
     const parts = await createFullProject(people, guest)
     if (role === 'stranger') await expectNotFound(stranger, endpoint, parts)
     else if (!allowedRoles.includes(role)) expectError(await call(people[role], endpoint, parts), 403)
-    else expect((await call(people[role], endpoint, parts)).status).toBe(status)
+    else expect([role, (await call(people[role], endpoint, parts)).status]).toEqual([role, status])
   }
 })
 
@@ -35,6 +35,11 @@ test.each(endpoints)('$title: a stranger gets the response for an unknown id', a
   const unknown = await call(stranger, endpoint, allWithId(unknownId))
   expect(hidden.text).toBe(unknown.text)
   expect([...hidden.headers.keys()]).toEqual([...unknown.headers.keys()])
+})
+
+test('a stranger gets the same response for every body', async () => {
+  for (const body of [{ name: 'Other' }, { description: null }, {}])
+    expectError(await stranger.patch(`/projects/${untouched.projectId}`, body), 404, 'Project not found')
 })
 
 test.each(endpoints)('$title: rejects unknown and malformed ids with 404', async (endpoint) => {

@@ -70,8 +70,13 @@ test('every path and query parameter of a route is described', () => {
     const inQuery = Object.keys((route?.hooks.query as { properties?: object })?.properties ?? {})
     const documented = (place: string) => parameters.filter((one) => one.in === place).map((one) => one.name)
     expect([name, documented('path'), documented('query')]).toEqual([name, inPath, inQuery])
-    for (const { description } of parameters)
+    for (const { name: parameter, description, required, schema, in: place } of parameters) {
       expect([name, description]).toEqual([name, expect.stringMatching(/^\w.{5,}/)])
+      expect([name, required ?? false]).toEqual([name, place === 'path'])
+      const { type } = schema.$ref ? api.components.schemas[schema.$ref.split('/').at(-1)!]! : schema
+      const isCount = ['after', 'limit', 'wait', 'Last-Event-ID'].includes(parameter)
+      expect([name, parameter, type]).toEqual([name, parameter, isCount ? 'integer' : 'string'])
+    }
   }
 })
 

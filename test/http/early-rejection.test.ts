@@ -52,7 +52,7 @@ function memberWrites(): Write[] {
 const undo = (body: object, query = ''): Send => {
   return (client) => client.post(`/projects/${parts.projectId}/undo${query}`, body)
 }
-/** Writes whose permission depends on more than the caller's role. */
+/** All writes, of which a stranger may do none. */
 const strangerWrites = (): Write[] => [
   ...memberWrites(),
   ['undo several', undo({ seqs: upTo(8) })],

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Answer, type Client, make } from '../support/client.ts'
+import { type Answer, type Body, type Client, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { makeProjects, openPair, statuses, upTo } from './pair.ts'
 import { forFile } from '../support/service.ts'
@@ -33,6 +33,35 @@ test('a task that concurrent requests move between two projects is in exactly on
   expect(statuses(answers)).toEqual({ 200: 40 })
   const lists = await Promise.all([left, right].map((id) => atB.get(`/tasks?projectId=${id}`)))
   expect(lists.flatMap(({ body }) => body.map(({ id }) => id))).toEqual([task.id])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('moves in both directions at both processes, with other writes in between, all succeed', async () => {
+  const { atA, atB, sql } = pair
+  const [left, right] = (await makeProjects(atA, 2)) as [string, string]
+  const tasks = await Promise.all(
+    upTo(20).map((n) => make(atA, '/tasks', { title: `Task ${n}`, projectId: n % 2 ? left : right })),
+  )
+  const moveAndReturn = async (client: Client, { id, projectId }: Body) => {
+    const answers: Answer[] = []
+    const other = projectId === left ? right : left
+    for (const n of upTo(6))
+      answers.push(await client.patch(`/tasks/${id}`, { projectId: n % 2 ? other : projectId }))
+    return answers
+  }
+  const moves = Promise.all(tasks.map((task, n) => moveAndReturn(n % 4 < 2 ? atA : atB, task)))
+  const [creations, patches] = await Promise.all([
+    repeatDuring(moves, (n) => atA.post('/tasks', { title: `New ${n}`, projectId: n % 2 ? left : right })),
+    repeatDuring(moves, (n) => atB.patch(`/projects/${n % 2 ? left : right}`, { description: `Words ${n}` })),
+  ])
+  expect(statuses((await moves).flat())).toEqual({ 200: 120 })
+  expect(statuses(creations)).toEqual({ 201: creations.length })
+  expect(statuses(patches)).toEqual({ 200: patches.length })
+  const rows = await sql<{ id: string; projectId: string }[]>`
+    select id, project_id from tasks where id = any(${tasks.map(({ id }) => id)}::uuid[])`
+  const byId = (all: { id: string; projectId?: unknown }[]) =>
+    new Map(all.map(({ id, projectId }) => [id, projectId]))
+  expect(byId(rows)).toEqual(byId(tasks))
   expect(await faultsOf(sql)).toEqual([])
 })
 

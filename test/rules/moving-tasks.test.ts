@@ -76,6 +76,9 @@ describe('moving a task', () => {
     const refusal = `A task with more than ${whole} cannot move to another project`
     const moving = (events: EventDraft[]) =>
       when(editor, move(), [...staffed, taskCreated(), ...events], there)
+    const allowed = [...staffed, taskCreated(), ...notes(rows, 'x')]
+    const target = folded(there, elsewhereId)
+    expect(() => move()(withLoadedChildren(allowed), contextOf(editor), target)).not.toThrow()
     moving(notes(rows + 1, 'x')).thenRejected(409, refusal)
     moving([subtaskCreated(), ...notes(rows, 'x')]).thenRejected(409, refusal)
     moving(notes(2, 'x'.repeat(characters / 2 + 1))).thenRejected(409, refusal)
