@@ -143,3 +143,7 @@ export const canonicalId = (text: string): string =>
 
 /** True for an id in lower case. */
 export const isId = (value: string): boolean => UUID.test(value)
+
+/** True for an id in any case. */
+export const isIdInAnyCase = (value: unknown): boolean =>
+  typeof value === 'string' && isId(canonicalId(value))

@@ -2,21 +2,21 @@ import type { Sql } from '../src/postgres/database.ts'
 import { newId } from '../src/ids.ts'
 import type { JobName } from './reactions.ts'
 
-/** A search for rows in `table` whose `key` is no id in the table `owner`, and the job that deletes such rows. */
+/** A search for rows in `table` whose `key` is no id in the table `owner`, and the job that deletes such rows. `dataKey` names the id in its data. */
 export interface OrphanSearch {
   table: string
   key: string
   owner: string
   job: JobName
-  names: 'projectId' | 'userId'
+  dataKey: 'projectId' | 'userId'
 }
 
 /** Streams whose project does not exist, for example after the restore of a backup. */
-const projectOrphans = { owner: 'projects', job: 'purge-project', names: 'projectId' } as const
+const projectOrphans = { owner: 'projects', job: 'purge-project', dataKey: 'projectId' } as const
 export const orphanStreams: OrphanSearch = { ...projectOrphans, table: 'streams', key: 'project_id' }
 
 // A write that was authorized before the deletion of an account may commit after the `close-account` job.
-const accountOrphans = { owner: 'users', job: 'close-account', names: 'userId' } as const
+const accountOrphans = { owner: 'users', job: 'close-account', dataKey: 'userId' } as const
 export const orphanProjects: OrphanSearch = { ...accountOrphans, table: 'projects', key: 'owner_id' }
 export const orphanMembers: OrphanSearch = { ...accountOrphans, table: 'members', key: 'user_id' }
 
@@ -38,12 +38,12 @@ export async function queueOrphanJobs(sql: Sql, search: OrphanSearch, after: str
   return { queued, last: page!.rows === rows ? page!.last! : undefined }
 }
 
-async function insertJobs(sql: Sql, { job, names }: OrphanSearch, keys: string[]): Promise<number> {
+async function insertJobs(sql: Sql, { job, dataKey }: OrphanSearch, keys: string[]): Promise<number> {
   const ids = keys.map(() => newId())
   const { count } = await sql`
     insert into outbox (id, project_id, name, data, created_at)
-    select id, ${names === 'projectId' ? sql`key` : sql`null::uuid`}, ${job}, jsonb_build_object(${names}::text, key), now()
+    select id, ${dataKey === 'projectId' ? sql`key` : sql`null::uuid`}, ${job}, jsonb_build_object(${dataKey}::text, key), now()
     from unnest(${ids}::uuid[], ${keys}::uuid[]) as orphan (id, key)
-    where not exists (select from outbox o where o.name = ${job} and o.data->>${names}::text = key::text)`
+    where not exists (select from outbox o where o.name = ${job} and o.data->>${dataKey}::text = key::text)`
   return count
 }

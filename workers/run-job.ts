@@ -8,7 +8,7 @@ import { reasonOf } from './reason.ts'
 type JobHandler = (data: Record<string, string>, throttle: Throttle) => Promise<unknown>
 export type JobHandlers = Record<string, JobHandler>
 
-export interface JobRunner {
+interface JobRunner {
   sql: Sql
   log: Log
   handlers: JobHandlers

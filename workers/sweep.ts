@@ -23,7 +23,7 @@ export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): (
         where parked_at is null and (created_at, id) > (${last.createdAt}::text::timestamptz, ${last.id}::uuid)
         order by created_at, id limit ${pageRows}`
       const missing = await missingFromQueue(jobs, rows)
-      if (missing.length > 0 && !(await jobs.enqueue(missing))) break
+      if (!(await jobs.enqueue(missing))) break
       swept += missing.length
       last = rows.length === pageRows ? rows.at(-1)! : start
       if (last === start) break
@@ -33,7 +33,6 @@ export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): (
 }
 
 async function missingFromQueue(jobs: Jobs, rows: OutboxRow[]): Promise<OutboxRow[]> {
-  if (rows.length === 0) return rows
   const absent = await Promise.all(
     [...Map.groupBy(rows, jobs.queueOf)].map(([queue, queued]) =>
       jobs.findMissing(

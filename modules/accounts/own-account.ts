@@ -6,8 +6,7 @@ import { applyChanges, accountEtag, passwordMissing, withOwnAccount, wrongPasswo
 import { requireConfirmation, confirmationErrors } from './confirm.ts'
 import { closeAccountJob, deleteAccount, replaceAccount, revokeToken } from './queries.ts'
 import { updatedAccountView, DeleteMeBody, UpdateMeBody } from './schema.ts'
-
-const withOperation = (id: string) => ({ operation: { id, tag: 'Authentication' } })
+import { withOperation } from './user.ts'
 
 export const updateMe = (services: Services) =>
   accountCommand('me.update', {

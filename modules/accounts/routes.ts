@@ -6,7 +6,7 @@ import { invalidToken } from '../../src/responses/errors.ts'
 import { deleteMe, signOut, signOutEverywhere, updateMe } from './own-account.ts'
 import { accountById } from './queries.ts'
 import { login, register } from './sign-in.ts'
-import { accountView } from './user.ts'
+import { accountView, withOperation } from './user.ts'
 import { respondWithJson } from '../../src/responses/reply.ts'
 
 export function accountRoutes(
@@ -28,7 +28,7 @@ export function accountRoutes(
 }
 
 const getMe = ({ database }: Services): Query => ({
-  operation: { id: 'getMe', tag: 'Authentication' },
+  ...withOperation('getMe'),
   about: 'Returns the account of the token.',
   view: accountView,
   reply: { description: "The caller's account" },

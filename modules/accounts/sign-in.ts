@@ -11,7 +11,7 @@ import type { Registration } from '../../src/setting-values.ts'
 import { conflict, forbidden, unauthorized } from '../../src/responses/errors.ts'
 import { type Account, accountByEmail, insertAccount, storeRecord } from './queries.ts'
 import { signedInView } from './schema.ts'
-import { accountView, Password } from './user.ts'
+import { accountView, Password, withOperation } from './user.ts'
 
 export const RegisterBody = named(
   'Register',
@@ -38,7 +38,7 @@ const otherDomain = (domains: string[]) =>
 
 const openCommand = (id: string) =>
   ({
-    operation: { id, tag: 'Authentication' },
+    ...withOperation(id),
     about: 'The same Idempotency-Key may be used for different email addresses.',
     callers: 'anyone',
     view: signedInView,

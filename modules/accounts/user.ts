@@ -16,6 +16,8 @@ const accountSchema = Type.Object({
   }),
 })
 
+export const withOperation = (id: string) => ({ operation: { id, tag: 'Authentication' } })
+
 export type User = Static<typeof userSchema>
 export type OwnUser = Static<typeof accountSchema>
 export const userView = view<User>({ name: 'User', schema: userSchema })

@@ -41,10 +41,10 @@ export function childList<E extends Entity>(
   const isOfTask = entity.parent === 'task'
   const noun = isOfTask ? 'Task' : 'Project'
   const listNow = openListNow(services, entity)
-  const pastOf = isOfTask ? taskSnapshotParameters() : { asOf: AsOfParameter() }
+  const snapshotParameters = isOfTask ? taskSnapshotParameters() : { asOf: AsOfParameter() }
   return {
     about,
-    input: Input({ limit: Limit(50, 200), cursor: Cursor(), ...pastOf }),
+    input: Input({ limit: Limit(50, 200), cursor: Cursor(), ...snapshotParameters }),
     view: entity.view,
     isList: true,
     errors: [...(isOfTask ? [projectIdNeedsAsOf()] : []), ...services.snapshots.errors, notFound(noun)],
@@ -84,8 +84,9 @@ async function listAsOf<E extends Entity>(
   const { id: parentId = '' } = reading.params
   const snapshot = await snapshotOf(services, reading, entity.parent === 'task' ? undefined : parentId)
   if (!snapshot) return undefined
-  const about = { snapshot, parentId, page }
-  const rows = await snapshots.read(caller, snapshot, (sql) => childPageAt(services, sql, entity, about))
+  const rows = await snapshots.read(caller, snapshot, (sql) =>
+    childPageAt(services, sql, entity, { snapshot, parentId, page }),
+  )
   return (
     rows &&
     respondByDigest(request, pageBody(entity, pinToVersion(request, snapshot), rows, page), snapshot.version)

@@ -1,4 +1,4 @@
-import { answerExample } from '../../src/openapi/example.ts'
+import { responseExample } from '../../src/openapi/example.ts'
 import { model } from '../modules.ts'
 import { eventView } from './schema.ts'
 
@@ -19,10 +19,10 @@ const creationVerbs = ['created', 'invited', 'moved_in']
 const deletionVerbs = ['deleted', 'removed', 'moved_out']
 
 export function eventExamples(): Record<string, { value: object[] }> {
-  const { undoes: _, ...common } = answerExample(eventView.schema) as Fields
+  const { undoes: _, ...common } = responseExample(eventView.schema) as Fields
   return Object.fromEntries(
     model.all.flatMap(({ name, events, view }) => {
-      const row = answerExample(view.schema) as Fields
+      const row = responseExample(view.schema) as Fields
       return Object.keys(events).map((verb) => {
         const type = `${name}.${verb}`
         const [before, after] = sidesOf(type, verb, row)

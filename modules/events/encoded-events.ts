@@ -43,13 +43,13 @@ export function openEncodedEvents(services: Services) {
   async function read({ projectId, version }: VisibleProject, position: Position): Promise<EncodedEvents> {
     const { seq: after, id: afterId } = position
     const upTo = Math.min(version, after + maxEvents)
-    const read = await next({ projectId, after, afterId, upTo, limit: maxEvents })
-    const events = read.map((event) => {
+    const found = await next({ projectId, after, afterId, upTo, limit: maxEvents })
+    const events = found.map((event) => {
       const data = JSON.stringify(eventView.of(event))
       return { type: event.type, text: `id: ${event.seq}\nevent: ${event.type}\ndata: ${data}\n\n` }
     })
     const bytes = encode(events.map(({ text }) => text).join(''))
-    const last = read.at(-1)
+    const last = found.at(-1)
     const end = last ? { seq: last.seq, id: last.id } : position
     return { events, bytes, end, visibleTo: openVisibleTo(services, projectId) }
   }

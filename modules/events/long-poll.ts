@@ -7,7 +7,7 @@ import { scanCost, readEventPage, maxScannedEvents } from './pages.ts'
 import { aheadOfProject, type FeedQuery } from './parameters.ts'
 
 /** How a long poll reads its state. The long poll counts as `slots` subscribers of the account. */
-export interface LongPoll<S> {
+interface LongPoll<S> {
   waitMs: number
   slots?: number
   /** Returns the projects to subscribe to, each with its version in the state. */

@@ -8,7 +8,6 @@ import { model } from '../modules.ts'
 export const maxSeq = 999_999_999_999_999
 export const maxWaitSeconds = 25
 
-// `fallback`, not `default`, because Elysia would fill in a default: a stream without `after` differs from `after=0`.
 const isCountTo = (value: unknown, { maximum }: { maximum: number }) =>
   isCount(value) && Number(value) <= maximum
 
@@ -16,6 +15,7 @@ const { eventTypes } = model
 const isType = (name: string) => (eventTypes as string[]).includes(name)
 const isTypes = (value: unknown) => typeof value === 'string' && value.split(',').every(isType)
 
+// `fallback`, not `default`, because Elysia would fill in a default: a stream without `after` differs from `after=0`.
 const Count = (maximum: number, description: string, example: number) =>
   Type.Optional(
     checked<string>(isCountTo, {
@@ -55,7 +55,7 @@ export const lastEventIdHeader = 'Last-Event-ID'
 export const aheadOfProject = (parameter = 'after') =>
   badRequest(`${parameter} is ahead of the project: it has no such version`)
 
-export const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the seq of an event`)
+const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the seq of an event`)
 
 export const parameterErrors = () => [aheadOfProject(), aheadOfProject(lastEventIdHeader), badLastEventId()]
 

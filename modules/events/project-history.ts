@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
-import { canonicalId, isId } from '../../src/ids.ts'
+import { canonicalId, isIdInAnyCase } from '../../src/ids.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { OldestSeq } from '../../src/reads/retention.ts'
@@ -25,15 +25,18 @@ export const retentionNote =
 const about = `Returns events, newest first, with the same fields as in the feed and the current names of people. \`from\` and \`to\` are inclusive. With a filter, a page scans at most ${maxScannedEvents} events: a page may show fewer events than \`limit\` although the Link header leads to another page. ${retentionNote}`
 
 const isEntity = (text: string): text is Entity => (model.names as string[]).includes(text)
-const isSomeId = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
-const isEntityOrId = (value: unknown) => isEntity(value as string) || isSomeId(value)
+const isEntityOrId = (value: unknown) => isEntity(value as string) || isIdInAnyCase(value)
 
-const Filter = (check: typeof isSomeId, description: string, example: string) =>
+const Filter = (check: typeof isIdInAnyCase, description: string, example: string) =>
   Type.Optional(checked<string>(check, { type: 'string', description, examples: [example] }))
 
 const ProjectHistoryQuery = Input({
   entity: Filter(isEntityOrId, `${model.names.join(', ')}, or an id: the id of the changed entity`, 'task'),
-  actor: Filter(isSomeId, 'The id of the user who made the change', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
+  actor: Filter(
+    isIdInAnyCase,
+    'The id of the user who made the change',
+    '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b',
+  ),
   type: EventTypes(),
   from: Type.Optional(Instant()),
   to: Type.Optional(Instant()),

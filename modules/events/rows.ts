@@ -8,7 +8,7 @@ import { hasRoom, pageBytes, untilPageFull } from '../../src/reads/pages.ts'
 import type { User } from '../accounts/user.ts'
 import { type People, peopleIn } from './views.ts'
 
-export type EventRow = StoredEvent & { taskId: string | null; bytes: number }
+type EventRow = StoredEvent & { taskId: string | null; bytes: number }
 type RowTexts = Omit<EventRow, 'before' | 'after' | 'bytes'> & { before: string | null; after: string | null }
 
 /** SQL for the columns of event `e`. `before` and `after` are texts, so that Postgres can measure their lengths. */

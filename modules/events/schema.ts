@@ -1,7 +1,7 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import type { Entity } from '../../src/model/entities.ts'
 import { titleOf } from '../../src/model/model.ts'
-import { answerExample } from '../../src/openapi/example.ts'
+import { responseExample } from '../../src/openapi/example.ts'
 import type { EventStream } from '../../src/commands/query.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/response.ts'
@@ -90,5 +90,5 @@ export const streamedEvents: EventStream = {
         'Server-sent events: `id` is the seq, `event` is the type, and `data` is an Event. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While there are no events, the service sends comments to keep the connection open.',
     }),
   ),
-  example: `retry: 1700\nid: 41\n\n${frame(model.eventTypes[0]!)}${JSON.stringify(answerExample(eventView.schema))}\n\n`,
+  example: `retry: 1700\nid: 41\n\n${frame(model.eventTypes[0]!)}${JSON.stringify(responseExample(eventView.schema))}\n\n`,
 }

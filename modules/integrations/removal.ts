@@ -3,7 +3,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { type EventDraft, deleted } from '../../src/model/events.ts'
-import { withoutSecrets } from '../../src/log/rows.ts'
+import { loggedRow } from '../../src/log/rows.ts'
 import { conflict, forbidden } from '../../src/responses/errors.ts'
 import type { MemberIntegrations, MemberRemoval } from './schema.ts'
 
@@ -88,8 +88,8 @@ function revokeAll(
   const others = tokens.filter(({ userId }) => !deletedIds.has(userId))
   return [
     ...serviceAccounts.flatMap((account) => deleteServiceAccount(state, context, account)),
-    ...webhooks.map((row) => deleted(state, context, 'webhook.deleted', withoutSecrets('webhook', row))),
-    ...others.map((row) => deleted(state, context, 'token.deleted', withoutSecrets('token', row))),
+    ...webhooks.map((row) => deleted(state, context, 'webhook.deleted', loggedRow('webhook', row))),
+    ...others.map((row) => deleted(state, context, 'token.deleted', loggedRow('token', row))),
   ]
 }
 
@@ -100,7 +100,7 @@ function deleteServiceAccount(
 ): EventDraft[] {
   const member = state.memberOf(row.id)
   return [
-    deleted(state, context, 'service_account.deleted', withoutSecrets('service_account', row)),
+    deleted(state, context, 'service_account.deleted', loggedRow('service_account', row)),
     ...(member ? [deleted(state, context, 'member.removed', member)] : []),
   ]
 }

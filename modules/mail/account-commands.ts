@@ -13,7 +13,7 @@ import { Email, normalEmail, AnyText } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { badRequest, invalidToken, conflict } from '../../src/responses/errors.ts'
 import { accountById, insertRecord } from '../accounts/queries.ts'
-import { Password } from '../accounts/user.ts'
+import { Password, withOperation } from '../accounts/user.ts'
 import { accountOfResetToken, resetPassword, verifyEmail } from './queries.ts'
 
 const noMail = () => conflict('This service sends no mail: its operator has not set SMTP_URL')
@@ -23,7 +23,6 @@ const badMailToken = () =>
 
 const Token = AnyText(1024, 'The token from the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
 
-const withOperation = (id: string) => ({ operation: { id, tag: 'Authentication' } })
 const open = { callers: 'anyone', replyDescription: 'Done', does: 'add' } as const
 
 function requireMail({ config }: Services): void {

@@ -1,7 +1,7 @@
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { created, deleted } from '../../src/model/events.ts'
-import { withoutSecrets } from '../../src/log/rows.ts'
+import { loggedRow } from '../../src/log/rows.ts'
 import type { RouteContext } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
 import { requireConfirmation, confirmationErrors } from '../accounts/confirm.ts'
@@ -72,7 +72,7 @@ export const deleteToken = command('token.delete', {
     const token = state.row('token', tokenId)
     if (token?.userId !== accountId) throw noToken()
     return {
-      changes: [deleted(state, context, 'token.deleted', withoutSecrets('token', token))],
+      changes: [deleted(state, context, 'token.deleted', loggedRow('token', token))],
       answer: undefined,
     }
   },

@@ -3,7 +3,7 @@ import { ConfirmingPassword } from '../accounts/confirm.ts'
 import { Body, ListOf } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { type Scope, scopes } from '../../src/identity/rights.ts'
-import { canonicalId, isId } from '../../src/ids.ts'
+import { isIdInAnyCase } from '../../src/ids.ts'
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
@@ -22,8 +22,7 @@ const Scopes = ListOf<Scope>(OneOf('Scope', scopes), (value) => scopes.includes(
   description: `A list of ${scopes.join(', ')}: each includes the scopes before it`,
   examples: [['read', 'write']],
 })
-const isIdText = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
-const Projects = ListOf<string>(Type.String({ format: 'uuid' }), isIdText, maxProjectsOfToken, {
+const Projects = ListOf<string>(Type.String({ format: 'uuid' }), isIdInAnyCase, maxProjectsOfToken, {
   description: `A list of 1 to ${maxProjectsOfToken} project ids: the token gives access only to these projects`,
   examples: [[sampleId]],
 })

@@ -13,7 +13,7 @@ import { restore } from './restore.ts'
 import { invert, type UndoState } from './invert.ts'
 import { unassignNonMembers } from './assignees.ts'
 
-export const memberReplaced = () =>
+const memberReplaced = () =>
   conflict(
     'An undo cannot remove a member and add the same user as another member: undo the events one after another',
   )

@@ -26,7 +26,7 @@ export const undoConflict = (event: LoggedEvent, fields: string[], { undo }: Und
     undo.events.map(({ seq }) => seq),
   )
 
-export const invitationNotUndoable = () =>
+const invitationNotUndoable = () =>
   conflict('The invitation of a service account cannot be undone: delete the service account')
 
 /** Restores the fields that an event changed, or deletes the row that it created. @throws HttpError 409 */

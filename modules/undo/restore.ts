@@ -8,9 +8,8 @@ import { conflict, idTaken } from '../../src/responses/errors.ts'
 import { tooManyMembers } from '../members/entity.ts'
 import { undoConflict, type UndoState } from './invert.ts'
 
-export const accountDeleted = () => conflict('The account of this member was deleted')
-export const serviceAccountDeleted = () =>
-  conflict('A deleted service account cannot be restored: create a new one')
+const accountDeleted = () => conflict('The account of this member was deleted')
+const serviceAccountDeleted = () => conflict('A deleted service account cannot be restored: create a new one')
 
 /** Restores a deleted row: a task with its children, a member with the assigned tasks. @throws HttpError 409 */
 export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Generator<[number, EventDraft]> {

@@ -13,7 +13,7 @@ import { authorizeUndo, decideUndo } from './decide-undo.ts'
 
 const about = `Undoes events in one commit, the latest event first. In each new event, \`undoes\` is the seq of the event that is undone. Send exactly one of \`seq\`, \`batch\` (all events of one request) and \`seqs\` (at most ${maxUndoneEvents}). An event can be undone while the fields that it changed still have the values that it set; changes of other fields do not matter. Otherwise the request gets 409 with the seqs of the later changes. An undo requires the same role as the change. To restore a row requires EDITOR, or ADMIN if another user deleted the row. A restored task has its previous id, number, subtasks and comments. A restored member is assigned the tasks that the removal unassigned. Restored rows have the values that they had when they were deleted; changed rows have a new \`updatedAt\`. To redo, undo the undo. Moves between projects and the creation of the project cannot be undone. With \`dryRun=true\`, nothing is committed, and the response shows the events that an undo would commit.`
 
-export const notOneSelection = () => badRequest('Send exactly one of seq, batch and seqs')
+const notOneSelection = () => badRequest('Send exactly one of seq, batch and seqs')
 
 /** An undo of more events counts as an expensive request, because the rows of one event may have 80,000 characters. */
 const maxCheapSeqs = 10

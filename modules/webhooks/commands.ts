@@ -1,6 +1,6 @@
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
-import { withoutSecrets } from '../../src/log/rows.ts'
+import { loggedRow } from '../../src/log/rows.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { created, diff, deleted, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
@@ -69,8 +69,8 @@ export function updateRow(
     state,
     context,
     'webhook.updated',
-    withoutSecrets('webhook', row),
-    withoutSecrets('webhook', next),
+    loggedRow('webhook', row),
+    loggedRow('webhook', next),
   )
   const after = { ...event.after, changed }
   return { changes: [{ ...event, after, unlogged: fields }], answer: toResponse(context, next) }
@@ -94,7 +94,7 @@ export const createWebhook = command('webhook.create', {
       // The webhook does not receive the event of its own creation.
       ...{ ...newDelivery, ...resetFailures, cursor: state.version + 1 },
     }
-    const event = created(state, context, 'webhook.created', withoutSecrets('webhook', row))
+    const event = created(state, context, 'webhook.created', loggedRow('webhook', row))
     const { eventId: _, ...unlogged } = row
     return { changes: [{ ...event, unlogged }], answer: toResponse(context, row) }
   },
@@ -154,7 +154,7 @@ export const deleteWebhook = command('webhook.delete', {
   replyDescription: 'Deleted',
   decide(state, context, { webhookId }) {
     const row = requireWebhook(state, context, webhookId)
-    const event = deleted(state, context, 'webhook.deleted', withoutSecrets('webhook', row))
+    const event = deleted(state, context, 'webhook.deleted', loggedRow('webhook', row))
     return { changes: [event], answer: undefined }
   },
   message: 'Webhook deleted successfully',

@@ -41,7 +41,8 @@ export function withDefaults<R extends object>(entity: Entity, row: R): R {
   return { ...Object.fromEntries(columns.map(({ key, fallback }) => [key, fallback])), ...row }
 }
 
-export function withoutSecrets<E extends Entity>(entity: E, row: StoredRows[E]): Rows[E] {
+/** Returns the row as events contain it: without the entity's unlogged fields. */
+export function loggedRow<E extends Entity>(entity: E, row: StoredRows[E]): Rows[E] {
   const logged = { ...(row as object) } as Record<string, unknown>
   for (const name of definitionOf(entity).unlogged ?? []) delete logged[name]
   return logged as unknown as Rows[E]

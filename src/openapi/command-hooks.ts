@@ -5,10 +5,10 @@ import { invalidReference, referencesOf } from '../model/references.ts'
 import { Body, Input } from '../schema/input.ts'
 import { unboundTokenNeeded, roleNeeded, suffices } from '../identity/rights.ts'
 import { Message, sampleId } from '../schema/response.ts'
-import { named, nameOf } from '../schema/named.ts'
+import { capital, named, nameOf } from '../schema/named.ts'
 import { invalidIdempotencyKey, notFound, type HttpError } from '../responses/errors.ts'
 import { pathFields, bodyFields } from '../commands/input-fields.ts'
-import { answerExample } from './example.ts'
+import { responseExample } from './example.ts'
 import { headersOf, locationAt, noStoreHeader, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
 
@@ -37,7 +37,7 @@ function responseOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [
   const { isSecret, location, status } = command
   const view = status === 204 ? undefined : command.view
   const schema = view?.schema ?? Message
-  const example = view ? answerExample(schema) : { message: command.message ?? '' }
+  const example = view ? responseExample(schema) : { message: command.message ?? '' }
   const input = Object.fromEntries(pathParameters.map(([, key]) => [key, sampleId]))
   return {
     description: command.replyDescription ?? done[status],
@@ -86,4 +86,3 @@ function operationId(name: string): string {
 }
 
 const nounOf = (name: string): string => capital(name.slice(0, name.indexOf('.')))
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)

@@ -1,5 +1,5 @@
 import { ErrorSchema } from '../schema/response.ts'
-import { type ErrorStatus, reasons, type HttpError } from '../responses/errors.ts'
+import { errorBody, type ErrorStatus, reasons, type HttpError } from '../responses/errors.ts'
 import { type HeaderName, headers, headersOf, headerRefs } from './headers.ts'
 
 const nameOf = (status: ErrorStatus): string => reasons[status].replaceAll(' ', '')
@@ -22,13 +22,13 @@ export function errorResponses(errors: HttpError[]) {
 
 /** Documents all errors with one status as one response. The first is the example; the description lists the others. */
 function responseOf(errors: HttpError[]) {
-  const [{ status, message } = errors[0]!, ...others] = errors
+  const [first = errors[0]!, ...others] = errors
   const also = others.length > 0 ? `. Also: ${others.map((one) => one.message).join('; ')}` : ''
   const names = Object.keys(headers) as HeaderName[]
   const ownHeaders = names.filter((name) => errors.some((one) => name.toLowerCase() in one.headers))
-  const example = { statusCode: status, message, error: reasons[status] }
+  const example = errorBody(first)
   return {
-    description: reasons[status] + also,
+    description: reasons[first.status] + also,
     headers: headerRefs([...headersOf.error, ...ownHeaders]),
     content: { 'application/json': { schema: ErrorSchema, example } },
   }

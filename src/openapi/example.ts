@@ -10,11 +10,11 @@ export function requestExample(schema: TSchema): unknown {
   return examplesOf(properties, (name, one) => required.includes(name) || !(one.readOnly || isReference(one)))
 }
 
-export function answerExample(schema: TSchema): unknown {
+export function responseExample(schema: TSchema): unknown {
   if (schema.examples) return schema.examples[0]
   if (schema.type === 'object') return examplesOf(schema.properties)
-  if (schema.type === 'array') return [answerExample(schema.items)]
-  if (schema.anyOf) return answerExample(schema.anyOf[0])
+  if (schema.type === 'array') return [responseExample(schema.items)]
+  if (schema.anyOf) return responseExample(schema.anyOf[0])
   return schema.enum?.[0] ?? null
 }
 
@@ -22,7 +22,7 @@ type IsGiven = (name: string, schema: TSchema) => boolean
 
 function examplesOf(properties: Record<string, TSchema>, isGiven: IsGiven = () => true) {
   const included = Object.entries(properties).filter(([name, one]) => isGiven(name, one))
-  return Object.fromEntries(included.map(([name, one]) => [name, answerExample(one)]))
+  return Object.fromEntries(included.map(([name, one]) => [name, responseExample(one)]))
 }
 
 const isReference = (schema: TSchema): boolean =>

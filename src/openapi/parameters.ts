@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { nameOf } from '../schema/named.ts'
+import { capital, nameOf } from '../schema/named.ts'
 
 export interface Parameter {
   name: string
@@ -75,5 +75,5 @@ export function sharedParameters(all: Parameter[]) {
 /** Returns a name such as `TaskId`, `Limit` or `If-Match`. */
 function componentName({ name, in: place, description = '' }: Parameter): string {
   const words = place === 'path' ? `${description.split(' ').at(-1)}Id` : name
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  return capital(words)
 }

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { Query } from '../commands/query.ts'
 import { badCursor, badLimit } from '../reads/pages.ts'
 import { duplicateParameter } from '../responses/errors.ts'
-import { answerExample } from './example.ts'
+import { responseExample } from './example.ts'
 import { streamVaryHeader, headersOf, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
 import { notModified } from './error-responses.ts'
@@ -42,7 +42,7 @@ function responseOf(query: Query, kind: 'post' | 'page' | 'read') {
     },
     content: {
       ...(!isStreamOnly && {
-        'application/json': { schema, ...(examples ? { examples } : { example: answerExample(schema) }) },
+        'application/json': { schema, ...(examples ? { examples } : { example: responseExample(schema) }) },
       }),
       ...(eventStream && { 'text/event-stream': eventStream }),
     },

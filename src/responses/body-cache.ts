@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { newHits } from '../metrics/counts.ts'
+import { countLookup, newHits } from '../metrics/counts.ts'
 import { type CachedBody, gzipCharacters, notModified, respondWithBody } from './reply.ts'
 
 type Build = () => Promise<CachedBody>
@@ -18,11 +18,8 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
     const unchanged = notModified(request, etag, version)
     if (unchanged) return unchanged
     const cached = bodies.get(key)
-    if (cached?.etag === etag) {
-      counts.hits++
-      return respondWithBody(request, cached, version)
-    }
-    counts.misses++
+    const current = countLookup(counts, cached?.etag === etag ? cached : undefined)
+    if (current) return respondWithBody(request, current, version)
     const built = await build()
     bodies.set(key, built)
     return respondWithBody(request, built, version)

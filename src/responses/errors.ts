@@ -63,8 +63,15 @@ export const databaseUnavailable = () => unavailable('The database cannot be rea
 export const maxUrlCharacters = 8_192
 export const urlTooLong = () => new HttpError(414, `The URL must have at most ${maxUrlCharacters} characters`)
 
-export function errorResponse({ status, message, headers }: HttpError, requestId: string): Response {
-  const body = { statusCode: status, message, error: reasons[status] }
+/** Returns the JSON fields of every error. */
+export const errorBody = ({ status, message }: HttpError) => ({
+  statusCode: status,
+  message,
+  error: reasons[status],
+})
+
+export function errorResponse(error: HttpError, requestId: string): Response {
+  const { status, headers } = error
   const common = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId, ...privateHeaders }
-  return Response.json(body, { status, headers: { ...headers, ...common } })
+  return Response.json(errorBody(error), { status, headers: { ...headers, ...common } })
 }

@@ -1,5 +1,5 @@
 import Negotiator from 'negotiator'
-import { reasons, HttpError, unavailable, varyByAccept } from './errors.ts'
+import { errorBody, HttpError, unavailable, varyByAccept } from './errors.ts'
 import { requestId, baseHeaders } from './reply.ts'
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
@@ -40,10 +40,8 @@ export function errorChunk(error: unknown) {
   return { value: encode(errorEvent(reason)), done: true }
 }
 
-function errorEvent({ status, message }: HttpError): string {
-  const data = { statusCode: status, message, error: reasons[status] }
-  return `retry: ${retryMs()}\nevent: end\ndata: ${JSON.stringify(data)}\n\n`
-}
+const errorEvent = (error: HttpError): string =>
+  `retry: ${retryMs()}\nevent: end\ndata: ${JSON.stringify(errorBody(error))}\n\n`
 
 /** Returns a stream with only an error. An EventSource reconnects after such a stream, but never after a status 503. */
 export const endedStream = (reason: HttpError): Response =>

@@ -8,7 +8,7 @@ export interface AdminContext {
 }
 
 /** `usage` lists the parameters: `<required>` or `[optional]`. `run` returns the output. */
-export type Subcommand = [
+type Subcommand = [
   usage: string,
   help: string,
   run: (context: AdminContext, ...words: string[]) => Promise<string>,

@@ -5,7 +5,7 @@ const hourMs = 60 * minuteMs
 const waitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs]
 /** Each wait is longer by a random part up to 10 %, so that webhooks that failed together are not retried together. */
 const jitter = 0.1
-export const giveUpAfterMs = 5 * 24 * hourMs
+const giveUpAfterMs = 5 * 24 * hourMs
 
 /** A failed attempt, with the number of failures after the last success and the time since the first of them. */
 export interface Failure {
