@@ -13,5 +13,4 @@ const single = [...commandsOf(modules), ...integrations]
 
 export const batchProject = batchOf(single)
 
-/** All commands that change a project or an entity in a project. */
 export const commands: Command<never>[] = [...single, batchProject, undoProject]

@@ -7,7 +7,7 @@ import { subtasks } from './subtasks/routes.ts'
 import { tasks } from './tasks/routes.ts'
 import { webhook } from './webhooks/entity.ts'
 
-/** The modules with an entity, commands and queries. This list is the only place where a new module is added. */
+/** New modules are added only to this list. */
 export const modules = [projects, members, tasks, subtasks, comments]
 
 export const model = defineModel([...modules.map(({ entity }) => entity), webhook, serviceAccount, token])

@@ -5,7 +5,6 @@ import * as kind from './setting-values.ts'
 const poolers = ['off', 'on', 'named']
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-/** Each setting's name, default and check. */
 const settings = {
   production: kind.setting('NODE_ENV', '', (value) => value === 'production'),
   host: kind.text('HOST', '0.0.0.0'),
@@ -94,7 +93,6 @@ const settings = {
 type Env = Record<string, string | undefined>
 export type Config = { [K in keyof typeof settings]: ReturnType<(typeof settings)[K]['read']> }
 
-/** @throws ConfigError that names each variable with an invalid value */
 export function readConfig(env: Env): Config {
   const problems: string[] = []
   const entries = Object.entries(settings).map(([key, { fallback, read, ...names }]) => {
@@ -110,7 +108,6 @@ export function readConfig(env: Env): Config {
   return Object.fromEntries(entries) as Config
 }
 
-/** Returns the variable that sets a setting: the setting's name, or else its old name. */
 function variableOf(env: Env, { name, oldName = '' }: { name: string; oldName?: string }) {
   const variable = [name, oldName].find((one) => env[one]?.trim()) ?? name
   return { variable, value: env[variable]?.trim() }
@@ -128,7 +125,6 @@ export function withNewNames(env: Env): Env {
   return { ...env, ...Object.fromEntries(renamed.map((one) => [one.name, variableOf(env, one).value])) }
 }
 
-/** @throws ConfigError if production lacks a setting that all its processes must share */
 export function requireProductionSettings({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {
   if (!production || !databaseUrl) return
   const missing = [

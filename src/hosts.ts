@@ -7,7 +7,6 @@ export function urlsIn(value: string): string[] {
   return urls.every(isUrl) ? urls : []
 }
 
-/** Returns the host without the brackets of an IPv6 address. */
 export const hostnameOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
 
 export function hostOf(url: string, defaultPort: number): { host: string; port: number } {

@@ -83,7 +83,7 @@ export class Clock {
   }
 }
 
-/** Returns the random part of an id. A command and its first event have the same random part. */
+/** A command and its first event have the same random part. */
 export const tailOf = (id: string): string => id.slice(tailAt)
 const tailAt = '00000000-0000-7000'.length
 
@@ -126,7 +126,7 @@ function randomTail(): string {
   }
   const at = (usedHex += 16) - 16
   const code = randomHex.charCodeAt(at)
-  // The expression results in the last two bits of the digit.
+  // Computes the low two bits of a hex digit from its character code.
   const variant = variants[(code < 0x3a ? code : code + 1) & 3]
   return `-${variant}${randomHex.slice(at + 1, at + 4)}-${randomHex.slice(at + 4, at + 16)}`
 }
@@ -137,13 +137,11 @@ const variants = '89ab'
 /** The max UUID (RFC 9562, 5.10), which sorts after every id. */
 export const maxId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** Returns an id in lower case, and any other text unchanged. */
 export const canonicalId = (text: string): string =>
   text.length === 36 && /[A-F]/.test(text) ? text.toLowerCase() : text
 
 /** True for an id in lower case. */
 export const isId = (value: string): boolean => UUID.test(value)
 
-/** True for an id in any case. */
 export const isIdInAnyCase = (value: unknown): boolean =>
   typeof value === 'string' && isId(canonicalId(value))

@@ -6,7 +6,6 @@ export type Log = pino.Logger
 
 const warning = 40
 
-/** Writes formatted lines to a terminal, and JSON to anything else. */
 function openOutput(): pino.DestinationStream {
   if (!process.stdout.isTTY) return pino.destination({ fd: 1, sync: true })
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')

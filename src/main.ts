@@ -80,7 +80,7 @@ async function runChild(command: string, config: Config, log: Log, shutdown: Shu
   )
 }
 
-/** Runs as the supervisor: children get its settings, and the URLs of the local servers. */
+/** Runs as the supervisor. Its children get the same settings, and the URLs of the local servers. */
 async function runParent(
   command: string,
   config: Config,
@@ -98,7 +98,7 @@ async function runParent(
   return supervisor.start()
 }
 
-/** Runs one process. Returns its port, or undefined for a worker. Adds its metrics to `parts`. */
+/** Returns the port, or undefined for a worker. Adds the metrics of the process to `parts`. */
 async function serve(
   command: string,
   config: Config,

@@ -46,7 +46,7 @@ import { openOutbound } from './outbound/post.ts'
 
 export type Services = ReturnType<typeof openServices>
 
-/** Opens all services of a process. Redis may be unreachable. */
+/** Opens all services of a process, even if Redis is unreachable. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const writePath = openWritePath(config, log, domain, tracing)
   const { counts, database, findRecord, subscriptions, oldestSeq, redis, scheduler } = writePath
@@ -77,7 +77,6 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
 
 type Domain = { commands: Command<never>[]; react: Reactions }
 
-/** Opens the services for commands: connections, the project actors, and the router to other processes. */
 export function openWritePath(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const shared = openSharedServices(config, log)
   const { clock, counts, database, redis, subscriber, jobs, rowLocations, scheduler, findPerson, findRole } =

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import { urlsIn } from './hosts.ts'
 
-/** Thrown at start. The message names each invalid variable and what it must be. */
+/** Thrown at start. The message names each invalid variable and what its value must be. */
 export class ConfigError extends Error {}
 
 export interface Setting<T> {
@@ -128,7 +128,7 @@ export const registration = (name: string) =>
     return domains
   })
 
-/** Returns the secrets in JWT_SECRET. The first secret signs tokens; all secrets verify tokens. */
+/** The first secret signs tokens; all secrets verify tokens. */
 export const secretsIn = (value: string): string[] => value.split(',').map((secret) => secret.trim())
 
 export const secrets = (name: string) =>

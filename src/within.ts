@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Returns undefined if the work takes longer than `ms`. It costs 15 µs, too much for every request. */
+/** Returns undefined if `work` takes longer than `ms`. Each call costs 15 µs, too much for every request. */
 export async function within<T>(ms: number, work: T | PromiseLike<T>): Promise<T | undefined> {
   const over = new AbortController()
   try {

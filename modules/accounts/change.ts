@@ -10,9 +10,8 @@ import { digestEtag } from '../../src/responses/reply.ts'
 export const accountEtag = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
 
 /**
- * Reads the caller's account and returns the result of `write`. Repeats both if `write` returns null, which means
- * that the account has changed. Of several requests with the same If-Match, one succeeds; the others get 412.
- * @throws HttpError 401 for a deleted account or a revoked token, 412 for another ETag than If-Match
+ * Calls `write` with the caller's account, and calls it again if it returns null because the account has changed. Of
+ * several requests with the same If-Match, only one succeeds.
  */
 export async function withOwnAccount<T>(
   { database }: Services,
@@ -32,7 +31,7 @@ export async function withOwnAccount<T>(
 export const passwordMissing = () => badRequest('currentPassword is required to set a new password')
 export const wrongPassword = () => forbidden('The current password is wrong')
 
-/** A new password revokes every token of the account. @throws HttpError 400, 403 or 429 for one of the passwords */
+/** Returns the changed account. A new password revokes every token of the account. */
 export async function applyChanges(
   services: Services,
   address: string,

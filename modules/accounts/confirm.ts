@@ -5,7 +5,7 @@ import type { Services } from '../../src/services.ts'
 import { invalidToken, forbidden, type HttpError } from '../../src/responses/errors.ts'
 import { type Account, accountById } from './queries.ts'
 
-/** After a sign-in within this time, the service does not ask for the password: a stolen token is rarely so new. */
+/** In the first minutes after a sign-in the password is not required, because a stolen token is rarely so new. */
 const recentMinutes = 5
 const oldSignIn = `sign-in is older than ${recentMinutes} minutes`
 
@@ -17,10 +17,7 @@ export const confirmationErrors = [passwordRequired(), wrongConfirmation()]
 const description = `The password, required when the ${oldSignIn}`
 export const ConfirmingPassword = Secret(0, 1024, description, 'correct horse battery')
 
-/**
- * Requires the password of the caller's account; without `password` a recent sign-in, by the database's clock.
- * @throws HttpError 403 without either, 429 after too many wrong passwords
- */
+/** Requires the caller's password, or without `password` a recent sign-in by the database's clock. */
 export async function requireConfirmation(
   services: Services,
   { claims, address }: { claims: Claims; address: string },
@@ -37,7 +34,7 @@ export async function requireConfirmation(
   await requirePassword(services, { account, address, password }, wrongConfirmation())
 }
 
-/** Checks a password. The rate limits of sign-ins apply. @throws HttpError 429, or `wrongPassword` */
+/** Checks a password within the rate limits of sign-ins. @throws HttpError 429, or `wrongPassword` */
 export async function requirePassword(
   { limits, passwords }: Services,
   { account, address, password }: { account: Account; address: string; password: string },

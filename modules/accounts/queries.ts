@@ -14,7 +14,7 @@ export interface Account extends OwnUser {
 const account = (sql: Sql) =>
   sql`id, name, email, password_hash, token_version, email_verified_at is not null as email_verified`
 
-/** Returns the account with a normalised address. Earlier releases may have stored it in Unicode's form NFD. */
+/** Also finds an address in Unicode's form NFD, in which earlier releases may have stored it. */
 export async function accountByEmail(sql: Sql, email: string): Promise<Account | undefined> {
   const [row] = await retryOnce(
     () => sql<Account[]>`
@@ -47,7 +47,7 @@ export async function insertAccount(
   return writeExactlyOnce(insert, () => sql`select from users where id = ${id}`)
 }
 
-/** Replaces `before` with `after`. Returns false if the stored account differs from `before`. */
+/** Returns false if the stored account differs from `before`. */
 export async function replaceAccount(
   sql: Sql,
   before: Account,
@@ -107,16 +107,15 @@ const isUnchanged = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVeri
   id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}
     and (email_verified_at is not null) = ${emailVerified}`
 
-// Each of these parts of a statement writes only if the CTE `done` returns a row.
+// The following SQL parts write only if the CTE `done` of their statement returns a row.
 
-/** Records that the name of any account has changed, which invalidates cached names. */
+/** Records that a name has changed, which invalidates cached names in all processes. */
 export const recordNameChange = (sql: Sql, changeId: string) => sql`
   insert into people (change_id) select ${changeId}::uuid from done limit 1 on conflict (one) do update set change_id = excluded.change_id`
 
 export const deleteOldTokens = (sql: Sql, version: SqlPart) => sql`
   delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}`
 
-/** Stores a response under its Idempotency-Key. */
 export function insertRecord(sql: Sql, record?: IdempotencyRecord) {
   if (!record) return sql`select`
   const { scope, key, fingerprint, status, body, etag } = record

@@ -12,7 +12,7 @@ const Token = Type.String({
   examples: ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl'],
 })
 
-/** An account with a new token. The idempotency record contains the claims of the token, not the token. */
+/** The idempotency record contains the claims of the token, not the token. */
 export const signedInView = view<{ account: OwnUser; claims: Claims }>({
   name: 'SignedIn',
   schema: Type.Object({ access_token: Token, user: accountView.schema }),
@@ -20,7 +20,7 @@ export const signedInView = view<{ account: OwnUser; claims: Claims }>({
   hasNoEtag: true,
 })
 
-/** An updated account. A new password revokes all tokens, so then the response contains a new token. */
+/** After a change of the password, the response contains a new token. */
 export const updatedAccountView = view<OwnUser & { claims?: Claims }>({
   name: 'ChangedUser',
   schema: Type.Object({ access_token: Type.Optional(Token), ...accountView.schema.properties }),

@@ -50,7 +50,7 @@ function requireRegistration(registration: Registration, email: string): void {
   if (!registration.includes(email.slice(email.lastIndexOf('@') + 1))) throw otherDomain(registration)
 }
 
-/** Returns undefined if the service sends no mail, or if the address has reached its hourly limit of mails. */
+/** Returns undefined if the service sends no mail, or if the address has reached its hourly limit. */
 const verificationJob = async ({ config, limits }: Services, { id, email }: Account) => {
   const send = () => mailJob('verify', { userId: id })
   return config.smtpUrl ? limits.takeMail(email).then(send, () => undefined) : undefined

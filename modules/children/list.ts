@@ -28,10 +28,7 @@ import { respondByDigest, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { taskSnapshotParameters, snapshotOf, taskAt, projectIdNeedsAsOf } from '../tasks/as-of.ts'
 
-/**
- * Defines the query that lists the subtasks or comments of a task, or the members of a project, now or at a snapshot.
- * @param findProject returns the parent's project, if the caller may see it
- */
+/** Defines the query that lists the children of a task or the members of a project, now or at a snapshot. */
 export function childList<E extends Entity>(
   services: Services,
   entity: EntityDefinition<E>,
@@ -108,10 +105,10 @@ const pageBody = <E extends Entity>(
   return pageOf(request, cutToLimit(rows, limit), shown, ({ id }) => [id], etag)
 }
 
-/** Adds the name and email of the account that the view shows; null after the account is deleted. */
+/** The account that a row's view shows. Both fields are null after the account is deleted. */
 type WithPerson<R> = R & { personName?: string | null; personEmail?: string | null }
 
-/** Returns a function that reads a page of a parent's rows, and one row more, which shows that another page follows. */
+/** Returns a function that reads a page of rows and one more row, which shows that another page follows. */
 function openChildPage<E extends Entity>(sql: Sql, entity: EntityDefinition<E>, snapshot?: Snapshot) {
   const { name, table, parent, person } = entity
   const nameOf = (key: string) => columnsOf(table).find((column) => column.key === key)!.name
@@ -132,7 +129,6 @@ function openChildPage<E extends Entity>(sql: Sql, entity: EntityDefinition<E>, 
   }
 }
 
-/** Returns undefined if the parent did not exist at the snapshot. @throws HttpError 410 for expired events */
 async function childPageAt<E extends Entity>(
   { oldestSeq }: Services,
   sql: Sql,

@@ -21,7 +21,6 @@ declare module '../../src/model/entities.ts' {
 export const notAuthor = () => forbidden('Only the author may edit a comment')
 export const notAuthorOrAdmin = () => forbidden('Only the author or an admin may delete a comment')
 
-/** @throws HttpError 403 without the role ADMIN, or with a token without the scope admin */
 export function requireAdmin(role: Role | null, caller: Caller): void {
   if (!role || !suffices(role, 'ADMIN')) throw notAuthorOrAdmin()
   requireScope(caller, 'admin')

@@ -4,7 +4,6 @@ import { eventView } from './schema.ts'
 
 type Fields = Record<string, unknown>
 
-/** Examples of changed fields, by event type. */
 const changes: Record<string, [before: Fields, after: Fields]> = {
   'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
   'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],

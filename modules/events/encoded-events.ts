@@ -19,7 +19,7 @@ const cachedMs = 2_000
 /** The estimated memory of a cached chunk without its text. */
 const overheadBytes = 500
 const batchLimits = { keys: 20, slots: 2 }
-/** The most bytes of events that a query reads: of one range, and of all ranges together. */
+/** The most bytes of events that a query reads for one range, and for all ranges together. */
 const bounds = { bytesOfOne: 262_144, bytes: pageBytes }
 
 /** The seq of the last event that a stream has sent, and the id of this event if it is known. */
@@ -32,7 +32,7 @@ export interface EncodedEvents {
   events: { type: string; text: string }[]
   bytes: Uint8Array<ArrayBuffer>
   end: Position
-  /** Checks that the caller may see the events. All streams of one caller share the check. @throws HttpError 404 */
+  /** All streams of one caller share this check. */
   visibleTo(caller: Caller): Promise<VisibleProject>
 }
 
@@ -70,9 +70,9 @@ export function openEncodedEvents(services: Services) {
 }
 
 /**
- * Reads the next events for many streams in one query, except events that this process has just committed and cached.
- * Returns no events if a failover has lost the events, or if the events of other streams filled the query.
- * @throws HttpError 400 if another event than `afterId` has the seq `after`, 410 if the next event has expired
+ * Reads the next events for many streams in one query. Returns no events if a failover has lost the events, or if the
+ * events of other streams filled the query.
+ * @throws HttpError 400 if another event than `afterId` has the seq `after`
  */
 function openNext({ authenticate, database: { reads: sql }, oldestSeq, recent }: Services) {
   const findPeople = openPeople(sql, authenticate)

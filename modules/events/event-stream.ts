@@ -8,17 +8,17 @@ import { streamStart, encode, heartbeat, heartbeatMs } from '../../src/responses
 import { type EncodedEvents, openEncodedEvents, type Position } from './encoded-events.ts'
 import { aheadOfProject, type FeedQuery, lastEventIdHeader } from './parameters.ts'
 
-/** After leaving out this many events of other types, a stream sends an `id`, so that a client resumes after them. */
+/** After this many events of other types, a stream sends an `id`, so that a reconnecting client skips these events. */
 const maxEventsWithoutId = 1_000
 
-/** The client of a stream. `checked` is the version at which the client's rights were last checked. */
+/** `checked`: the version at which the client's rights were last checked. */
 interface Reader {
   project: VisibleProject
   checked: VersionRef
   position: Position
 }
 
-/** Streams the events of one project. It checks the client's rights after it reads events and before it sends them. */
+/** Checks the client's rights after it reads events and before it sends the events. */
 export function openEventStream(services: Services) {
   const { subscriptions } = services
   const eventsAfter = openEncodedEvents(services)
@@ -62,7 +62,6 @@ export function openEventStream(services: Services) {
 /**
  * Returns a function that checks that a client may see the events that were read. It skips the query for the role if
  * this process committed all changes since the last check, within the last half second, and no change affects a role.
- * @throws HttpError 400 after a failover that lost the client's last event, 401 or 404 without access
  */
 export function openReauthorize(services: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
   return async (
@@ -82,14 +81,14 @@ export function openReauthorize(services: Pick<Services, 'authenticate' | 'findR
     if (unchanged && unchanged.version >= Math.max(encoded.end.seq, project.version, subscription.notified))
       return { project, checked: unchanged }
     const now = await encoded.visibleTo(caller)
-    // All streams of the caller share this check, so it may have read an older version than this stream knows.
+    // All streams of the caller share this check, so `now.version` may be older than `project.version`.
     return { project: project.version > now.version ? project : now, checked: now }
   }
 }
 
 /**
- * Checks the caller's token and role again, and that no failover or restore has lost events that were already sent.
- * @throws HttpError 400 if such events are lost, 401 or 404 without access
+ * Checks the caller's token and role again.
+ * @throws HttpError 400 if a failover or a restore has lost events that were already sent
  */
 async function reauthorize(
   { authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>,
@@ -104,7 +103,6 @@ async function reauthorize(
   return project
 }
 
-/** Returns the id of the event at a seq, which is known only for the last event of the project. */
 const eventIdAt = ({ version, lastEventId }: VisibleProject, seq: number) =>
   seq === version ? lastEventId : undefined
 

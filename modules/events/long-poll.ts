@@ -6,20 +6,16 @@ import type { Services } from '../../src/services.ts'
 import { scanCost, readEventPage, maxScannedEvents } from './pages.ts'
 import { aheadOfProject, type FeedQuery } from './parameters.ts'
 
-/** How a long poll reads its state. The long poll counts as `slots` subscribers of the account. */
+/** `slots`: the long poll counts as this many subscribers of the account. */
 interface LongPoll<S> {
   waitMs: number
   slots?: number
-  /** Returns the projects to subscribe to, each with its version in the state. */
   projectsOf(state: S): ProjectVersion[]
   hasEvents(state: S): boolean | Promise<boolean>
   reload(caller: Caller): Promise<S>
 }
 
-/**
- * Waits at most `waitMs` for events, and returns the last state. Each notification authenticates the caller again.
- * @throws HttpError 401 for a revoked token, 429 or 503 if the account or the process has too many subscribers
- */
+/** Waits at most `waitMs` for events, and returns the last state. Each notification authenticates the caller again. */
 export const openLongPoll =
   ({ authenticate, subscriptions }: Pick<Services, 'authenticate' | 'subscriptions'>) =>
   async <S>({ request, caller, permit }: ReadRequest, first: S, poll: LongPoll<S>): Promise<S> => {
@@ -34,7 +30,8 @@ export const openLongPoll =
         if (leftMs <= 0 || subscriptions.hasEnded() || request.signal.aborted) return state
         const version = poll.projectsOf(state)[0]?.version ?? 0
         await subscription.waitForNewer(version, leftMs)
-        subscription.resetTo(version) // a failover may have lost events, so that seqs are used again
+        // A failover may have lost events, so that new events reuse their seqs.
+        subscription.resetTo(version)
         state = await poll.reload(await authenticate.caller(request))
         if (await poll.hasEvents(state)) return state
       }
@@ -44,10 +41,7 @@ export const openLongPoll =
     }
   }
 
-/**
- * Waits until the feed of a project has events of the requested types. Returns the project as read after the wait.
- * @throws HttpError like `openLongPoll`; 404 without access, 400 for `after` above the version, 410 for expired events
- */
+/** Waits until the feed has events of the requested types, and returns the project as read after the wait. */
 export function openFeedLongPoll(
   services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'oldestSeq' | 'charge'>,
 ) {
@@ -72,7 +66,8 @@ export function openFeedLongPoll(
       },
       async reload(caller) {
         const project = await requireVisible(findRole, caller, first.projectId)
-        if (after > project.version) throw aheadOfProject() // a failover may have lost events
+        // A failover may have lost events.
+        if (after > project.version) throw aheadOfProject()
         return project
       },
     })

@@ -37,7 +37,6 @@ async function rowsOf(sql: Sql, slices: EventSlice[]) {
 
 type Rows = (ReadEvent & RangeRow)[]
 
-/** @throws HttpError 410 if the event after `after` has expired */
 async function pageAt(oldestSeq: OldestSeq, slice: EventSlice, read: (slice: EventSlice) => Promise<Rows>) {
   const { projectId, after, version, limit } = slice
   if (after >= version) return { events: [], upTo: version }
@@ -57,7 +56,7 @@ function weightOf(slice: EventSlice): number {
 /** One query reads at most 50 pages and scans at most 2,000 events, unless a single page scans more. */
 const batchLimits = { keys: 50, slots: 2, weigh: { limit: 2_000, of: weightOf } }
 
-/** Reads the pages of many readers in one query. @throws HttpError 410 if a reader's next event has expired */
+/** Reads the pages of many readers in one query. */
 export function openEventPages({ database, oldestSeq }: Pick<Services, 'database' | 'oldestSeq'>) {
   const read = batched(batchLimits, (slices: EventSlice[]) => rowsOf(database.reads, slices))
   return (slice: EventSlice): Promise<EventPage> => pageAt(oldestSeq, slice, read)

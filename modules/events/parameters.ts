@@ -59,7 +59,6 @@ const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the seq of
 
 export const parameterErrors = () => [aheadOfProject(), aheadOfProject(lastEventIdHeader), badLastEventId()]
 
-/** Returns the seq in the header Last-Event-ID. @throws HttpError 400 if the header is not a seq */
 export function lastEventId({ headers }: Request): number | null {
   const value = headers.get(lastEventIdHeader)
   if (!value) return null

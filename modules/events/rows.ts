@@ -27,7 +27,6 @@ const rowIn = (text: string | null): unknown => (text === null ? null : JSON.par
 export const isFullPage = (rows: EventRow[], limit: number): boolean =>
   rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
 
-/** Reads the events that a query finds, until the events fill a page. */
 export const readEvents = async (sql: Sql, found: SqlPart): Promise<EventRow[]> =>
   (await sql<RowTexts[]>`${untilPageFull(sql, found, bytesOf(sql))}`).map(parseRow)
 
@@ -41,13 +40,12 @@ export interface EventRange {
   types?: string[] | null
 }
 
-/** An event of the `n`th range. In a range with `afterId`, `previousId` of the first event is the event before it. */
+/** `n` is the index of the range. `previousId` is the id of the event before the first event of the range. */
 export type RangeRow = EventRow & { n: number; previousId: string | null }
 
 /**
  * Reads ranges in one query, each without a gap. If all events exceed a limit, the query reads the first event of each
  * range before the second event of any range, and chooses among the ranges at random.
- * @param bounds limits the bytes of one range, and the events and bytes of all ranges together
  */
 export async function readRanges(
   sql: Sql,
@@ -80,7 +78,6 @@ export function groupByRange<R extends { n: number }>(ranges: EventRange[], rows
 
 const accountIdsIn = (events: StoredEvent[]) => [...new Set(events.flatMap(peopleIn))]
 
-/** Adds the accounts that the events refer to, with their current names. */
 export async function withPeople<E extends StoredEvent>(sql: Sql, events: E[]) {
   const people = await readAccounts(sql, accountIdsIn(events))
   return events.map((event) => Object.assign(event, { people }))
@@ -93,9 +90,9 @@ async function readAccounts(sql: Sql, ids: string[]): Promise<People> {
 }
 
 /**
- * Returns a function that finds the accounts that the events of a stream refer to. It caches accounts as long as
- * sign-in tokens, because a query for each commit would double the cost of a stream. So a name may be a little old,
- * unless this process has changed it.
+ * Returns a function that finds the accounts in streamed events. It caches accounts as long as sign-in tokens, because
+ * a query for each commit would double the cost of a stream. So a name may be a little old, unless this process has
+ * changed it.
  */
 export function openPeople(sql: Sql, { isFresh }: Pick<Authenticate, 'isFresh'>) {
   const cache = new LRUCache<string, CheckedSession & { user: User | undefined }>({ max: 10_000 })

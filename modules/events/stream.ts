@@ -5,7 +5,6 @@ import { type Chunks, errorChunk, streamHeaders } from '../../src/responses/serv
 /**
  * Returns a function that responds with a stream. It builds a chunk only after the previous chunk was sent, so that a
  * slow client costs no memory. The server's `idleTimeout` closes the connection of a client that stops reading.
- * @throws HttpError 429 or 503 if the account or the process has too many subscribers
  */
 export function openStreamResponse({ subscriptions }: Pick<Services, 'subscriptions'>) {
   return (

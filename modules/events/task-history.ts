@@ -70,7 +70,6 @@ const openFindTaskProjects = (sql: Sql, versions: Versions) =>
     make: (seen, others) => ({ ...seen, others }),
   })
 
-/** SQL for the task's current or last project; null if the task moved to a project whose rows are already deleted. */
 const lastProject = (sql: Sql) => sql`
   select coalesce((select project_id from tasks where id = q.id),
     (select case when type <> 'task.moved_out' then project_id end
@@ -89,7 +88,7 @@ const leftProjects = (sql: Sql) => sql`
 
 /**
  * Returns a page of a task's history in the projects that the caller may read. The order is by event id, because seqs
- * of different projects cannot be compared. A page scans at most `maxScannedEvents` events.
+ * of different projects cannot be compared.
  */
 async function readTaskHistoryPage(
   sql: Sql,

@@ -23,7 +23,7 @@ export function peopleIn(event: StoredEvent): string[] {
   return [actorId, row && personIdOf(entity, row), ...shown].filter((id) => id !== null)
 }
 
-/** Returns an event as the API shows it: `before` and `after` are views, not rows. */
+/** In the API, `before` and `after` are views, not rows. */
 export function shownEvent(event: ReadEvent): object {
   const { seq, id, type, entity, entityId, taskId, batch = null, undoes, actorId, at, people } = event
   const actor = { id: actorId, name: people.get(actorId)?.name ?? null }
@@ -35,7 +35,6 @@ export function shownEvent(event: ReadEvent): object {
   return { seq, id, type, entity, entityId, taskId, batch, undoes: undone, actor, at, before, after }
 }
 
-/** Adds the children of a task that moved in, and the names of a webhook's changed fields. */
 function withExtras(event: ReadEvent, after: object): object {
   if (event.type === 'webhook.updated') return { ...after, changed: (event.after as ChangedFields).changed }
   if (event.type !== 'task.moved_in') return after

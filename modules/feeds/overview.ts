@@ -49,7 +49,7 @@ async function* streamProjects(
   }
 }
 
-/** Without `event`, so that an EventSource calls `onmessage`; without `id`, because a stream cannot be resumed. */
+/** An EventSource calls `onmessage` only without `event`. There is no `id`, because a stream cannot be resumed. */
 function messageOf(state: ListedVersion): string {
   if (state.projectId !== moreKey) return `data: ${JSON.stringify(state)}\n\n`
   return state.version ? `event: more\ndata: ${JSON.stringify({ told: maxListedProjects })}\n\n` : ''

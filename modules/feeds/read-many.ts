@@ -59,7 +59,6 @@ export function readManyEvents(services: Services): Query {
   }
 }
 
-/** @throws HttpError 410 if a project's next event has expired */
 const openReadEvents =
   ({ oldestSeq }: Services) =>
   async (sql: Sql, { feeds, gone }: FeedStates, limit: number): Promise<string> => {
@@ -78,7 +77,6 @@ const openReadEvents =
     return bodyOf(feeds, await withPeople(sql, rows), gone)
   }
 
-/** @throws HttpError 400 if a position is greater than the project's version */
 async function readStates(
   { findRole }: Pick<Services, 'findRole'>,
   caller: Caller,
@@ -117,7 +115,6 @@ export function sharesOf(waiting: number[], limit: number): number[] {
   return shares
 }
 
-/** Returns the events that fit a page, by project in the requested order, and the positions for the next request. */
 function bodyOf(feeds: FeedStates['feeds'], events: ReadEvent[], gone: string[]): string {
   const texts = jsonTexts(events, (event) => ({ projectId: event.projectId, ...shownEvent(event) }))
   const byProject = Map.groupBy(texts.keys(), (n) => events[n]!.projectId)

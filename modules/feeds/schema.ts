@@ -19,7 +19,6 @@ function isPositions(value: unknown): boolean {
   return entries.length <= maxProjects && entries.every(([id, seq]) => id.length <= 100 && isSeq(seq))
 }
 
-/** For each project, the seq of the last event that the client has. */
 const Positions = (description: string) =>
   checked<Record<string, number>>(isPositions, {
     type: 'object',
@@ -50,7 +49,6 @@ export const ReadMany = named(
   }),
 )
 
-/** @throws HttpError 400 if two spellings of an id name the same project */
 export function readPositions({ after }: Static<typeof ReadMany>): Map<string, number> {
   const seqs = new Map<string, number>()
   for (const [id, seq] of Object.entries(after)) {

@@ -4,7 +4,6 @@ import { conflict } from '../../src/responses/errors.ts'
 export const integrationNotUndoable = () =>
   conflict('Changes of webhooks, service accounts and tokens cannot be undone: send another change instead')
 
-/** Returns the lowest unused slot, from 1. */
 export function freeSlot(rows: { slot: number }[]): number {
   const used = new Set(rows.map(({ slot }) => slot))
   let slot = 1
@@ -12,7 +11,7 @@ export function freeSlot(rows: { slot: number }[]): number {
   return slot
 }
 
-/** Returns the part of a definition about the view. `createdBy` is null after the creator's account is deleted. */
+/** Shows `createdBy` as null after the creator's account is deleted. */
 export const byCreator = <R extends { createdBy: string | null }>(view: View<R>) => ({
   view: {
     ...view,

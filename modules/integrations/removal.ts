@@ -39,7 +39,7 @@ interface Removal {
   revoke?: string
 }
 
-/** A removal with `revoke` is charged as this many writes, because the number of integrations is not known before. */
+/** A removal with `revoke` is charged as this many writes: the number of integrations is not known before. */
 const revocationWrites = 100
 export const removalCost = {
   cost: ({ revoke }: Removal) => (revoke === 'true' ? revocationWrites : 1),
@@ -51,11 +51,7 @@ interface RemovalInput extends Removal {
   message: string
 }
 
-/**
- * Decides the events that remove a member, delete the account if the member is a service account, and with `revoke`
- * delete the integrations that the member created.
- * @throws HttpError 403 if a service account would delete itself, 409 for too many integrations
- */
+/** Also deletes the account of a service account. With `revoke`, deletes the integrations that the member created. */
 export function removeMemberEvents(
   state: ProjectState,
   context: RuleContext,

@@ -5,13 +5,12 @@ import { view } from '../../src/model/view.ts'
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
 
-/** The most integrations of each kind in a response. */
 const maxListed = 100
 
 const creator = 'The id of the account that created this; null if the account is unknown or deleted'
 export const CreatedBy = OrNull(Id('The account that created this'), creator, sampleId)
 
-// Every member sees these summaries in events, so they contain no field that only an ADMIN may read, such as URLs.
+// Every member sees a summary in events, so it contains nothing that only an ADMIN may read, such as a URL.
 
 export const webhookSummary = view<Omit<Rows['webhook'], 'eventId'>>({
   name: 'WebhookSummary',

@@ -29,7 +29,6 @@ function requireMail({ config }: Services): void {
   if (!config.smtpUrl) throw noMail()
 }
 
-/** Returns the id in a mail token. @throws HttpError 409 if the service sends no mail, 400 for a forged token */
 function requireMailId(services: Services, token: string): string {
   requireMail(services)
   const id = services.mailTokens.idIn(token)

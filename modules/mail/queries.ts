@@ -9,7 +9,7 @@ const isValid = (sql: Sql, id: string, purpose: MailPurpose) => sql`
   t.id = ${id} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
     and u.id = t.user_id and u.email = t.email and (t.purpose = 'verify' or u.token_version = t.version)`
 
-/** Marks the address as verified. Returns false for an invalid token. */
+/** Returns false for an invalid token. */
 export async function verifyEmail(sql: Sql, id: string, record?: IdempotencyRecord): Promise<boolean> {
   const verify = () => sql`
     with token as (update mail_tokens t set used_at = now() from users u
@@ -21,14 +21,13 @@ export async function verifyEmail(sql: Sql, id: string, record?: IdempotencyReco
   return writeExactlyOnce(verify, () => sql`select from mail_tokens where id = ${id} and used_at is not null`)
 }
 
-/** Returns the id of the account whose password the token may set; undefined for an invalid token. */
 export async function accountOfResetToken(sql: Sql, id: string): Promise<string | undefined> {
   const find = () =>
     sql<{ id: string }[]>`select u.id from mail_tokens t, users u where ${isValid(sql, id, 'reset')}`
   return (await retryOnce(find))[0]?.id
 }
 
-/** Sets the password and revokes all tokens of the account. Returns false for an invalid token. */
+/** Also revokes all tokens of the account. Returns false for an invalid mail token. */
 export async function resetPassword(
   sql: Sql,
   id: string,

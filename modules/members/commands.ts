@@ -15,7 +15,6 @@ const emailNotVerified = () =>
   conflict('The user has not verified this email address: ask the user to open the verification mail')
 const alreadyOwner = () => conflict('This user owns the project')
 
-/** Decides the event that adds a member. @throws HttpError 409 if the project has too many members */
 export function joined(state: ProjectState, context: RuleContext, userId: string, role: MemberRole) {
   const { projectMembers } = context.limits
   if (state.memberCount >= projectMembers) throw tooManyMembers(projectMembers)

@@ -14,7 +14,6 @@ declare module '../../src/model/entities.ts' {
 export const tooManyMembers = (max: number) => conflict(`A project has at most ${max} members`)
 export const cannotLeave = () => forbidden('A service account cannot leave its project')
 
-/** @throws HttpError 403 for a service account */
 export function requireMayLeave({ token }: Caller): void {
   if (token?.isService) throw cannotLeave()
 }

@@ -56,8 +56,8 @@ export async function projectAt(sql: Sql, snapshot: Snapshot): Promise<ListedPro
 }
 
 /**
- * Returns a page of a caller's projects, oldest first, and the ETag of the page. The ETag also covers rows beyond the
- * page's bytes, so that `openPageEtags` need not measure texts. The texts of such rows are not read.
+ * Returns a page of a caller's projects, oldest first. Its ETag also covers rows beyond the page's bytes, so that
+ * `openPageEtags` need not measure texts.
  */
 export async function projectsOf(
   sql: Sql,

@@ -21,7 +21,7 @@ export const DeleteServiceAccount = Input({ ...ofAccount, revoke: Revoke })
 export const CreateToken = Input({ ...ofAccount, made: Type.Unsafe<NewToken>(Type.Object({})) })
 export const DeleteToken = Input({ ...ofAccount, tokenId: IdOf('token') })
 
-/** A service account with its membership. `eventId` is the last event of the membership. */
+/** `eventId` is the last event of the account's membership. */
 export interface ServiceAccount extends Omit<Rows['service_account'], 'email'> {
   memberId: string
   role: MemberRole

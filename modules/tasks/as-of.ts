@@ -39,9 +39,8 @@ export async function getTaskAsOf(services: Services, reading: ReadRequest): Pro
 }
 
 /**
- * Returns the snapshot for `asOf`; undefined if there is none, or if the caller may not see the project now. Without a
- * project id, the project is the task's current or last project, or for an instant its project at that time.
- * @throws HttpError 400 without a valid `asOf`
+ * Returns undefined without `asOf`, or if the caller may not see the project now. Without a project id, the project is
+ * the task's current or last project, or for an instant its project at that time.
  */
 export async function snapshotOf(
   { findRole, snapshots, charge }: Services,
@@ -62,8 +61,7 @@ export async function snapshotOf(
 }
 
 /**
- * Returns the task's current or last project, or for an instant its project at that time; null if the user may see no
- * project of the task.
+ * Returns null if the user may see no project of the task.
  * @param limit the most events of the task that the query reads if `at` is an instant
  */
 async function projectOfTask(
@@ -88,7 +86,7 @@ async function projectOfTask(
   return found!.projectId
 }
 
-/** Returns a task at a snapshot. `hasLeft`: it was deleted or moved later, so only the log contains its children. */
+/** `hasLeft`: the task was deleted or moved later, so only the log contains its children. */
 export async function taskAt(sql: Sql, snapshot: Snapshot, taskId: string) {
   const { projectId } = snapshot
   const one = { where: sql`t.id = ${taskId} and t.project_id = ${projectId}`, by: sql`t.id`, limit: 1 }

@@ -9,7 +9,6 @@ export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt'
 
 export const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
 
-/** Returns the fields of an input in the form that is stored. Absent fields are left out. */
 export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): Partial<Editable> {
   const wanted: Partial<Editable> = { ...input }
   for (const key of Object.keys(wanted) as (keyof Editable)[])

@@ -30,7 +30,7 @@ export const badAssignee = () => badRequest('assigneeId must be the id of a user
 
 export type TaskFilter = ReturnType<typeof readTaskFilter>
 
-/** Without `sort`, tasks are sorted by due date if filtered by due date, else by creation. @throws HttpError 400 */
+/** Without `sort`, tasks are sorted by due date if filtered by due date, else by creation. */
 export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller) {
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
@@ -41,7 +41,6 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
   const parts = sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
   return {
     ...{ caller: userId, projectId, status, priority, assigneeId, dueBefore, dueAfter, sort },
-    /** The projects that an API token is limited to, or null. */
     tokenProjects: token?.projects ?? null,
     limit: readLimit(query.limit, 50, 200),
     /** The sort key of the last row on the previous page: [id], or [due date, id]. */

@@ -8,7 +8,7 @@ import { movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { type Editable, requireAssignable } from './fields.ts'
 
-/** Decides a move. The task becomes unassigned if the assignee is not a member of the target project. */
+/** The task becomes unassigned if the assignee is not a member of the target project. */
 export function move(
   source: ProjectState,
   target: ProjectState,
@@ -29,7 +29,7 @@ export function move(
   }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   const [first, ...more] = splitForEvents(movingChildren)
-  // The command's id is kept for the last event, whose row the response shows.
+  // Keeps the command's id for the last event, whose row the response shows.
   const newIds = { newEventId: () => context.newId() }
   const departure = deleted(source, newIds, 'task.moved_out', task)
   const arrival = created(target, more.length > 0 ? newIds : context, 'task.moved_in', moved)

@@ -57,7 +57,7 @@ export function taskList({ database, findRole, snapshots, serve }: Services): Qu
   }
 }
 
-/** A task that the caller may see: its last event is enough for the ETag, without the row. */
+/** The last event of a task that the caller may see, from which the ETag is built without reading the row. */
 interface SeenTask extends Versioned {
   eventId: string
 }

@@ -64,7 +64,7 @@ export const listOwnTokens = ({ database }: Services): Query => ({
     respondWithJson(request, await tokensOf(database.reads, caller.userId)),
 })
 
-/** Creates a token. @throws HttpError 400 unless the token expires within a year, by the database's clock */
+/** Requires that the token expires within a year, by the database's clock. */
 export async function newToken(
   { database, encryption }: Services,
   createdBy: string,

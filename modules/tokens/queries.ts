@@ -9,7 +9,7 @@ import { type ApiToken, tooManyTokens, maxTokens, type NewToken } from './schema
 
 type Row = Omit<ApiToken, 'scopes' | 'projects'> & { scopes: string; projects: string | null }
 
-/** Returns the valid tokens of an account, oldest first. A null `created_by` means that the user created the token. */
+/** A null `created_by` means that the user created the token. */
 export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
   const rows = await sql<Row[]>`
     select t.id, t.name, scopes, projects, expires_at, (select c.id from users c where c.id = coalesce(t.created_by, t.user_id)
@@ -24,9 +24,8 @@ export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
 }
 
 /**
- * Stores a token and its idempotency record. Each token has a slot from 1 to `maxTokens`, which limits the tokens of an
- * account. A new token may replace an expired token in its slot.
- * @throws HttpError 401 for a deleted account or an old token version, 409 without a free slot
+ * Each token has a slot from 1 to `maxTokens`, which limits the tokens of an account. A new token may replace an
+ * expired token in its slot.
  */
 export async function insertToken(
   sql: Sql,
@@ -52,7 +51,8 @@ export async function insertToken(
     if (row!.id) return true
     if (!row!.isCurrent) throw invalidToken()
     if (row!.slot === null) throw tooManyTokens()
-    return false // a concurrent insert took the slot
+    // A concurrent insert has taken the slot.
+    return false
   }
   const isStored = () => sql`select from api_tokens where id = ${id}`
   while (!(await writeExactlyOnce(insert, isStored)));

@@ -57,7 +57,7 @@ export const tokenList = {
   reply: { schema: Type.Array(apiTokenView.schema), description: 'All valid tokens' },
 } as const
 
-/** A new token. `sealed` is the encrypted text of the token, decrypted only for the response. */
+/** `sealed` is the encrypted text of the token, decrypted only for the response. */
 export interface NewToken extends ApiToken {
   digest: string
   sealed: string

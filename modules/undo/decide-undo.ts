@@ -43,7 +43,6 @@ export function decideUndo(state: ProjectState, context: RuleContext, undo: Undo
 /**
  * Checks that the caller may undo each event, and returns the types of the inverse events by seq. It needs only the
  * events, so that it can run before other data is loaded.
- * @throws HttpError 403 without the rights, 409 for events that cannot be undone
  */
 export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map<number, EventType> {
   return new Map(
@@ -56,7 +55,6 @@ export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map
   )
 }
 
-/** Calls `handle` for one event after another. If there are several events, an error names the seq of its event. */
 const forEachEvent = <R>(events: LoggedEvent[], handle: (event: LoggedEvent) => R): R[] =>
   mapInOrder(events, handle, (n, error) =>
     events.length === 1 || error instanceof UndoConflict ? undefined : `Seq ${events[n]!.seq}`,

@@ -29,7 +29,7 @@ export const undoConflict = (event: LoggedEvent, fields: string[], { undo }: Und
 const invitationNotUndoable = () =>
   conflict('The invitation of a service account cannot be undone: delete the service account')
 
-/** Restores the fields that an event changed, or deletes the row that it created. @throws HttpError 409 */
+/** Restores the fields that an event changed, or deletes the row that the event created. */
 export function invert(by: EventType, event: LoggedEvent, run: UndoState): EventDraft {
   const { state, context, undo } = run
   const row = currentRow(state, event)

@@ -11,7 +11,7 @@ import { undoConflict, type UndoState } from './invert.ts'
 const accountDeleted = () => conflict('The account of this member was deleted')
 const serviceAccountDeleted = () => conflict('A deleted service account cannot be restored: create a new one')
 
-/** Restores a deleted row: a task with its children, a member with the assigned tasks. @throws HttpError 409 */
+/** Restores a deleted row: a task with its children, a member with the assigned tasks. */
 export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Generator<[number, EventDraft]> {
   const { state, context, undo } = run
   const { entity, entityId, taskId, seq } = event
@@ -31,7 +31,6 @@ export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Gen
   if (entity === 'member') yield* reassignTasks(event, run)
 }
 
-/** Returns true if the row was restored and deleted again, in the log or in this commit. */
 const isDeletedAgain = ({ seq, entity, entityId }: LoggedEvent, { undo }: UndoState): boolean =>
   undo.deletedAgain.has(seq) ||
   undo.pendingEvents.some((one) => one.entity === entity && one.entityId === entityId && !one.after)
@@ -47,7 +46,7 @@ function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   if (state.memberCount >= projectMembers) throw tooManyMembers(projectMembers)
 }
 
-/** Assigns the tasks that the removal unassigned to the member again, except tasks with a new assignee. */
+/** Assigns tasks to the restored member again if the removal unassigned them and they still have no assignee. */
 function* reassignTasks(
   { seq, before }: LoggedEvent,
   { state, context, undo }: UndoState,

@@ -43,7 +43,6 @@ export const newDelivery = { deliveryId: null, head: null }
 /** Row fields that clear the failures and make the next delivery due immediately. */
 export const resetFailures = { failures: 0, failingSince: null, nextAt: null }
 
-/** @throws HttpError 404 for an unknown webhook, 412 for another ETag than If-Match */
 export function requireWebhook(state: ProjectState, context: RuleContext, webhookId: string): Row {
   const row = state.row('webhook', webhookId)
   if (!row) throw noWebhook()

@@ -7,7 +7,7 @@ import { badUrl } from './commands.ts'
 /** A host name that does not resolve within this time is accepted, and is checked at the first delivery. */
 const resolveMs = 2_000
 
-/** Creates secrets and checks URLs before the rules run, which do no I/O, and notifies workers of each change. */
+/** Creates secrets and checks URLs before rules run, because rules do no I/O. Notifies workers of each change. */
 export function webhookHooks({ oldestSeq, outbound, encryption, webhookNotifications }: Services) {
   const after = ({ projectId }: { projectId: string }) =>
     webhookNotifications.publish([{ projectId, version: 0 }])

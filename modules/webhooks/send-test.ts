@@ -10,7 +10,7 @@ import { noWebhook, unreadableSecret } from './commands.ts'
 import { WebhookId } from './schema.ts'
 import { send } from './send.ts'
 
-/** Sends a test. The web process sends it, not a worker, because the caller waits for the result. */
+/** The web process sends the test, not a worker, because the caller waits for the result. */
 export function testWebhook(services: Services) {
   const sql = services.database.background
   const limit = openConcurrencyLimit({ what: 'tests of webhooks', ofAll: 20, ofAccount: 4 })

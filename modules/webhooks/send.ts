@@ -13,7 +13,6 @@ export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'fo
 
 type Message = Pick<DeliveryRow, 'deliveryId' | 'attempt'> & { events: ReadEvent[]; signal?: AbortSignal }
 
-/** Sends events, or a test without events. @throws HttpError 409 for an unreadable secret, or the reason of `signal` */
 export async function send(
   dependencies: Dependencies,
   receiver: Receiver,
@@ -34,7 +33,6 @@ export async function send(
   return { row, retryAfterMs }
 }
 
-/** Returns headers with a signature by the secret, and until `formerUntil` also by the previous secret. */
 function signed(
   { encryption }: Dependencies,
   { secret, formerSecret, formerUntil }: Receiver,

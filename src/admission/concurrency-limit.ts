@@ -13,7 +13,7 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   let all = 0
 
   return {
-    /** The returned function ends the operations. @throws HttpError 429 above `ofAccount`, 503 above `ofAll` */
+    /** Returns a function that ends the operations. */
     acquire(accountId: string, count = 1): () => void {
       const own = acquired.get(accountId) ?? 0
       if (own + count > ofAccount) throw tooManyRequests(`Too many ${what} of this account are in progress`)

@@ -7,7 +7,6 @@ type Waiter = { since: number; start: () => void; reject: (error: Error) => void
 
 /** At most this many expensive operations run or wait, of all accounts together. */
 const ofAll = 1_000
-/** An operation that has waited longer is rejected. */
 const maxWaitMs = 10_000
 
 /** While other accounts are active, an account pauses after an operation: 4 times as long as the operation took. */
@@ -32,7 +31,6 @@ export class Expensive {
     this.limit = openConcurrencyLimit({ what: 'expensive requests', ofAll, ofAccount })
   }
 
-  /** @throws HttpError 429 if too many operations of the account run or wait; 503 */
   async run<T>(accountId: string, work: () => PromiseLike<T>): Promise<T> {
     const release = this.limit.acquire(accountId)
     try {

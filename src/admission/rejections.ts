@@ -31,7 +31,7 @@ export class Rejections {
     return sleep(Math.min(maxDelayMs, delayMs * weight) * jitter, response)
   }
 
-  /** Adds a rejection to the count of the current window. Returns the count before the rejection. */
+  /** Returns the count of the current window before this rejection. */
   private count(accountId: string, weight: number): number {
     const now = performance.now()
     if (now > this.endsAt) {

@@ -27,7 +27,6 @@ export const writesIn = ({ headers }: Request): number =>
 const slotsOf = (writes: number): number => Math.ceil(writes / writesOfRequest)
 
 class AccountQueue {
-  /** The slots of the requests in progress. */
   slots = 0
   waiting: { since: number; permit: Permit; slots: number; admit: (permit: Permit) => void }[] = []
   waitingSlots = 0
@@ -119,7 +118,6 @@ export class Scheduler {
     return queue
   }
 
-  /** True if several accounts sent requests within `sharedMs`. */
   isShared(): boolean {
     return performance.now() <= this.sharedUntil
   }
@@ -150,7 +148,7 @@ export class Scheduler {
     return new Promise((admit) => void queue.waiting.push({ since, permit, slots, admit }))
   }
 
-  /** Requests that need no I/O must not all run in one event-loop iteration, so others start in the next iteration. */
+  /** Requests start in the next event-loop iteration, so that many requests without I/O do not block the loop. */
   admitWaitingSoon(): void {
     if (this.isScheduled) return
     this.isScheduled = true

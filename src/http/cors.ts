@@ -14,7 +14,7 @@ export function cors(origins: string[]) {
   if (origins.length === 0) return app
   const isOpen = origins.includes('*')
   if (!isOpen) {
-    // Appended, because the route also sets values of Vary.
+    // `append` keeps the values of Vary that the route has set.
     app.mapResponse({ as: 'global' }, ({ response }) => {
       if (response instanceof Response) response.headers.append('vary', 'Origin')
     })

@@ -9,7 +9,7 @@ import { docsPath as path, staticResponse, pages } from './pages.ts'
 
 const links = { docs: path, openapi: `${path}/json`, live: '/health/live', ready: '/health/ready' }
 
-/** Redirects to the Swagger UI. The body lists the links for clients that do not follow redirects. */
+/** The body lists the links for clients that do not follow redirects. */
 const redirectToPage = () =>
   new Response(JSON.stringify(links), { status: 302, headers: { ...jsonHeaders, location: path } })
 

@@ -12,7 +12,7 @@ import type { RequestInfo, Telemetry } from './telemetry.ts'
 
 /** Responds to every error with the same JSON fields. The cause of an unexpected error is only logged. */
 export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejections) =>
-  // For every route, Elysia prepares each property that the source text of this function names: so it names few.
+  // Elysia prepares every property of the context that the source text of this function names, so it names few.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
     const { error, code, request, route, params, caller, claims, share, permit, began, set } = context
     permit?.release()
@@ -25,7 +25,7 @@ export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejec
     telemetry.logError({ request, route, params, caller, claims, began }, failure.status, id, reason)
     const isStreamed = request.method === 'GET' && pathnameOf(request).endsWith('/events')
     if (isStreamed && isTransient(error) && acceptsStream(request)) {
-      // Otherwise Elysia sends 500.
+      // Without this line, Elysia responds with 500.
       set.status = 200
       return endedStream(failure)
     }
@@ -53,7 +53,7 @@ function httpErrorOf(error: unknown, code: unknown): HttpError {
   return internalError()
 }
 
-/** Returns the error for the log. The message of an error with a code (from Postgres) may contain a caller's data. */
+/** Leaves out the message of a Postgres error (an error with a code), which may contain a caller's data. */
 function reasonOf(error: unknown) {
   const { name, message, code, stack } = error as Partial<Error & { code: string }>
   return code ? { name, code, stack: stack?.split('\n').slice(1, 6) } : { name, message, stack }

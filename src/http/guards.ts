@@ -43,20 +43,18 @@ function requireUniqueParameters({ url }: Request): void {
   }
 }
 
-/** A hook for routes without query parameters. Elysia would await a hook that returns a value. @throws HttpError 400 */
+/** A hook for routes without query parameters. It returns nothing, because Elysia would await a returned value. */
 export function requireNoParameters({ request: { url } }: { request: Request }): void {
   const start = url.indexOf('?')
   if (start >= 0)
     for (const name of new URLSearchParams(url.slice(start)).keys()) throw unknownParameter(name)
 }
 
-/** Changes ids in the path to lower case. @throws HttpError 400 if a query parameter is given twice */
 function normalize(request: Request, params: Record<string, string | undefined>): void {
   requireUniqueParameters(request)
   for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
 
-/** Releases the request's permit, so that the account's next request may begin, and adds the rate limit headers. */
 function finish({
   response,
   share,
@@ -76,7 +74,7 @@ const openSignInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Depe
     .use(jsonBodyPlugin({ bodyBytes: signInBodyBytes, bodyTimeoutMs }))
     .derive({ as: 'scoped' }, async ({ request, server }) => {
       requireShortUrl(request)
-      // Before the first await, so that no large body stays in memory.
+      // Runs before the first await, so that no large body stays in memory.
       requireSmall(request, signInBodyBytes)
       const address = addressOf(request, server, trustProxy)
       const share = await limits.takeSignIn(address)
@@ -85,7 +83,7 @@ const openSignInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Depe
     })
     .onAfterHandle({ as: 'scoped' }, finish)
 
-/** Guards routes that need a token, and adds the `caller` to their context. Rejects other requests with 401. */
+/** Guards routes that need a token, and adds the `caller` to their context. */
 const openCallerGuard = (
   { authenticate, limits, scheduler, config }: Dependencies,
   name: string,

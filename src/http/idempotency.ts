@@ -12,7 +12,6 @@ export type WithIdempotency = ReturnType<typeof openWithIdempotency>
  * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. Searches for a stored reply
  * before the write, and again after an error, because a concurrent request with the same key may have run the write.
  * @param isSame compares the request's digest with a stored keyed fingerprint
- * @throws HttpError 422 if the key belongs to another request
  */
 export const openWithIdempotency =
   (findRecord: FindRecord) =>
@@ -38,7 +37,7 @@ export const openWithIdempotency =
     }
   }
 
-/** Reads `Idempotency-Key`, with or without quotes. @throws HttpError 400 */
+/** Reads `Idempotency-Key`, with or without quotes. */
 export function readIdempotencyKey(request: Request, scope: string, body: unknown) {
   const header = request.headers.get('idempotency-key')
   if (header === null) return undefined

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
 import { badRequest, HttpError } from '../responses/errors.ts'
 
-/** The body limit for requests without a token. No such request needs more. */
+/** The body limit for requests without a token. */
 export const signInBodyBytes = 16_384
 
 /**
@@ -11,7 +11,6 @@ export const signInBodyBytes = 16_384
  */
 export const maxReceivedBytes = 33_554_432
 
-/** Removes a byte order mark, and rejects invalid UTF-8. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 export const notJson = () => new HttpError(415, 'The body must be sent with Content-Type: application/json')
@@ -97,7 +96,6 @@ const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
  * Checks a JSON text before it is parsed, because parsing deeply nested lists takes a hundred times as long as this
  * check. It counts commas and opening brackets outside of strings, because each key or element follows such a
  * character.
- * @throws HttpError 400 for too many levels, keys or elements
  */
 function requireBounded(bytes: Uint8Array): void {
   let [levels, parts] = [0, 0]

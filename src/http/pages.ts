@@ -72,7 +72,7 @@ function homePage(metricsPort: number, guides: string[]): string {
   return fillTemplate(ownPage('layout.html'), { title: 'Docket', content })
 }
 
-/** Converts a page of `docs` to HTML. Links to other pages become paths of this service. */
+/** Links to other pages of `docs` become paths of this service. */
 function guidePage(name: string): string {
   const markdown = readFileSync(new URL(`${name}.md`, guidesFolder), 'utf8')
   const linked = markdown.replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, `](${guidesPath}/$1$2)`)

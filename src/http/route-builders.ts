@@ -83,7 +83,6 @@ function routeOf<Needed, Hooks extends { query?: object }>(
   return [path, handle as unknown as typeof respond, { ...hooks, ...transform }] as const
 }
 
-/** Returns a function that builds the command's input from path, body and query. It ignores other fields. */
 function readInput<Input extends object, Row>(path: string, command: WriteDefinition<Input, Row>) {
   const pathParameters = pathFields(path, command)
   const inQuery = command.queryFields ?? []

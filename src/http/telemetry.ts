@@ -45,7 +45,6 @@ export class Telemetry {
     this.isTimed = config.logRequests || this.requests !== undefined || tracing !== undefined
   }
 
-  /** Called for every response, also if no route matches. */
   end({ request, route, began }: RequestInfo, status: number): void {
     this.requests?.add(route || 'none', request.method, status, began)
     if (!this.dependencies.tracing) return
@@ -53,7 +52,6 @@ export class Telemetry {
     this.spans.get(request)?.end(attributes, status >= 500)
   }
 
-  /** @param reason the cause of a status of 500 or above */
   logError(info: RequestInfo, status: number, requestId: string, reason: unknown): void {
     const { config, log } = this.dependencies
     if (status < 500 && !config.logRequests) return
@@ -63,7 +61,7 @@ export class Telemetry {
     else log.warn({ ...line, reason }, 'request rejected: temporarily unavailable')
   }
 
-  /** Returns the first hooks of every route. With `onRequest`, Elysia would not use Bun's faster router. */
+  /** Returns the first hooks of every route: with `onRequest`, Elysia would not use Bun's faster router. */
   plugin(): Elysia {
     const { config, log, tracing } = this.dependencies
     const app = new Elysia({ name: 'telemetry' })
@@ -99,7 +97,6 @@ export class Telemetry {
   }
 }
 
-/** Returns the ids of the caller and, if path, query or body contain it, of the project. */
 function idsOf(
   route: string | undefined,
   { caller, claims, params, query, body }: Omit<RequestInfo, 'request'>,

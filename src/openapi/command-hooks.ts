@@ -67,7 +67,6 @@ function bodyOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [stri
 const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>
   queryFields && Input(Object.fromEntries(queryFields.map((key) => [key, input.properties[key]!])))
 
-/** Returns the errors of the command's rule, and the errors that follow from its target and its role. */
 function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   const { name, input, target, destination, role, errors: own = [] } = command
   const fields = referencesOf(name.slice(0, name.indexOf('.')) as Entity) ?? []
@@ -79,7 +78,6 @@ function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   return [...ofRole, ...errors, notFound(targetNoun(target)), ...(destination ? [notFound('Project')] : [])]
 }
 
-/** Converts `member.set_role` to `setMemberRole`. */
 function operationId(name: string): string {
   const [verb = '', ...rest] = name.slice(name.indexOf('.') + 1).split('_')
   return [verb, nounOf(name), ...rest.map(capital)].join('')

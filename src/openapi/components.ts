@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { nameOf } from '../schema/named.ts'
 
-/** Replaces each named schema of a document with a reference. @throws Error if two schemas have the same name */
+/** Replaces each named schema of a document with a reference. */
 export function componentsOf<T extends { components?: object }>(document: T) {
   const schemas = new Map<string, object>()
 

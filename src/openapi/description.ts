@@ -9,7 +9,7 @@ export const guidesPath = '/api/docs/guides'
 export const fillTemplate = (text: string, values: Record<string, string>): string =>
   text.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder)
 
-/** Returns the groups of operations, in the order in which a new user needs them. */
+/** The groups are in the order in which a new user needs them. */
 function tags(): { name: string; description: string }[] {
   const last: Entity[] = ['member', 'webhook', 'token', 'service_account']
   const first = model().names.filter((name) => !last.includes(name))
@@ -36,7 +36,6 @@ const securitySchemes = {
 const hours = (seconds: number): string =>
   seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${(seconds / 3_600).toFixed(1)} hours`
 
-/** Returns the document without its operations. */
 export function description(config: Config) {
   const values = {
     guides: guidesPath,

@@ -17,7 +17,6 @@ export interface OpenApiDocument {
   paths: Record<string, Record<string, Operation>>
 }
 
-/** Completes the plugin's document: shared parameters, headers, responses and schemas become components. */
 export function completeDocument(document: OpenApiDocument, commonErrors: HttpError[][]): object {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ path, method, ...operationOf(path, one) })),

@@ -6,14 +6,13 @@ import type { ErrorStatus, HttpError } from '../responses/errors.ts'
 import { commonResponse, errorResponses } from './error-responses.ts'
 
 interface Operation {
-  /** A verb and a noun, such as `createTask`. Generated clients use it as the function name. */
+  /** Generated clients use the id, such as `createTask`, as the function name. */
   id: string
   tag: string
   summary: string
   description?: string
   body?: TSchema
   query?: TSchema
-  /** True if the operation needs no token. */
   open?: boolean
   /** The scope that an API token needs; undefined if the operation needs a sign-in token. */
   scope?: Scope
@@ -23,10 +22,7 @@ interface Operation {
   errors: HttpError[]
 }
 
-/**
- * Returns the Elysia hooks of a route, with its OpenAPI operation. Responses are not validated at run time: views are
- * typed, and tests compare responses with these schemas.
- */
+/** Responses are not validated at run time: views are typed, and tests compare responses with these schemas. */
 export function operation({ id, tag, summary, body, query, open, scope, ...own }: Operation) {
   const token = scope ? `An API token needs the scope ${scope}.` : 'Requires a sign-in token.'
   const general: ErrorStatus[] = [
@@ -62,7 +58,6 @@ const withTokens = (errors: HttpError[], scope?: Scope): HttpError[] => [
   ...(scope && scope !== 'read' ? [scopeNeeded(scope)] : []),
 ]
 
-/** Returns an example of the error that an invalid body or query causes. */
 export function sampleValidationError(body?: TSchema, query?: TSchema): HttpError | undefined {
   if (body) return validationError(Value.Errors(body, body.required?.length ? {} : { [firstOf(body)]: 0 }))
   return query && validationError(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))

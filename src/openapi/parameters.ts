@@ -35,11 +35,10 @@ function header(name: string, description: string, bounds = {}): Parameter {
   return { name, in: 'header', required: false, description, schema: { type: 'string', ...bounds } }
 }
 
-/** Returns the path and query parameters from the plugin's document, and the request headers. */
 export const parametersOf = (path: string, known: Parameter[], responses: Responses): Parameter[] => [
   ...known.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : queryParameter(one))),
   ...Object.entries(requestHeaders).flatMap(([status, one]) => (status in responses ? [one] : [])),
-  // The response is a page or a stream.
+  // An operation with two content types responds with a page or a stream.
   ...(Object.keys(responses[200]?.content ?? {}).length > 1 ? [lastEventId] : []),
 ]
 
@@ -60,7 +59,6 @@ function queryParameter({ name, required, description, schema: given }: Paramete
   return { name, in: 'query', required, description, schema }
 }
 
-/** Returns the parameters that operations share, and a function that replaces a shared parameter with a reference. */
 export function sharedParameters(all: Parameter[]) {
   const uses = Map.groupBy(all, (one) => JSON.stringify(one))
   const named: Record<string, Parameter> = {}
@@ -72,7 +70,6 @@ export function sharedParameters(all: Parameter[]) {
   return { named, refer }
 }
 
-/** Returns a name such as `TaskId`, `Limit` or `If-Match`. */
 function componentName({ name, in: place, description = '' }: Parameter): string {
   const words = place === 'path' ? `${description.split(' ').at(-1)}Id` : name
   return capital(words)

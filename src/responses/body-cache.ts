@@ -27,8 +27,8 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
 }
 
 /**
- * Estimates the memory of a cached body, as measured: two bytes a character, one more byte if the body may also be
- * compressed, and 200 bytes for the entry of the cache.
+ * Estimates the memory of a cached body: two bytes a character, one more byte if the body may also be compressed, and
+ * 200 bytes for the cache entry.
  */
 const cachedBytes = ({ body, link }: CachedBody, key: string): number =>
   2 * (key.length + body.length + (link?.length ?? 0)) +

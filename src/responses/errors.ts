@@ -1,7 +1,6 @@
 /** Headers of every read and every error: only the caller may cache the response, and must revalidate it each time. */
 export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization' }
 
-/** The Vary header of a response that is a stream if the client accepts a stream. */
 export const varyByAccept = `${privateHeaders.vary}, Accept`
 
 export const reasons = {
@@ -24,7 +23,7 @@ export const reasons = {
 } as const
 export type ErrorStatus = keyof typeof reasons
 
-/** An error with an HTTP status. Clients receive the message. */
+/** Clients receive the status and the message. */
 export class HttpError extends Error {
   constructor(
     readonly status: ErrorStatus,
@@ -52,7 +51,6 @@ export const unknownParameter = (name: string) => badRequest(unknownName(name.sl
 export const invalidIdempotencyKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, with or without quotes')
 export const tooManyRequests = (message: string) => new HttpError(429, message, { 'retry-after': '1' })
-/** For a temporary overload or fault. */
 export const unavailable = (message: string) => new HttpError(503, message, { 'retry-after': '1' })
 /** The project's home did not reply, and may commit the write even after this error. */
 export const outcomeUnknown = () => unavailable('The outcome of the write is unknown: it may be committed')
@@ -63,7 +61,6 @@ export const databaseUnavailable = () => unavailable('The database cannot be rea
 export const maxUrlCharacters = 8_192
 export const urlTooLong = () => new HttpError(414, `The URL must have at most ${maxUrlCharacters} characters`)
 
-/** Returns the JSON fields of every error. */
 export const errorBody = ({ status, message }: HttpError) => ({
   statusCode: status,
   message,

@@ -4,17 +4,16 @@ import { gzip } from 'node:zlib'
 import { gzipTag, plainTag } from './if-match.ts'
 import { privateHeaders } from './errors.ts'
 
-/** A response body and its ETag, as last built. */
 export interface CachedBody {
   /** Empty for a list of several projects, which has no ETag. */
   etag: string
   body: string
   link: string | null
-  /** The compressed body, after the first request that accepts gzip. */
+  /** Set by the first request that accepts gzip. */
   gzipped?: Promise<Uint8Array<ArrayBuffer>>
 }
 
-/** The reply of a command, in the form that is also stored for retries. */
+/** The reply of a command. The idempotency record stores the same fields for retries. */
 export interface Reply {
   status: number
   body: string
@@ -25,19 +24,18 @@ export const baseHeaders = { 'x-content-type-options': 'nosniff' }
 export const jsonHeaders = { 'content-type': 'application/json', ...baseHeaders }
 const readHeaders = { ...jsonHeaders, ...privateHeaders }
 const notModifiedHeaders = { ...baseHeaders, ...privateHeaders }
-/** The header with the project's version when the read began. The response is not older. */
+/** The header with the project's version before the read. The response may also contain later changes. */
 export const versionHeader = 'docket-version'
 
 const processId = randomBytes(6).toString('hex')
 let responses = 0
 
-/** Returns an id for one response: an id of the process, and a counter. */
 export const requestId = (): string => `${processId}-${(++responses).toString(36)}`
 
-/** Returns the strong ETag of a row. `nameTag` changes with the user's name that the row's view contains. */
+/** `nameTag` changes with the user's name that the row's view contains. */
 export const etagOf = ({ eventId }: { eventId: string }, nameTag = ''): string => `"${eventId}${nameTag}"`
 
-/** Returns a strong ETag from the content of the response, for responses without a version. */
+/** Digests the content, for responses without a version. */
 export function digestEtag(body: string, link: string | null = null): string {
   const digest = createHash('sha256').update(`${link ?? ''}\n${body}`)
   return `"${digest.digest('base64url').slice(0, 27)}"`
@@ -46,7 +44,7 @@ export function digestEtag(body: string, link: string | null = null): string {
 export const json = (body: unknown, status = 200): Response =>
   new Response(JSON.stringify(body), { status, headers: { ...jsonHeaders, 'x-request-id': requestId() } })
 
-/** Bodies of at least this many characters are compressed. 18 KB take 0.07 ms, in another thread. */
+/** Bodies of at least this many characters are compressed. Compressing 18 KB takes 0.07 ms, in another thread. */
 export const gzipCharacters = 8_192
 const varyByEncoding = `${privateHeaders.vary}, Accept-Encoding`
 const compress = promisify(gzip)
@@ -54,7 +52,7 @@ const compress = promisify(gzip)
 export const compressed = (body: string | Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
   compress(body, { level: 3 })
 
-/** True if the client accepts gzip (RFC 9110, 12.5.3). */
+/** RFC 9110, 12.5.3. */
 export function acceptsGzip({ headers }: Request): boolean {
   const codings = headers.get('accept-encoding')
   if (!codings) return false
@@ -105,10 +103,7 @@ export function respondByDigest(request: Request, page: Omit<CachedBody, 'etag'>
 export const respondWithJson = (request: Request, body: object) =>
   respondByDigest(request, { body: JSON.stringify(body), link: null })
 
-/**
- * Responds to a write. Every view begins with the id, so the id of a new resource is read from the start of the body.
- * @param location returns the path of the created resource below /api/v1
- */
+/** Every view begins with the id, so the id of a new resource is read from the start of the body. */
 export function respondToWrite(
   { status, body, etag, replayed }: Reply & { replayed?: true },
   location?: (id: string) => string,
@@ -129,12 +124,11 @@ export function respondToWrite(
 
 const idStart = '{"id":"'.length
 
-/** Returns the path and query of a request, which is the key of a cached body. */
 export const pathAndQuery = ({ url }: Pick<Request, 'url'>): string =>
-  // Bun omits an invalid host.
+  // For an invalid Host header, Bun's `url` begins with the path.
   url.startsWith('/') ? url : url.slice(url.indexOf('/', 8))
 
-/** Returns the path and query as a URL. The Host header of the request may be invalid, so its host is a constant. */
+/** The host is a constant, because the Host header of the request may be invalid. */
 export const parsedUrl = (request: Pick<Request, 'url'>): URL =>
   new URL(`http://docket${pathAndQuery(request)}`)
 

@@ -33,7 +33,6 @@ export const heartbeat = (more = '') => encode(`: nothing new\n${more}\n`)
 
 export type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>
 
-/** Returns the last chunk of a stream that fails: an `end` event with the error. */
 export function errorChunk(error: unknown) {
   const reason =
     error instanceof HttpError ? error : unavailable('The stream was interrupted; reconnect to continue')

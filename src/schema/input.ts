@@ -13,7 +13,7 @@ export const checked = <T>(check: (value: unknown, schema: never) => boolean, sc
 
 const checkOf = (schema: TSchema): unknown => (checkKey in schema ? schema[checkKey as never] : undefined)
 
-/** The input of a command or query. Unknown fields are rejected, so that a misspelt field is not ignored. */
+/** Unknown fields are rejected, so that a misspelt field is not ignored. */
 export const Input = <T extends TProperties>(properties: T) =>
   Type.Object(properties, { additionalProperties: false })
 
@@ -27,13 +27,11 @@ const idSchema = (description: string) => ({
   examples: [sampleId],
 })
 
-/** An id of an existing resource, in a path or a body. */
 export const IdOf = (noun: string) => checked<string>(isIdText, idSchema(`The id of a ${noun}`))
 
 const UUIDv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 const isOwnId = (value: unknown) => typeof value === 'string' && UUIDv7.test(value)
 
-/** The id that a client chooses for a new resource. */
 export function OwnId() {
   const description = 'A new UUIDv7 chosen by the client; without it the service generates one'
   return Type.Optional(checked<string>(isOwnId, idSchema(description)))
@@ -55,7 +53,6 @@ export const IdsOf = (noun: string) =>
     examples: [[]],
   })
 
-/** A list of 1 to `maxItems` items that all pass `fits`. */
 export function ListOf<T>(items: TSchema, fits: (one: T) => boolean, maxItems: number, texts: object) {
   const check = (value: unknown) =>
     Array.isArray(value) && value.length >= 1 && value.length <= maxItems && value.every(fits)
@@ -64,18 +61,16 @@ export function ListOf<T>(items: TSchema, fits: (one: T) => boolean, maxItems: n
 
 export const isOwnIdSchema = (schema: TSchema): boolean => checkOf(schema) === isOwnId
 
-/** True for the schema of an id, of a nullable id, or of a list of ids. */
 export const isIdSchema = (schema: TSchema): boolean =>
   [isIdText, isIdList, isOwnId].some((check) => checkOf(schema) === check) ||
   (schema.anyOf ?? []).some(isIdSchema)
 
-/** Returns the value of an id field with each id replaced. */
 export function mapIds(value: unknown, replace: (id: string) => unknown): unknown {
   if (Array.isArray(value)) return value.map(replace)
   return typeof value === 'string' ? replace(value) : value
 }
 
-/** A JSON body. Other fields of the resource are ignored, so that a client can send back a resource as it was read. */
+/** A JSON body that ignores other fields of the resource, so that a client can send back a resource as received. */
 export function Body<T extends TProperties>(properties: T, { properties: shown }: TObject) {
   const readOnlyNames = Object.keys(shown).filter((name) => !(name in properties))
   const readOnly = (name: string) => ({

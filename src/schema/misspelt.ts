@@ -15,7 +15,6 @@ interface Misspelt {
 
 export interface VariableNames {
   settings: string[]
-  /** Variables that `.env` files set. */
   inFiles: string[]
   inEnvironment: string[]
 }

@@ -5,7 +5,6 @@ const component = Symbol('component')
 /** Makes the schema a component of the OpenAPI document with this name. */
 export const named = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, [component]: name })
 
-/** Returns the text with its first letter in upper case. */
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 export const nameOf = (schema: object): string | undefined =>

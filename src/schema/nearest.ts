@@ -6,7 +6,6 @@ const maxEdits = 3
 /** Returns the same text for `due_date` and `dueDate`. */
 const bare = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
-/** Returns the name that is most similar to a misspelt name; undefined if no name is similar. */
 export function nearest(name: string, names: string[]): string | undefined {
   const misspelt = bare(name)
   let best: string | undefined

@@ -17,7 +17,6 @@ export const sampleId = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
 export const Id = (description: string) => Type.String({ format: 'uuid', description, examples: [sampleId] })
 export const Count = (minimum: number, description: string, example: number) =>
   Type.Integer({ minimum, description, examples: [example] })
-/** A field that may be null in responses. */
 export const OrNull = <T extends TSchema>(schema: T, description: string, example: unknown = null) =>
   Type.Union([schema, Type.Null()], { description, examples: [example] })
 export const Timestamp = (description: string) =>

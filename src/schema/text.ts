@@ -6,7 +6,6 @@ import { named } from './named.ts'
 export const isCount = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{1,15}$/.test(value)
 
-/** Bounds of a text's length, in characters. */
 interface Bounds {
   minLength?: number
   maxLength: number
@@ -54,7 +53,6 @@ const FORBIDDEN_IN_NAMES = new RegExp(`[${forbiddenInNames}]`)
 const isName = (value: unknown, bounds: Bounds) =>
   isText(value, bounds) && !FORBIDDEN_IN_NAMES.test((value as string).trim())
 
-/** A name or title of up to `max` characters after trimming, on one line. */
 export const Name = (max: number, example: string) =>
   checked<string>(isName, {
     ...textOf(1, max, example),
@@ -78,7 +76,7 @@ export const AnyText = (max: number, description: string, example: string) =>
   checked<string>(isWords, { type: 'string', maxLength: max, description, examples: [example] })
 
 const EMAIL = /^[^\s@"<>(),:;\\[\]]+@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i
-/** Rejects invisible characters, because two addresses could look the same. */
+/** Rejects invisible characters, because two different addresses could look the same. */
 function isEmail(value: unknown): boolean {
   if (typeof value !== 'string') return false
   const email = value.trim()
@@ -129,7 +127,6 @@ export const Instant = () =>
 
 const isChoice = (value: unknown, schema: { enum: unknown[] }) => schema.enum.includes(value)
 
-/** An enumeration with a name in the document; `about` explains the values. */
 export const OneOf = <const T extends readonly string[]>(name: string, values: T, about = '') => {
   const description = `One of ${values.join(', ')}${about && `: ${about}`}`
   return named(name, checked<T[number]>(isChoice, { type: 'string', enum: [...values], description }))
@@ -141,6 +138,5 @@ export const orNull = ', or null'
 export const Nullable = <T extends TSchema>(schema: T) =>
   Type.Union([schema, Type.Null()], { description: (schema.description ?? 'A value') + orNull })
 
-/** Returns the stored form of an optional text: trimmed, or null if empty. Undefined stays undefined: no change. */
 export const optionalText = (text: string | null | undefined): string | null | undefined =>
   typeof text === 'string' ? text.trim() || null : text

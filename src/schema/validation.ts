@@ -6,10 +6,7 @@ import { orNull } from './text.ts'
 
 const maxMessages = 5
 
-/**
- * Returns the 400 for a value that does not match its schema. The message lists each invalid field once, with the
- * beginning of the field's description, so message and documentation agree.
- */
+/** Lists each invalid field once, with the beginning of its description, so that message and documentation agree. */
 export function validationError(errors: Iterable<ValueError>): HttpError {
   const messages = new Map<string, string>()
   for (const error of errors) {
@@ -28,13 +25,11 @@ function messageOf({ path, type, schema, value }: ValueError): string {
   return value === undefined ? `${field} is required: ${text}` : `${field} must be ${text}`
 }
 
-/** Removes the explanation, which begins with a colon, from a description. */
 function withoutExplanation(description: string): string {
   const [start = ''] = description.split(': ', 1)
   return start.length < description.length && description.endsWith(orNull) ? start + orNull : start
 }
 
-/** Suggests the nearest name of a field that is not ignored. */
 function unknown(name: string, { properties }: TSchema): string {
   const fields = Object.keys(properties).filter((one) => !properties[one].readOnly)
   const suggestion = nearest(name.slice(name.lastIndexOf('.') + 1), fields)

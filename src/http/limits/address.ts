@@ -21,7 +21,7 @@ function withoutPort(address: string): string {
   return /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d+$/, '$1')
 }
 
-/** Returns undefined for any text that is not an address, such as `unknown` or an empty text. */
+/** Returns undefined for a text that is not an address, such as `unknown`. */
 function networkOf(address: string): string | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return ipaddr.IPv4.parse(address).toString()
   if (!ipaddr.IPv6.isValid(address)) return undefined

@@ -11,7 +11,6 @@ export class Share {
   endsAt = 0
   waiting = 0
   refill: Promise<void> | null = null
-  /** The cached RateLimit header, and the time at which it expires. */
   header = ''
   headerUntil = 0
 
@@ -37,7 +36,7 @@ export class Budget {
     this.chunk = Math.max(1, Math.floor(policy.points / 50))
   }
 
-  /** Counts one request; a promise if the share needs a refill. @throws HttpError 429 if the budget is used up */
+  /** Counts one request. Returns a promise if the share needs a refill from Redis. */
   take(key: string): Share | Promise<Share> {
     const share = this.shareOf(key)
     return this.tryTake(share) ? share : this.takeAfterRefill(key, share)
@@ -45,8 +44,7 @@ export class Budget {
 
   /**
    * Counts `count` more, for a request that `take` has counted as one. The request may exceed the remaining budget,
-   * because a large request could otherwise never run. The budget is then empty. @throws HttpError 429 if it was empty
-   * before
+   * because a large request could otherwise never run. The budget is then empty.
    */
   async takeMore(key: string, count: number): Promise<void> {
     const share = this.shareOf(key)
@@ -73,7 +71,7 @@ export class Budget {
     return share
   }
 
-  /** Returns false if the share needs a refill. @throws HttpError 429 if the budget of this window is used up */
+  /** Returns false if the share needs a refill from Redis. */
   private tryTake(share: Share): boolean {
     const msToEnd = share.endsAt - performance.now()
     if (msToEnd <= 0) return false
@@ -113,13 +111,12 @@ export class CallerBudget {
     private readonly ofAccount: Budget,
   ) {}
 
-  /** Counts one request. Returns the caller's own share, for the `RateLimit` header. @throws HttpError 429 */
+  /** Returns the caller's own share, for the `RateLimit` header. */
   take(caller: Caller): Share | Promise<Share> {
     const share = this.own.take(holderOf(caller))
     return caller.token ? this.takeBoth(caller.userId, share) : share
   }
 
-  /** Counts `count` more, for a request that costs as much as several requests. @throws HttpError 429 */
   async takeMore(caller: Caller, count: number): Promise<void> {
     await this.own.takeMore(holderOf(caller), count)
     if (caller.token) await this.ofAccount.takeMore(caller.userId, count)
@@ -135,7 +132,7 @@ export class CallerBudget {
 
 const policyHeader = ({ name, points, seconds }: Policy): string => `"${name}";q=${points};w=${seconds}`
 
-/** How long a `RateLimit` header is cached, if it is not exact anyway. Building it costs 0.6 µs. */
+/** How long a `RateLimit` header is reused. Building a header costs 0.6 µs. */
 const headerMs = 100
 
 export function setRateLimitHeaders(headers: Headers, share: Share): void {

@@ -71,5 +71,4 @@ function openLocalCounts(windowMs: number) {
   }
 }
 
-/** Returns an email address as a key that does not reveal it. */
 export const hashedKey = (text: string): string => createHash('sha256').update(text).digest('base64url')

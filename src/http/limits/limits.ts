@@ -12,10 +12,7 @@ const tokensPerAccount = 4
 export type Limits = ReturnType<typeof openLimits>
 export type BudgetName = 'reads' | 'writes'
 
-/**
- * Opens the rate limits, which all processes share through Redis. The limit for mails applies even if rate limits are
- * off, because it protects the owners of email addresses, not the service.
- */
+/** The limit for mails applies even if rate limits are off, because it protects the owners of email addresses. */
 export function openLimits(redis: RedisClient, config: Config, log: Log) {
   const { invitationsPerHour, mailsPerHour, rateLimit, signInsPerMinute } = config
   const counter: OpenCounter = (policy) => openCounter(redis, config.redisPrefix, policy)
@@ -32,25 +29,20 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
   const useMail = openHourly(counter, 'mails', mailsPerHour)
   return {
     budgets: rateLimit ? { reads, writes } : undefined,
-    /** @throws HttpError 429 */
     takeSignIn: (address: string) => (rateLimit ? signIns.take(address) : null),
     checkPassword: withFailureLog(log, rateLimit && openPasswordChecks(counter, redis, config)),
-    /**
-     * Rejected invitations count too, because the error reveals whether an email address has an account.
-     * @throws HttpError 429; 400 if one request has more invitations than an hour allows
-     */
+    /** Rejected invitations count too, because the error reveals whether an email address has an account. */
     async takeInvitations(userId: string, invitations: number): Promise<void> {
       if (!rateLimit) return
       if (invitations > invitationsPerHour)
         throw badRequest(`operations must contain at most ${invitationsPerHour} invitations`)
       await useInvitations(userId, invitations)
     },
-    /** @throws HttpError 429 */
     takeMail: (email: string) => useMail(hashedKey(email), 1),
   }
 }
 
-/** Returns a function that counts uses by a key, such as an address. @throws HttpError 429 beyond `points` an hour */
+/** Returns a function that counts uses by a key, at most `points` an hour. */
 function openHourly(counterOf: OpenCounter, name: string, points: number) {
   const policy = { name, points, seconds: 3_600 }
   const counter = counterOf(policy)

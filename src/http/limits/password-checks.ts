@@ -68,7 +68,7 @@ export const withFailureLog =
 
 const maxWaiting = 100
 
-/** Runs checks with the same key one after another. @throws HttpError 503 if too many wait */
+/** Runs checks with the same key one after another. */
 function openKeyedMutex() {
   const lines = new Map<string, { last: Promise<unknown>; waiting: number }>()
   return async (key: string, check: Check): Promise<boolean> => {
