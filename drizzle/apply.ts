@@ -1,9 +1,8 @@
 import type { MigrationMeta } from 'drizzle-orm/migrator'
 import type postgres from 'postgres'
 
-/** Postgres creates an index concurrently only outside a transaction. */
 const concurrently = /^\s*create (?:unique )?index concurrently (?:if not exists )?"(\w+)"/i
-/** A schema change blocks other queries for at most this time. Then the migration fails. It can be repeated. */
+/** Other queries wait behind a schema change that waits for a lock, so a migration fails after this time. */
 const lockTimeoutMs = 2_000
 /** Suffix of the stored hash while the indexes of a migration are missing. */
 const unfinished = ' unfinished'
@@ -21,10 +20,7 @@ export async function countApplied(sql: postgres.Sql): Promise<number> {
   )
 }
 
-/**
- * Applies missing migrations, each in one transaction. Concurrent indexes are created after the transaction. After a
- * failure, a repeated call continues.
- */
+/** Applies each missing migration in one transaction, then creates its concurrent indexes outside of it. Repeatable. */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
   await createMigrationsTable(sql)
   const rows = await sql<{ hash: string; at: string }[]>`
@@ -42,7 +38,6 @@ export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[
   }
 }
 
-/** Applies all migrations to an empty database, in one transaction. */
 export async function applyToEmpty(tx: postgres.TransactionSql, migrations: MigrationMeta[]): Promise<void> {
   await createMigrationsTable(tx)
   for (const { sql: statements, hash, folderMillis } of migrations) {
@@ -72,7 +67,7 @@ async function applyInTransaction(
   })
 }
 
-/** Creates an index. Postgres marks an index whose creation failed as invalid; such an index is dropped first. */
+/** A failed concurrent creation leaves an invalid index, which is dropped first. */
 async function createIndex(sql: postgres.Sql, statement: string): Promise<void> {
   const [, name = ''] = concurrently.exec(statement)!
   const [existing] = await sql<{ isValid: boolean }[]>`

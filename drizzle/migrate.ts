@@ -8,9 +8,9 @@ const migrationsFolder = fileURLToPath(new URL('./migrations', import.meta.url))
 const lockKey = 0x646f636b // "dock"
 
 /**
- * Applies missing migrations. If several processes call this, one applies the migrations and the others wait. The lock
- * belongs to a transaction, because connection poolers do not keep sessions. A waiting process polls the lock, each
- * time in a new transaction, because creating a concurrent index waits for the end of every open transaction.
+ * One of several concurrent processes applies the migrations; the others wait. The lock belongs to a transaction,
+ * because connection poolers do not keep sessions. A waiting process tries the lock in a new transaction each time,
+ * because creating a concurrent index waits for the end of all open transactions.
  */
 export const migrate = (databaseUrl: string): Promise<void> =>
   withConnections(databaseUrl, async (sql) => {
@@ -19,7 +19,6 @@ export const migrate = (databaseUrl: string): Promise<void> =>
 
 export const knownMigrations = () => readMigrationFiles({ migrationsFolder })
 
-/** Returns false when another process has the lock. */
 const tryMigrate = (sql: postgres.Sql): Promise<boolean> =>
   sql.begin(async (lock) => {
     await lock.unsafe('set local idle_in_transaction_session_timeout = 0')
@@ -28,7 +27,7 @@ const tryMigrate = (sql: postgres.Sql): Promise<boolean> =>
     return true
   })
 
-/** Tries to acquire the migration lock. Query parameters would open a snapshot, which index creation would wait for. */
+/** No query parameters: they open a snapshot, and the creation of a concurrent index waits for the end of snapshots. */
 export async function tryMigrationLock(lock: postgres.TransactionSql): Promise<boolean> {
   const [row] = await lock.unsafe<{ taken: boolean }[]>(
     `select pg_try_advisory_xact_lock(${lockKey}) as taken`,
@@ -43,7 +42,7 @@ export async function withConnections<T>(
   databaseUrl: string,
   work: (sql: postgres.Sql) => Promise<T>,
 ): Promise<T> {
-  // No named statements, because connection poolers do not support them.
+  // Connection poolers do not support named statements.
   const options = { max: 2, prepare: false, onnotice: () => {}, connect_timeout: 5, fetch_types: false }
   const sql = postgres(databaseUrl, options)
   return work(sql).finally(() => sql.end({ timeout: 5 }))

@@ -5,7 +5,6 @@ import type { projects } from './schema/projects.ts'
 import type { subtasks } from './schema/subtasks.ts'
 import type { tasks } from './schema/tasks.ts'
 
-// The row type of each table, in queries and in events.
 export type ProjectRow = typeof projects.$inferSelect
 export type MemberRow = typeof members.$inferSelect
 export type TaskRow = typeof tasks.$inferSelect

@@ -5,8 +5,8 @@ import { reasonOf } from './reason.ts'
 type ClaimedJob = Pick<OutboxRow, 'name' | 'data'> & { isParked: boolean }
 
 /**
- * Counts an attempt before it begins, so that a crash of the worker counts too. If no attempt is left, the job becomes
- * a dead letter. Returns undefined if the job is done or dropped, or if it is a dead letter already.
+ * Counts the attempt before it begins, so that a crash of the worker counts too. Without an attempt left, the job
+ * becomes a dead letter. Returns undefined if no job is left to run.
  */
 export async function claimJob(sql: Sql, id: string, maxAttempts: number): Promise<ClaimedJob | undefined> {
   const [claimed] = await sql<ClaimedJob[]>`
@@ -16,7 +16,6 @@ export async function claimJob(sql: Sql, id: string, maxAttempts: number): Promi
   return claimed
 }
 
-/** Stores the error of a failed attempt. Returns true after the last attempt: then the job becomes a dead letter. */
 export async function recordFailure(
   sql: Sql,
   id: string,

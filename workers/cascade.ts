@@ -10,12 +10,11 @@ import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
 import { ignoreStatus } from './reason.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
-/** The `actorId` of events that workers cause. */
 export const workerActor = nilId
 
 /**
- * Deletes the rows of a deleted project. The row in `streams` is deleted last, so that an interrupted job can continue.
- * @throws if the project still exists: then nothing is deleted, and the job becomes a dead letter for the operator
+ * The row in `streams` is deleted last, so that an interrupted job can continue.
+ * @throws if the project still exists: nothing is deleted, and the job becomes a dead letter for the operator
  */
 export async function purgeProject(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
@@ -32,7 +31,7 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
     return ids.at(-1)
   })
   const webhooks = await sql<{ id: string }[]>`select id from webhooks where project_id = ${projectId}`
-  // The statement has ids instead of a join, because with a join Postgres would read all deliveries for each page.
+  // With a join instead of ids, Postgres would read all deliveries for each page.
   await removeDeliveries(sql, sql`webhook_id = any(${webhooks.map(({ id }) => id)}::uuid[])`, throttle)
   for (const { name, table, parent, isDeletedByWorker } of model.all)
     if (parent === 'project' && !isDeletedByWorker && name !== 'task')
@@ -52,7 +51,7 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
     insert into gone_projects select project_id from deleted on conflict do nothing`
 }
 
-/** Deletes the children of a deleted task, except restored children, which have a later event than the deletion. */
+/** A restored child remains: its last event is later than the deletion of the task. */
 export async function purgeTask(
   sql: Sql,
   { taskId = '', eventId }: { taskId?: string; eventId?: string },
@@ -65,7 +64,7 @@ export async function purgeTask(
   await purgeChildren(sql, [taskId], throttle, sql`and ${isOrphan}`)
 }
 
-/** Returns the event that deleted a task, for jobs of earlier releases; undefined if the event has expired. */
+/** For jobs of earlier releases. Returns undefined if the event has expired. */
 async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from events where task_id = ${taskId} and type = 'task.deleted' order by id desc limit 1`
@@ -84,8 +83,8 @@ async function purgeChildren(
 }
 
 /**
- * Deletes rows until no row is found. It counts found rows, not deleted rows, because a concurrent job may delete some
- * of the found rows. The deletion repeats the condition, because a row may be restored while the deletion waits.
+ * Counts found rows, because a concurrent job may delete some of them. The deletion repeats the condition, because a
+ * row may be restored while the deletion waits for a lock.
  */
 const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, throttle: Throttle) =>
   whilePagesAreFull(throttle, async () => {
@@ -98,8 +97,8 @@ const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, throttle: Throttle)
   })
 
 /**
- * Deletes the service accounts that are no longer members of their project, with their tokens. An account remains while
- * a webhook or member exists that it created, directly or through other accounts: it shows which user is responsible.
+ * An account that is no longer a member remains while a webhook or member exists that the account created, directly or
+ * through other accounts: the chain of creators leads to the responsible user.
  */
 const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle): Promise<void> =>
   whilePagesAreFull(throttle, async () => {
@@ -119,7 +118,6 @@ const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle):
     return row!.count
   })
 
-/** Unassigns the tasks of a removed member by commands. Also deletes the account if it is a service account. */
 export async function unassignMember(
   sql: Sql,
   run: Run,
@@ -127,7 +125,8 @@ export async function unassignMember(
   throttle: Throttle,
 ): Promise<void> {
   await forEachPage(throttle, true, async () => {
-    // The order of the index on assignees. Unassigned tasks leave the index, so each page starts at its beginning.
+    // Orders by the columns of the index on assignees. Unassigned tasks leave this index, so each page starts at its
+    // beginning.
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and assignee_id = ${userId}
       order by status, priority, id, created_at, number limit ${throttle.batchRows}`

@@ -1,7 +1,7 @@
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { type Throttle, whilePagesAreFull } from './throttle.ts'
 
-/** Deletes the rows of a table that are older than `hours`. @param at an indexed column with the time of the row */
+/** @param at an indexed column with the time of the row */
 const expiring = (table: string, key: string, at: string) => {
   return (sql: Sql, throttle: Throttle, hours = 0): Promise<void> =>
     whilePagesAreFull(throttle, async () => {

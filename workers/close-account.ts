@@ -8,10 +8,7 @@ import { ignoreStatus } from './reason.ts'
 
 const pageRows = 50
 
-/**
- * Deletes the projects and memberships of a deleted account by commands, with the account as caller. An interrupted job
- * can continue later. If the account exists, nothing is deleted.
- */
+/** Deletes the projects and memberships of a deleted account by commands, with the account as caller. */
 export async function closeAccount(sql: Sql, run: Run, userId: string, throttle: Throttle): Promise<void> {
   const [account] = await sql`select id from users where id = ${userId}`
   if (account) return

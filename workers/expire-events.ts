@@ -5,9 +5,9 @@ import { type Throttle, forEachPage } from './throttle.ts'
 const searchRows = 5_000
 
 /**
- * Deletes events older than `days`, oldest first, in the next page of projects. The newest event of a project remains,
- * because the project's version comes from it. If a clock was ahead, an event may have a time in the future: this event
- * is treated as old as the next event with a past time. Returns the last project id; undefined after the last page.
+ * Searches the next page of projects, and returns the last project id, or undefined after the last page. The newest
+ * event of a project remains, because the version of the project comes from this event. An event with a time in the
+ * future, from a clock that was ahead, is as old as the next event with a past time.
  */
 export async function expireEvents(
   sql: Sql,
@@ -44,7 +44,7 @@ const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * int
 const isAhead = (sql: Sql) => sql`e.at > now()`
 
 /**
- * Deletes the next `rows` events, up to the first event that must remain. Returns the last deleted seq to continue.
+ * Deletes at most `rows` events, up to the first that must remain. Returns the last deleted seq, to continue.
  * @param removed the last deleted seq, so that the statement does not read the dead rows of deleted events
  */
 async function removeOldest(sql: Sql, projectId: string, days: number, removed: number, rows: number) {

@@ -29,7 +29,7 @@ import { reencryptSecrets } from './webhooks/reencrypt-secrets.ts'
 
 const searchRows = 5_000
 
-/** Starts the workers of a process. Returns a function that stops them: running jobs finish, or return to the queue. */
+/** Returns a function that stops the workers: running jobs finish, or return to the queue. */
 export function startWorkers(services: Services): () => Promise<void> {
   const { config, log, jobs } = services
   const sql = services.database.background
@@ -44,7 +44,7 @@ export function startWorkers(services: Services): () => Promise<void> {
   const processJob = async (job: Job, token?: string) => {
     const { id = '', name } = job
     if (isId(id)) return runJob(runner, job, id, token)
-    await jobs.queue.removeJobScheduler(name) // stored by an earlier release
+    await jobs.queue.removeJobScheduler(name)
   }
   for (const name of [queueName, mailQueueName])
     workers.open(name, processJob, { ...options, concurrency: config.jobConcurrency })
@@ -71,7 +71,7 @@ export function startWorkers(services: Services): () => Promise<void> {
 const workerOptions = {
   lockDuration: 10_000,
   stalledInterval: 5_000,
-  maxStalledCount: 1_000, // the outbox limits the attempts
+  maxStalledCount: 1_000,
   runRetryDelay: 1_000,
   skipVersionCheck: true,
 }

@@ -3,11 +3,10 @@ import type { Log } from '../src/log.ts'
 import { within } from '../src/within.ts'
 import { disconnect, type RedisClient } from '../src/redis/connections.ts'
 
-/** A worker that closes waits this long for the reply of Redis to a PING. */
 const pingTimeoutMs = 300
 const pollMs = 50
 
-/** Opens workers that share one connection. `close` waits for the running jobs and starts no other job. */
+/** `close` waits for the running jobs and starts no other job. */
 export function openWorkers(connection: RedisClient, log: Log) {
   const workers: { close(): Promise<void> }[] = []
   const running = new Set<Promise<unknown>>()
@@ -23,7 +22,7 @@ export function openWorkers(connection: RedisClient, log: Log) {
   return {
     open<T>(queueName: string, processJob: Processor<T>, options: Omit<WorkerOptions, 'connection'>): void {
       const worker = new Worker<T>(queueName, tracked(processJob), { ...options, connection })
-      worker.on('error', () => {}) // the connection logs its own errors
+      worker.on('error', () => {})
       worker.on('failed', (job, { message }) => log.warn({ id: job?.id, reason: message }, 'job failed'))
       workers.push(worker)
     },
@@ -35,7 +34,8 @@ export function openWorkers(connection: RedisClient, log: Log) {
       let isConnected = true
       while (!isClosed && (isConnected || running.size > 0)) {
         isConnected &&= await respondsToPing(connection)
-        if (!isConnected) disconnect(connection) // pending Redis calls fail, so that running jobs end
+        // Pending Redis calls then fail, so that running jobs end.
+        if (!isConnected) disconnect(connection)
         await within(pollMs, closed)
       }
     },

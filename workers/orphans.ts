@@ -2,7 +2,7 @@ import type { Sql } from '../src/postgres/database.ts'
 import { newId } from '../src/ids.ts'
 import type { JobName } from './reactions.ts'
 
-/** A search for rows in `table` whose `key` is no id in the table `owner`, and the job that deletes such rows. `dataKey` names the id in its data. */
+/** Finds rows in `table` whose `key` is no id in `owner`. `dataKey` names this id in the data of the job. */
 export interface OrphanSearch {
   table: string
   key: string
@@ -11,7 +11,7 @@ export interface OrphanSearch {
   dataKey: 'projectId' | 'userId'
 }
 
-/** Streams whose project does not exist, for example after the restore of a backup. */
+/** The restore of a backup may leave streams without a project. */
 const projectOrphans = { owner: 'projects', job: 'purge-project', dataKey: 'projectId' } as const
 export const orphanStreams: OrphanSearch = { ...projectOrphans, table: 'streams', key: 'project_id' }
 
@@ -20,13 +20,10 @@ const accountOrphans = { owner: 'users', job: 'close-account', dataKey: 'userId'
 export const orphanProjects: OrphanSearch = { ...accountOrphans, table: 'projects', key: 'owner_id' }
 export const orphanMembers: OrphanSearch = { ...accountOrphans, table: 'members', key: 'user_id' }
 
-/**
- * Reads the next `rows` rows in the order of the key, and inserts a job for each missing owner, unless the outbox has
- * such a job already, even as a dead letter. Returns the number of inserted jobs, and the last key unless at the end.
- */
+/** Inserts a job for each missing owner in the next page, unless the outbox has one, even as a dead letter. */
 export async function queueOrphanJobs(sql: Sql, search: OrphanSearch, after: string, rows: number) {
   const key = sql(search.key)
-  // The condition is not `not exists`, for which the planner would read the whole table of owners.
+  // With `not exists`, Postgres would read the whole table of owners.
   const [page] = await sql<{ rows: number; last: string | null; orphans: string | null }[]>`
     with page as materialized (
       select ${key} as key from ${sql(search.table)} where ${key} > ${after} order by ${key} limit ${rows})

@@ -3,7 +3,7 @@ import { type ErrorStatus, HttpError } from '../src/responses/errors.ts'
 
 const maxCharacters = 500
 
-/** Formats an error as one line of limited length, without values that Postgres rejected (SQLSTATE 22…). */
+/** Formats an error as one short line, without the values that Postgres rejected (SQLSTATE 22…). */
 export function reasonOf(error: unknown): string {
   const code = errorCode(error)
   const message = error instanceof Error ? error.message || error.name : String(error)
@@ -12,7 +12,6 @@ export function reasonOf(error: unknown): string {
   return line.slice(0, maxCharacters).toWellFormed()
 }
 
-/** Ignores an error with this status, which means that there is nothing left to do. */
 export const ignoreStatus = (status: ErrorStatus) => (error: unknown) => {
   if (!(error instanceof HttpError) || error.status !== status) throw error
 }

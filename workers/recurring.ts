@@ -9,10 +9,10 @@ const everyMs = 60_000
 
 export type StepData = { after?: string }
 
-/** Recurring steps by name. A step gets the position that its last run returned, and returns the next position. */
+/** A step gets the position that its last run returned, and returns its next position. */
 export type Steps = Record<string, (throttle: Throttle, after?: string) => Promise<string | undefined | void>>
 
-/** Opens the recurring steps: jobs that are delayed again after each run. `restore` adds jobs that Redis has lost. */
+/** Recurring steps are jobs that are delayed again after each run. `restore` adds jobs that Redis has lost. */
 export function openRecurring(jobs: Jobs, steps: Steps) {
   const queue = jobs.open<StepData>(recurringQueue)
   return {
@@ -25,7 +25,7 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   }
 }
 
-/** Runs a step for one slice of time. The next run is in a minute, or immediately if the step has not finished. */
+/** The next run is in a minute, or immediately if the step did not finish within `jobSliceMs`. */
 export async function runStep(
   steps: Steps,
   beginSlice: () => Throttle,
@@ -34,7 +34,7 @@ export async function runStep(
   token?: string,
 ) {
   const step = steps[job.name]
-  if (!step) return // another release stored this job
+  if (!step) return
   let delayMs = everyMs
   try {
     const after = await step(beginSlice(), job.data.after)

@@ -16,7 +16,7 @@ interface JobRunner {
   attempts: number
 }
 
-/** Runs a job for one slice of time. An unfinished job is queued again; a job that fails too often is a dead letter. */
+/** A job that did not finish within `jobSliceMs` is queued again. A job that fails too often becomes a dead letter. */
 export async function runJob(runner: JobRunner, job: Job, id: string, token?: string): Promise<void> {
   const claimed = await claimJob(runner.sql, id, runner.attempts).catch(leaveToSweep)
   if (!claimed) return
@@ -26,7 +26,7 @@ export async function runJob(runner: JobRunner, job: Job, id: string, token?: st
     const handler = Object.hasOwn(runner.handlers, name) ? runner.handlers[name] : undefined
     if (!handler) throw new Error(`This release has no job ${name}`)
     await handler(claimed.data, runner.beginSlice())
-    await runner.sql`delete from outbox where id = ${id}` // last, so that a crash repeats the job
+    await runner.sql`delete from outbox where id = ${id}`
   } catch (error) {
     if (error instanceof SliceEnded) {
       await runner.sql`update outbox set attempts = 0, error = null where id = ${id} and parked_at is null`
@@ -40,7 +40,7 @@ export async function runJob(runner: JobRunner, job: Job, id: string, token?: st
   }
 }
 
-/** Removes a job from the queue after an error of Postgres. Later the sweep of the outbox queues the job again. */
+/** After an error of Postgres, the sweep of the outbox queues the job again later. */
 function leaveToSweep(error: unknown): never {
   throw new UnrecoverableError(reasonOf(error))
 }

@@ -5,13 +5,9 @@ import type { Jobs } from '../src/jobs/queue.ts'
 import { outbox } from '../drizzle/schema/jobs.ts'
 import { columnList } from '../src/postgres/columns.ts'
 
-// A page is so small that Redis can process it within the timeout.
 const bounds = { pageRows: 200, pages: 50 }
 
-/**
- * Returns a function that reads the next pages of the outbox, and queues jobs that are missing in Redis after a crash
- * or an outage. After the last page it starts again at the first. It returns the number of queued jobs.
- */
+/** Queues the jobs of the next pages that Redis has lost. After the last page comes the first. Returns their number. */
 export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): () => Promise<number> {
   const start: Pick<OutboxRow, 'createdAt' | 'id'> = { createdAt: '-infinity', id: nilId }
   let last = start

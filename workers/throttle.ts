@@ -2,15 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.ts'
 
 export interface Throttle {
-  /** The most rows that one statement reads or deletes. */
   batchRows: number
-  /** The shortest pause between two statements. After a longer statement, the pause is as long as the statement. */
+  /** After a longer statement, the pause is as long as the statement. */
   pauseMs: number
-  /** Returns true when the job has run for its slice of time, or when the worker stops. */
+  /** True when the job has run for `jobSliceMs`, or when the worker stops. */
   isOver?(): boolean
 }
 
-/** Thrown if the job has not finished at the end of its slice. The job continues in another slice. */
 export class SliceEnded extends Error {}
 
 export function beginSlice(config: Config, isStopping: () => boolean): Throttle {
@@ -22,11 +20,10 @@ export function beginSlice(config: Config, isStopping: () => boolean): Throttle 
   }
 }
 
-/** Repeats `work` while it returns a full page of rows. */
 export const whilePagesAreFull = (throttle: Throttle, work: () => Promise<number>): Promise<void> =>
   forEachPage(throttle, true, async () => (await work()) === throttle.batchRows || undefined)
 
-/** Repeats `work` until it returns undefined. `work` gets the previous page's last key and returns its own last key. */
+/** `work` gets the last key of the previous page, and returns its own last key, or undefined after the last page. */
 export async function forEachPage<K>(
   throttle: Throttle,
   start: K,

@@ -9,11 +9,9 @@ export const users = pgTable(
     name: text('name').notNull(),
     email: text('email').notNull().unique(),
     emailVerifiedAt: instant('email_verified_at'),
-    /** Null for a service account. */
     passwordHash: text('password_hash'),
     /** Tokens with a smaller version are revoked. */
     tokenVersion: integer('token_version').notNull().default(0),
-    /** The id of the last change of the name; null for the first name. */
     renamedBy: uuid('renamed_by'),
     // Set only for service accounts; null for rows of earlier releases.
     projectId: uuid('project_id'),
@@ -28,16 +26,16 @@ export const users = pgTable(
   ],
 )
 
-/** A token is valid while its version equals the token version of its account. */
+/** A token is valid while its version equals the account's token version. */
 export const apiTokens = pgTable(
   'api_tokens',
   {
     id: uuid('id').primaryKey(),
     userId: uuid('user_id').notNull(),
     version: integer('version').notNull(),
-    /** A number from 1 to the limit of tokens, unique for an account and version. So it enforces the limit. */
+    /** From 1 to the limit of tokens; the unique constraint enforces the limit. */
     slot: integer('slot').notNull(),
-    /** SHA-256, as 64 hexadecimal digits. */
+    /** 64 hexadecimal digits of SHA-256. */
     digest: text('digest').notNull().unique(),
     name: text('name').notNull(),
     // Lists of scopes and of project ids, separated by spaces. If `projects` is null, the token is for all projects.
@@ -53,29 +51,27 @@ export const apiTokens = pgTable(
   (t) => [unique('api_tokens_slot').on(t.userId, t.version, t.slot), index('api_tokens_age').on(t.expiresAt)],
 )
 
-/** One row with the id of the last change of any name. ETags contain the id: a new name changes no project version. */
+/** The only row contains the id of the last change of any name. ETags contain this id. */
 export const people = pgTable('people', {
   one: boolean('one').primaryKey().default(true),
   changeId: uuid('change_id').notNull(),
 })
 
-/** Revoked sign-in tokens. A row is deleted after its token has expired. */
 export const revokedTokens = pgTable(
   'revoked_tokens',
   { jti: uuid('jti').primaryKey(), expiresAt: instant('expires_at').notNull() },
   (t) => [index('revoked_tokens_age').on(t.expiresAt)],
 )
 
-/** Tokens sent by mail. No column holds a token: the token is computed from the id and JWT_SECRET. */
+/** Tokens sent by mail are computed from the id and JWT_SECRET, so no column holds a token. */
 export const mailTokens = pgTable(
   'mail_tokens',
   {
-    /** Equals the id of the job that sends the mail. */
     id: uuid('id').primaryKey(),
     userId: uuid('user_id').notNull(),
     purpose: text('purpose').$type<'verify' | 'reset'>().notNull(),
     email: text('email').notNull(),
-    /** The account's token version when the mail was sent. */
+    /** The token version of the account when the mail was sent. */
     version: integer('version').notNull(),
     expiresAt: instant('expires_at').notNull(),
     usedAt: instant('used_at'),

@@ -1,7 +1,6 @@
 import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** Responses stored under Idempotency-Keys, each in the transaction of its write. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** Jobs, inserted by commits. A row is deleted only when its job is done, so a crash or loss of Redis loses no job. */
+/** A row is deleted when its job is done, so a crash or the loss of Redis loses no job. */
 export const outbox = pgTable(
   'outbox',
   {
@@ -12,7 +12,6 @@ export const outbox = pgTable(
     data: jsonb('data').$type<Record<string, string>>().notNull(),
     createdAt: instant('created_at').notNull().defaultNow(),
     attempts: integer('attempts').notNull().default(0),
-    /** The error of the last attempt. */
     error: text('error'),
     parkedAt: instant('parked_at'),
   },

@@ -2,10 +2,7 @@ import { sql } from 'drizzle-orm'
 import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/**
- * The version of each project, which every commit compares and swaps, and the id of the event with this seq. After a
- * failover, another event may have the same seq.
- */
+/** The version of each project, and the id of the event with this seq, which may differ after a failover. */
 export const streams = pgTable('streams', {
   projectId: uuid('project_id').primaryKey(),
   version: bigint('version', { mode: 'number' }).notNull(),
@@ -16,10 +13,10 @@ export const streams = pgTable('streams', {
 /** Ids of purged projects. An id is never used again, so that no job or cache confuses two projects. */
 export const goneProjects = pgTable('gone_projects', { projectId: uuid('project_id').primaryKey() })
 
-/** Entities that do not need the index `events_entity`, because queries find their events by other indexes. */
+/** Other indexes serve the queries for events of these entities, so the index `events_entity` excludes them. */
 const indexed = ['project', 'member', 'task', 'subtask', 'comment', 'webhook', 'service_account', 'token']
 
-/** SQL: true for events of all other entities. It must equal the condition of the index `events_entity` exactly. */
+/** Queries must repeat the condition of the index `events_entity` exactly. */
 export const isOfLaterEntity = (alias = '') =>
   `${alias && `${alias}.`}entity not in (${indexed.map((name) => `'${name}'`).join(', ')})`
 
@@ -36,10 +33,7 @@ export const events = pgTable(
     at: instant('at').notNull(),
     before: jsonb('before'),
     after: jsonb('after'),
-    /**
-     * `before` and `after` in events of webhooks, service accounts and tokens. The columns `before` and `after` are
-     * null in these events, because older releases would read them.
-     */
+    /** `before` and `after` of webhooks, service accounts and tokens: older releases do not read this column. */
     told: jsonb('told').$type<{ before: unknown; after: unknown }>(),
     taskId: uuid('task_id'),
     /** The seq of the first event of the same batch. */

@@ -6,7 +6,6 @@ export const webhookDeliveries = pgTable(
   {
     webhookId: uuid('webhook_id').notNull(),
     id: uuid('id').notNull(),
-    /** The webhook-id header, the same for each attempt. */
     deliveryId: uuid('delivery_id').notNull(),
     type: text('type').$type<'events' | 'test'>().notNull(),
     firstSeq: bigint('first_seq', { mode: 'number' }),

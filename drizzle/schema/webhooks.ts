@@ -6,9 +6,8 @@ export const webhooks = pgTable(
   {
     id: uuid('id').primaryKey(),
     projectId: uuid('project_id').notNull(),
-    /** A number below the limit of webhooks, unique in a project. So it enforces the limit. */
+    /** Below the limit of webhooks; the unique constraint enforces the limit. */
     slot: integer('slot').notNull(),
-    /** The number of commands that changed the webhook. */
     revision: integer('revision').notNull().default(1),
     url: text('url').notNull(),
     /** Event types, separated by spaces; null means all types. */
@@ -18,7 +17,6 @@ export const webhooks = pgTable(
     secret: text('secret').notNull(),
     formerSecret: text('former_secret'),
     formerUntil: instant('former_until'),
-    // Null for rows of earlier releases.
     createdBy: uuid('created_by'),
     eventId: uuid('event_id'),
     createdAt: instant('created_at').notNull(),
@@ -26,13 +24,12 @@ export const webhooks = pgTable(
     disabledReason: text('disabled_reason'),
     /** Every event up to this seq is delivered or filtered out. */
     cursor: bigint('cursor', { mode: 'number' }).notNull(),
-    // The running or failed delivery, and the project version up to which its events were read.
+    // The running or failed delivery, and the project version up to which it reads events.
     deliveryId: uuid('delivery_id'),
     head: bigint('head', { mode: 'number' }),
     failures: integer('failures').notNull().default(0),
     failingSince: instant('failing_since'),
     nextAt: instant('next_at'),
-    /** The worker that has claimed the webhook. */
     leaseBy: uuid('lease_by'),
     leaseUntil: instant('lease_until'),
   },

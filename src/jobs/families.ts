@@ -1,7 +1,6 @@
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Sql } from '../postgres/database.ts'
 
-/** Bounds the cost of counting. */
 const maxCounted = 10_000
 
 export async function jobFamilies(sql: Sql): Promise<Family[]> {

@@ -9,11 +9,11 @@ import { disconnect, openRedis } from '../redis/connections.ts'
 import { within } from '../within.ts'
 
 export const queueName = 'work'
-/** A separate queue, so that a silent mail server delays no other job. */
+/** A queue of its own, so that a slow mail server delays no other job. */
 export const mailQueueName = 'mail'
 export const mailJobName = 'send-mail'
 
-/** A hyphen, because BullMQ rejects a prefix that ends with a colon. */
+/** BullMQ rejects a prefix that ends with a colon. */
 export const queuePrefix = ({ redisPrefix, redisUrl }: Pick<Config, 'redisPrefix' | 'redisUrl'>): string =>
   isCluster(redisUrl) ? hashTag(`${redisPrefix}-jobs`) : `${redisPrefix}-jobs`
 
@@ -21,21 +21,19 @@ export type OutboxJob = Pick<OutboxRow, 'id' | 'projectId' | 'name' | 'data'>
 
 export type Jobs = ReturnType<typeof openJobs>
 
-/** Enqueues jobs in Redis. If that fails, a worker later finds the jobs in the outbox and enqueues them. */
+/** If Redis is unavailable, a worker later finds the jobs in the outbox and enqueues them. */
 export function openJobs(config: Config, log: Log) {
   const connection = openRedis(config.redisUrl, log)
   const options = { connection, prefix: queuePrefix(config), skipVersionCheck: true }
-  // The connection already logs outages of Redis.
   const open = <T>(name: string) => new Queue<T>(name, options).on('error', () => {})
   const queue = open<object>(queueName)
   const mails = open<object>(mailQueueName)
   const queueOf = ({ name }: Pick<OutboxJob, 'name'>) => (name === mailJobName ? mails : queue)
   return {
     ...{ queue, queueOf },
-    /** Opens another queue on the same connection. The caller closes the queue. */
     open,
 
-    /** Enqueues each job once: job id and outbox id are the same. Returns false if Redis is unavailable. */
+    /** A job is enqueued once, because its job id is its outbox id. Returns false if Redis is unavailable. */
     async enqueue(rows: OutboxJob[]): Promise<boolean> {
       try {
         for (const [to, jobs] of Map.groupBy(rows, queueOf))
@@ -47,7 +45,6 @@ export function openJobs(config: Config, log: Log) {
       }
     },
 
-    /** Returns the ids that are not in the queue. @throws when Redis is unavailable */
     async findMissing({ toKey }: Pick<Queue, 'toKey'>, ids: string[]): Promise<Set<string>> {
       const replies = (await connection.pipeline(ids.map((id) => ['exists', toKey(id)])).exec()) ?? []
       const error = replies.find(([error]) => error)?.[0]
@@ -62,18 +59,16 @@ export function openJobs(config: Config, log: Log) {
   }
 }
 
-/** Redis stores only the id. Workers read the job from the outbox. */
 const toBullJob = ({ id }: OutboxJob, attempts: number) => ({
   name: 'job',
   data: {},
   opts: { ...removedAtEnd, jobId: id, attempts, backoff },
 })
 
-/** BullMQ deletes completed and failed jobs, because the outbox is the record of unfinished jobs. */
 export const removedAtEnd = { removeOnComplete: true, removeOnFail: true }
 const backoff = { type: 'exponential', delay: 500, jitter: 0.5 }
 
-/** SQL that inserts the job into the outbox for each row of the CTE `done`. */
+/** SQL: inserts the job into the outbox for each row of the CTE `done`. */
 export function insertJob(sql: Sql, job?: OutboxJob) {
   if (!job) return sql`select`
   const { id, projectId, name, data } = job

@@ -6,8 +6,8 @@ const SOL_SOCKET = 1
 const SO_ATTACH_FILTER = 26
 
 /**
- * A classic BPF program that drops new connections: SYN without ACK, in byte 13 of the TCP header. Each instruction
- * consists of, from the highest bits: value, jump if false, jump if true, operation.
+ * A BPF program that drops packets with SYN and without ACK (byte 13 of the TCP header). Each instruction consists of a
+ * value, the jump if false, the jump if true, and an operation.
  */
 const filter = new BigUint64Array([
   0x0000000d_00_00_0030n,
@@ -17,13 +17,11 @@ const filter = new BigUint64Array([
   0xffffffff_00_00_0006n,
 ])
 
-/** Some systems allow socket filters only for root. */
 export const filterNotAllowed = 'this user may not filter the connections of a port'
 
 /**
- * Drops new connections on a shared port: clients retry after a second, and reach another process. Without this filter,
- * Linux resets the connections that wait in the accept queue when the port closes.
- * @throws Error if the system does not allow it
+ * Without this filter, Linux resets the connections that wait in the accept queue when the port closes.
+ * @throws Error if the system does not allow socket filters, as some do for users other than root
  */
 export function dropNewConnections(port: number): void {
   const program = new BigUint64Array([BigInt(filter.length), BigInt(ptr(filter))])
@@ -59,6 +57,6 @@ function nameOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`)
   } catch {
-    return '' // the descriptor was closed, like the one that readdirSync used
+    return ''
   }
 }

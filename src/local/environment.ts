@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
-/** Returns the names of all environment variables, and the names of those that Bun has read from `.env` files. */
+/** Returns the names of all environment variables. `inFiles` lists the names that Bun has read from `.env` files. */
 export function variableNames() {
   const inEnvironment = Object.keys(process.env)
   const mode = process.env.NODE_ENV || 'development'
@@ -16,9 +16,8 @@ function namesIn(file: string): string[] {
   try {
     return Object.keys(parseEnv(readFileSync(file, 'utf8')))
   } catch {
-    return [] // missing, or not readable for this user
+    return []
   }
 }
 
-/** Resolves a path relative to the folder where the user called npm, which runs scripts in the folder of package.json. */
 export const resolveForCaller = (path: string): string => resolve(process.env.INIT_CWD ?? '', path)

@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite'
 
-/** Takes a lock between processes; a crash of the holder frees it. Returns undefined if the lock is taken. */
+/** Locks a file between processes; a crash releases the lock. Returns undefined if another process has the lock. */
 export function tryLock(path: string, mode: 'shared' | 'exclusive') {
   const database = new Database(path)
   try {
     database.run(mode === 'exclusive' ? 'begin exclusive' : 'begin')
-    database.query('select count(*) from sqlite_master').get() // SQLite takes the shared lock at the first read
+    database.query('select count(*) from sqlite_master').get()
   } catch (error) {
     database.close()
     if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY') return undefined

@@ -17,7 +17,7 @@ export async function openCluster(dataDir: string, { log, signal }: Starting): P
   const dir = join(dataDir, 'postgres')
   const { initdb, postgres } = await findBinaries()
   const user = await serverUser(dir)
-  // Lets the server's user traverse the folder, but not read it.
+  // The server's user may enter the folder, but not list it.
   if (user) await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
   const exists = existsSync(dir)
   // A new cluster gets its final name last, so an interrupted start leaves no incomplete cluster.
@@ -71,7 +71,8 @@ async function runInitdb(dir: string, initdb: string, runAs: RunAs, pwfile: stri
   const { uid, gid } = runAs
   signal.throwIfAborted()
   const running = run(program, args, { uid, gid, cwd: '/', env, timeout: initTimeoutMs })
-  const interrupt = () => void running.child.kill() // initdb then removes its files
+  // At SIGTERM, initdb removes its files.
+  const interrupt = () => void running.child.kill()
   signal.addEventListener('abort', interrupt)
   await running.finally(() => signal.removeEventListener('abort', interrupt))
   await rename(pwfile, join(dir, 'docket.password'))

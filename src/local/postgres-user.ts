@@ -5,7 +5,6 @@ import { run } from './process.ts'
 
 export type RunAs = { prefix: string[] } & Partial<User>
 
-/** Returns the user that owns and runs the cluster; undefined for the current user. Root must not run Postgres. */
 export async function serverUser(clusterDir: string): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const owner = await stat(clusterDir).catch(() => stat(dirname(clusterDir)))
@@ -20,7 +19,7 @@ export async function serverUser(clusterDir: string): Promise<User | undefined> 
   )
 }
 
-/** Returns the first option with which `user` can run Postgres on `dir`. @throws Error with advice if there is none */
+/** @throws Error with advice if the server can run in no way */
 export async function findRunAs(user: User | undefined, dir: string, initdb: string): Promise<RunAs> {
   let reason = ''
   for (const option of user ? runAsOptions(user) : [{ prefix: [] }]) {

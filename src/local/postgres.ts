@@ -23,17 +23,16 @@ export const postgresIn = (dir: string): Server => ({
   async lastStart() {
     const lines = (await readFile(join(dir, 'postmaster.pid'), 'utf8')).split('\n')
     const [pid = 0, , , port = 0] = lines.map(Number)
-    return { pid: port && pid, port } // Postgres writes the port later than the pid
+    return { pid: port && pid, port }
   },
   probe: async (port) => asAdmin(await urlOf(dir, port), (sql) => sql`select 1`),
 })
 
-/** Starts the Postgres of `dataDir` unless it runs. Returns the URL of its database. */
 export async function startPostgres(dataDir: string, isShared: boolean, starting: Starting): Promise<string> {
   const dir = join(dataDir, 'postgres')
   const port = await ensureRunning(postgresIn(dir), starting, async () => {
     const cluster = await openCluster(dataDir, starting)
-    // Otherwise Postgres refuses to start if another program now has the pid of a crashed server.
+    // If another program now has the pid of a crashed server, Postgres would refuse to start.
     if (!isShared) await rm(join(dir, 'postmaster.pid'), { force: true })
     return (port) => launchPostgres(cluster, port)
   })

@@ -6,7 +6,7 @@ import { until } from './wait.ts'
 
 export const run = promisify(execFile)
 
-/** Logs a step of the start. `takesLong`: the user should see the message immediately. */
+/** `takesLong`: the user should see the message immediately. */
 export type LogProgress = (message: string, takesLong?: boolean) => void
 
 export type Starting = { log: LogProgress; signal: AbortSignal }
@@ -40,7 +40,7 @@ export async function isServerProcess(pid: number, dir: string): Promise<boolean
   if (!Number.isInteger(pid) || pid <= 0) return false
   if (process.platform !== 'linux') return (await lsofCwd(pid)) === dir
   if ((await readlink(`/proc/${pid}/cwd`).catch(() => '')) === dir) return true
-  // In a container even root may not read the links of other users' processes.
+  // In a container, even root may not read the links of other users' processes.
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
   return command.split('\0').includes(dir)
 }
@@ -61,7 +61,6 @@ export async function endServer(pid: number, dir: string, signal: NodeJS.Signals
   return (await until(hasEnded, withinMs)) ?? false
 }
 
-/** Returns the last error in a server's log, or the last line. */
 export async function logTail(logFile: string): Promise<string> {
   const text = await readFile(logFile, 'utf8').catch(() => '')
   const lines = text.trimEnd().split('\n')

@@ -16,10 +16,7 @@ const advice =
 
 export class NoRedisServer extends Error {}
 
-/**
- * Finds redis-server or valkey-server. If both are missing, installs one with the system's package manager.
- * @throws NoRedisServer; the reason of `signal` once it is aborted
- */
+/** Installs a server if none is on the PATH. @throws NoRedisServer, or the reason of an aborted `signal` */
 export async function redisBinary(log: LogProgress, signal?: AbortSignal): Promise<string> {
   const problem = findServer() ? '' : await install(log, signal)
   const server = findServer()
@@ -46,7 +43,7 @@ async function install(log: LogProgress, signal?: AbortSignal): Promise<string> 
   return problem
 }
 
-// Homebrew rejects root. The others require root; `sudo -n` never waits for a password.
+// Homebrew rejects root; the other managers require root. `sudo -n` never waits for a password.
 function rightsFor(manager: string): string[] | undefined {
   if (manager === 'brew' || process.getuid?.() === 0) return []
   return onPath('sudo') ? ['sudo', '-n'] : undefined

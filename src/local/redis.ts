@@ -25,7 +25,6 @@ export const redisIn = (dir: string, password?: string): Server => ({
   probe: (port) => probe(port, password),
 })
 
-/** Starts the Redis of `dataDir` unless it runs. Returns its URL with the password. */
 export async function startRedis(dataDir: string, starting: Starting): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
@@ -45,7 +44,6 @@ export function launchRedis(program: string[], dir: string, port: number): Launc
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const command = [...program, '--port', String(port), '--dir', dir, ...options]
   const { uid, gid } = statSync(dir)
-  // Root does not run Redis: the owner of the folder does.
   const runAs = process.getuid?.() === 0 ? { uid, gid } : {}
   const launched = launch({ command, cwd: dir, logFile: `${dir}.log`, ...runAs })
   writeFileSync(join(dir, 'server.json'), JSON.stringify({ pid: launched.pid, port }))

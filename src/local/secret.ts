@@ -15,7 +15,7 @@ export async function readOrCreate(path: string, create: () => string): Promise<
     if (error.code !== 'ENOENT') throw error
   })
   if (existing) return existing
-  // The file gets its final name when it is complete, so concurrent processes never read a part of it.
+  // The file gets its final name when it is complete, so that a concurrent process never reads half a secret.
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, create(), { mode: 0o600, flag: 'wx' })
   await link(draft, path).catch((error: NodeJS.ErrnoException) => {

@@ -8,17 +8,14 @@ const readyTimeoutMs = 120_000
 
 export type Running = { pid: number; port: number }
 
-/** A server with its data in `dir`, and its log in `<dir>.log`. */
 export interface Server {
   name: string
   dir: string
   stopSignal: NodeJS.Signals
   lastStart(): Promise<Running>
-  /** @throws when the server does not answer */
   probe(port: number): Promise<unknown>
 }
 
-/** Returns the server's port. Starts the server with the function that `prepare` returns, unless the server runs. */
 export async function ensureRunning(
   server: Server,
   { log, signal }: Starting,
@@ -29,7 +26,6 @@ export async function ensureRunning(
   return port
 }
 
-/** Waits until a running server answers, and returns its port; undefined if the server does not run. */
 async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
   let problem = ''
   const probe = async () => {
@@ -54,7 +50,6 @@ async function start(server: Server, launch: (port: number) => Launched, signal:
   throw new Error(`${server.name} does not start. ${await logTail(`${server.dir}.log`)}`)
 }
 
-/** Returns false if the server ends; stops a server that does not answer in time. @throws the reason of `signal` */
 export async function waitUntilReady(server: Server, launched: Launched, port: number, signal?: AbortSignal) {
   const { pid, ended } = launched
   const answers = async () => {
@@ -63,7 +58,7 @@ export async function waitUntilReady(server: Server, launched: Launched, port: n
   }
   const probe = () => (ended() ? false : answers().catch(() => undefined))
   const isReady = await until(probe, readyTimeoutMs, { signal }).catch(() => undefined)
-  // The server has no clients yet, so SIGQUIT may stop it immediately.
+  // The server has no clients yet, so SIGQUIT may stop the server immediately.
   if (isReady === undefined) await endServer(pid, server.dir, 'SIGQUIT')
   signal?.throwIfAborted()
   return isReady ?? false

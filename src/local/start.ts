@@ -13,7 +13,7 @@ import type { LogProgress, Starting } from './process.ts'
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
 
-/** Files that this process creates, possibly as root. All other files belong to the users that run the servers. */
+/** This process, possibly root, creates these files. The users that run the servers own all other files. */
 const rootFiles = ['gate.lock', 'users.lock', 'postgres.log', 'redis.log', 'redis']
 
 export interface LocalOptions {
@@ -21,19 +21,18 @@ export interface LocalOptions {
   postgres: boolean
   redis: boolean
   log: LogProgress
-  /** Aborts the start, and stops the servers that were already started. */
   signal?: AbortSignal
 }
 
 export interface Local {
   databaseUrl?: string
   redisUrl?: string
-  /** Why Redis was not started. Set if the caller wants Redis and the machine has no Redis server. */
+  /** Why Redis was not started: the machine has no Redis server. */
   withoutRedis?: string
   stop(): Promise<void>
 }
 
-/** Starts the servers of `dataDir`, or uses the running ones. The last process that uses them stops them. */
+/** Starts the servers of `dataDir`, or uses those that run. The last process to call `stop` stops the servers. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
   if (!options.postgres && !options.redis) return { stop: async () => {} }
   const dir = await writable(options.dataDir)
@@ -56,7 +55,7 @@ async function startIn(dir: string, options: LocalOptions): Promise<Local> {
     const redis = options.redis ? await startOptionalRedis(dir, { log, signal }) : {}
     await chownToFolderOwner(dir, ...rootFiles.map((name) => join(dir, name)))
     let stopped: Promise<void> | undefined
-    // `stop` waits for the gate, so that no process starts to use a server that is stopping.
+    // The gate prevents that another process starts to use a server that is stopping.
     return { databaseUrl, ...redis, stop: () => (stopped ??= withGate(dir, stopGateTimeoutMs, leave)) }
   } catch (error) {
     await leave().catch(() => {})
@@ -103,7 +102,6 @@ async function writable(dataDir: string): Promise<string> {
   }
 }
 
-/** Adds the folder to the message of a system or SQLite error. */
 function namingFolder(error: unknown, dir: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (!code || !/^(E(ACCES|PERM|ROFS|NOSPC|DQUOT)|SQLITE_)/.test(code)) return error

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const stepMs = 50
 
-/** Polls until `probe` returns a defined value, or for `timeoutMs`. @throws the reason of `signal` */
 export async function until<T>(
   probe: () => T | undefined | Promise<T | undefined>,
   timeoutMs: number,

@@ -10,16 +10,14 @@ interface HeldLease {
   until: number
   since: number
   idleSince: number | null
-  /** Another process waits for this lease. */
   isRequested: boolean
 }
 
-/** The most leases that one script call renews. */
 const maxRenewed = 500
 
 /**
- * A lease lets one process write a project without conflicts. Leases only save time: if two processes hold the same
- * lease, the commit still compares versions. Without Redis, processes write without leases.
+ * Leases only save time. Two processes may hold the same lease, and without Redis processes write without a lease, but
+ * each commit compares versions.
  */
 export class Leases {
   private readonly held = new Map<string, HeldLease>()
@@ -38,7 +36,7 @@ export class Leases {
     this.channels = `${config.redisPrefix}:lease-channel:`
     const own = this.channels + this.processId
     subscriber.on('message', (channel, message) => channel === own && this.receive(message))
-    // Subscribes after each connect; ioredis cannot subscribe before.
+    // ioredis cannot subscribe before the connection is ready.
     subscriber.on('ready', () => void subscriber.subscribe(own).catch(() => {}))
     this.timer = setInterval(() => this.renewAll(), config.leaseTtlMs / 4)
   }
@@ -57,8 +55,7 @@ export class Leases {
   }
 
   /**
-   * Resolves when this process may write the project: immediately if it holds the lease or Redis is unavailable.
-   * Returns false if another process may have written the project in the meantime.
+   * Resolves when this process may write the project. False: another process may have written the project meanwhile.
    */
   async acquire(projectId: string): Promise<boolean> {
     if (this.holds(projectId)) return true
@@ -83,7 +80,6 @@ export class Leases {
       this.waiters.delete(projectId)
       if (taken) return !this.held.has(projectId)
     }
-    // The commit detects a stale state.
     return true
   }
 
@@ -132,7 +128,6 @@ export class Leases {
     if (mine.idleSince !== null) void this.release(projectId)
   }
 
-  /** Releases leases that were idle for `leaseLingerMs`, and renews all others. */
   private renewAll(): void {
     const now = performance.now()
     const keep: string[] = []

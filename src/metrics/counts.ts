@@ -17,16 +17,13 @@ export const newCommitCounts = () => ({
 })
 
 export const newLeaseCounts = () => ({
-  /** Time to acquire a lease, including the wait for another holder. */
   seconds: new Distribution(),
-  /** Leases that another process held when this process requested them. */
   waits: 0,
   handOvers: 0,
 })
 
 export const newForwardCounts = () => ({ forwarded: 0, lost: 0, served: 0 })
 
-/** The time of a query includes the wait for a connection. */
 export const newQueryCounts = () => ({ open: 0, seconds: new Distribution() })
 
 export type Counts = ReturnType<typeof openCounts>
@@ -37,7 +34,6 @@ export const openCounts = () => ({
   leases: newLeaseCounts(),
   forwards: newForwardCounts(),
   queries: { reads: newQueryCounts(), commits: newQueryCounts(), background: newQueryCounts() },
-  /** How long the oldest read of a batch waited for earlier batches. */
   readWaits: { roles: new Distribution(), versions: new Distribution(), sessions: new Distribution() },
   caches: { bodies: newHits(), places: newHits(), roles: newHits(), sessions: newHits(), states: newHits() },
 })

@@ -4,7 +4,6 @@ const secondsBounds = [
 ]
 
 export class Distribution {
-  /** For each bound, the number of values up to it and above the previous bound; then of values above all bounds. */
   readonly counts: Float64Array
   sum = 0
 
@@ -23,7 +22,6 @@ export class Distribution {
     this.sum += value
   }
 
-  /** Adds the seconds since `startedAt`, a time of performance.now(). */
   addSince(startedAt: number): void {
     this.add((performance.now() - startedAt) / 1_000)
   }

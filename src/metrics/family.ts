@@ -9,7 +9,7 @@ interface Value {
   metricName?: string
 }
 
-/** A metric in the format of prom-client: plain data, which can be sent to another process. */
+/** The format of prom-client: plain data, which can be sent to another process. */
 export interface Family {
   name: string
   help: string
@@ -39,7 +39,6 @@ export const histogram = familyOf<Distribution>('histogram', (labels, { bounds, 
   return [...buckets, of('sum', sum), of('count', upTo)]
 })
 
-/** Returns one value for each name, with the name in the label `label`. */
 export const labelledBy = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
   Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
 

@@ -4,7 +4,6 @@ import { labelledBy, counter, type Family, gauge, histogram } from './family.ts'
 
 const timerMs = 50
 
-/** Opens the metrics that every process has, and starts to measure the delay of the event loop. */
 export function openProcessFamilies(): () => Family[] {
   const delays = new Distribution()
   let due = performance.now() + timerMs

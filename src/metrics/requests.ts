@@ -3,7 +3,7 @@ import type { Labelled } from './family.ts'
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Request durations by route template, method and status. Labels have fixed values, so clients cannot add series. */
+/** All labels have fixed values, so that clients cannot add series. */
 export class RequestDurations {
   private readonly series = new Map<string, Labelled<Distribution>>()
 

@@ -13,7 +13,6 @@ const withIPv4 = ['::ffff:0:0/96', '::/96', '64:ff9b::/96'].map((text) => ipaddr
 export const isPrivate = (text: string): boolean =>
   isReachable(text, { allowPrivate: true }) && !isReachable(text, { allowPrivate: false })
 
-/** True for a public address. For a private address, true if the policy allows private addresses. */
 export function isReachable(text: string, { allowPrivate }: Pick<AddressPolicy, 'allowPrivate'>): boolean {
   if (!isIP(text)) return false
   const address = unwrapIPv4(ipaddr.parse(text))

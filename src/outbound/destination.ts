@@ -11,9 +11,7 @@ export class ForbiddenUrl extends Error {}
 
 export type Destinations = ReturnType<typeof openDestinations>
 
-/** Checks a URL, and every address to which its host name resolves now. */
 export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLookup()) {
-  /** @throws ForbiddenUrl */
   function read(text: string): URL {
     if (text.length > maxUrlCharacters || !URL.canParse(text)) throw new ForbiddenUrl('must be a URL')
     const url = new URL(text)
@@ -26,7 +24,7 @@ export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLoo
     return url
   }
 
-  /** Returns at least one address. @throws ForbiddenUrl when any address is forbidden */
+  /** @throws ForbiddenUrl when one of the addresses is forbidden */
   async function addressesOf(url: URL): Promise<string[]> {
     const literal = literalIn(url)
     const records = literal === null ? await lookup(url.hostname) : [{ address: literal }]
@@ -40,7 +38,7 @@ export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLoo
   return {
     read,
     addressesOf,
-    /** Accepts a host name that does not resolve, because each request resolves the name again. @throws ForbiddenUrl */
+    /** Accepts a name that does not resolve yet: each request resolves the name again. @throws ForbiddenUrl */
     async check(text: string, waitMs: number): Promise<URL> {
       const url = read(text)
       await within(waitMs, addressesOf(url)).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { hostnameOf } from '../hosts.ts'
 import { maxAnswerBytes, type ResponseSummary, summarize } from './response.ts'
 
-/** The most interim responses (1xx) before the final response. No other limit stops an endless series. */
+/** Interim responses (1xx) before the final response. Nothing else stops an endless series. */
 const maxInterim = 10
 const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
 
@@ -15,10 +15,8 @@ export interface OutboundRequest {
   signal?: AbortSignal
 }
 
-/** The receiver has closed a reused connection, so the request may not have arrived. */
 class StaleConnection extends Error {}
 
-/** Sends requests to one address, on a new or a reused connection. @param ca an additional certificate authority */
 export function openExchange(ca?: string) {
   const http = { request: viaHttp, agent: new HttpAgent(agentOptions), port: 80 }
   const https = { request: viaHttps, agent: new HttpsAgent({ ...agentOptions, ca }), port: 443 }

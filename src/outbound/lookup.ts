@@ -5,15 +5,10 @@ import { isIP } from 'node:net'
 export type Lookup = (name: string) => Promise<{ address: string }[]>
 
 const resolverOptions = { timeout: 2_000, tries: 2 }
-/** The hosts file and the list of name servers are read again after this time. */
 const systemFilesMs = 30_000
 const loopback = ['127.0.0.1', '::1']
 
-/**
- * Resolves a name by the hosts file, or else by name servers; IPv4 addresses come first. `lookup` of `node:dns` would
- * block one of four threads: four names whose server does not answer would delay all other lookups and all password
- * hashes.
- */
+/** `lookup` of `node:dns` blocks one of four threads, so four dead name servers would also stop all password hashes. */
 export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup {
   const open = async () => {
     const resolver = new Resolver(resolverOptions)

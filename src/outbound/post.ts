@@ -7,7 +7,6 @@ const defaultTimeoutMs = 15_000
 
 class TimeoutError extends Error {}
 
-/** Opens a client that posts to URLs of webhooks, but only to allowed addresses. */
 export function openOutbound({
   webhookAllowHttp: allowHttp,
   webhookAllowPrivate: allowPrivate,
@@ -16,7 +15,7 @@ export function openOutbound({
   return { destinations, post: openPost(destinations, { timeoutMs: defaultTimeoutMs }) }
 }
 
-/** Posts JSON. It connects to exactly the checked address, and follows no redirect. */
+/** Posts JSON. Connects to exactly the checked address, and follows no redirect. */
 export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeoutMs: number; ca?: string }) {
   const exchange = openExchange(ca)
 
@@ -30,7 +29,6 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
     return exchange(request, url, addresses.at(-1)!, signal)
   }
 
-  /** Returns other errors in the result. @throws the abort reason of `request.signal` */
   return async (request: OutboundRequest): Promise<PostResult> => {
     request.signal?.throwIfAborted()
     const startedAt = performance.now()
@@ -54,7 +52,7 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
   }
 }
 
-/** The reason that the webhook's administrators see. It must not reveal internal addresses. */
+/** Administrators of the webhook see the reason, so it must not reveal internal addresses. */
 function reasonOf(error: unknown): string {
   if (error instanceof ForbiddenUrl) return `The URL ${error.message}`
   if (error instanceof TimeoutError) return error.message
@@ -65,12 +63,12 @@ function reasonOf(error: unknown): string {
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 const unreachableCodes = ['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']
-/** After these errors nothing was sent, so the next address of the name can be tried. @throws every other error */
+/** After these errors nothing was sent, so the next address can be tried. */
 function ignoreUnreachable(error: unknown): undefined {
   if (!unreachableCodes.includes(codeOf(error))) throw error
 }
 
-/** The signal must not outlive the promise, because its listener is never removed. */
+/** The listener is never removed, so the signal must not outlive the promise. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', () => reject(signal.reason))

@@ -4,9 +4,7 @@ export const maxAnswerBytes = 1_024
 
 export interface PostResult {
   status: number | null
-  /** Why there was no response. */
   error: string | null
-  /** The beginning of the response body. */
   answer: string
   retryAfterMs: number | null
   durationMs: number

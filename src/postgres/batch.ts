@@ -2,21 +2,19 @@ import type { Distribution } from '../metrics/distribution.ts'
 import { isTransient } from './errors.ts'
 import { unavailable } from '../responses/errors.ts'
 
-/** A queue up to this length is never overloaded: its entries may wait until a short fault ends. */
+/** A queue up to this length is never overloaded: its entries may wait until a short fault is over. */
 const shortQueue = 128
 const maxQueueMs = 500
 
-/** Returns true if a queue, ordered oldest first, is too long to be served in time. Callers then reject new entries. */
+/** @param queue in the order of arrival */
 export function isOverloaded(queue: { since: number }[]): boolean {
   return queue.length > shortQueue && performance.now() - queue[0]!.since > maxQueueMs
 }
 
 export interface BatchOptions<K> {
-  /** The most keys in one call. */
   keys: number
-  /** `limit`: the most weight in one call. A heavier key gets its own call. Keys above `heavy` delay no other. */
+  /** A heavier key than `limit` gets a call of its own. Keys above `heavy` delay no other key. */
   weigh?: { limit: number; heavy?: number; of: (key: K) => number }
-  /** The most concurrent calls. */
   slots: number
   /** How long an incomplete batch waits for more keys while another call runs. */
   lingerMs?: number
@@ -36,8 +34,9 @@ const maxWaiting = 10_000
 const slowMs = 1_000
 
 /**
- * Batches single calls: keys that arrive while `slots` calls are running share the next call.
- * @param work returns the values in the order of its keys. After an outage of over a second, all waiting keys fail too
+ * Keys that arrive while `slots` calls are running share the next call.
+ * @param work returns the values in the order of its keys. After a temporary error that took over a second, all waiting
+ * keys fail too
  * @throws HttpError 503 when too many keys wait
  */
 export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Promise<V[]>) {

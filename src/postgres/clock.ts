@@ -3,7 +3,6 @@ import type { Log } from '../log.ts'
 import { repeatedly } from '../repeatedly.ts'
 import type { Sql } from './database.ts'
 
-/** The clock of the database, which all processes share, in seconds since 1970. */
 export async function databaseTime(sql: Sql): Promise<number> {
   const [row] = await sql<{ now: number }[]>`select extract(epoch from now())::float8 as now`
   return row!.now

@@ -27,10 +27,7 @@ const describe = ([key, column]: [string, PgColumn]): Column => ({
   fallback: is(column.default, SQL) ? undefined : column.default,
 })
 
-/**
- * The columns of the table `alias`, instead of `*`: a later release may add columns while this release runs, and
- * Postgres rejects a prepared statement whose result columns change.
- */
+/** With `*`, Postgres would reject a prepared statement after a later release has added columns. */
 export const columnList = (sql: Sql, table: PgTable, alias: string): SqlPart =>
   sql.unsafe<Row[]>(
     columnsOf(table)
@@ -38,11 +35,10 @@ export const columnList = (sql: Sql, table: PgTable, alias: string): SqlPart =>
       .join(', '),
   )
 
-/** The columns of an event `e`, without `before` and `after`. */
 export const eventFields = (sql: Sql) => sql`
   e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id,
   e.batch::float8 as batch, e.undoes::float8 as undoes, e.actor_id, e.at`
 
-/** `before` and `after` of an event `e`. Events of webhooks, service accounts and tokens store both in `told`. */
+/** Events of webhooks, service accounts and tokens store `before` and `after` in `told`. */
 export const eventRows = (sql: Sql) => sql`
   coalesce(e.before, e.told -> 'before') as before, coalesce(e.after, e.told -> 'after') as after`

@@ -9,21 +9,20 @@ import { closeOnError, startupMessageFirst } from './workarounds.ts'
 export type ServerAddress = { host: string[]; port: number[]; path?: string | false }
 
 export interface PrimaryFinder<S extends ServerAddress = ServerAddress> {
-  /** @throws the last error of the servers if no server is a primary */
   find(): Promise<S>
-  /** Call when a connection to the server has ended: another server may now be the primary. */
+  /** Another server may now be the primary. */
   lost(server: ServerAddress): void
 }
 
-/** The same as `sslmode` in libpq. Only `verify-full` checks the name in the certificate. */
+/** As `sslmode` in libpq, where only `verify-full` checks the name in the certificate. */
 type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-full'
 
 export const connectMs = 3_000
 
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
-const tlsAccepted = 0x53 // "S"
+const tlsAccepted = 0x53
 
-/** Creates sockets for postgres.js, which would crash if its own failed, and whose TLS would bypass the workarounds. */
+/** Creates the sockets of postgres.js, whose own TLS would bypass the workarounds. */
 export function createConnector(
   idleTimeouts: IdleTimeouts,
   idleMs: number,
@@ -49,7 +48,6 @@ export function createConnector(
       return socket.once('close', () => open.delete(socket))
     },
 
-    /** Closes all connections, so that new connections find the new primary. */
     closeAll(): void {
       for (const socket of open)
         socket.destroy(connectionError('CONNECTION_RENEWED', 'The server is a standby'))
@@ -63,7 +61,7 @@ function connectTcp({ host, port, path }: ServerAddress): Socket {
   return path ? socket.connect(path) : socket.connect(port[0] ?? 5432, host[0] ?? 'localhost')
 }
 
-/** Returns a TLS socket. On failure, returns a socket that emits the error. */
+/** On failure, returns a socket that emits the error. */
 async function connectTls(target: ServerAddress, mode: TlsMode): Promise<Socket> {
   const over = new AbortController()
   const timer = setTimeout(() => over.abort(new Error('no TLS handshake in time')), connectMs)

@@ -9,13 +9,11 @@ export type Sql = postgres.Sql
 export type SqlPart = postgres.PendingQuery<postgres.Row[]>
 
 export interface Database {
-  /** Short reads. postgres.js prepares tagged templates and pipelines queries, so a query takes one round trip. */
+  /** Short reads: postgres.js prepares and pipelines the queries, so a query takes one round trip. */
   reads: Sql
-  /** Long reads have their own connection, so that no other read queues behind them. */
+  /** Long reads have their own connection, so that no short read waits for them. */
   expensive: Sql
-  /** Short writes, above all the group commit. No read delays them. */
   commits: Sql
-  /** Background work: accounts, the outbox, cascades, cleanup. */
   background: Sql
   close(): Promise<void>
 }
@@ -24,7 +22,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const { databaseUrl, databasePooler: pooler, readConnections } = config
   const idleTimeouts = new IdleTimeouts()
   const primary = openPrimaryFinder(databaseUrl, idleTimeouts)
-  // Of several servers, postgres.js gets one, because it would retry dead servers without a pause: `primary` chooses.
+  // `primary` chooses the server, because postgres.js would retry dead servers without a pause.
   const url = serverUrls(databaseUrl)[0]!
   const open = (pool: Omit<PoolOptions, 'url' | 'primary' | 'idleTimeouts' | 'pooler'>) =>
     openPool({ url, primary, idleTimeouts, pooler, ...pool })
@@ -51,7 +49,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const pools = { reads, expensive, commits, background }
   return {
     ...pools,
-    // No query is pending now. Without the time-out, postgres.js waits for broken idle connections.
+    // Without the timeout, postgres.js waits for broken idle connections.
     async close() {
       await Promise.all(Object.values(pools).map((sql) => sql.end({ timeout: 1 })))
       idleTimeouts.close()
@@ -60,9 +58,8 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
 }
 
 /**
- * Reads and commits find a few rows by an index. With generic plans, Postgres does not plan each batch again: a read
- * takes 28 µs instead of 51 (measured). Without the disabled plan types, a plan made for a small table might still scan
- * the table after it has grown.
+ * Reads find a few rows by an index. With generic plans, Postgres plans no batch again: 28 µs instead of 51 (measured).
+ * Without the disabled plan types, a plan made for a small table may scan the table after it has grown.
  */
 const indexPlans = {
   plan_cache_mode: 'force_generic_plan',
@@ -73,5 +70,5 @@ const indexPlans = {
   enable_incremental_sort: 'off',
 }
 
-/** Background statements are rare, and read between one row and a whole table, so each gets its own plan. */
+/** Background statements read between one row and a whole table, so each gets its own plan. */
 const customPlans = { plan_cache_mode: 'force_custom_plan' }

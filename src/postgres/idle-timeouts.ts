@@ -12,9 +12,8 @@ export interface PendingQuery {
 type SocketState = { idleMs: number; limitMs: number; isAnswered: boolean }
 
 /**
- * Fails queries after their time limit, and closes connections that receive no data. When a network route is lost, no
- * connection closes, and postgres.js would wait forever (porsager/postgres#1089). Time counts in ticks, so time during
- * which this process was frozen does not count.
+ * Fails queries after their time limit, and closes silent connections: after the loss of a network route, postgres.js
+ * would wait forever (porsager/postgres#1089). Ticks do not count time during which this process was frozen.
  */
 export class IdleTimeouts {
   private readonly sockets = new Map<Socket, SocketState>()
@@ -25,7 +24,7 @@ export class IdleTimeouts {
     this.timer.unref()
   }
 
-  /** @param limitMs idle timeout, longer than the statement timeout: counts from the first query after a reply */
+  /** @param limitMs longer than the statement timeout; counts from the first query after a reply */
   watch(socket: Socket, limitMs: number): void {
     const state = { idleMs: 0, limitMs, isAnswered: false }
     this.sockets.set(socket, state)
@@ -53,13 +52,12 @@ export class IdleTimeouts {
       query.waitedMs += tickMs
       if (query.waitedMs < query.limitMs) continue
       this.queries.delete(query)
-      // Closes connections before the query fails, so that a retry gets a new connection.
       this.closeIdle()
       query.fail(connectionError('QUERY_TIMEOUT', 'Postgres did not answer in time'))
     }
   }
 
-  /** Also closes unused connections. Never closes a connection on which a statement may still run. */
+  /** Never closes a connection on which a statement may still run. */
   private closeIdle(): void {
     for (const [socket, { idleMs, limitMs }] of this.sockets) {
       if (idleMs < limitMs) continue

@@ -13,9 +13,8 @@ export interface PoolOptions extends QueryOptions {
   settings?: Record<string, string>
 }
 
-/** Added to the statement timeout of Postgres, for its reply and for connecting. */
 const graceMs = 700
-/** Added to the statement timeout. A connection that receives no data for that long counts as broken. */
+/** Added to the statement timeout. A connection that is silent for that time counts as broken. */
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {
@@ -25,12 +24,12 @@ export function openPool(pool: PoolOptions): postgres.Sql {
   const sql = postgres(url, {
     max: pool.connections,
     connect_timeout: connectMs / 1_000,
-    // `connect` opens TLS. The types of postgres.js lack `socket`.
+    // The connector opens TLS. The types of postgres.js lack `socket`.
     ssl: false,
     ...{ socket: sockets.connect },
     backoff: (retries) => Math.min(0.05 * 2 ** retries, 0.25),
     onnotice: () => {},
-    // With `true`, each new connection queries the array types, and a failure of that query ends the process.
+    // With `true`, each new connection queries the array types. If the query fails, the process ends.
     fetch_types: false,
     prepare: pooler !== 'on',
     types: arrayTypes,

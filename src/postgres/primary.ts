@@ -10,7 +10,7 @@ const retryMs = 50
 
 type Server = ServerAddress & { url: string }
 
-/** Returns one URL per server, without `target_session_attrs`, which `openPrimaryFinder` reads. */
+/** Removes `target_session_attrs`: `openPrimaryFinder` does this search instead of postgres.js. */
 export function serverUrls(databaseUrl: string): string[] {
   return urlsIn(databaseUrl).map((server) => {
     const url = new URL(server)
@@ -43,7 +43,6 @@ export function openPrimaryFinder(
   }
 }
 
-/** Returns the URL of the current primary. @throws the last error of the servers if no server is a primary */
 export async function primaryUrl(databaseUrl: string): Promise<string> {
   const idleTimeouts = new IdleTimeouts()
   try {
@@ -81,7 +80,6 @@ async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promi
   }
 }
 
-/** @throws when the server cannot be reached, or is a standby */
 async function requirePrimary({ url }: Server, idleTimeouts: IdleTimeouts): Promise<void> {
   const sql = openPool({ url, idleTimeouts, pooler: 'on', connections: 1, statementMs: connectMs })
   try {

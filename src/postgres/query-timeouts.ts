@@ -18,17 +18,15 @@ export interface QueryOptions {
 }
 type Options = QueryOptions & { limitMs: number; onStandby(): void }
 
-/** SQLSTATE of a write on a standby. */
 const readOnly = '25006'
 const uncounted = newQueryCounts()
 
-/** For rare queries with many variants, because each prepared statement stays on its connection forever. */
+/** For rare queries with many variants: a prepared statement stays on its connection forever. */
 export function unprepared<Q extends object>(query: Q): Q {
   ;(query as unknown as { options: { prepare: boolean } }).options.prepare = false
   return query
 }
 
-/** Wraps a pool so that each query returns a complete result, or fails within its time limit. */
 export function withTimeouts(sql: Sql, options: Options): Sql {
   const watch = <Q extends object>(createQuery: () => Q): Q => {
     const query = createQuery()
@@ -43,7 +41,7 @@ export function withTimeouts(sql: Sql, options: Options): Sql {
   })
 }
 
-/** Starts the time limit when the query is sent: most query objects are fragments of other queries, and never sent. */
+/** The time limit starts when the query is sent. Most query objects are never sent: they are parts of other queries. */
 function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query): Q {
   const { handler } = query
   query.handler = (sent) => {

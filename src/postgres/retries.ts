@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isTransient } from './errors.ts'
 
-/** Pause before a retry, so that it is not sent on a connection that is about to close. */
+/** Without a pause, the retry may use a connection that is about to close. */
 export const retryDelay = () => sleep(20)
 
 export const retryOnce = <T>(work: () => PromiseLike<T>): Promise<T> =>
@@ -9,7 +9,6 @@ export const retryOnce = <T>(work: () => PromiseLike<T>): Promise<T> =>
     isTransient(error) ? retryDelay().then(work) : Promise.reject(error),
   )
 
-/** `true`, or at least one row, if the statement changed or found something. */
 type Result = PromiseLike<boolean | readonly unknown[]>
 
 /** Retries a write after a temporary error, unless `isWritten` finds that the first attempt has committed. */

@@ -3,19 +3,13 @@ import { connectionError } from './errors.ts'
 
 // Workarounds for defects of postgres.js 3.4.9. test/core/workarounds.test.ts proves that each defect still exists.
 
-/**
- * postgres.js keeps the unsent data of a broken connection, and then never sends a startup message shorter than 1 KiB
- * (porsager/postgres#1133), so the new connection times out. This padding makes the message long enough.
- */
+/** postgres.js never sends a startup message shorter than 1 KiB after a broken connection (porsager/postgres#1133). */
 const [paddingName, paddingValue] = ['docket.padding', 'x'.repeat(1_024)] as const
 export const padding = { [paddingName]: paddingValue }
 
 const startupMessage = Buffer.from('\0\x03\0\0user\0', 'latin1')
 
-/**
- * Removes the broken connection's data before the startup message: with this data, Postgres would close the new
- * connection. Removes the padding if a pooler is used, because poolers reject unknown settings.
- */
+/** Removes the unsent data of the broken connection, and for a pooler the padding: poolers reject unknown settings. */
 export function startupMessageFirst(socket: Socket, isPooled = false): void {
   const write = socket.write
   socket.write = (chunk: unknown, done?: unknown) => {
@@ -35,9 +29,9 @@ function withoutPadding(message: Buffer): Buffer {
 }
 
 /**
- * Emits `close` right after `error`, and an error before every `close`. Otherwise a query that postgres.js sends
- * between the two events never ends (porsager/postgres#1215), and postgres.js reconnects without a pause to a server
- * that closes connections before the startup message (porsager/postgres#1193).
+ * Emits `close` right after `error`, and an error before every `close`. Otherwise a query sent between the two events
+ * never ends (porsager/postgres#1215), and postgres.js reconnects without a pause to a server that closes each
+ * connection before the startup message (porsager/postgres#1193).
  */
 export function closeOnError(socket: Socket): void {
   const emit = socket.emit.bind(socket)
@@ -54,7 +48,7 @@ export function closeOnError(socket: Socket): void {
   }
 }
 
-/** Removes the holes that a result has at its start after an interrupted result (porsager/postgres#1181). */
+/** After an interrupted result, the next result begins with holes (porsager/postgres#1181). */
 export function withoutHoles(rows: unknown[]): unknown[] {
   const holes = 0 in rows ? 0 : rows.findIndex((_, i) => i in rows)
   if (holes > 0) rows.splice(0, holes)

@@ -1,7 +1,6 @@
 import { type Config, withNewNames } from '../config.ts'
 import type { Env, Role } from './child.ts'
 
-/** The environment of each kind of child: the parent's environment, with the URLs of the local servers. */
 export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
   const common = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }

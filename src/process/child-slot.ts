@@ -11,11 +11,9 @@ interface Options {
   start(): Child
   log: Log
   stopTimeoutMs: number
-  /** Called when the process cannot start. `starts`: the number of consecutive failed starts. */
   giveUp(exit: Exit, starts: number): void
 }
 
-/** Keeps one child process running: restarts it when it ends. */
 export class ChildSlot {
   current: Child | undefined
   private readonly alive = new Set<Child>()
@@ -25,7 +23,7 @@ export class ChildSlot {
 
   constructor(private readonly options: Options) {}
 
-  /** Resolves when the process is ready, or to undefined if the process ends before. */
+  /** Resolves to undefined if the process ends before it is ready. */
   async start(): Promise<ReadyMessage | undefined> {
     const child = this.spawn()
     this.setCurrent(child)
@@ -34,7 +32,6 @@ export class ChildSlot {
     return ready
   }
 
-  /** Starts a successor, and then stops the current process. Returns false if the successor does not start. */
   async replace(): Promise<boolean> {
     const successor = this.spawn()
     if (!(await successor.ready)) return false

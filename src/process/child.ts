@@ -18,7 +18,6 @@ export type Env = Record<string, string | undefined>
 export type Exit = { code: number | null; signal: string | null }
 
 export class Child {
-  /** Resolves to undefined if the process ends before it is ready. */
   readonly ready: Promise<ReadyMessage | undefined>
   readonly exited: Promise<Exit>
   private readonly child: ChildProcess
@@ -50,7 +49,6 @@ export class Child {
     return this.killAfter(this.exited, withinMs)
   }
 
-  /** Returns no metric families if the process does not answer. */
   async measure(): Promise<Family[]> {
     if (this.uptimeMs === 0) return []
     const message = this.nextMessage<MetricsMessage>()
@@ -63,7 +61,6 @@ export class Child {
   }
 
   private send(message: ParentMessage): void {
-    // Ignores errors, because the process may have just ended.
     if (this.child.connected) this.child.send(message, () => {})
   }
 

@@ -11,7 +11,7 @@ import { within } from '../within.ts'
 import type { Shutdown } from './shutdown.ts'
 
 const maxPauseMs = 2_000
-/** A start waits at most this long for the check. A reachable database answers sooner. */
+/** A reachable database answers sooner. A start does not wait longer for an unreachable database. */
 const checkTimeoutMs = 1_000
 
 export async function migrateDatabase(databaseUrl: string, log: Log): Promise<void> {
@@ -19,7 +19,6 @@ export async function migrateDatabase(databaseUrl: string, log: Log): Promise<vo
   log.info('database migrations are complete')
 }
 
-/** Logs a warning if migrations are missing. Does not wait for a database that cannot be reached. */
 export async function warnIfNotMigrated(databaseUrl: string, log: Log, shutdown: Shutdown): Promise<void> {
   const checked = retryUntilReachable(async () => isMigrated(await primaryUrl(databaseUrl)), log).then(
     (migrated) => {
@@ -30,10 +29,7 @@ export async function warnIfNotMigrated(databaseUrl: string, log: Log, shutdown:
   await within(checkTimeoutMs, checked)
 }
 
-/**
- * Retries until Postgres can be reached, because processes may start in any order.
- * @throws ConfigError when Postgres rejects the connection
- */
+/** Processes and Postgres may start in any order. @throws ConfigError when Postgres rejects the connection */
 async function retryUntilReachable<T>(attempt: () => Promise<T>, log: Log): Promise<T> {
   let lastReason = ''
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {

@@ -10,10 +10,9 @@ import type { Shutdown } from './shutdown.ts'
 const closeMs = 1_000
 /** Time for keep-alive clients to send another request. The response closes the connection. */
 const lingerMs = 1_500
-/** Time for TCP handshakes that have begun. */
+/** Time for TCP handshakes that have begun before the port is closed to new connections. */
 const arrivalMs = 200
 
-/** Opens the port and returns it. At shutdown, accepted requests are answered before the port closes. */
 export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, maxBytes: number) {
   const { host, port, reusePort, drainDelayMs, drainTimeoutMs } = services.config
   try {
@@ -34,7 +33,7 @@ export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, m
   return app.server?.port ?? port
 }
 
-/** Stops listening on a shared port without a failed request: other processes accept the new connections. */
+/** Stops listening on a shared port. No request fails, because other processes accept the new connections. */
 export async function retirePort(app: AnyElysia, delayMs: number, log: Log): Promise<void> {
   const respondAndClose = async (request: Request) => {
     const response = await app.fetch(request)

@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
 import type { Shutdown } from './shutdown.ts'
 import type { LogProgress } from '../local/process.ts'
 
-/** Time for the local servers to stop. Postgres writes a checkpoint, and another process may be starting servers. */
+/** Postgres writes a checkpoint when it stops, and another process may be starting the servers. */
 const stopMs = 30_000
 
 export async function withLocalServers(

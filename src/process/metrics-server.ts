@@ -5,7 +5,6 @@ import { within } from '../within.ts'
 import { listenAt } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 
-/** Far below the default scrape timeout of Prometheus, 10 s. */
 const collectTimeoutMs = 1_500
 
 export type CollectFamilies = () => Family[] | Promise<Family[]>
@@ -15,10 +14,7 @@ export async function collect(parts: CollectFamilies[]): Promise<Family[]> {
   return (await Promise.all(collected)).flatMap((families) => families ?? [])
 }
 
-/**
- * Serves GET /metrics in the Prometheus format on METRICS_PORT, if that is set. Concurrent requests share a response.
- * @throws ConfigError when the port cannot be opened
- */
+/** Serves GET /metrics on METRICS_PORT, if that is set. Concurrent requests share one response. */
 export async function serveMetrics(config: Config, shutdown: Shutdown, readAll: () => Promise<Family[][]>) {
   const { metricsHost: host, metricsPort: port } = config
   if (port === 0) return

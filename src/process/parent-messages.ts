@@ -5,19 +5,17 @@ import type { Shutdown } from './shutdown.ts'
 /** The argument that marks a child of a supervisor. It never changes, because the parent may run an older release. */
 export const childArgument = 'led'
 
-/** Sent by the parent. `retire`: stop, because a successor is ready. */
+/** `retire`: stop, because a successor is ready. */
 export type ParentMessage = 'stop' | 'retire' | 'measure'
 
 export type MetricsMessage = { families: Family[] }
 
-/** Sent by a child when it is ready. A worker has no port. */
 export type ReadyMessage = { port?: number }
 
 export const isChild = (args: string[]): boolean => args[0] === childArgument && process.connected
 
 export const sendToParent = (message: ReadyMessage | MetricsMessage): void => void process.send?.(message)
 
-/** Handles the messages of the parent. Stops this process when the parent has ended. */
 export function handleParentMessages(shutdown: Shutdown, measure: () => Promise<Family[]>): void {
   const handlers: Record<ParentMessage, () => Promise<void>> = {
     measure: () => measure().then((families) => sendToParent({ families })),

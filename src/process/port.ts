@@ -10,7 +10,7 @@ export const urlsOf = ({ host, port }: Address) => {
   return { api: `${url}/api/v1`, docs: `${url}/api/docs` }
 }
 
-/** @param prefix first part of the names of the settings. @throws ConfigError when the port cannot be opened */
+/** @param prefix the first part of the setting's name in the error: METRICS_ for METRICS_PORT */
 export async function listenAt(server: Server, { host, port }: Address, prefix = ''): Promise<void> {
   server.listen({ host, port, exclusive: true })
   await once(server, 'listening').catch((error: unknown) => {
@@ -18,9 +18,8 @@ export async function listenAt(server: Server, { host, port }: Address, prefix =
   })
 }
 
-/** Checks that a port is free before processes share it: opening a shared port would not fail. @throws ConfigError */
+/** Checks that a port is free: when processes share the port, opening it does not fail although it is taken. */
 export async function requireFree(address: Address, prefix = ''): Promise<void> {
-  // The system chooses a free port for 0.
   if (address.port === 0) return
   const server = createServer()
   await listenAt(server, address, prefix)
@@ -28,7 +27,6 @@ export async function requireFree(address: Address, prefix = ''): Promise<void> 
   await once(server, 'close')
 }
 
-/** Checks that the ports of a command are free before it starts any server. @throws ConfigError */
 export async function requireFreePorts(command: string, config: Config): Promise<void> {
   const { homeHost, homePort, metricsHost, metricsPort, reusePort } = config
   if (command !== 'worker' && !reusePort) {

@@ -14,15 +14,15 @@ interface Closer {
 interface Options {
   log: Log
   drainTimeoutMs: number
-  /** A one-off command that a signal interrupts exits with 128 + the signal's number. */
+  /** A one-off command that a signal interrupts exits with 128 + the number of the signal. */
   isOneOff: boolean
   isRunByNpm: boolean
-  /** A child may get a signal twice, from its parent and from the terminal. Its parent kills it after a time-out. */
+  /** The parent and the terminal may both send a signal to a child. The parent kills a slow child. */
   isChild: boolean
 }
 
 const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
-/** npm repeats the SIGINT of a terminal within this time. A second Ctrl-C comes later. */
+/** npm repeats the SIGINT of a terminal within this time. A second Ctrl-C comes later, and forces the exit. */
 const echoMs = 300
 const forcedCloseMs = 250
 
@@ -33,7 +33,6 @@ export class Shutdown {
   private firstAt = 0
   private readonly hadTerminal = isatty(0)
   private hangUp: (() => void) | undefined
-  /** True if a successor already serves the port. */
   isReplaced = false
 
   constructor(private readonly options: Options) {
@@ -52,13 +51,12 @@ export class Shutdown {
     this.closers.unshift({ name, close, withinMs, isForced })
   }
 
-  /** Calls `handler` at SIGHUP, unless the terminal was closed: then SIGHUP stops the process. */
+  /** A SIGHUP that reports a closed terminal stops the process instead. */
   onHangUp(handler: () => void): void {
     this.hangUp = handler
     if (!this.hadTerminal) process.on('SIGHUP', handler)
   }
 
-  /** Runs the closers, the last added first, and exits with `code`, or with 1 if a closer failed. */
   async stop(code: number): Promise<void> {
     if (this.isStopping) return
     this.isStopping = true
@@ -100,7 +98,7 @@ export class Shutdown {
 
   private onTerminalHangUp(): void {
     if (this.hangUp && isatty(0)) this.hangUp()
-    // Ignores the second SIGHUP: the terminal and npm may both send one.
+    // The terminal and npm may both send a SIGHUP.
     else if (!this.isStopping) void this.onSignal('SIGHUP')
   }
 
@@ -111,7 +109,6 @@ export class Shutdown {
     return !reason
   }
 
-  /** The state may be inconsistent, so the process answers accepted requests and exits. */
   private unexpected(error: unknown): void {
     const { message, stack } = error instanceof Error ? error : new Error(String(error))
     this.options.log.fatal({ reason: message, stack }, 'unexpected error; stopping')

@@ -4,7 +4,7 @@ import { type Log, openLog, openBufferedLog } from '../log.ts'
 import { misspeltSettings, type VariableNames } from '../schema/misspelt.ts'
 import { urlsOf } from './port.ts'
 
-/** Opens the log. `start` buffers its log until `begin(port)`, which prints the startup banner with the URLs first. */
+/** The command `start` buffers its log until `begin(port)`, which first prints the startup banner with the URLs. */
 export function openStartupLog(command: string, { host, logLevel }: Config, isChild: boolean) {
   if (isChild || command !== 'start')
     return { log: openLog(logLevel, isChild ? { pid: process.pid } : null), begin: (_port?: number) => {} }
@@ -19,7 +19,6 @@ export function openStartupLog(command: string, { host, logLevel }: Config, isCh
   }
 }
 
-/** Logs a warning for variables that look like misspelt settings, and for settings under their previous name. */
 export function warnOfUnknownSettings(log: Log, given: Omit<VariableNames, 'settings'>): void {
   const renamed = renamedSettings()
   for (const { name: variable, suggestion } of misspeltSettings({

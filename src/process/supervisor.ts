@@ -7,7 +7,7 @@ import { requireFree, urlsOf } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 import { ChildSlot } from './child-slot.ts'
 
-/** Time that a child needs to stop, in addition to its drain. */
+/** Time for a child to exit, added to the time of its drain. */
 const graceMs = 4_000
 /** A child drains its server, its workers and its services one after another. */
 const drainSteps = 3
@@ -18,7 +18,6 @@ interface Options {
   shutdown: Shutdown
   env: Record<Role, Env>
   hasWorker: boolean
-  /** Called when the port is known, before the children log anything. */
   onPort(port: number): void
 }
 
@@ -49,19 +48,18 @@ export class Supervisor {
       void this.roll()
     })
     if (this.port > 0) onPort(this.port)
-    // The first child starts before the others: it logs an error only once, and the system may choose its port.
+    // Only the first child logs an error that all would have, and reports the port that the system chose.
     const [first, ...others] = this.all
     const ready = await shutdown.unlessStopping(first!.start())
     if (ready?.port && this.port === 0) onPort(ready.port)
     this.port = ready?.port ?? this.port
     const all = ready && (await shutdown.unlessStopping(Promise.all(others.map((slot) => slot.start()))))
-    // If a child does not start, `giveUp` stops this process.
     if (!all?.every(Boolean)) return
     const urls = urlsOf({ host: config.host, port: this.port })
     log.info({ ...urls, pid: process.pid, ...this.pids() }, 'listening')
   }
 
-  /** Returns the metric families of each slot, labelled with the slot's name, which survives restarts. */
+  /** The label is the name of the slot, because a process id would change at each restart. */
   async measure(): Promise<Family[][]> {
     const named = ([role, slots]: [string, ChildSlot[]]) =>
       slots.map(async ({ current }, n) =>
@@ -87,7 +85,6 @@ export class Supervisor {
 
   private async giveUp(role: Role, { code, signal }: Exit, starts: number): Promise<void> {
     const { shutdown } = this.options
-    // The child has logged the error.
     if (starts === 1 && code !== null) return shutdown.stop(1)
     const ending = starts > 1 ? `right after its start, ${starts} times` : `by ${signal} before it was ready`
     return shutdown.fail(new Error(`The ${role} process ended ${ending}`))

@@ -18,16 +18,15 @@ const retryMs = (attempt: number) => Math.min(50 * attempt, 1_000)
 const commonOptions: RedisOptions = {
   connectTimeout: 2_000,
   retryStrategy: retryMs,
-  // If the master has become a replica, reconnects to find the new master.
+  // If the master has become a replica, a new connection finds the new master.
   reconnectOnError: ({ message }) => message.startsWith('READONLY'),
 }
 
-/** For commands on the request path. */
 export const openRedis = (url: string, log: Log) => logOutages(connect(url, failFast), log)
 
 const pingEveryMs = 500
 
-/** For subscriptions. The caller must subscribe again at each `ready` event. */
+/** The caller must subscribe again at each `ready` event. */
 export function openSubscriber(url: string, log: Log): Redis {
   const own = { enableOfflineQueue: false, autoResubscribe: false, socketTimeout: 2_000 }
   const options = { ...commonOptions, ...own }
@@ -47,7 +46,7 @@ function connect(url: string, own: RedisOptions): RedisClient {
     enableOfflineQueue: own.enableOfflineQueue ?? true,
     clusterRetryStrategy: retryMs,
     slotsRefreshInterval: 2_000,
-    // Allows one retry, because a slot may have moved.
+    // Allows one retry on another node, because a slot may have moved.
     ...(own === failFast && { maxRedirections: 2, retryDelayOnFailover: 50, retryDelayOnClusterDown: 50 }),
     redisOptions: { ...credentialsOf(url), ...commonOptions, ...own },
   })
@@ -58,7 +57,7 @@ function connectServer(url: string, options: RedisOptions): Redis {
   return sentinels ? new Redis({ ...sentinels, ...options }) : new Redis(serverUrlOf(url), options)
 }
 
-/** Connects to any cluster node: each node receives all messages. After a lost connection, tries the next node. */
+/** Each node of a cluster receives all messages. After a lost connection, tries the next node. */
 function connectAnyNode(url: string, options: RedisOptions): Redis {
   const nodes = clusterNodesOf(url)
   let index = Math.floor(Math.random() * nodes.length)
@@ -68,7 +67,6 @@ function connectAnyNode(url: string, options: RedisOptions): Redis {
 }
 
 export function disconnect(redis: RedisClient): void {
-  // A pending connection attempt fails now, and must log no outage.
   redis.removeAllListeners('error').on('error', () => {})
   redis.disconnect()
 }

@@ -1,9 +1,7 @@
 import { weight } from './hash.ts'
 
 /**
- * Returns the process id of each shard, or an empty array if no process is live. A shard stays with its process while
- * that process is live. If `mayBalance`, at most one shard moves to a process with fewer shards. All processes compute
- * the same result.
+ * A shard stays with a live process. If `mayBalance`, at most one shard moves. All processes compute the same result.
  */
 export function assignShards(
   shards: number,
@@ -27,7 +25,6 @@ export function assignShards(
   return mayBalance && !liveHomes.includes(undefined) ? moveOneShard(homes, counts) : homes
 }
 
-/** Moves a shard from a process with the most shards to one with the fewest, if their counts differ by two or more. */
 function moveOneShard(homes: string[], counts: ReadonlyMap<string, number>): string[] {
   const most = Math.max(...counts.values())
   if (most - Math.min(...counts.values()) < 2) return homes
@@ -46,6 +43,5 @@ function leastLoaded(counts: ReadonlyMap<string, number>): string[] {
   return [...counts].flatMap(([id, shards]) => (shards === least ? [id] : []))
 }
 
-/** Rendezvous hashing: each shard ranks the processes in its own order. */
 const highestWeight = (ids: string[], shard: number): string =>
   ids.reduce((a, b) => (weight(b, shard) > weight(a, shard) ? b : a))

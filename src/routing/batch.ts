@@ -1,7 +1,6 @@
-/** The most bytes in a message. A larger item is sent in a message of its own. */
+/** A larger item is sent in a message of its own. */
 const maxMessageBytes = 1_048_576
 
-/** Collects the items that are added in one turn of the event loop, and sends them in as few messages as possible. */
 export class Batch<T extends { bytes: number }> {
   bytes = 0
   private items: T[] = []

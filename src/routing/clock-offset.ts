@@ -1,9 +1,8 @@
-/** Upper bound of the drift between two clocks: more than NTP-corrected clocks ever drift. */
+/** Clocks corrected by NTP drift less. */
 const maxDrift = 0.002
 
 /**
- * How far the clock of another process is ahead of this process's clock. The value is never too high, so a converted
- * deadline is never too late. Latency makes each measured offset too low, so the highest offset is the best estimate.
+ * How far another clock is ahead, and never more: latency makes each measured offset too low, so the highest is best.
  */
 export class ClockOffset {
   private aheadMs = -Infinity

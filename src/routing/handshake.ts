@@ -17,7 +17,6 @@ export const newNonce = () => randomBytes(32).toString('base64url')
 export const authorizationHeader = (keys: Buffer[], serverId: string, nonce: string) =>
   [scheme, nonce, ...keys.map((key) => proofOf(key, 'client', serverId, nonce))].join(' ')
 
-/** Returns the nonce, and the key that both sides know. @throws Error when no proof is valid */
 export function authenticate(keys: Buffer[], serverId: string, authorization = ''): [string, Buffer] {
   const [name, nonce = '', ...proofs] = authorization.split(' ')
   if (name !== scheme || !nonceFormat.test(nonce)) throw new Error('invalid Authorization header')
@@ -34,14 +33,13 @@ export const createWelcome = (key: Buffer, serverId: string, nonce: string, cloc
   clock,
 })
 
-/** @throws Error when another process answers, or the server has no common secret */
 export function verifyWelcome(keys: Buffer[], serverId: string, nonce: string, welcome: Welcome): void {
   const { proof, clock } = welcome
   const isValid = (key: Buffer) => isEqual(String(proof), proofOf(key, 'server', serverId, nonce, clock))
   if (!keys.some(isValid)) throw new Error('another process answers at this address')
 }
 
-/** The role is part of the proof, so that a proof cannot be sent back to its author. */
+/** The proof contains the role, so that the server's proof cannot serve as a client's, or the reverse. */
 const proofOf = (key: Buffer, role: 'client' | 'server', serverId: string, nonce: string, clock?: number) =>
   createHmac('sha256', key)
     .update(JSON.stringify([role, serverId, nonce, clock]))

@@ -1,4 +1,4 @@
-/** The rank of a process for a shard. */
+/** Rendezvous hashing: the rank of a process for a shard. */
 export const weight = (id: string, shard: number): number =>
   mixBits(hashOf(id) ^ Math.imul(shard + 1, 0x9e3779b1))
 

@@ -1,15 +1,14 @@
 // A sorted set lists the live processes with the time of their last heartbeat, on the clock of Redis. A string contains
 // the revision of the assignment, which only grows, and the process of each shard: '7 ["a","b"]'.
 
-/** Each heartbeat removes the processes that have sent no heartbeat for this long. */
 const memberTtlMs = 2_000
 /** If no process sent a heartbeat for this long, Redis was down or its clock was changed. Then no process is removed. */
 const outageMs = 1_000
 const keyTtlMs = 10_000
 const maxMembers = 1_000
 /**
- * KEYS members, assignment · ARGV channel, own member, last assignment, last members… → assignment, members…
- * If Redis lost its data, the script restores the assignment and the members that the caller read last.
+ * KEYS members, assignment · ARGV channel, own member, last assignment, last members… → assignment, members… Restores
+ * what the caller read last if Redis lost its data.
  */
 export const heartbeatScript = `
 local function revision(text)

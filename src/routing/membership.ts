@@ -6,7 +6,7 @@ import type { RedisClient } from '../redis/connections.ts'
 import { assignScript, heartbeatScript, readScript } from './membership-scripts.ts'
 import type { Peer } from './rpc.ts'
 
-/** The live processes by id, in ascending order, and the assigned process id of each shard. */
+/** `peers` is in ascending order of the ids. `assignment` contains the process id of each shard. */
 export type Members = { peers: Map<string, Peer>; assignment: string[] }
 
 const peerSchema = Type.Object({
@@ -15,26 +15,24 @@ const peerSchema = Type.Object({
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
 })
 
-/** The live processes, listed in Redis. Each process remembers the list, and restores it if Redis loses its data. */
+/** Reads and writes the list of live processes in Redis. If Redis loses its data, each process restores the list. */
 export class Membership {
   private readonly channel: string
   private readonly membersKey: string
   private readonly assignmentKey: string
   private last = { assignment: '', living: [] as string[] }
 
-  /** @param onChange called when members or assignment may have changed. A notification may be lost. */
   constructor(
     private readonly redis: RedisClient,
     subscriber: Redis,
     config: Pick<Config, 'redisPrefix' | 'writeShards'>,
     onChange: () => void,
   ) {
-    // One hash tag, so that a Redis Cluster runs the scripts. The number changes with the protocol of rpc.ts, so that
-    // processes of different protocols never list each other.
+    // With one hash tag, a Redis Cluster can run the scripts. The number changes with the protocol in rpc.ts, so that
+    // processes with different protocols never list each other.
     const name = `${config.redisPrefix}:{homes-2}`
     this.channel = `${name}:channel`
     this.membersKey = `${name}:living`
-    // Processes with another number of shards use another assignment.
     this.assignmentKey = `${name}:of-${config.writeShards}`
     const subscribe = () => void subscriber.subscribe(this.channel).then(onChange, () => {})
     redis.on('ready', onChange)
@@ -43,7 +41,6 @@ export class Membership {
     if (subscriber.status === 'ready') subscribe()
   }
 
-  /** Reads the members, and sends the heartbeat of `me`. @throws when Redis is unavailable */
   async read(me: Peer | undefined): Promise<Members> {
     const own = me && JSON.stringify(me)
     const known = [this.last.assignment, ...this.last.living.filter((member) => member !== own)]
@@ -60,7 +57,6 @@ export class Membership {
     }
   }
 
-  /** Returns false when another process has changed the assignment meanwhile. @throws when Redis is unavailable */
   async assign(wanted: string[]): Promise<boolean> {
     const revision = Number(revisionFormat.exec(this.last.assignment)?.[1] ?? 0)
     const text = `${(revision % 999_999_999) + 1} ${JSON.stringify(wanted)}`
@@ -70,7 +66,6 @@ export class Membership {
     return wasAssigned
   }
 
-  /** @throws when Redis is unavailable */
   async leave(me: Peer): Promise<void> {
     const removed = await this.redis.zrem(this.membersKey, JSON.stringify(me))
     if (removed > 0) await this.redis.publish(this.channel, 'living')
@@ -79,7 +74,7 @@ export class Membership {
 
 const revisionFormat = /^(\d{1,9}) (.*)$/s
 
-/** Returns undefined for text that is not JSON: another version may have written it. */
+/** Another release may have written text that is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

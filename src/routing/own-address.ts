@@ -1,6 +1,6 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 
-/** Returns the address that other processes connect to. For a wildcard host: the machine's first reachable address. */
+/** For a wildcard host, returns the first reachable address of this machine. */
 export function ownAddress(host: string, interfaces = networkInterfaces()): string {
   if (host !== '0.0.0.0' && host !== '::') return host
   const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']

@@ -10,7 +10,6 @@ import { shardOf } from './hash.ts'
 import type { Peer } from './rpc.ts'
 
 const jitterMs = 100
-/** Pause after a notification, so that several changes are read in one query. */
 const debounceMs = 10
 
 /** After `stableMs` without a join or leave, one shard moves every `balanceEveryMs` until the load is even. */
@@ -20,9 +19,8 @@ export type Timing = typeof defaultTiming
 export type Home = Peer | 'here'
 
 /**
- * Knows the home of each project: the process that writes its shard. A wrong home only costs time: if two processes
- * both act as the home, the lease and the compare-and-swap of the commit prevent conflicting writes. While Redis is
- * unavailable, the last known homes stay in use.
+ * Finds the home of a project: the process that writes its shard. Two processes may act as the home for a moment:
+ * leases and commits prevent conflicts. While Redis is unavailable, the last known homes stay in use.
  */
 export class Placement {
   private readonly membership: Membership
@@ -35,7 +33,6 @@ export class Placement {
   private isClosed = false
   private wake = () => {}
 
-  /** @param self undefined in a worker, which is never a home. Any other process joins immediately. */
   constructor(
     redis: RedisClient,
     subscriber: Redis,
@@ -83,7 +80,7 @@ export class Placement {
   }
 
   private async update(): Promise<void> {
-    // Leaves again: Redis may have been unavailable, or another process has restored this member from its memory.
+    // Repeats leaving: Redis was unavailable, or another process restored this member after Redis lost its data.
     if (this.self && this.hasLeft) await this.membership.leave(this.self)
     const members = await this.membership.read(this.hasLeft ? undefined : this.self)
     this.setMembers(members)

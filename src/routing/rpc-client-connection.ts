@@ -5,7 +5,7 @@ import { ClockOffset } from './clock-offset.ts'
 import { authorizationHeader, newNonce, verifyWelcome } from './handshake.ts'
 import { overheadBytes, goodbye, type Peer, type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
 
-/** A call fails this long after its deadline. The server starts no request after the deadline. */
+/** The server starts no request after its deadline, but a started request may end later. */
 const graceMs = 500
 const heartbeatMs = 500
 const silenceTimeoutMs = 2_000
@@ -18,10 +18,9 @@ interface PendingCall {
   reject(reason: Error): void
 }
 
-/** The connection broke or the call timed out: no response will arrive. */
 export class ConnectionLost extends Error {
   constructor(
-    /** False if the request never left this process. A retry is then safe. */
+    /** False if the request never left this process: a retry is then safe. */
     readonly sent: boolean,
     reason: string,
   ) {
@@ -29,7 +28,6 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** The client's side of one connection. Sends the requests of one turn of the event loop in one message. */
 export class RpcClientConnection {
   state: 'connecting' | 'open' | 'leaving' | 'closed' = 'connecting'
   private readonly socket: WebSocket
@@ -71,7 +69,6 @@ export class RpcClientConnection {
     })
   }
 
-  /** Closes a silent connection, and rejects calls after their deadline and grace period. */
   tick(): void {
     this.silentMs += tickMs
     const isOpening = this.state === 'connecting'

@@ -3,7 +3,6 @@ import { deriveKeys } from './handshake.ts'
 import { type Peer, type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
 import { ConnectionLost, RpcClientConnection } from './rpc-client-connection.ts'
 
-/** The first pause before a new attempt to connect. Each failure doubles the pause. */
 const minDelayMs = 1_000
 const maxDelayMs = 8_000
 
@@ -32,7 +31,7 @@ export class RpcClient {
     this.timer.unref()
   }
 
-  /** Connects if needed. @throws HttpError 503 when too many requests are pending, ConnectionLost without a reply */
+  /** @throws HttpError 503 when too many requests are pending; ConnectionLost when no response can arrive */
   call(peer: Peer, payload: unknown, deadline: number): Promise<RpcResponse> {
     let server = this.servers.get(peer.id)
     server ??= { peer, failures: 0, retryAt: 0, hasLeft: false }
@@ -42,7 +41,7 @@ export class RpcClient {
     return Promise.reject(new ConnectionLost(false, 'the process cannot be reached'))
   }
 
-  /** False if the process has said goodbye or its last connection failed. After a failure, this call may reconnect. */
+  /** Returns false after a goodbye or a failed connection. After a failure, this call may reconnect. */
   isUsable(id: string): boolean {
     const server = this.servers.get(id)
     if (this.isClosed || server?.hasLeft) return false

@@ -5,12 +5,11 @@ import { Batch } from './batch.ts'
 import { overheadBytes, type RpcOptions, type RpcRequest } from './rpc.ts'
 import { type RpcResponse, type RequestHandler, tickMs } from './rpc.ts'
 
-/** The server closes a connection that is silent for this long. Clients send heartbeats far more often. */
+/** Clients send heartbeats far more often, so a silent client is lost. */
 const silenceTimeoutMs = 30_000
 
 type SentResponse = { head: string; body: string; bytes: number }
 
-/** The server's side of one connection. Sends the responses of one turn of the event loop in one message. */
 export class RpcServerConnection {
   private readonly pending = new Set<number>()
   private readonly unsent = new Batch<SentResponse>((items) => this.send(items))

@@ -12,7 +12,6 @@ import { ownAddress } from './own-address.ts'
 import { goodbye, type Peer, type RpcOptions, type RequestHandler, tickMs } from './rpc.ts'
 import { RpcServerConnection } from './rpc-server-connection.ts'
 
-/** The most nonces that the server remembers. It accepts each nonce once, to prevent replayed handshakes. */
 const rememberedNonces = 100_000
 const timeouts = { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 500 }
 
@@ -45,7 +44,6 @@ export class RpcServer {
     })
   }
 
-  /** Returns the address for other processes. @throws Error when the port is taken */
   async listen(host: string, port: number): Promise<Peer> {
     this.http.listen(port, host)
     await once(this.http, 'listening')
@@ -55,7 +53,7 @@ export class RpcServer {
     return { id: this.id, host: ownAddress(host), port: (this.http.address() as AddressInfo).port }
   }
 
-  /** Tells clients to send no new requests, and serves the requests in transit until all clients have disconnected. */
+  /** Sends a goodbye, and serves pending requests until all clients have disconnected. */
   async leave(timeoutMs: number): Promise<void> {
     this.isLeaving = true
     const sockets = [...this.clients.keys()]

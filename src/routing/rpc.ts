@@ -16,9 +16,8 @@ import type { Reply } from '../responses/reply.ts'
  */
 export const goodbye = 'goodbye'
 
-/** Time-outs count ticks of this length, so time during which this process was frozen does not count. */
+/** Timeouts count ticks, so that time during which this process was frozen does not count. */
 export const tickMs = 100
-/** Upper bound of the bytes that id, deadline and commas add to one request or response. */
 export const overheadBytes = 128
 
 export type Peer = { id: string; host: string; port: number }
@@ -26,7 +25,6 @@ export type Peer = { id: string; host: string; port: number }
 export interface RpcRequest {
   payload: unknown
   deadline: number
-  /** Sends the response. Later calls do nothing. */
   respond(response: RpcResponse): void
 }
 export type RequestHandler = (requests: RpcRequest[]) => void
@@ -40,10 +38,8 @@ export type RpcResponse =
 
 export interface RpcOptions {
   secrets: string[]
-  /** The most bytes of one message, and so of one request. Must be the same in all processes. */
+  /** Bytes of one message. Must be the same in all processes. */
   maxBytes: number
-  /** The most unsent bytes in the buffer of each connection. */
   maxUnsentBytes: number
-  /** The most requests without a response on each connection. */
   maxPending: number
 }

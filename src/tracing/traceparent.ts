@@ -1,4 +1,3 @@
-/** The content of the header `traceparent` (W3C Trace Context). */
 interface TraceContext {
   traceId: string
   spanId: string
@@ -8,7 +7,7 @@ interface TraceContext {
 const format = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const isAllZeros = /^0+$/
 
-/** Returns undefined for an invalid header. Reads the known part of a later version, as the specification demands. */
+/** W3C Trace Context. Reads the known part of a later version, as the specification demands. */
 export function readTraceparent(header: string | null): TraceContext | undefined {
   const [, version = 'ff', traceId = '0', spanId = '0', flags = '', rest] =
     format.exec(header?.trim() ?? '') ?? []

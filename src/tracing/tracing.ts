@@ -2,14 +2,12 @@ import { within } from '../within.ts'
 import { readTraceparent, writeTraceparent } from './traceparent.ts'
 
 const sendEveryMs = 1_000
-/** A stopping process waits at most this long for the collector. */
 const shutdownMs = 1_000
 
 type Attributes = Record<string, string | number | undefined>
 
 export interface Span {
   traceId: string
-  /** The header that continues this span in another process. */
   traceparent: string
   end(attributes: Attributes, hasFailed: boolean): void
 }
@@ -17,9 +15,8 @@ export interface Span {
 export type Tracing = Awaited<ReturnType<typeof openTracing>>
 
 /**
- * Sends spans by OTLP over HTTP to the collector in OpenTelemetry's standard environment variables. A request with a
- * `traceparent` follows its sampled flag; a request without it is always sampled. Spans are dropped when the collector
- * is slow.
+ * Sends spans by OTLP, as OpenTelemetry's standard environment variables say. Drops spans if the collector is slow. A
+ * request with a `traceparent` follows its sampled flag; any other request is sampled.
  */
 export async function openTracing() {
   const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api')
@@ -63,7 +60,6 @@ type Execute<Command, Context, Reply> = (
   deadline: number,
 ) => Promise<Reply>
 
-/** Records a span for each command that belongs to a trace, even when another process forwarded the command. */
 export function withSpans<Command extends { name: string }, Context extends { traceparent?: string }, Reply>(
   execute: Execute<Command, Context, Reply>,
   tracing: Tracing | undefined,

@@ -15,7 +15,7 @@ export interface Output {
   text: string
 }
 
-/** Parses an admin command line. Returns a function that runs the command; for a wrong command line the help text. */
+/** Returns a function that runs the command, or the help text for a wrong command line. */
 export function parseAdmin(words: string[]): Output | ((context: AdminContext) => Promise<Output>) {
   const [name = 'help', ...rest] = words
   if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(groups) }

@@ -7,17 +7,16 @@ export interface AdminContext {
   sql: Sql
 }
 
-/** `usage` lists the parameters: `<required>` or `[optional]`. `run` returns the output. */
 type Subcommand = [
   usage: string,
   help: string,
   run: (context: AdminContext, ...words: string[]) => Promise<string>,
 ]
 
-/** Subcommands by name. The first is the default. The name of a single subcommand is ''. */
+/** The first subcommand is the default. A group with a single subcommand has the name ''. */
 export type CommandGroup = Record<string, Subcommand>
 
-/** An error that the operator can correct. Its message is the output of the command. */
+/** The command prints only the message, because the operator can correct the error. */
 export class AdminError extends Error {}
 
 export const withUnit = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`
@@ -28,7 +27,7 @@ export function table(rows: string[][]): string {
   return rows.map((row) => line(row).trimEnd()).join('\n')
 }
 
-/** Returns a valid id unchanged, and for any other text the nil id, which no row has. */
+/** Replaces a text that is not an id by the nil id, which no row has. */
 export const idOrNil = (text: string): string => (isId(text) ? text : nilId)
 
 /** Replaces line breaks and terminal escapes with spaces. */

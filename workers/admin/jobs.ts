@@ -23,7 +23,6 @@ async function list({ sql }: AdminContext): Promise<string> {
   ].join('\n')
 }
 
-/** Retried jobs are only marked in the outbox; later a worker queues them. */
 async function change(
   { sql }: AdminContext,
   which: string,

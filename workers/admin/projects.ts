@@ -26,7 +26,6 @@ async function list({ sql }: AdminContext, email = ''): Promise<string> {
 
 type Project = Row & { ownerId: string; createdAt: string } & Record<string, unknown>
 
-/** SQL that counts the rows of each entity in project `p`, except service accounts and their tokens. */
 const counts = model.all.flatMap(({ table, plural, parent, isDeletedByWorker }) => {
   const rows = getTableName(table)
   const from = parent === 'task' ? `tasks t join ${rows} c on c.task_id = t.id` : `${rows} t`

@@ -5,7 +5,6 @@ import { openWritePath } from '../../src/services.ts'
 import { react } from '../reactions.ts'
 import type { AdminContext } from './command-group.ts'
 
-/** Runs a command of the API in this process, which writes to the log like a web process. */
 export async function runCommand({ config }: AdminContext, request: CommandRequest): Promise<void> {
   const writePath = openWritePath(config, openLog('silent'), { commands, react })
   try {

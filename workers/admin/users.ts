@@ -85,7 +85,7 @@ async function remove({ sql }: AdminContext, email = ''): Promise<string> {
   return `${plain(account.email)} is deleted; a worker deletes its projects and memberships`
 }
 
-/** Reads an account and writes it. Repeats both if the account has changed in between. */
+/** Repeats both steps if the account has changed between them. */
 async function change(sql: Sql, email: string, write: (account: Account) => Promise<boolean>) {
   for (;;) {
     const account = await find(sql, email)

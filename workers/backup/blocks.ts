@@ -1,10 +1,10 @@
-/** A table is stored as a block: a line `COPY "users" ("id", …) FROM stdin;`, the rows, and a line `\.` */
+/** Each table is a block: a line `COPY "users" ("id", …) FROM stdin;`, the rows, and a line `\.` */
 const opening = /^COPY "(\w+)" \("\w+"(?:, "\w+")*\) FROM stdin;$/
 const closing = Buffer.from('\\.\n')
 const closingLine = Buffer.from('\n\\.\n')
 const newline = 0x0a
 
-/** Reads a backup from beginning to end. The caller must read all rows of a block before it reads the next line. */
+/** The caller must read all rows of a block before the next line. */
 export class BackupReader {
   private rest: Buffer = Buffer.alloc(0)
   private readonly source: AsyncIterator<Buffer>

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createReadStream, createWriteStream, type ReadStream, type WriteStream } from 'node:fs'
 import { AdminError } from '../admin/command-group.ts'
 
-/** Creates a file that only the current user can read. @throws AdminError if the file exists or cannot be created */
+/** Only the current user can read the file. @throws AdminError if the file exists or cannot be created */
 export const openNewFile = (path: string): Promise<WriteStream> =>
   opened(createWriteStream(path, { flags: 'wx', mode: 0o600 }), path)
 

@@ -5,13 +5,11 @@ import type { MigrationMeta } from 'drizzle-orm/migrator'
 const first = '-- docket backup 1, migrations: '
 export const last = '-- end of the docket backup'
 
-/** The first line contains the hashes of the migrations that were applied to the database. */
 export const firstLine = (hashes: string[]): string => first + hashes.join(' ')
 
 export const hashesIn = (line = ''): string[] | undefined =>
   line.startsWith(first) ? line.slice(first.length).split(' ') : undefined
 
-/** Returns the migrations with these hashes; undefined if this release does not know one of the hashes. */
 export function migrationsOf(hashes: string[], allMigrations: MigrationMeta[]): MigrationMeta[] | undefined {
   const applied = allMigrations.slice(0, hashes.length)
   const areSame = hashes.length > 0 && hashes.every((hash, n) => applied[n]?.hash === hash)

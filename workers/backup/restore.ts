@@ -15,9 +15,8 @@ const lockTimeoutMs = 10_000
 const lockNotAvailable = '55P03'
 
 /**
- * Restores a backup in one transaction, then applies the later migrations.
- * @param replaces if true, deletes the data of a database that is not empty
- * @throws AdminError without any change of the database
+ * Restores a backup in one transaction, then applies the later migrations. After an error nothing has changed.
+ * @param replaces deletes the data of a database that is not empty
  */
 export async function restoreBackup(url: string, from: Readable, { replaces }: { replaces: boolean }) {
   const writer = await primaryUrl(url)
@@ -70,16 +69,16 @@ async function loadTables(tx: TransactionSql, backup: BackupReader, tables: stri
     if (!block || !tables.includes(block.table)) throw damaged()
     const to = ignoreErrors(await tx.unsafe(block.statement).writable())
     await pipeline(block.rows, to, { end: false }).catch((error) => {
-      to.destroy() // ends the COPY, so that the transaction can end
+      // Ends the COPY, so that the transaction can end.
+      to.destroy()
       throw error
     })
     to.end()
-    // If Postgres rejects the last rows, the stream emits no event, and this statement fails.
+    // If Postgres rejects the last rows, the stream emits no event, but this statement fails.
     await tx`select`
   }
 }
 
-/** Ignores the stream's error events, because the reader or writer of the stream gets the same error. */
 function ignoreErrors<S extends EventEmitter>(stream: S): S {
   return stream.on('error', () => {})
 }

@@ -9,10 +9,7 @@ import { firstLine, last, migrationsOf, tablesOf } from './format.ts'
 
 const blockBytes = 65_536
 
-/**
- * Writes a snapshot of all tables while the service continues to run.
- * @throws AdminError if this release does not know all migrations of the database
- */
+/** @throws AdminError if this release does not know all migrations of the database */
 export async function writeBackup(databaseUrl: string, to: Writable): Promise<void> {
   await withConnections(await primaryUrl(databaseUrl), (sql) =>
     sql.begin('isolation level repeatable read read only', async (tx) => {

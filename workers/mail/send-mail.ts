@@ -10,8 +10,8 @@ const sendTimeoutMs = 30_000
 const connectTimeoutMs = 10_000
 
 /**
- * Returns the job that sends one mail. A retry sends the same token. The job sends nothing if the account does not
- * exist or the token has expired. If the mail server rejects the recipient permanently, the job only logs this.
+ * Sends nothing if the account does not exist or the token has expired. If the mail server rejects the recipient
+ * permanently, only logs this, because a retry cannot help.
  */
 export function openSendMail({ config, database: { background: sql }, log, mailTokens }: Services) {
   const { smtpUrl, mailFrom, publicUrl } = config
@@ -45,13 +45,13 @@ export function openSendMail({ config, database: { background: sql }, log, mailT
   }
 }
 
-/** Every attempt has the same message id, so that mail clients recognize a mail that arrives twice. */
+/** Each attempt has the same message id, so that mail clients recognize a mail that arrives twice. */
 const messageIdOf = (id: string, sender: string) => `<${id}${sender.slice(sender.lastIndexOf('@'))}>`
 
 const isFor = (purpose: MailPurpose, { emailVerified }: Account): boolean =>
   emailVerified === (purpose === 'reset')
 
-/** Stores the token, whose lifetime begins when the job is created. Returns false if it was used or has expired. */
+/** The lifetime of the token begins when the job is created. Returns false if the token was used or has expired. */
 async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: MailPurpose }, account: Account) {
   await sql`
     insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
@@ -63,7 +63,7 @@ async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: Mail
   return valid.length === 1
 }
 
-/** Returns true if the recipient is rejected permanently: by a 5xx reply, or because the address is invalid. */
+/** A 5xx reply to the recipient, or an invalid address. */
 function isRejected(error: unknown): boolean {
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
   if (responseCode === undefined) return code === 'EENVELOPE'

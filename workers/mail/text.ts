@@ -30,10 +30,7 @@ const texts: Record<MailPurpose, Text> = {
   },
 }
 
-/**
- * Returns a mail, without text from callers. In its link, the token is in the fragment, which browsers do not send.
- * @param publicUrl the address of the application that the link opens; if empty, the mail has no link
- */
+/** Contains no text from callers. In the link, the token is in the fragment, which browsers do not send. */
 export function mailOf(purpose: MailPurpose, token: string, publicUrl: string) {
   const { subject, why, page, path, lifetime, otherwise } = texts[purpose]
   const link = publicUrl && `${publicUrl.replace(/\/+$/, '')}/${page}#token=${token}`

@@ -7,19 +7,17 @@ import { inOrder } from '../../src/postgres/row-order.ts'
 type Stored = typeof webhooks.$inferSelect
 type Columns = keyof Receiver | 'revision' | 'maxEvents' | 'cursor' | 'failures'
 
-/** A webhook and its next delivery, leased to one worker: no other worker claims the webhook before the lease ends. */
+/** A webhook and its next delivery. No other worker claims the webhook before the lease ends. */
 export interface Claim extends Pick<Stored, Columns> {
   types: EventType[] | null
   deliveryId: string
-  /** The version of the project up to which events are delivered. */
   head: number
   failingMs: number
 }
 
-/** A worker must renew a lease within this time. */
 export const leaseMs = 5_000
 
-/** Claims the due webhooks. A retried delivery has the same id and events, so that the receiver recognizes it. */
+/** A retried delivery has the same id and events, so that the receiver recognizes it. */
 export async function claimWebhooks(
   sql: Sql,
   workerId: string,
@@ -39,7 +37,7 @@ export async function claimWebhooks(
   return inOrder(ids, claims, ({ id }) => id)
 }
 
-/** SQL: webhook `w` of stream `s` has events to deliver now, and no worker has claimed the webhook. */
+/** SQL: true if webhook `w` of stream `s` has events to deliver now, and no worker has claimed the webhook. */
 export const isDue = (sql: Sql) => sql`
   w.disabled_at is null and s.version > w.cursor
   and (w.next_at is null or w.next_at <= now()) and (w.lease_until is null or w.lease_until < now())`

@@ -4,30 +4,23 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { retryOnce } from '../../src/postgres/retries.ts'
 import { claimWebhooks, leaseMs, type Claim } from './claim.ts'
 
-/** The result of a claimed delivery. Without `upTo`, `waitMs` and `disabled`, only the claim is released. */
 export interface DeliveryResult {
   claim: Claim
-  /** After a success: every event up to this seq is delivered. */
   upTo?: number
-  /** After a failure: the wait before the next attempt. */
   waitMs?: number
-  /** After a permanent failure: the reason for disabling the webhook. */
   disabled?: string
   attempt?: DeliveryRow
 }
 
-/** A result waits at most this long to share a statement with other results. Only its own webhook is delayed. */
+/** A result waits for other results, to share a statement. The wait delays only its own webhook. */
 const lingerMs = 10
 
-/** Claims and releases webhooks for one worker, several webhooks in one statement. */
 export const openClaims = (sql: Sql, workerId: string) => ({
-  /** Claims a webhook; undefined if it is not due, or if another worker has the claim. */
   claim: batched({ keys: 200, slots: 1 }, (ids: string[]) => claimWebhooks(sql, workerId, ids)),
-  /** Stores a result and releases the claim. Returns true if the webhook has more events to deliver. */
+  /** Returns true if the webhook has more events to deliver. */
   release: batched({ keys: 200, slots: 2, lingerMs }, (results: DeliveryResult[]) =>
     releaseClaims(sql, workerId, results),
   ),
-  /** Renews the leases that this worker still has, and returns the ids of their webhooks. */
   renew: async (ids: string[]): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`
       update webhooks set lease_until = now() + ${leaseMs}::int4 * interval '1 ms'
@@ -36,12 +29,12 @@ export const openClaims = (sql: Sql, workerId: string) => ({
   },
 })
 
-/** The wait before the next attempt, in case the command that disables the webhook fails. */
+/** The next attempt repeats a failed command to disable the webhook. */
 const disableRetryMs = 60_000
 
 /**
- * Stores results, releases the claims, and returns for each webhook whether it has more events. A result is ignored if
- * another worker has the claim or the webhook has a new delivery id; a failure also if the webhook has changed.
+ * Ignores a result if another worker has the claim or the webhook a new delivery id; a failure also if the webhook has
+ * changed. Returns for each webhook whether it has more events to deliver.
  */
 async function releaseClaims(sql: Sql, workerId: string, results: DeliveryResult[]): Promise<boolean[]> {
   const rows = results.map(({ claim: { id, deliveryId, revision }, upTo, waitMs, disabled }) => {
@@ -67,7 +60,7 @@ async function releaseClaims(sql: Sql, workerId: string, results: DeliveryResult
   return results.map(({ claim: { id } }) => more.has(id))
 }
 
-/** SQL: the changes of webhook `w` by result `r`, in one `update`: after a lock wait, Postgres computes it again. */
+/** SQL: one `update`, because Postgres computes an update again after a lock wait. */
 const outcome = (sql: Sql) => sql`
   cursor = case when ${isDelivered(sql)} then r."upTo" else w.cursor end,
   delivery_id = case when ${isDelivered(sql)} then null else w.delivery_id end,

@@ -6,7 +6,6 @@ import { afterFailure } from './retries.ts'
 import type { Claim } from './claim.ts'
 import type { DeliveryResult } from './claims.ts'
 
-/** Returns a function that delivers the next events to one webhook. @throws the reason of `signal` */
 export function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 'outbound' | 'encryption'>) {
   const pageAt = openEventPages(services)
 
@@ -31,7 +30,7 @@ export function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 
     })
 }
 
-/** Returns why no further attempt can succeed: the secret is unreadable, or the next events have expired. */
+/** The reason why no further attempt can succeed: the secret is unreadable, or the next events have expired. */
 function permanentFailure(error: unknown): string | undefined {
   if (!(error instanceof HttpError)) return undefined
   if (error.status === 409) return error.message

@@ -1,11 +1,10 @@
 import { LRUCache } from 'lru-cache'
 
-/** A delivery that takes longer is slow. */
 export const slowMs = 1_000
-/** The limit of concurrent slow deliveries is this many times the limit of fast deliveries. */
+/** Slow deliveries cost little, so their limit is this many times the limit of fast deliveries. */
 const slowFactor = 5
 
-/** Starts deliveries. Slow or failing webhooks have their own queue and limit, so they never delay other webhooks. */
+/** Slow or failing webhooks have a queue and a limit of their own, so they never delay other webhooks. */
 export class DeliveryQueues {
   private readonly slow = new LRUCache<string, true>({ max: 100_000 })
   private readonly running = { fast: new Set<string>(), slow: new Set<string>() }
@@ -20,7 +19,7 @@ export class DeliveryQueues {
 
   startNext = (): string[] => [...this.startFrom('fast'), ...this.startFrom('slow')]
 
-  /** Counts a running delivery as slow. Returns false at the limit: then the caller must abort the delivery. */
+  /** Returns false at the limit of slow deliveries: the caller must then abort the delivery. */
   moveToSlow(id: string): boolean {
     if (!this.running.fast.has(id)) return true
     this.slow.set(id, true)

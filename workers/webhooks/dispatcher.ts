@@ -10,7 +10,7 @@ import { openDeliver } from './deliver.ts'
 import { DeliveryQueues, slowMs } from './delivery-queues.ts'
 
 const maxBackingOff = 100_000
-/** The most results that are stored while other deliveries start in their place. */
+/** Beyond this number, a result occupies the place of its delivery until the result is stored. */
 const maxRecording = 2_000
 
 interface Delivery {
@@ -27,9 +27,9 @@ export class Dispatcher {
   private readonly log
   private readonly run
   private readonly deliveries = new Map<string, Delivery>()
-  /** Webhooks to which another delivery starts when the running delivery ends. */
+  /** Webhooks that became due during their delivery. */
   private readonly dueAgain = new Set<string>()
-  /** Failing webhooks: a notification starts no delivery before the time of the next attempt. */
+  /** A notification starts no delivery to a failing webhook before its next attempt. */
   private readonly backingOff = new LRUCache<string, true>({ max: maxBackingOff })
   private recording = 0
   private isStopping = false
@@ -54,7 +54,7 @@ export class Dispatcher {
     this.wake([...ids].filter((id) => !this.backingOff.has(id)))
   }
 
-  /** Renews the leases of slow deliveries. Aborts a slow delivery if too many are slow, or if its lease is lost. */
+  /** Aborts a slow delivery if too many are slow, or if its lease is lost. */
   async renew(): Promise<void> {
     const isSlow = ({ startedAt }: Delivery) => performance.now() - startedAt > slowMs
     const slow = [...this.deliveries].flatMap(([id, delivery]) => (isSlow(delivery) ? id : []))
@@ -69,7 +69,7 @@ export class Dispatcher {
     this.isStopping = true
   }
 
-  /** Waits for running deliveries. After `withinMs`, aborts the remaining deliveries and releases their claims. */
+  /** After `withinMs`, aborts the remaining deliveries and releases their claims. */
   async drain(withinMs: number): Promise<void> {
     const ended = () => Promise.all([...this.deliveries.values()].map(({ done }) => done))
     await within(withinMs, ended())
@@ -116,7 +116,7 @@ export class Dispatcher {
     return result
   }
 
-  /** Disables by a command, so that the history contains the change. If it fails, the next attempt repeats it. */
+  /** A command disables the webhook, so that the history shows this. The next attempt repeats a failed command. */
   private async disable({ claim, disabled: reason }: DeliveryResult): Promise<void> {
     if (reason === undefined) return
     const { projectId, id: webhookId, revision } = claim
@@ -124,7 +124,6 @@ export class Dispatcher {
     await this.run({ name: disableWebhook.name, input, caller: { userId: workerActor } })
   }
 
-  /** Stores the result of a delivery. Meanwhile another delivery may start, within `maxRecording`. */
   private async record(id: string, result: DeliveryResult): Promise<void> {
     if (this.recording < maxRecording) {
       this.queues.finish(id)

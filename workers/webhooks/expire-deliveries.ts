@@ -3,13 +3,9 @@ import { firstIdAt, nilId, nowMs } from '../../src/ids.ts'
 import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 
 const keptMs = 30 * 86_400_000
-/** The most webhooks that one statement reads. */
 const searchRows = 500
 
-/**
- * For the next page of webhooks, deletes deliveries older than 30 days, and all deliveries of deleted webhooks. Returns
- * the last webhook id; undefined after the last page.
- */
+/** Searches the next page of webhooks. Returns the last webhook id, or undefined after the last page. */
 export async function expireDeliveries(
   sql: Sql,
   throttle: Throttle,

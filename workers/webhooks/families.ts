@@ -7,7 +7,6 @@ const help = `Webhooks by state, counted up to ${maxCounted}. A failing webhook 
 
 type Row = Record<'enabled' | 'failing' | 'disabled' | 'events' | 'seconds', number>
 
-/** Returns metrics of all webhooks, the same in every worker. The lag excludes failing webhooks. */
 export async function webhookFamilies(sql: Sql): Promise<Family[]> {
   const [row] = await sql<Row[]>`
     with counted as materialized (select project_id, cursor, failures, disabled_at from webhooks limit ${maxCounted}),

@@ -5,8 +5,8 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../throttle.ts'
 
 /**
- * Encrypts webhook secrets again with the first secret in JWT_SECRET, so that the operator can remove the other secrets
- * from the setting. Returns the last webhook id; undefined after the last page.
+ * After this, the operator can remove all secrets but the first from JWT_SECRET. Returns the last webhook id, or
+ * undefined after the last page.
  */
 export async function reencryptSecrets(
   sql: Sql,

@@ -1,13 +1,13 @@
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** The wait after the first failure, the second failure, and so on. All further waits are as long as the last. */
+/** The waits after the first failure, the second failure, and so on. The last wait repeats. */
 const waitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs]
-/** Each wait is longer by a random part up to 10 %, so that webhooks that failed together are not retried together. */
+/** A random part up to 10 % separates the retries of webhooks that failed together. */
 const jitter = 0.1
 const giveUpAfterMs = 5 * 24 * hourMs
 
-/** A failed attempt, with the number of failures after the last success and the time since the first of them. */
+/** `failures` and `failingMs` count from the first failure after the last success. */
 export interface Failure {
   failures: number
   failingMs: number
@@ -24,6 +24,6 @@ export function afterFailure(
   const longest = waitsMs.at(-1)!
   const waitMs = (waitsMs[failures - 1] ?? longest) * (1 + jitter * random)
   const requestedMs = Math.min(retryAfterMs ?? 0, longest)
-  // The wait ends at the latest when `giveUpAfterMs` is over, for the last attempt.
+  // The last attempt is at the latest `giveUpAfterMs` after the first failure.
   return { waitMs: Math.round(Math.min(Math.max(waitMs, requestedMs), giveUpAfterMs - failingMs)) }
 }

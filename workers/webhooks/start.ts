@@ -7,7 +7,6 @@ import { WebhookIndex } from './webhook-index.ts'
 const searchEveryMs = 1_000
 const renewEveryMs = 750
 
-/** Starts deliveries after notifications. A search each second finds events whose notification was lost. */
 export function startWebhookDelivery(services: Services): () => Promise<void> {
   const { config, database, notifications, log, webhookNotifications } = services
   const index = new WebhookIndex(database.background)

@@ -6,10 +6,9 @@ const searchRows = 5_000
 
 type Row = { id: string; projectId: string; isDue: boolean }
 
-/** The ids of all enabled webhooks by project, in memory: a commit in a project without webhooks causes no query. */
+/** The ids of all enabled webhooks are in memory, so that a commit in a project without webhooks causes no query. */
 export class WebhookIndex {
   private byProject = new Map<string, Set<string>>()
-  /** The webhooks that the running search has found. At its end, this map replaces `byProject`. */
   private next = new Map<string, Set<string>>()
   private last = nilId
 
@@ -19,12 +18,10 @@ export class WebhookIndex {
     return this.byProject.get(projectId) ?? []
   }
 
-  /** Reads the webhooks of changed projects, and returns the ids of due webhooks. */
   async refresh(projectIds: string[]): Promise<string[]> {
     return this.add(await this.rowsWhere(this.sql`w.project_id = any(${projectIds}::uuid[])`))
   }
 
-  /** Reads the next page of all webhooks, and returns the ids of due webhooks. After the last page it starts again. */
   async searchNext(): Promise<string[]> {
     const rows = await this.rowsWhere(this.sql`w.id > ${this.last}`)
     const due = this.add(rows)
