@@ -29,13 +29,10 @@ export class Actors {
     }, evictEveryMs)
   }
 
-  /**
-   * Queues a command for its actor, and returns the reply once the commit is durable.
-   * @throws HttpError of the rule; 503 if too many commands wait or the deadline passes
-   */
+  /** Returns the command's reply once its commit is durable. @throws HttpError also 503 if too many commands wait */
   run<T>(command: QueuedCommand<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      // The command itself rejects a malformed id with 404.
+      // The command's own rule rejects a malformed id with 404.
       if (!isId(command.projectId)) return resolve(decideOnMissingProject(command))
       const now = performance.now()
       if (this.isClosing) throw unavailable('The service is shutting down')
@@ -95,10 +92,7 @@ export class Actors {
     else this.actorOf(projectId, createsProject).enqueue(command)
   }
 
-  /**
-   * A move is one commit of two actors. The actor with the lower id is reserved first, so that two moves cannot
-   * deadlock. It waits for the other actor, at most until the command's deadline.
-   */
+  /** Commits a move with both actors. Reserves the actor with the lower id first, so that two moves cannot deadlock. */
   private enqueueMove(command: QueuedCommand, projectIds: [string, string]): void {
     const [firstId, secondId] = projectIds.sort() as [string, string]
     const first = this.actorOf(firstId)
@@ -138,7 +132,6 @@ export class Actors {
     }
   }
 
-  /** Drops actors that are idle for long. Then drops the least recently used actors until the cache limits hold. */
   private evict(): void {
     let bytes = 0
     const stale = performance.now() - this.config.actorIdleMs

@@ -27,7 +27,6 @@ export class CopyOnWriteMap<V> {
     return this.base ? new Map([...this.base.entries(), ...this.changes]) : this.changes
   }
 
-  /** Removes everything, also the values of the base. */
   clear(): void {
     this.changes.clear()
     this.base = null

@@ -14,10 +14,7 @@ interface BatchDecision extends Prepared {
   unit: CommitUnit
 }
 
-/**
- * Decides commands one after another, and returns the unit to commit. Changes the states in place, without a copy for
- * each batch: so a failed commit makes the states invalid. A rejected command changes nothing.
- */
+/** Returns the unit to commit. Changes the states in place, so a failed commit makes the states invalid. */
 export function decideBatch({ states, records, batch }: Prepared, react: Reactions): CommitUnit {
   const unit: CommitUnit = { heads: states.map(headOf), events: [], jobs: [], records: [] }
   const last = unit.heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), '')
@@ -55,7 +52,6 @@ function decideOne(decision: BatchDecision, command: QueuedCommand): void {
   }
 }
 
-/** Decides a command that has no idempotency record, and applies its changes to the states. */
 function decideNew(decision: BatchDecision, command: QueuedCommand): unknown {
   const { states, clock, unit } = decision
   const { rejection, guard, clientIds, undo: past } = command

@@ -14,11 +14,7 @@ export type FindCommitted = (
   commandIds: string[],
 ) => Promise<Map<string, StoredEvent | null>>
 
-/**
- * Searches the log for commands, newest events first. Event ids grow with seq and are larger than their command's id,
- * so the search ends at the first event older than the oldest command. If events are ahead of the clock, it ends after
- * `maxPagesAhead` pages.
- */
+/** Reads the newest events first, and stops at an event that is older than all commands. */
 export function openFindCommitted(sql: Sql): FindCommitted {
   return async (projectId, version, commandIds) => {
     const oldest = commandIds.reduce((a, b) => (a < b ? a : b))

@@ -45,7 +45,6 @@ async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<Crea
     select id, created_by from creators`
 }
 
-/** Webhooks. `has_creator` is true if the account that created the webhook exists. */
 function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: IntegrationsQuery[]) {
   const wantsAll = wanted.some(({ webhooks }) => webhooks)
   return sql<StoredRows['webhook'][]>`
@@ -54,7 +53,6 @@ function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: Int
     where w.project_id = ${projectId} and (${wantsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
 }
 
-/** Queries for service accounts that are members, and for tokens of these accounts. */
 function accountsOf(sql: Sql, projectId: string, creators: string[], wanted: IntegrationsQuery[]) {
   const ids = idsOf(wanted, 'accountId')
   const tokens = (where: SqlPart) => sql`

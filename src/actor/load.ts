@@ -25,10 +25,7 @@ interface Head extends ProjectRow {
 
 export type Loader = ReturnType<typeof openLoader>
 
-/**
- * Loads projects and rows. Concurrent calls share a query. The version is read before the rows: if a row is newer than
- * the version, the compare-and-swap fails. An older row would be committed unnoticed.
- */
+/** The version is read before the rows: then a row that is newer than the version fails the compare-and-swap. */
 export function openLoader(sql: Sql) {
   const { table: projects } = definitionOf('project')
   const heads = batched(limits, async (ids: string[]) => {
@@ -54,7 +51,6 @@ export function openLoader(sql: Sql) {
       return state
     },
 
-    /** Loads the rows of `preloads` that the state lacks; null stands for a row that does not exist. */
     async rows(state: State, preloads: Preload[]): Promise<void> {
       const missing = missingFrom(state, preloads)
       const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
@@ -92,7 +88,6 @@ const movingTaskIn = (state: State, preloads: Preload[]): string | undefined =>
   preloads.find(({ movingTaskId = '' }) => state.row('task', movingTaskId)?.projectId === state.projectId)
     ?.movingTaskId
 
-/** Returns each row that is not loaded, once. An id is unique only within its entity. */
 function missingFrom(state: State, preloads: Preload[]) {
   return model().byRow.flatMap((entity) => {
     const ids = preloads.flatMap((named) => named[entity] ?? [])

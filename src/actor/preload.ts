@@ -2,7 +2,6 @@ import type { UndoSelection } from '../log/undo-input.ts'
 import type { Entity } from '../model/entities.ts'
 
 export type Preload = Partial<Record<Entity, string[]>> & {
-  /** The task that moves to another project. Its children are loaded too. */
   movingTaskId?: string
   /** Events to read from the log. The rows of these events are loaded too. */
   undo?: UndoSelection
@@ -27,6 +26,5 @@ export interface CreatorLink {
 export interface OnDemandRows {
   /** The creators, including deleted service accounts whose integrations still work. */
   links: CreatorLink[]
-  /** True if there are more tokens to revoke than were loaded. */
   isTruncated: boolean
 }

@@ -31,13 +31,11 @@ export interface StateHolder {
 
 export interface Prepared {
   states: State[]
-  /** The commands to decide, without those that are already committed. */
   batch: QueuedCommand[]
   /** The idempotency records of the batch's keys and claimed ids, by `recordName`. */
   records?: Map<string, IdempotencyRecord>
 }
 
-/** True if nothing must be loaded before these commands are decided. */
 export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean {
   for (const { state } of holders) {
     if (!state) return false
@@ -49,10 +47,7 @@ export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean 
   )
 }
 
-/**
- * Loads the rows, records and events that the batch needs, and replies to commands that are already committed. Roles
- * are checked first: nothing more is loaded for a rejected command.
- */
+/** Loads what the batch needs. Roles are checked first, so that nothing more is loaded for a rejected command. */
 export async function prepare(
   dependencies: PrepareDependencies,
   holders: StateHolder[],
@@ -88,7 +83,6 @@ function reject(command: QueuedCommand, error: unknown): void {
   command.rejection = error
 }
 
-/** Reads the events that an undo needs, up to the project's version, and loads the rows of these events. */
 async function loadUndoInput(
   { readUndoInput, loader }: PrepareDependencies,
   states: State[],
@@ -145,7 +139,7 @@ async function findRecords(
   return new Map(records.flatMap((answer) => (answer ? [[recordName(answer), answer]] : [])))
 }
 
-/** Replies to commands that are already committed, and returns the others. */
+/** Replies to commands that are already committed, and returns the other commands. */
 async function withoutCommitted(
   find: FindCommitted,
   states: State[],
@@ -166,14 +160,11 @@ async function withoutCommitted(
   })
 }
 
-/** The key to look up. A key made from the command's id is looked up only if the command may be committed already. */
+/** A key made from the command's id is looked up only if the command may be committed already. */
 const keyToFind = (states: State[], command: QueuedCommand): IdempotencyKey | undefined =>
   command.guard && isCommandKey(command.guard) && !mayBeCommitted(states, command) ? undefined : command.guard
 
-/**
- * True if a command may already be in the log. A command committed before the state was loaded is older than the last
- * event of that time. A command committed later was decided on this state, so it can arrive again only as a retry.
- */
+/** True if a command may already be in the log: after a retry, or if it is older than the load of the state. */
 export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {
   if (command.again) return true
   const { loaded } = firstEventState(states, command)

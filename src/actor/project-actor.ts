@@ -53,7 +53,6 @@ export class ProjectActor implements StateHolder {
     return this.state?.bytes ?? 0
   }
 
-  /** @throws HttpError 503 if the queue is full or overloaded */
   enqueue(item: QueuedCommand | Exclusive): void {
     const { queue, config } = this
     if (queue.length >= config.mailboxCommands || isOverloaded(queue)) throw mailboxFull()
@@ -93,7 +92,6 @@ export class ProjectActor implements StateHolder {
   private readonly finishBatch = (): void => {
     this.host.commandsEnded(this.batch)
     this.batch = []
-    // One project may use an eighth of the cache.
     if (this.bytes > this.config.actorCacheBytes / 8) this.state?.unloadRows()
     if (this.queue.length > 0) return this.host.schedule(this)
     this.busy = false
@@ -101,7 +99,6 @@ export class ProjectActor implements StateHolder {
   }
 }
 
-/** Removes the next batch from the queue: exclusive work, or commands with at most `maxWrites` writes in total. */
 export function takeFrom(queue: Queue, maxWrites: number): QueuedCommand[] | Exclusive {
   if (queue[0] && 'run' in queue[0]) return queue.shift() as Exclusive
   let [count, weight, logReaders] = [0, 0, 0]

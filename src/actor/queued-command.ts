@@ -16,7 +16,6 @@ interface Reply<T> {
 
 /** A command in its project's mailbox, with the functions that settle the caller's promise. */
 export abstract class QueuedCommand<T = unknown> {
-  /** The second project of the commit: the destination of a move. */
   destinationId?: string
   preload?: Preload
   guard?: IdempotencyKey
@@ -26,11 +25,10 @@ export abstract class QueuedCommand<T = unknown> {
   createsProject?: boolean
   /** False if `recall` cannot rebuild the reply from the log. Then an idempotency record stores the reply. */
   isRecallable = true
-  // The actor sets these for each attempt:
+  // The actor sets this field and the following fields for each attempt.
   undo?: UndoContext
   /** The `clientIds` that an earlier commit has claimed. */
   claimedIds?: string[]
-  /** Set if the command is rejected before its rule runs. */
   rejection?: HttpError
   outcome?: unknown
   isRejected = false
@@ -38,11 +36,7 @@ export abstract class QueuedCommand<T = unknown> {
   resolve: Reply<T>['resolve'] = notQueued
   reject: Reply<T>['reject'] = notQueued
 
-  /**
-   * @param id the id of the command's first event ends with the same digits, so the log shows whether the command is
-   * committed
-   * @param deadline on the clock of performance.now(), like `since`
-   */
+  /** @param deadline on the clock of performance.now(), like `since` */
   constructor(
     readonly id: string,
     readonly projectId: string,
@@ -54,7 +48,7 @@ export abstract class QueuedCommand<T = unknown> {
   abstract readonly again: boolean | undefined
   /** Checks role and scope before the rows of `preload` are loaded. @throws HttpError 404 without a role, 403 */
   abstract authorize(state: ProjectState, destination: ProjectState): void
-  /** Pure. `destination` equals `state` unless there is a second project. @throws HttpError to reject the command */
+  /** Pure. `destination` equals `state`, unless the row moves to another project. @throws HttpError to reject */
   abstract decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<T>
   /** Rebuilds the reply from the command's first event in the log. */
   abstract recall(event: StoredEvent, state: ProjectState): T

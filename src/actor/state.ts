@@ -27,7 +27,6 @@ export class State {
   memberCount = 0
   /** The project's last event at the time of the load, and that time. Later events were decided on this state. */
   readonly loaded: { eventId: string; at: number }
-  /** The children of a task that a command of the batch moves to another project. */
   movingChildren: Children | null = null
   /** Not null while rows of `on demand` entities are loaded. */
   onDemand: OnDemandRows | null = null
@@ -85,7 +84,6 @@ export class State {
     return row
   }
 
-  /** All rows of an entity that is loaded `with project` or `on demand`. */
   all<E extends Entity>(entity: E): StoredRows[E][] {
     return this.rowsOf(entity).values() as StoredRows[E][]
   }
@@ -96,7 +94,7 @@ export class State {
 
   hasLoaded(preload: Preload | undefined): boolean {
     if (!preload) return true
-    // These are loaded again for each batch.
+    // These rows are loaded again for each batch.
     if (preload.movingTaskId || preload.undo || preload.integrations) return false
     return model().byRow.every((entity) => preload[entity]?.every((id) => this.isLoaded(entity, id)) ?? true)
   }
@@ -110,7 +108,6 @@ export class State {
     return model().names.some((name) => this.row(name, id) !== undefined) || this.deletedIds.get(id) === true
   }
 
-  /** The user's role; null if the user is not a member or the project is deleted. */
   roleOf(userId: string): Role | null {
     if (!this.project) return null
     return this.project.ownerId === userId ? 'OWNER' : (this.byUser.get(userId)?.role ?? null)
@@ -133,7 +130,6 @@ export class State {
     if (entity === 'member') this.putMember(old as MemberRow | undefined, row as MemberRow | null)
   }
 
-  /** Deletes a row. Its id stays taken. */
   drop(entity: Entity, id: string): void {
     this.put(entity, id, null)
     this.deletedIds.set(id, true)
@@ -145,7 +141,6 @@ export class State {
     }
   }
 
-  /** Drops the rows that are loaded by id. The project and its members stay. */
   unloadRows(): void {
     for (const entity of model().byRow) this.rowsOf(entity).clear()
     this.deletedIds.clear()

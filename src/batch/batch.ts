@@ -101,7 +101,6 @@ const authorizeEach = (kinds: OperationTypes, projectCaller: ProjectCaller, oper
     authorize?.(projectCaller, input)
   })
 
-/** Returns the targets that belong to a task, such as subtasks, except those that operations name by `#name`. */
 const childrenOf = (kinds: OperationTypes, operations: Operation[]) =>
   operations.flatMap(({ op, id }) => {
     const { kind } = commandOf(kinds, { op }).target

@@ -73,7 +73,7 @@ const contextOf = (context: RuleContext, person?: Person, ifMatch?: string): Rul
 const rowNamed = (names: ReadonlyMap<string, NamedRow>, reference: unknown): NamedRow | undefined =>
   isReference(reference) ? names.get(reference.slice(1)) : undefined
 
-/** Compares only the fields in `was`, so changes of other fields cause no conflict. @throws HttpError 409 */
+/** Compares only the fields in `was`, so changes of other fields cause no conflict. */
 function requireWas(row: object | undefined, was: Record<string, unknown> = {}): void {
   const now = (row ?? {}) as Record<string, unknown>
   const differing = Object.keys(was).filter((name) => !isEqual(now[name], was[name]))

@@ -6,7 +6,6 @@ export const operationError = (n: number, error: HttpError): HttpError => prefix
 const prefixed = (name: string, { status, message, headers }: HttpError) =>
   new HttpError(status, `${name}: ${message}`, headers)
 
-/** Maps items one after another and stops at the first error, which is prefixed with the item's name. */
 export const mapInOrder = <T, R>(
   all: T[],
   map: (one: T, n: number) => R,
@@ -21,12 +20,7 @@ export const mapInOrder = <T, R>(
     }
   })
 
-/**
- * Rejects a user who is removed and invited again in one commit: the statement inserts new members before it deletes
- * old ones.
- * @param removed the ids of memberships removed so far, by user id
- * @throws HttpError
- */
+/** One commit cannot remove and invite a user: its statement inserts new members before it deletes old members. */
 export function rejectReinvited(
   removed: Map<string, string>,
   changes: EventDraft[],

@@ -45,7 +45,6 @@ export function operationSchema(
   return named(`${camel(name)}Operation`, shows ? Body(all, view.schema) : Body(all, Type.Object({})))
 }
 
-/** Converts `member.set_role` to `MemberSetRole`. */
 const camel = (name: string): string =>
   name.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())
 
@@ -60,7 +59,6 @@ const withoutFormat = ({ format: _, ...schema }: TSchema) => schema
 
 const accountFields = ['authorRemoved']
 
-/** The schema of `was`. Fields accept any value, because they are only compared. */
 function wasSchema({ schema }: View): TObject {
   const plain = Object.entries(schema.properties as Record<string, TSchema>).filter(
     ([name, one]) => !accountFields.includes(name) && !isObject(one),

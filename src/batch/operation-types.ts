@@ -7,7 +7,6 @@ import { model } from '../model/model.ts'
 import type { View } from '../model/view.ts'
 import { operationSchema } from './operation-schema.ts'
 
-/** One operation of a batch: the command's input, with an optional name and conditions. */
 export interface Operation extends Record<string, unknown> {
   op: string
   as?: string

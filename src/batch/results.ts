@@ -27,7 +27,6 @@ export interface BatchAnswer {
   results: object[]
 }
 
-/** The view of a batch's reply: a short result or the full resource for each operation. */
 export const batchViewOf = (views: TSchema[]): View<BatchAnswer> =>
   view<BatchAnswer>({
     name: 'Batch',

@@ -30,7 +30,6 @@ export interface RuleContext {
   newEventId(): string
   ifMatch?: string
   undo?: UndoContext
-  /** Ids chosen by the client that other rows already have. */
   claimedIds?: string[]
   person?: Person
   lookupResults?: LookupResults
@@ -42,7 +41,6 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   /** `noun.verb` */
   name: string
   about?: string
-  /** The operation's id and tag in the OpenAPI document. Default: derived from the name. */
   operation?: { id: string; tag: string }
   /** The fields of the path, the body and the query together. */
   input: TObject
@@ -61,21 +59,17 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   isSecret?: boolean
   /** The command revokes tokens, so the caller's token may be invalid when the request is retried. */
   endsTokens?: boolean
-  /** The id of the project that the row moves to, if the input names one. */
   destination?(input: Input): string | undefined
   /** Checks what the schema cannot express, and adds derived fields. @throws HttpError 400 */
   complete?(input: Input): object
   /** Checks further rights that depend on the input. Runs after the checks of role and scope. @throws HttpError 403 */
   authorize?(projectCaller: ProjectCaller, input: Input): void
-  /** The reply is this view of a row, or else `message`. */
   view?: View<Row>
   message?: string
   status: 200 | 201 | 202 | 204
-  /** The reply's description in the OpenAPI document. Default: derived from the status. */
   replyDescription?: string
   does?: 'add'
   location?(id: string, input: Input): string
-  /** Errors of the rule, for the OpenAPI document. Errors that every command can have are not listed. */
   errors?: HttpError[]
 }
 
@@ -89,7 +83,6 @@ export interface Command<Input extends object = object, Row = unknown> extends W
   acceptsClientId?: boolean
   /** The number of writes, for the limit of writes in one commit. Default: 1. */
   weight?(input: Input): number
-  /** The number of accounts that the command looks up by email address. Each counts as an invitation. */
   invites?(input: Input): number
   /** The number of writes, for rate limits. Default: the weight. */
   cost?(input: Input): number
@@ -97,14 +90,9 @@ export interface Command<Input extends object = object, Row = unknown> extends W
   isExpensive?(input: Input): boolean
   /** The commit also stores the reply, because the reply cannot be rebuilt from the first event. */
   storesReply?: boolean
-  /** The part of the name before the dot: the entity that the command writes. */
   noun: string
-  /** The account that the rule or the reply needs. */
   person?(input: Input, caller: Caller): AccountKey
-  /**
-   * The rule. Pure. `destination` is the state of the project that the row moves to, or else `state`.
-   * @throws HttpError to change nothing
-   */
+  /** Pure. `destination` equals `state`, unless the row moves to another project. @throws HttpError to reject */
   decide(state: ProjectState, context: RuleContext, input: Input, destination: ProjectState): Decision<Row>
 }
 
@@ -140,7 +128,6 @@ export interface SignedInRequest extends AnonymousRequest {
 /** Returns the idempotency record to write in the same statement as the row; undefined without an Idempotency-Key. */
 export type ToRecord<Row> = (row?: Row) => IdempotencyRecord | undefined
 
-/** One request to write. With an Idempotency-Key the request may be a retry. */
 export interface AccountWrite<Row> {
   /** The owner of the Idempotency-Key, and the account whose password is checked. Default for both: the caller. */
   scope?: string

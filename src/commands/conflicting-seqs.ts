@@ -1,7 +1,6 @@
 import type { Sql } from '../postgres/database.ts'
 import { UndoConflict } from '../log/undo-limits.ts'
 
-/** Limits of the search: later events read, and seqs named in the error. */
 const maxSearched = 10_000
 const maxNamed = 20
 

@@ -18,10 +18,7 @@ import type { Command, WriteDefinition, RuleContext } from './command.ts'
 export const targetNoun = (at: Exclude<Command['target'], { kind: 'new' }>): string =>
   definitionOf(at.kind).noun
 
-/**
- * Runs a command's rule on a project's state. Pure.
- * @throws HttpError 404 if the target is not visible, 403 if role or scope do not suffice, and the rule's errors
- */
+/** Pure. @throws HttpError 404 if the target is not visible, 403 without the role or scope, and the rule's errors */
 export function decide<Input extends object, Row>(
   command: Command<Input, Row>,
   state: ProjectState,
@@ -38,7 +35,6 @@ export function decide<Input extends object, Row>(
   return decision
 }
 
-/** Returns the id of the project that a task moves to; undefined if the task stays in its project. */
 export function destinationOf(command: WriteDefinition, projectId: string, input: object) {
   const otherId = command.destination?.(input)
   return otherId === projectId ? undefined : otherId
@@ -47,11 +43,7 @@ export function destinationOf(command: WriteDefinition, projectId: string, input
 export const needsRole = ({ target, role }: WriteDefinition): boolean =>
   target.kind !== 'new' && role !== 'nobody'
 
-/**
- * Checks role and scope in the command's project, and in the project that a task moves to. Needs only the roles, so
- * that the check runs before any look-up, load or lock.
- * @throws HttpError 404 for a caller without a role, 403 if role or scope do not suffice
- */
+/** Needs only roles, so the check runs before any look-up, load or lock. @throws HttpError 404 without a role, 403 */
 export function authorize(
   command: WriteDefinition,
   roles: ProjectRoles,
@@ -75,7 +67,6 @@ function requireInProject({ target: at }: Command, state: ProjectState, input: o
   if (projectOf(state, at.kind, idIn(input, at.key)) !== state.projectId) throw notFound(targetNoun(at))
 }
 
-/** The project of a row, or of the row's task; undefined if the row is not loaded. */
 function projectOf(state: ProjectState, entity: Entity, id: string): string | undefined {
   const row = state.row(entity, id) as { taskId?: string; projectId?: string } | undefined
   if (!row || definitionOf(entity).parent !== 'task') return row?.projectId

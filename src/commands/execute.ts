@@ -11,11 +11,7 @@ import { Execution } from './execution.ts'
 import type { LookUp } from './look-up.ts'
 import type { RoutedCommand } from './request.ts'
 
-/**
- * Executes a command in this process, and returns the reply once the commit is durable.
- * @param deadline on the clock of performance.now()
- * @throws HttpError of the rule; 503
- */
+/** Executes a command in this process. @param deadline on the clock of performance.now() */
 export type Execute = (command: Command, routed: RoutedCommand, deadline: number) => Promise<Reply>
 
 interface ExecuteDependencies {
@@ -28,10 +24,7 @@ interface ExecuteDependencies {
   log?: Log
 }
 
-/**
- * Checks role and scope, runs the look-ups, and passes the command to its actor. A command rejected by the first check
- * causes no look-up and no lease.
- */
+/** A command that the first check of role and scope rejects causes no look-up and no lease. */
 export function openExecute(dependencies: ExecuteDependencies): Execute {
   const { actors, findRole, lookUp, limits, explain, log } = dependencies
   const warn = throttle(60_000, (id: string) => log?.warn({ id }, aheadInLog))
@@ -61,7 +54,6 @@ export function openExecute(dependencies: ExecuteDependencies): Execute {
   }
 }
 
-/** Checks role and scope with one query per project. @throws HttpError 404 for a caller without a role, 403 */
 export async function requireAuthorized(
   findRole: FindRole,
   command: WriteDefinition,

@@ -39,7 +39,6 @@ export class Execution extends QueuedCommand<Reply> implements RuleContext {
     this.person = lookupResults?.people[0] ?? undefined
   }
 
-  /** True for a repeated command. A repeat that arrives during the execution sets it, so it is read each time. */
   get again(): boolean | undefined {
     return this.routed.again
   }
@@ -70,7 +69,6 @@ export class Execution extends QueuedCommand<Reply> implements RuleContext {
     return decision as Decision<Reply>
   }
 
-  /** Rebuilds the reply from the command's first event. */
   recall({ entity, after }: StoredEvent, state: ProjectState): Reply {
     return replyOf(this.command, hideDeletedReferences(state, entity, after), this.person)
   }
@@ -90,7 +88,6 @@ function preloadOf(
   return own
 }
 
-/** Returns the reply of a command: the row's view with its ETag, the command's message, or the rule's answer. */
 export function replyOf<Row>(
   { status, view, message }: WriteDefinition<never, Row>,
   answer: unknown,

@@ -1,6 +1,5 @@
 import type { WriteDefinition } from './command.ts'
 
-/** Pairs of path parameter and input field. `:id` is the id of the target. */
 export function pathFields(path: string, { target: at }: WriteDefinition<never>): [string, string][] {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
   return names.map((name) => [name, name === 'id' && 'key' in at ? at.key : name])

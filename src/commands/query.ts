@@ -11,11 +11,9 @@ export interface ReadRequest {
   params: Record<string, string>
   query: Record<string, string | undefined>
   body?: unknown
-  /** A read releases the permit before it waits for events. */
   permit: Permit
 }
 
-/** The server-sent events of a read: the schema of the whole text, and an example. */
 export interface EventStream {
   schema: TSchema
   example: string
@@ -34,14 +32,11 @@ export interface Query {
   operation?: { id: string; tag: string }
   /** Default: every token with the scope. */
   callers?: 'signedIn'
-  /** The reply's description in the OpenAPI document. Default: derived from the view. */
   reply?: { description: string; schema?: TSchema }
-  /** Named examples of the reply. Default: the example of the schema. */
   examples?: Record<string, { value: unknown }>
   isList?: boolean
   eventStream?: EventStream
   isStreamOnly?: boolean
-  /** Errors of this read, for the OpenAPI document. */
   errors?: HttpError[]
   read(request: ReadRequest): Promise<Response>
 }

@@ -9,7 +9,6 @@ export interface Registered {
 
 export type Registry = ReadonlyMap<string, Registered>
 
-/** Returns all commands by name. @throws Error if two commands have the same name */
 export function registryOf(commands: Command[]): Registry {
   const registry = new Map(commands.map((command) => [command.name, { command, form: formOf(command) }]))
   if (registry.size < commands.length) throw new Error('Two commands have the same name')

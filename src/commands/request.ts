@@ -3,7 +3,6 @@ import type { Caller } from '../identity/rights.ts'
 import type { Person, AccountKey } from '../reads/people.ts'
 import type { ChildRef } from './row-locations.ts'
 
-/** A command with its caller and conditions. Plain data. */
 export interface CommandRequest {
   name: string
   input: object
@@ -13,7 +12,6 @@ export interface CommandRequest {
   traceparent?: string
 }
 
-/** The look-ups of a command, done after the caller is authorized. */
 export interface Lookups {
   people: (AccountKey | undefined)[]
   children: ChildRef[]
@@ -25,7 +23,6 @@ export interface LookupResults {
   people: (Person | null)[]
   taskIds: (string | null)[]
   clientIds: string[]
-  /** The client ids that a new row must not have. */
   takenIds: string[]
 }
 

@@ -21,10 +21,7 @@ import type { Registry } from './registry.ts'
 import type { CommandRequest, RoutedCommand } from './request.ts'
 import { openServe } from './serve.ts'
 
-/**
- * Runs a command by name at its project's home, and returns the reply once the commit is durable.
- * @throws HttpError of the rule; 404 if the target does not exist; 503
- */
+/** Runs a command by name at its project's home, and returns the reply once the commit is durable. */
 export type Run = (request: CommandRequest) => Promise<Reply>
 
 interface RunDependencies {
@@ -58,10 +55,9 @@ export function openRun({ registry, rowLocations, route, timeoutMs }: RunDepende
 const maxRetries = 2
 
 /**
- * Sends a command to its project's home and returns the reply. The home is only a hint: any process can execute any
- * command, and the compare-and-swap of the commit keeps the data consistent. If the connection to the home is lost, the
- * command is sent to the next home with the same id, and that home first searches the log for the id. There are at most
- * two retries, so a command that crashes its process crashes at most three processes.
+ * The home is only a hint: any process can execute any command, and the compare-and-swap of the commit keeps the data
+ * consistent. After a lost connection, the next home gets the same id and searches the log for the id. With at most two
+ * retries, a command that crashes its process crashes at most three processes.
  */
 export function openRoute(
   homeOf: (projectId: string) => Home | undefined,
@@ -108,7 +104,6 @@ const maxUnsentBytes = 16_777_216
 export interface Router {
   route: Execute
   join(asHome: boolean): Promise<void>
-  /** Gives up this process's shards. Executes commands that are still sent to it, for at most `timeoutMs`. */
   leave(timeoutMs: number): Promise<void>
   close(): Promise<void>
 }

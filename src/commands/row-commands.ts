@@ -27,7 +27,6 @@ interface Creation<E extends Entity, S extends TObject> extends RowCommand<Stati
   fields(input: Static<S>, context: RuleContext, state: ProjectState): Fields<E>
 }
 
-/** Returns a command that creates a row. The client may choose the row's id in the input field `id`. */
 export const creation = <E extends Entity, S extends TObject>(
   { name, view }: EntityDefinition<E>,
   { fields, path, errors = [], ...definition }: Creation<E, S>,
@@ -56,7 +55,7 @@ interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<
   fields(input: Static<S>, context: RuleContext, row: Rows[E]): Partial<Fields<E>>
 }
 
-/** Returns a command that updates a row. Without a changed value it writes no event. */
+/** Without a changed value, the command writes no event. */
 export const update = <E extends Entity, S extends TObject>(
   { name, view }: EntityDefinition<E>,
   { fields, verbs: [verb, event] = ['update', 'updated'], ...definition }: Update<E, S>,

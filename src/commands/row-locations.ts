@@ -27,7 +27,6 @@ type Caches = Record<Entity, LocationCache>
 
 export type RowLocations = ReturnType<typeof openRowLocations>
 
-/** The cache of one entity keeps between 50,000 and 100,000 locations. */
 const maxYoung = 50_000
 
 /** If a row has moved, a command sent to its old project gets 404 (no such row) or 403 (no sufficient role). */
@@ -44,18 +43,13 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
   return {
     add: (events: StoredEvent[]) => cacheNew(caches, events),
 
-    /** Returns the task of a subtask or comment, which never changes. */
     async taskOf({ kind, id }: ChildRef): Promise<string | null> {
       const location = isId(id) ? (cachedLocation(kind, id) ?? (await find[kind](id))) : undefined
       return location?.taskId ?? null
     },
-    /** True if a new row must not have this id: see `openFindTaken`. */
     isTaken: async (id: string): Promise<boolean> => (await findTaken(id)) !== undefined,
 
-    /**
-     * Calls `work` with the row's location. If the row has moved, calls `work` again with the new location.
-     * @throws HttpError 404 that names `noun`
-     */
+    /** If the row has moved, calls `work` again with the new location. @throws HttpError 404 that names `noun` */
     async at<T>(kind: Entity, id: string, noun: string, work: Work<T>): Promise<T> {
       if (!isId(id)) throw notFound(noun)
       const cached = cachedLocation(kind, id)
@@ -100,7 +94,6 @@ class LocationCache {
   }
 }
 
-/** Caches the locations of new tasks and their children, because clients often write these rows again soon. */
 function cacheNew(caches: Caches, events: StoredEvent[]): void {
   for (const { entity, entityId, projectId, before, after } of events) {
     if (before || !after) continue
@@ -127,8 +120,8 @@ function openFind(sql: Sql, kind: Entity) {
 }
 
 /**
- * Finds the ids that a new row must not have: ids of existing rows, of deleted rows that still have events in the log,
- * and of all deleted projects. Otherwise events, jobs and caches of the old row would be used for the new row.
+ * Finds the ids that a new row must not have. With the id of an existing or deleted row, events, jobs and caches of
+ * that row would be used for the new row.
  */
 function openFindTaken(sql: Sql) {
   const { all, ofTask } = model()

@@ -47,7 +47,6 @@ const labels = { committed: 'won', conflict: 'lost', unknown: 'unknown' } as con
 
 const unknown = (units: CommitUnit[]) => units.map((): Outcome => 'unknown')
 
-/** After `ms` without a reply from the database the outcome is unknown. */
 function inTime(ms: number, units: CommitUnit[], written: Promise<Outcome[]>): Promise<Outcome[]> {
   const { promise: late, resolve } = Promise.withResolvers<Outcome[]>()
   const timer = setTimeout(() => resolve(unknown(units)), ms)

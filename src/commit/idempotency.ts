@@ -6,9 +6,7 @@ import type { Reply } from '../responses/reply.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { columnList } from '../postgres/columns.ts'
 
-/** A caller's Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
 export interface IdempotencyKey {
-  /** The owner of the key: callers cannot see each other's keys. */
   scope: string
   key: string
   /** A digest of method, path and body: the same key with another request is rejected. */
@@ -26,14 +24,12 @@ export const commandKey = (commandId: string): IdempotencyKey => ({
 export const isCommandKey = ({ scope }: IdempotencyKey): boolean => scope === commandScope
 
 /**
- * A record that claims an id that a client chose. The commit that creates the row writes the record. If several
- * projects use the id concurrently, only one commit succeeds. The record outlives every command in progress; later
- * commands find the id in the log.
+ * Claims an id that a client chose: of several concurrent commits with the same id, only one succeeds. The record
+ * outlives every command in progress; later commands find the id in the log.
  */
 export const idClaim = (key: string): IdempotencyRecord => ({ ...emptyClaim, key })
 const emptyClaim = { scope: 'ids', fingerprint: '', status: 0, body: '', etag: null }
 
-/** A key with the stored reply, written in the same commit as the changes. */
 export type IdempotencyRecord = IdempotencyKey & Reply
 
 export type FindRecord = (guard: IdempotencyKey) => Promise<IdempotencyRecord | undefined>

@@ -2,7 +2,6 @@ import type { Column } from '../postgres/columns.ts'
 
 // Each column is one array parameter: reading it costs Postgres a quarter of reading values from JSON objects.
 
-/** SQL that turns the parameters from number `first` on into rows. */
 export const rowsFrom = (columns: Column[], first: number): string =>
   `select ${columns.map((column, i) => `${unnested(column, `$${first + i}`)} as "${column.key}"`).join(', ')}`
 

@@ -34,10 +34,7 @@ const maxBytes = 16_777_216
 /** The most bytes that one call returns. A larger event is returned as the only event. */
 const maxBytesReturned = 262_144
 
-/**
- * The last commits of this process to projects that have streams in this process. The streams need not read these
- * events from the database. Events that may change who can read the project are not stored.
- */
+/** The last events of projects with streams in this process. Events that may change who can read are not stored. */
 export class RecentCommits {
   private readonly recent: LRUCache<string, RecentEvents>
 
@@ -70,7 +67,6 @@ export class RecentCommits {
     return tail.events.slice(first, end)
   }
 
-  /** The latest version with the same rights as `since`; undefined if unknown. */
   sameRightsSince(projectId: string, since: VersionRef): VersionRef | undefined {
     const tail = this.recent.get(projectId)
     return tail && eventAt(tail, since.version) === since.lastEventId ? endOf(tail) : undefined
@@ -108,7 +104,6 @@ const endOf = ({ from, fromEventId, events }: RecentEvents): VersionRef => ({
 const keepsRights = ({ entity, type }: StoredEvent): boolean =>
   entity !== 'project' && entity !== 'member' && type !== 'task.moved_in'
 
-/** The approximate memory of an event: 2 bytes a character of text. */
 const bytesOf = ({ entity, before, after }: StoredEvent): number =>
   2_000 + 2 * (textLength(entity, before ?? {}) + textLength(entity, after ?? {}))
 

@@ -15,7 +15,6 @@ export interface Shape {
   /** A unit writes two projects, both or neither. */
   spansProjects: boolean
   hasNewProjects: boolean
-  /** Kinds of row writes, such as `insert task`. */
   writes: string[]
   unlogged: boolean
   jobs: boolean
@@ -111,12 +110,9 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
   partsOf(shape).flatMap((part) => listsOf(columns[part], batch[part]))
 
 /**
- * The group commit as one statement. Its parameters are lists of heads (projects with expected and new version),
- * events, and, if the batch has any, unlogged values, outbox rows and idempotency records.
- *
  * A unit is committed only if all its projects have the expected version; other units write nothing. Projects are
  * locked in id order, so that two commits cannot deadlock. Each row is written as the `after` of its last event: the
- * tables are a projection of the events. Returns the numbers of the committed units, separated by spaces.
+ * tables are a projection of the events.
  */
 function commitStatement(shape: Shape): string {
   const { spansProjects, hasNewProjects, writes, unlogged, jobs, records } = shape

@@ -4,7 +4,6 @@ import type { StoredEvent } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
 import type { IdempotencyRecord } from './idempotency.ts'
 
-/** A project's version before and after the commit. */
 export interface CommitHead {
   projectId: string
   expected: number
@@ -82,7 +81,6 @@ function setWrites(events: CommitEvent[]): void {
 /** Clients can choose ids, so rows of two entities may have the same id. */
 const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 
-/** Returns how to write a row, from its first and its last event in the unit. */
 function writeOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): RowWrite | null {
   // The rows of a deleted task's children exist until a worker removes them, so a restored child may exist.
   const mayExist = !before && undoes != null && definitionOf(entity).parent === 'task'

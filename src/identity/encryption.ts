@@ -3,10 +3,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 const nonceBytes = 12
 const tagBytes = 16
 
-/**
- * Derives one key for a purpose from each secret. The first key encrypts or signs. All keys decrypt or verify, so that
- * a secret can be rotated.
- */
+/** The first key encrypts or signs; all keys decrypt or verify, so that a secret can be rotated. */
 export function keysFor(secrets: string[], purpose: string): [Buffer, ...Buffer[]] {
   const keyOf = (secret: string) => Buffer.from(hkdfSync('sha256', secret, '', `docket ${purpose}`, 32))
   return secrets.map(keyOf) as [Buffer, ...Buffer[]]
@@ -14,7 +11,6 @@ export function keysFor(secrets: string[], purpose: string): [Buffer, ...Buffer[
 
 export type Encryption = ReturnType<typeof openEncryption>
 
-/** Encrypts texts with the service's secret (AES-256-GCM). */
 export function openEncryption(secrets: string[]) {
   const keys = keysFor(secrets, 'sealed text')
   const [first] = keys
@@ -26,11 +22,9 @@ export function openEncryption(secrets: string[]) {
     return Buffer.concat(box).toString('base64url')
   }
 
-  /** Returns null if the text was not encrypted with one of the secrets. */
   const decrypt = (sealed: string): string | null =>
     keys.reduce<string | null>((text, key) => text ?? decryptWith(key, sealed), null)
 
-  /** Encrypts a text with the first secret, if the text was encrypted with another secret. */
   function reencrypt(sealed: string): string {
     const text = decryptWith(first, sealed) === null ? decrypt(sealed) : null
     return text === null ? sealed : encrypt(text)

@@ -1,6 +1,5 @@
 import { tooManyRequests, unavailable } from '../responses/errors.ts'
 
-/** The client's address, and the account that the client wants to sign in to. */
 export interface Source {
   address: string
   account: string

@@ -6,10 +6,7 @@ import type { Passwords } from './passwords.ts'
 type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
 export type Fingerprints = ReturnType<typeof openFingerprints>
 
-/**
- * Fingerprints of requests, stored to recognize retries. A body with a password is hashed with argon2id, so that the
- * fingerprint is as hard to guess as the password's own hash; any other body with HMAC-SHA-256.
- */
+/** Hashes a body with a password with argon2id, so that its fingerprint is as hard to guess as the password's hash. */
 export function openFingerprints(secrets: string[], passwords: Passwords) {
   const keys = keysFor(secrets, 'fingerprint')
   const keyed = (digest: string, key: Buffer) =>

@@ -17,7 +17,6 @@ export function openMailTokens(secrets: string[]) {
       return Buffer.concat([bytes, macOf(keys[0], bytes)]).toString('base64url')
     },
 
-    /** Returns the id in a token; null if the token was not signed with a secret of this service. */
     idIn(token: string): string | null {
       if (!/^[\w-]{43}$/.test(token)) return null
       const bytes = Buffer.from(token, 'base64url')

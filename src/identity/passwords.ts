@@ -39,11 +39,9 @@ const tooShort = (min: number) =>
 export const tooCommon = () =>
   badRequest(`password must not be one of the ${maxCommon.toLocaleString('en')} most common passwords`)
 
-/** The operator's rules for new passwords. */
 export function openNewPasswords({ passwordMinCharacters: min, passwordRejectCommon }: Config) {
   const common = passwordRejectCommon ? commonPasswords() : undefined
   return {
-    /** @throws HttpError 400 */
     require(password: string): void {
       if (!hasLength(password, { minLength: min, maxLength: maxCharacters })) throw tooShort(min)
       if (common?.has(password.toLowerCase())) throw tooCommon()
@@ -51,7 +49,6 @@ export function openNewPasswords({ passwordMinCharacters: min, passwordRejectCom
   }
 }
 
-/** Returns the most common passwords in lower case. The package lists these first. */
 function commonPasswords(): Set<string> {
   const require = createRequire(import.meta.url)
   const common: typeof import('@zxcvbn-ts/language-common') = require('@zxcvbn-ts/language-common')

@@ -21,11 +21,9 @@ export function requireRole(
 /** Plain data, because it is sent with commands. All requests of a session share one object. */
 export interface Caller {
   readonly userId: string
-  /** Set for an API token. */
   readonly token?: TokenRights
 }
 
-/** A caller, and the caller's role in one project. */
 export interface ProjectCaller {
   readonly caller: Caller
   readonly role: Role | null
@@ -33,7 +31,6 @@ export interface ProjectCaller {
   readonly memberId?: string
 }
 
-/** Returns the id that rate limits and Idempotency-Keys belong to. */
 export const holderOf = ({ userId, token }: Caller): string => token?.id ?? userId
 
 /** Each scope includes the scopes before it. */
@@ -43,13 +40,11 @@ const scopeRank: Record<Scope, number> = { read: 1, write: 2, admin: 3 }
 /** The highest role that a token with this scope can use. */
 const maxRoles: Record<Scope, Role> = { read: 'VIEWER', write: 'EDITOR', admin: 'OWNER' }
 
-/** The limits of an API token. Plain data. */
 export interface TokenRights {
   id: string
   scope: Scope
   /** The only projects visible to the token; null for all projects of its account. */
   projects: string[] | null
-  /** The token belongs to a service account. */
   isService?: true
 }
 
@@ -75,7 +70,6 @@ export function requireUnbound({ token }: Caller): void {
 export const isWithinToken = ({ token }: Caller, projectId: string): boolean =>
   !token?.projects || token.projects.includes(projectId)
 
-/** The roles of users in one project. */
 export interface ProjectRoles {
   readonly projectId: string
   roleOf(userId: string): Role | null

@@ -41,10 +41,7 @@ export class Authenticate {
     return this.readCaller(token, session)
   }
 
-  /**
-   * Returns the session of a sign-in token. The signature is verified; the token may be revoked or expired.
-   * @throws HttpError 401; 403 for an API token
-   */
+  /** Verifies the signature; the token may be revoked or expired. @throws HttpError 401; 403 for an API token */
   async session(request: Request): Promise<Session> {
     const token = tokenOf(request)
     const session = this.sessions.get(token) ?? (await this.verify(token))
@@ -75,7 +72,7 @@ export class Authenticate {
     return isValid === true
   }
 
-  /** Discards the earlier checks of the account's tokens. Call this after a change of the account or its tokens. */
+  /** Call this after a change of the account or its tokens. */
   invalidate(userId: string): void {
     this.changedAt.set(userId, performance.now())
   }
@@ -100,7 +97,6 @@ export class Authenticate {
 
 const isTokenSession = (session: AnySession): session is TokenSession => 'digest' in session
 
-/** Returns the bearer token of a request; empty for another scheme. @throws HttpError 401 without the header */
 function tokenOf({ headers }: Request): string {
   const header = headers.get('authorization')
   if (!header) throw missingToken()

@@ -15,7 +15,7 @@ export interface TokenSession extends CheckedSession {
   useRecordedAt: number
 }
 
-/** Reads API tokens; concurrent reads share a query. Calls `onUse` with the ids of used tokens. */
+/** Concurrent reads share a query. Calls `onUse` with the ids of used tokens. */
 export function openTokenSessions(sql: Sql, onUse: (tokenId: string) => void) {
   const find = batched({ keys: 500, slots: 2 }, async (digests: string[]) => {
     const rows = await sql<TokenRow[]>`

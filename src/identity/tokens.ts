@@ -7,13 +7,11 @@ const audience = 'docket-api'
 const currentDate = new Date(0)
 const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 
-/** The claims of a token. Signing equal claims results in the same token. */
 export interface Claims {
   userId: string
   tokenId: string
   /** The account's token version. Tokens of earlier versions are revoked. */
   version: number
-  /** Seconds since 1970. */
   expiresAt: number
   /** The time of the sign-in. Missing in tokens of earlier releases. */
   issuedAt?: number
@@ -21,10 +19,7 @@ export interface Claims {
 
 export type Tokens = ReturnType<typeof openTokens>
 
-/**
- * Signs and verifies access tokens: JWT with HS256, with a fixed issuer and audience. The first secret signs and all
- * secrets verify, so that a secret can be rotated without signing users out. `now` returns the seconds since 1970.
- */
+/** The first secret signs and all secrets verify, so that a secret can be rotated without signing users out. */
 export function openTokens(secrets: string[], lifeSeconds: number, now: () => Promise<number>) {
   const signers = secrets.map(
     (secret) => jwt({ name: 'jwt', secret, iss: issuer, aud: audience }).decorator.jwt,
@@ -43,7 +38,6 @@ export function openTokens(secrets: string[], lifeSeconds: number, now: () => Pr
       return signers[0]!.sign({ ...claims, iat: false })
     },
 
-    /** Null if the token is malformed or its signature is wrong. */
     async verify(token: string): Promise<Claims | null> {
       for (const signer of signers) {
         const claims = claimsIn(await signer.verify(token, checks))

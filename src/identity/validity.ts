@@ -15,7 +15,6 @@ export interface CheckedSession {
   validUntil: number
 }
 
-/** A sign-in token with a verified signature. */
 export interface Session extends Claims, CheckedSession {}
 
 export const unchecked = { checkedAt: -Infinity, validUntil: -Infinity }
@@ -32,7 +31,6 @@ export interface Validity {
   isValid: boolean | null
 }
 
-/** Checks sign-in tokens. Concurrent checks share a query. */
 export const openReadValidity = (sql: Sql, waits?: Distribution) =>
   batched({ keys: 500, slots: 2, waits }, async (keys: Claims[]) => {
     const rows = await sql<(Validity & { n: number })[]>`

@@ -24,7 +24,6 @@ export const AsOfParameter = () =>
     }),
   )
 
-/** Returns a version as a number, or an instant in UTC with milliseconds. */
 export const parseAsOf = (text: string): number | string =>
   isCount(text) ? Number(text) : parseInstant(text)!
 

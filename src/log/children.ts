@@ -4,7 +4,6 @@ import { textLength, model } from '../model/model.ts'
 export type Children = { [E in ChildOfTask]: Rows[E][] }
 type Child = Rows[ChildOfTask]
 
-/** The most children that can move with a task. */
 export const maxMoved = { rows: 5_000, characters: 4_000_000 }
 /** The most children in one event. A child with a longer text has an event of its own. */
 const maxInEvent = { rows: 100, characters: 200_000 }

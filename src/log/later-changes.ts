@@ -8,11 +8,7 @@ import { childEntries } from './children.ts'
 import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
 import type { LoggedEvent, UndoInput, Unassignment } from './undo-input.ts'
 
-/**
- * Returns the children that tasks have when their creation is undone, without children that the same undo restored.
- * Children of a deleted task are read from the log, because a worker may have removed their rows.
- * @throws HttpError 409 if there are too many children for one undo
- */
+/** Reads a deleted task's children from the log, because a worker may have removed their rows. @throws HttpError 409 */
 export async function readRemainingChildren(
   sql: Sql,
   tasks: LoggedEvent[],
@@ -69,10 +65,7 @@ function childrenRestoredTo(
   return [...rows.values()]
 }
 
-/**
- * Reads which deleted rows were restored and deleted again later, and which tasks are now in another project. For
- * tasks, one query reads both, so that the results are consistent.
- */
+/** For tasks, one query reads both results, so that they are consistent. */
 export async function readLaterChanges(
   sql: Sql,
   deletions: LoggedEvent[],
@@ -109,10 +102,7 @@ export async function readLaterChanges(
   return { deletedAgain: new Set(seqsOf('isDeletedAgain')), movedAway: new Set(seqsOf('isMovedAway')) }
 }
 
-/**
- * Reads the events that unassigned tasks from removed members, the latest first.
- * @throws HttpError 409 if there are too many for one undo
- */
+/** @throws HttpError 409 if there are too many unassigned tasks for one undo */
 export async function readUnassignments(
   sql: Sql,
   removals: LoggedEvent[],

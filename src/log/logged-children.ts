@@ -9,7 +9,6 @@ import { firstLaterEventId, recordColumns } from './rows-at.ts'
 
 // The children of a deleted or moved task are read from the log, because their rows may have been deleted or changed.
 
-/** The most events that are read for one deleted task. */
 const maxEventsRead = 100_000
 
 interface EventsBefore {
@@ -52,7 +51,7 @@ export function loggedRows(sql: Sql, entity: ChildOfTask, moment: Snapshot, task
     cross join lateral jsonb_to_record(c.after) as r(${record}))`
 }
 
-/** Returns true if the log still has the event by which the task came into the project, and so all later events. */
+/** True if the log still has the event by which the task came into the project, and thus all its later events. */
 export async function isArrivalLogged(sql: Sql, moment: Snapshot, taskId: string): Promise<boolean> {
   const at = atSnapshot(sql, moment, taskId)
   const [found] = await sql<{ isLogged: boolean }[]>`select ${arrivalEvent(sql, at)} is not null as is_logged`
@@ -63,10 +62,7 @@ type LoggedChild = { seq: number; isLogged: boolean } & (
   { entity: ChildOfTask; after: Rows[ChildOfTask] } | { entity: null }
 )
 
-/**
- * Returns the children that deleted tasks had, by the seq of each deletion, or `expired` if the log no longer has them.
- * @throws HttpError 409 if there are too many children for one undo
- */
+/** Returns children by the seq of the deletion, or `expired` if their events have expired. @throws HttpError 409 */
 export async function readDeletedChildren(
   sql: Sql,
   deletions: Pick<LoggedEvent, 'projectId' | 'entityId' | 'id' | 'seq'>[],

@@ -19,14 +19,10 @@ import { readDeletedChildren } from './logged-children.ts'
 /** The approximate length of a row's keys and ids in JSON. The size limit of an undo does not count them. */
 const uncountedCharacters = 1_000
 
-/**
- * Reads the events that an undo takes back, checks the caller's rights on them, and then reads later changes of their
- * rows. If all events are updates, reads only the events and their accounts.
- */
+/** Checks the caller's rights before it reads other data. If all events are updates, reads only their accounts. */
 export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: FindPerson): ReadUndoInput {
   const person = (key: string) => findPerson({ by: 'id', key })
 
-  /** @throws HttpError 409 if the undo is too large, 410 if events have expired */
   async function readAround(events: LoggedEvent[]): Promise<Omit<UndoInput, 'people'>> {
     if (events.every(({ before, after }) => before && after)) return { events, ...nothingAround }
     const of = (type: string) => events.filter((event) => event.type === type)
@@ -58,11 +54,7 @@ const nothingAround: Omit<UndoInput, 'events' | 'people'> = {
   ...{ remainingChildren: [], unassignments: new Map() },
 }
 
-/**
- * Returns the selected events, the latest first. Leaves out the children of a moved task, because a move cannot be
- * undone.
- * @throws HttpError 404 for an unknown event or batch, 409 if the undo is too large, 410 if an event has expired
- */
+/** Leaves out the children of a moved task, because a move cannot be undone. @throws HttpError 404, 409, 410 */
 async function readSelectedEvents(
   sql: Sql,
   oldestSeq: OldestSeq,
@@ -94,8 +86,8 @@ const characters = (sql: Sql, row: 'before' | 'after') =>
   sql`greatest(coalesce(char_length(${sql(row)}::text), 0) - ${uncountedCharacters}, 0)`
 
 /**
- * Removes the events that restored a child together with its task, because undoing the task's event deletes the child
- * too. The events stay if an earlier deletion of the task is also undone, because that undo restores other children.
+ * Removes the events that restored a child together with its task, because undoing the task's event deletes the child.
+ * The events stay if an earlier deletion of the task is also undone, because that undo restores other children.
  */
 function withoutRestoredChildren(events: LoggedEvent[]): LoggedEvent[] {
   const keyOf = ({ taskId, undoes }: LoggedEvent) => `${taskId} ${undoes}`

@@ -12,11 +12,7 @@ export const firstLaterEventId = (sql: Sql, { projectId, version }: Snapshot) =>
   coalesce((select id from events where project_id = ${projectId} and seq > ${version}::bigint
     order by seq limit 1), ${maxId}::uuid)`
 
-/**
- * Returns SQL for the sources of an entity's rows. Without a snapshot, the source is the table. With a snapshot, the
- * sources are the rows that have not changed since, and the earlier state of changed rows. With `taskId`, only changes
- * of that task are read.
- */
+/** With a snapshot, the sources are the unchanged rows, and the earlier states of rows that changed later. */
 export function rowSources(sql: Sql, entity: Entity, moment?: Snapshot, taskId?: string): SqlPart[] {
   const { table } = definitionOf(entity)
   const rows = `select ${columnsOf(table).map(({ name }) => name)} from ${getTableName(table)}`
@@ -39,7 +35,6 @@ export function rowSources(sql: Sql, entity: Entity, moment?: Snapshot, taskId?:
   ]
 }
 
-/** Returns SQL for the first `limit` rows of each source, ordered by `by`. */
 export function firstRows(
   sql: Sql,
   sources: SqlPart[],

@@ -4,7 +4,6 @@ import { definitionOf, model } from '../model/model.ts'
 import { columnsOf } from '../postgres/columns.ts'
 import type { Children } from './children.ts'
 
-/** Returns the children that moved into the project with a task, or null for another event. */
 export function childrenMovedIn(event: Pick<EventDraft, 'type' | 'after'>): Partial<Children> | null {
   const { type, after } = event
   if (type !== 'task.moved_in') return null
@@ -41,7 +40,6 @@ export function withDefaults<R extends object>(entity: Entity, row: R): R {
   return { ...Object.fromEntries(columns.map(({ key, fallback }) => [key, fallback])), ...row }
 }
 
-/** Returns the row as events contain it: without the entity's unlogged fields. */
 export function loggedRow<E extends Entity>(entity: E, row: StoredRows[E]): Rows[E] {
   const logged = { ...(row as object) } as Record<string, unknown>
   for (const name of definitionOf(entity).unlogged ?? []) delete logged[name]

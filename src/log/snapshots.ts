@@ -22,7 +22,6 @@ export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge, ma
     throw eventsExpired(oldest)
   }
   return {
-    /** The most events between a snapshot and the current version. */
     maxEvents,
     errors: [asOfAhead(), tooFarBack(maxEvents), eventsExpired(17)],
     /** Returns undefined before the project's creation. @throws HttpError 400 out of range, 410 if events expired */

@@ -19,15 +19,12 @@ export interface Unassignment {
   entityId: string
 }
 
-/** The events that an undo takes back, and later changes of their rows. */
 export interface UndoInput {
   /** The latest first. */
   events: LoggedEvent[]
-  /** The children of deleted tasks, by the seq of the deletion. */
   children: ReadonlyMap<number, Children>
   /** Children that tasks have when their creation is undone, without children that the same undo restored. */
   remainingChildren: { taskId: string; entity: ChildOfTask; id: string }[]
-  /** The seqs of deletions whose rows were restored and deleted again later. */
   deletedAgain: ReadonlySet<number>
   /** The seqs of deletions whose tasks are now in another project. */
   movedAway: ReadonlySet<number>
@@ -41,7 +38,6 @@ export interface UndoCaller extends ProjectCaller {
   version: number
 }
 
-/** @throws HttpError 403, 404, 409, 410, 503 */
 export type ReadUndoInput = (at: UndoCaller, selection: UndoSelection) => Promise<UndoInput>
 
 /** `pendingEvents` were decided in the same batch of commands, and are not yet committed. */

@@ -5,16 +5,12 @@ import type { Entities, Entity, Rows } from './entities.ts'
 import type { StoredEvent } from './events.ts'
 import type { View } from './view.ts'
 
-/** Checks that the caller may undo an event. @throws HttpError 403 */
 export type AuthorizeUndo = (projectCaller: ProjectCaller, event: StoredEvent) => void
 
 /** The verb of the inverse event, and the check that the caller may undo. A function: its error rejects every undo. */
 export type UndoRule<Verb extends string = string> = { by: Verb; admit: AuthorizeUndo } | (() => HttpError)
 
-/**
- * The entity that a field refers to. When a task moves to another project, the reference is dropped, or replaced by a
- * reference to the row there that has the same value in the field `by`.
- */
+/** When a task moves, its reference is dropped, or replaced by the row there with the same value in the field `by`. */
 export interface Reference {
   to: Entity
   onMove: 'drop' | { by: string }
@@ -37,14 +33,11 @@ export interface EntityDefinition<E extends Entity = Entity> {
   /** `on demand`: loaded for single batches and not cached, because the rows rarely change and contain secrets. */
   load: 'with project' | 'by row' | 'on demand'
   view: View<Rows[E]>
-  /** The field with the id of the account whose name the view shows. */
   person?: string & keyof Rows[E]
   events: Record<string, UndoRule>
-  /** Fields that contain one id, or a list of ids, of rows of another entity in the project. */
   references?: Record<string, Reference>
   /** Columns that events do not contain: secrets, and values that change without an event. */
   unlogged?: readonly string[]
-  /** A worker deletes the row some time after the event. */
   isDeletedByWorker?: boolean
 }
 
@@ -76,7 +69,6 @@ export const byAdmin = byRole('ADMIN')
 export const byDeleterOrAdmin: AuthorizeUndo = (projectCaller, event) =>
   (event.actorId === projectCaller.caller.userId ? byEditor : byAdmin)(projectCaller, event)
 
-/** The events of most entities. An EDITOR can undo them. */
 export const standardEvents = {
   created: { by: 'deleted', admit: byEditor },
   updated: { by: 'updated', admit: byEditor },

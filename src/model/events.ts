@@ -61,7 +61,6 @@ export function updated<T extends EventType>(
   return { id, projectId, type, entity: entityOf(type), entityId: before.id, before: had, after }
 }
 
-/** The previous values of the changed fields. `eventId` always changes. */
 function previousValues<R extends { eventId: string }>(row: R, fields: Partial<R>): Partial<R> {
   const had: Partial<R> = {}
   for (const name in fields) if (!isEqual(row[name], fields[name])) had[name] = row[name]

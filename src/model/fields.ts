@@ -10,7 +10,6 @@ export interface Field<Input extends TSchema = TSchema, Value = unknown> {
   input: Input
   output: TSchema
   defaultValue: Value
-  /** Set if the field contains ids of another entity's rows. */
   reference?: Reference
 }
 

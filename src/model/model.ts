@@ -26,7 +26,6 @@ function describe(all: EntityDefinition[]) {
     ),
     references: byName(({ name }) => (references[name].length > 0 ? references[name] : undefined)),
     targets: new Set(Object.values(references).flatMap((fields) => fields.map(({ to }) => to))),
-    /** Fields of variable length: texts, lists and JSON. */
     texts: byName(({ table }) => columnsOf(table).flatMap(({ key, type }) => (isLong(type) ? key : []))),
   }
 }
@@ -60,11 +59,9 @@ export function model(): Model {
 
 export const definitionOf = <E extends Entity>(name: E): EntityDefinition<E> => model().entities[name]
 
-/** Returns `ServiceAccount` for `service_account`. */
 export const titleOf = (entity: Entity): string =>
   entity.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** The id of the account whose name the row's view shows. */
 export function personIdOf(entity: Entity, row: object): string | null {
   const { person } = definitionOf(entity)
   return person === undefined ? null : ((row as Record<string, string | null>)[person] ?? null)
@@ -75,7 +72,6 @@ export function undoRuleOf(type: EventType): UndoRule {
   return definitionOf(entity).events[verb]!
 }
 
-/** The number of characters in a row's texts, lists and JSON. */
 export function textLength(entity: Entity, row: object): number {
   let length = 0
   for (const name of model().texts[entity]) {

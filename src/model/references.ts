@@ -6,7 +6,6 @@ import { definitionOf, model, type ReferenceField } from './model.ts'
 // A row keeps references to deleted rows, and replies hide them. So a deletion changes only one row, and its undo
 // restores all references to that row.
 
-/** The rows of a project. Referenced entities are loaded `with project`. */
 interface RowSource {
   row(entity: Entity, id: string): object | undefined
 }
@@ -24,10 +23,7 @@ export const invalidReference = ({ name, to, isMany }: ReferenceField) => {
   )
 }
 
-/**
- * A row without references to deleted rows, as replies show it. If ids are hidden, `eventId` gets a suffix that lists
- * them, so that the ETag changes too.
- */
+/** If references are hidden, `eventId` gets a suffix, so that the ETag changes too. */
 export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: R): R {
   const fields = referencesOf(entity)
   if (!fields || !row) return row
@@ -44,11 +40,7 @@ export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: 
   return bits.includes('0') ? ({ ...shown, eventId: `${shown.eventId}.${bits}` } as R) : row
 }
 
-/**
- * Checks that all references exist in the project. If a field repeats the value that replies show, the stored value
- * stays, with its references to deleted rows.
- * @throws HttpError 400 that names the field
- */
+/** A field that repeats the shown value keeps the stored value, also deleted references. @throws HttpError 400 */
 export function checkReferences<Input extends object>(state: RowSource, entity: Entity, input: Input): Input {
   let checked = input as Row
   for (const field of referencesOf(entity) ?? []) {

@@ -15,7 +15,6 @@ export interface View<Row = unknown> {
 
 interface ViewDefinition<Row> extends Omit<View<Row>, 'of'> {
   of?: View<Row>['of']
-  /** Functions for the schema's fields that are not fields of the row. */
   computed?: Record<string, (row: Row, person?: Person) => unknown>
 }
 

@@ -24,7 +24,6 @@ export class LocalCommits {
     sizeCalculation: ({ tasks }) => 2 + tasks.length,
   })
 
-  /** @param isTarget whether other entities refer to rows of this entity */
   constructor(private readonly isTarget: (entity: string) => boolean = () => false) {}
 
   add({ heads, events }: Committed): void {

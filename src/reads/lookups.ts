@@ -29,7 +29,6 @@ export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?
 }
 
 interface LookUpSpec<S extends Versioned> {
-  /** Joins that lead from the id `q.id` to `projectId`. */
   joins: SqlPart
   projectId: SqlPart
   /** SQL for values without spaces and commas, read together with the version of the project `p`. */
@@ -37,10 +36,8 @@ interface LookUpSpec<S extends Versioned> {
   make(seen: Versioned, fields: string[]): S
 }
 
-/** Returns undefined if the caller or the token may not see the project. */
 export type LookUp<S> = (caller: Caller, id: string) => Promise<S | undefined>
 
-/** @throws HttpError 404 if the caller may not see the project, or the id is malformed */
 export async function requireVisible<S>(
   lookUp: LookUp<S>,
   caller: Caller,

@@ -16,7 +16,6 @@ export interface Page {
   cursor: string | null
 }
 
-/** The rows of the page have ids after this id. */
 export const startId = ({ cursor }: Page): string => cursor ?? nilId
 
 // `readLimit` reads the number. Elysia would fill in a `default`, so the schema has a `fallback`.
@@ -39,7 +38,6 @@ export const Cursor = () =>
 export const badLimit = (max: number) => badRequest(`limit must be a whole number from 1 to ${max}`)
 export const badCursor = () => badRequest('cursor must be from a Link header of this list')
 
-/** Reads the parameters of a list that is ordered by id. */
 export function readIdPage(query: { limit?: string; cursor?: string }, fallback: number, max: number): Page {
   const limit = readLimit(query.limit, fallback, max)
   const [cursor = null] = query.cursor === undefined ? [] : readCursor(query.cursor, [isIdPart])
@@ -48,7 +46,6 @@ export function readIdPage(query: { limit?: string; cursor?: string }, fallback:
 
 export const isIdPart = (part: unknown): boolean => typeof part === 'string' && isId(part)
 
-/** The rows of a page, and its last row if there may be a next page. */
 export interface PageRows<R, Last = R> {
   rows: R[]
   last?: Last
@@ -58,14 +55,11 @@ export interface PageRows<R, Last = R> {
 export const cutToLimit = <R>(rows: R[], limit: number): PageRows<R> =>
   rows.length > limit ? { rows: rows.slice(0, limit), last: rows[limit - 1] } : { rows: rows }
 
-/**
- * SQL for the rows that begin within `maxBytes`, so that Postgres does not send rows that `pageOf` would leave out.
- * @param long SQL for the length of a row's texts, which Postgres knows without decompressing them
- */
+/** SQL for the rows that begin within `maxBytes`: Postgres does not send rows that `pageOf` would leave out. */
 export const untilPageFull = (sql: Sql, rows: SqlPart, long: SqlPart, maxBytes = pageBytes) => sql`
   select * from (select r.*, ${hasRoom(sql, long, maxBytes)} as has_room from (${rows}) r) r where has_room`
 
-/** SQL that is true for a row that begins within `maxBytes`, in the order of its query. */
+/** SQL that is true for a row that begins within `maxBytes`. `long` is SQL for the length of the row's texts. */
 export const hasRoom = (sql: Sql, long: SqlPart, maxBytes = pageBytes) => sql`
   coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${maxBytes}`
 
@@ -83,7 +77,6 @@ export function pageOf<R extends Last, Last>(
   return { etag, body: `[${texts.join()}]`, link }
 }
 
-/** Returns the rows that fit into a page as JSON texts, and at least one row. */
 export function jsonTexts<R>(rows: R[], view: (row: R) => object, maxBytes = pageBytes): string[] {
   const texts: string[] = []
   // Two brackets, and a comma between texts: 1 byte here, and 1 byte for each text.
@@ -104,7 +97,6 @@ export function readLimit(text: string | undefined, fallback: number, max: numbe
   throw badLimit(max)
 }
 
-/** A cursor is the key of the last row of a page, in the order of the list. */
 export const writeCursor = (key: (string | null)[]): string =>
   Buffer.from(JSON.stringify(key)).toString('base64url')
 

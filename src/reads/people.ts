@@ -16,7 +16,6 @@ export interface Person {
   name: string
   email: string
   nameTag: string
-  /** True if the account must still verify its email address. */
   isUnverified?: boolean
   serves?: string | null
 }

@@ -19,10 +19,7 @@ export const openOldestSeq = (sql: Sql): OldestSeq =>
 export const eventsExpired = (oldest: number, label = '') =>
   new HttpError(410, `Events${label && ` of ${label}`} before ${oldest} are no longer kept`)
 
-/**
- * Checks that no event after the seq `after` has expired. Call this after reading the events, not before.
- * @throws HttpError 410
- */
+/** Call this after reading the events, not before. @throws HttpError 410 if an event after seq `after` has expired */
 export async function requireRetained(
   oldestSeq: OldestSeq,
   projectId: string,

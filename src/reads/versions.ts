@@ -6,7 +6,6 @@ import { lastRenaming } from './names.ts'
 
 const idLength = nilId.length
 
-/** A version of a project that was read together with other data. */
 export interface Versioned {
   projectId: string
   version: number

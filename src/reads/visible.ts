@@ -1,7 +1,6 @@
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { readRows } from '../postgres/row-order.ts'
 
-/** A user, and the id of a project or of a row in a project. */
 export interface Pair {
   id: string
   userId: string

@@ -7,7 +7,6 @@ export class MultiMap<T> {
   of = (key: string): Iterable<T> => this.sets.get(key) ?? []
   countOf = (key: string): number => this.sets.get(key)?.size ?? 0
 
-  /** Returns a function that deletes the value. */
   add(key: string, value: T): () => void {
     const set = this.sets.get(key)
     if (set) set.add(value)
@@ -42,7 +41,7 @@ export class Subscribers extends MultiMap<Subscriber> {
   }
 }
 
-/** Notifies one reader of new versions. A version that arrives while the reader is busy resolves its next wait. */
+/** A version that arrives while the reader is busy resolves the reader's next wait. */
 export class Subscription implements Subscriber {
   private isUncertain = false
   private resolve: ((version?: number) => void) | undefined

@@ -16,7 +16,6 @@ const roundsPerPoll = 4
 
 export type Subscriptions = ReturnType<typeof openSubscriptions>
 
-/** Notifies readers of new versions of projects: by notifications from Redis, and by polling the versions. */
 export function openSubscriptions(
   sql: Sql,
   notifications: Notifications,

@@ -7,16 +7,13 @@ import { MultiMap } from './subscription.ts'
 import type { ProjectVersion } from './notifications.ts'
 import { type ProjectsSubscription, moreKey, maxListedProjects, VisibleProjects } from './visible-projects.ts'
 
-/** The most pairs of user and project that one query reads, and the most users whose projects one query reads. */
 const maxPairs = 1_000
 const maxUsers = 50
-/** Projects with new notifications are read at most this often. */
 const refreshEveryMs = 100
 
 /**
- * The visible projects of all users with an open stream. Notifications and periodic reads update them. One statement
- * reads a version together with the right to see the project. Reads run one after another, so that no result is older
- * than the previous result.
+ * One statement reads a version together with the right to see the project. Reads run one after another, so that no
+ * result is older than the previous result.
  */
 export class VisibleProjectsByUser {
   private readonly byUser = new Map<string, VisibleProjects>()
@@ -33,7 +30,6 @@ export class VisibleProjectsByUser {
     })
   }
 
-  /** Subscribes to all projects that the user may see, until the signal aborts. */
   async subscribe(userId: string, signal: AbortSignal): Promise<ProjectsSubscription> {
     const projects = this.byUser.get(userId) ?? new VisibleProjects(userId, this.viewers)
     this.byUser.set(userId, projects)
@@ -51,7 +47,6 @@ export class VisibleProjectsByUser {
     return stream
   }
 
-  /** Schedules a new read of the project for its viewers in this process, and for users who have become members. */
   onNotification({ projectId, version, newMembers = [] }: ProjectVersion): void {
     const markOutdated = (userId: string) =>
       void this.outdated.set(projectId + userId, { id: projectId, userId })

@@ -5,7 +5,6 @@ export const maxListedProjects = 1_000
 /** A key that is listed after all projects if the user sees more than `maxListedProjects`. */
 export const moreKey = 'more'
 
-/** The version is null if the user can no longer see the project. */
 export interface ListedVersion {
   projectId: string
   version: number | null
@@ -41,7 +40,6 @@ export class ProjectsSubscription {
   }
 }
 
-/** The versions of all projects that a user may see, shared by the streams of the user. */
 export class VisibleProjects {
   readonly versions = new Map<string, number>()
   private readonly subscriptions = new Set<ProjectsSubscription>()
