@@ -39,7 +39,9 @@ test.each(kinds)(
     const { id } = await one()
     const path = `/tasks/${list}/${id}`
     expectResponse(await editor.delete(path), 200, { message: `${kind} deleted successfully` })
-    expectError(await editor.patch(path, body), 404, `${kind} not found`)
+    for (const caller of [editor, viewer])
+      for (const verb of kind === 'Comment' ? [''] : ['', '/toggle'])
+        expectError(await caller.patch(path + verb, body), 404, `${kind} not found`)
     expectError(await editor.delete(path), 404, `${kind} not found`)
     expect((await viewer.get(`/tasks/${taskId}/${list}`)).body.map((row) => row.id)).not.toContain(id)
   },
@@ -91,8 +93,8 @@ test('a comment has its caller as author, and only the author may edit it', asyn
   const events = await countEvents(service, projectId)
   expectResponse(await editor.patch(path, { text: ' Fast ' }), 200, body)
   expect(await countEvents(service, projectId)).toBe(events)
-  expectError(await owner.patch(path, { text: 'Mine' }), 403, /author/)
-  expectError(await viewer.delete(path), 403, /author or an admin/)
+  expectError(await owner.patch(path, { text: 'Mine' }), 403, 'Only the author may edit a comment')
+  expectError(await viewer.delete(path), 403, 'Only the author or an admin may delete a comment')
 })
 
 const createTask = (fields: object = {}): Promise<Body> =>
@@ -142,7 +144,7 @@ test('rejects an impossible move and explains why, and the task does not change'
   const theirs = await make(viewer, '/projects', { name: 'C' })
   await invite(owner, asViewer!, editor, 'VIEWER')
   await editor.delete(`/projects/${deleted}`)
-  expectError(await move(task.id, asViewer), 403)
+  expectError(await move(task.id, asViewer), 403, 'This needs the role EDITOR in the project')
   for (const id of [own, deleted, unknownId, '', ...malformedIds])
     expectError(await move(task.id, id, { title: 'Lost' }), 404, 'Project not found')
   expectError(await viewer.patch(`/tasks/${task.id}`, { projectId: theirs.id }), 403)

@@ -79,11 +79,12 @@ test('a task needs the id of a project that its creator may write', async () => 
     expectError(await create(wrong), 404, 'Project not found')
 })
 
-test('DELETE returns a message, and later requests get 404', async () => {
-  const { id } = await add()
+test('DELETE returns a message, later requests get 404, and a new task does not get the number again', async () => {
+  const { id, number } = await add()
   expectResponse(await editor.delete(`/tasks/${id}`), 200, { message: 'Task deleted successfully' })
   expectError(await editor.get(`/tasks/${id}`), 404, 'Task not found')
   expectError(await editor.delete(`/tasks/${id}`), 404, 'Task not found')
+  expect((await add()).number).toBe(number + 1)
 })
 
 // test/core/instants.test.ts tests more forms of dates.
