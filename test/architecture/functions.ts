@@ -28,7 +28,6 @@ export function functionsIn({ path, text }: Pick<Source, 'path' | 'text'>): Span
 
 const isFunction = (node: ts.Node) => ts.isFunctionLike(node) && 'body' in node && node.body !== undefined
 
-/** Returns the name of the function, or of the variable or property that the function initializes. */
 function nameOf(node: ts.Node): string {
   for (const { name } of [node, node.parent] as { name?: ts.Node }[]) if (name) return name.getText()
   return ''

@@ -17,7 +17,6 @@ function statementsOf(text: string): string[] {
   return text.split('--> statement-breakpoint').flatMap((one) => one.trim() || [])
 }
 
-/** Returns how a statement would break the previous release, or undefined. */
 function harm(statement: string, created: string[]): string | undefined {
   const [, table = ''] = / (?:ON|TABLE) "(\w+)"/i.exec(statement) ?? []
   if (removals.includes(statement) || /^CREATE TABLE /i.test(statement)) return undefined

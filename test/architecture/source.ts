@@ -43,7 +43,6 @@ export function topLevel(): string[] {
 const statement =
   /^\s*(?:import|export)\b[^'"`;=]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/gm
 
-/** Returns all imports of a file, type imports included. */
 export function importsOf({ path, text }: Source): Import[] {
   const names = [...text.matchAll(statement)].map((match) => match[1] ?? match[2]!)
   // Bun's scanner skips type imports, so the pattern must find at least the imports that the scanner finds.

@@ -37,7 +37,6 @@ export async function visit(url: string, width: number, height: number): Promise
   return { page, faults }
 }
 
-/** Returns the accessibility findings that are serious or critical, one line each. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe)
   return page.evaluate(async () => {

@@ -44,7 +44,6 @@ async function send(name: string, input: object): Promise<() => ReturnType<Execu
   return () => execute(command, routed, distantDeadline())
 }
 
-/** Every command that accepts an id from the client. All act on the second project. */
 const creates: Record<string, (id: string) => [name: string, input: object]> = {
   project: (id) => ['project.create', { id, name: 'Own' }],
   task: (id) => ['task.create', { id, projectId: elsewhere.id, title: 'Own' }],

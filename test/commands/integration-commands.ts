@@ -3,7 +3,6 @@ import { unreachableUrl } from '../http/scene.ts'
 
 type RunCommand = (name: string, input: object) => Promise<{ id: string }>
 
-/** Runs each command of webhooks and of tokens. */
 export async function runIntegrationCommands(
   run: RunCommand,
   projectId: string,

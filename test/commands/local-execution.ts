@@ -8,7 +8,6 @@ import type { Services } from '../../src/services.ts'
 export const lookUpOf = ({ database }: Services): LookUp =>
   openLookUp(openFindPerson(database.reads), openRowLocations(database.reads))
 
-/** Executes commands in the actors of a service, as the home of a project does. */
 export const executeOf = (services: Services, over: { lookUp?: LookUp; log?: Log } = {}) => {
   const { actors, findRole, config } = services
   return openExecute({ actors, findRole, lookUp: lookUpOf(services), limits: config, ...over })

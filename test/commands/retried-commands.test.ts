@@ -36,7 +36,6 @@ const run = openRun({ registry: registryOf(commands), rowLocations, route, timeo
 
 const eventsNow = async () => (await sql`select 1 from events`).length
 
-/** Runs a command, and sends it again to the same process and to another process. */
 async function runTwice(name: string, input: object): Promise<{ id: string }> {
   const answer = await run({ name, input, caller: { userId: ada.id } })
   const { command, routed } = sent

@@ -16,7 +16,6 @@ import type { Reply } from '../../src/responses/reply.ts'
 const registry = registryOf(commands)
 const reply: Reply = { status: 201, body: '{"id":"1"}', etag: null }
 
-/** The executed commands, each with a promise of its reply. */
 let executed: { routed: RoutedCommand; end: PromiseWithResolvers<Reply> }[]
 let closes: boolean
 let serve: ReturnType<typeof openServe>

@@ -48,7 +48,6 @@ test('events store the id of their task, and a migration adds this id to old eve
   expect(await tasksOf()).toEqual(before)
 })
 
-/** A command that creates several tasks, optionally as a batch. */
 const creating = (titles: string[], isBatch: boolean): QueuedCommand<undefined> =>
   queuedCommand(ada.id, {
     projectId: project!.id,

@@ -4,7 +4,6 @@ import { Clock, isAhead, isId, isCreatedAfter, newId, nilId, nowMs, setClock, ta
 const many = 50_000
 const hour = 3_600_000
 const clockAfter = (...ids: string[]) => new Clock(ids.toSorted().at(-1)!)
-/** Sets the clock of ids ahead of the machine's clock. */
 const setAhead = (ms: number) => setClock(Date.now() + ms, performance.now(), performance.now())
 afterEach(() => setAhead(0))
 

@@ -4,7 +4,6 @@ import type { Redis } from 'ioredis'
 import { newId } from '../../src/ids.ts'
 import { Notifications, type ProjectVersion } from '../../src/subscriptions/notifications.ts'
 
-/** Opens several processes on one channel; each has a list of its received notifications. */
 function open(count: number) {
   const subscribers = Array.from({ length: count }, () =>
     Object.assign(new EventEmitter(), { status: 'ready', subscribe: async () => 1 }),

@@ -33,7 +33,6 @@ interface About {
   after?: string
 }
 
-/** Commits events after the version `expected`: a number of created comments, or events of the given types. */
 function commit(expected: number, types: number | string[], about: About = {}): void {
   const { text = '', place = projectId, by = 'e', after = 'e' } = about
   const all = typeof types === 'number' ? Array<string>(types).fill('comment.created') : types

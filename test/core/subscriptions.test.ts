@@ -7,7 +7,6 @@ import { openReauthorize } from '../../modules/events/event-stream.ts'
 
 const longMs = 60_000
 
-/** Opens a subscription at a version, and returns functions that notify the subscriber. */
 function openSubscription(version: number) {
   const subscribers = new Subscribers()
   const subscription = new Subscription(version)

@@ -21,7 +21,6 @@ test('limits the number of visible projects, and adds another project when a vis
   const subscriber = visible.subscribe()
   visible.replaceAll(listOf(maxListedProjects, 2))
   expect(subscriber.takeChanges()).toHaveLength(maxListedProjects)
-  // Two new projects, with a lower and a higher id.
   for (const n of [1, maxListedProjects + 2]) visible.update(idOf(n), 1)
   expect(subscriber.takeChanges()).toEqual([more])
   // The list no longer contains the last project, although it still exists.

@@ -88,7 +88,6 @@ const greeted = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1')
 
 const refused = Buffer.from('E\0\0\0\x0cSERROR\0\0Z\0\0\0\x05I', 'latin1')
 
-/** Opens a client of a fake Postgres server. */
 async function played(server: Server, options: postgres.Options<{}> = {}): Promise<postgres.Sql> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -10,7 +10,6 @@ export interface Block {
   output?: string
 }
 
-/** Returns the paths of the README and of every page of `docs`. */
 export const pages = (): string[] => [
   'README.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })

@@ -29,7 +29,6 @@ test('every link of a page has an existing target', () => {
   expect(broken).toEqual([])
 })
 
-/** Returns the links within the project. */
 const linksOf = (page: string) =>
   [...read(page).text.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, link]) => link!)

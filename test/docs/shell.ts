@@ -37,7 +37,6 @@ const fileName = (text: string) => /^\/\/ ([\w-]+\.mjs)\n/.exec(text)![1]!
 const replacePorts = (text: string, from: number[], to: number[]) =>
   from.reduce((rest, port, n) => rest.replace(new RegExp(`(?<=[:(])${port}\\b`, 'g'), String(to[n])), text)
 
-/** Creates a folder with links to the project's files, so that blocks do not write into the project. */
 async function checkout(): Promise<string> {
   const folder = await newFolder('docket-docs-')
   for (const name of await readdir(root))
@@ -62,7 +61,6 @@ function run(shell: string, cwd: string, env: Record<string, string>): Promise<s
   })
 }
 
-/** Ends the background processes of a page. */
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')

@@ -5,7 +5,6 @@ const head = `
   const api = createClient<paths, 'application/json'>({ baseUrl: 'http://localhost:3000' })
 `
 
-/** Client code that must compile. */
 export const right = `${head}
   export async function use(projectId: string) {
     const body: Schemas['CreateTask'] = { projectId, title: 'Draw', status: 'IN_PROGRESS', dueDate: null }

@@ -87,7 +87,6 @@ function bodyOf({ requestBody, operationId }: Operation): Record<string, unknown
   return operationId === 'createTask' ? { ...example, projectId: things.projectId } : example
 }
 
-/** Returns a body without its required fields, or with a number in place of a text. */
 function wrongBody({ $ref = '' }: Schema): object {
   const { properties = {}, required = [] } = resolveSchema(api, $ref)
   return required.length > 0 ? {} : { [Object.keys(properties)[0]!]: 0 }
@@ -152,7 +151,6 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   },
 }
 
-/** Returns the id of an existing resource of the type that the operation creates. */
 function ownIdOf(operationId: string): string | undefined {
   const { projectId, taskId, subtaskId, commentId } = things
   const ids: Record<string, string> = { createProject: projectId, createTask: taskId }

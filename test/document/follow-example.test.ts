@@ -15,7 +15,6 @@ type Follow = (
   shallContinue: ShallContinue,
 ) => Promise<void>
 
-/** Returns the example code of the page about the feed. */
 function exampleCode(): Follow {
   const [, code] = /^export (async function follow[^]*?^\})$/m.exec(read('docs/feed.md').text) ?? []
   return new Function(`${code}; return follow`)()

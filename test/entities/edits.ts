@@ -57,7 +57,6 @@ export const fieldAndCommand: Edit[] = [
 
 const parts = 'src modules workers drizzle docs test package.json tsconfig.json'.split(' ')
 
-/** Copies the project to a folder, then adds files and applies edits. */
 export async function copyTree(folder: string, files: Record<string, string>, edits: Edit[]): Promise<void> {
   for (const part of parts) await cp(join(root, part), join(folder, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))

@@ -5,13 +5,11 @@ export interface NewEntity {
   edits: Edit[]
 }
 
-/** The parts in which the modules of two entities differ. */
 interface Options {
   name: string
   about: string
   parent: 'task' | 'project'
   load: 'with project' | 'by row'
-  /** The path of one row. */
   path: string
   columnTypes: string[]
   columns: string
@@ -20,7 +18,6 @@ interface Options {
   commands: string
 }
 
-/** Returns the files of a new entity's module, as CONTRIBUTING describes them. */
 export function moduleText(options: Options): Record<string, string> {
   const { name, parent, path, columnTypes, columns, schema, commands } = options
   const Name = `${name[0]!.toUpperCase()}${name.slice(1)}`

@@ -10,7 +10,6 @@ import { type Row, rowsAt, sql, undo, versionOf } from './scene.ts'
 const tagIn = async ({ projectId }: Place, name: string) =>
   (await created(`/projects/${projectId}/tags`, { name })).id
 
-/** Creates a task with the tags red and blue, and an attachment with both. */
 async function createTagged() {
   const place = await createPlace()
   const [red, blue] = [await tagIn(place, 'red'), await tagIn(place, 'blue')]

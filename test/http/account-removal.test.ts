@@ -16,7 +16,6 @@ const jobsDone = () =>
 const deleted = { message: 'Account deleted successfully' }
 const batchOptions = { batchRows: 10, pauseMs: 0 }
 
-/** Runs the recurring scan for rows of deleted accounts, and returns the number of accounts that it found. */
 async function closeOrphanedAccounts(): Promise<number> {
   const owners = await queueOrphanJobs(sql, orphanProjects, nilId, 1_000)
   return owners.queued + (await queueOrphanJobs(sql, orphanMembers, nilId, 1_000)).queued

@@ -23,7 +23,6 @@ async function expectInvalid(...clients: Client[]): Promise<void> {
   for (const client of clients) expectError(await me(client), 401, 'The bearer token is not valid')
 }
 
-/** Registers an account and signs it in again: two clients, each with a token of the account. */
 async function registerTwoTokens() {
   const ada = await register(service.client)
   const second = ada.as((await signIn(ada.email)).body.access_token)

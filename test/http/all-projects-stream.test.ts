@@ -15,7 +15,6 @@ const addTask = (client: Person, projectId: string) => make(client, '/tasks', { 
 
 type State = Record<string, number | null>
 
-/** Reads messages until the projects have the expected versions; returns all changes in these messages. */
 async function until(messages: AsyncGenerator<Message, void, void>, state: State, expected: State) {
   const changes: State[] = []
   while (!Bun.deepEquals(state, expected)) {

@@ -26,7 +26,6 @@ const writes: Write[] = [
   ),
 ]
 
-/** Sends a body to every write, and expects the same error from each write. */
 async function expectErrors(
   bodyFor: (write: Write) => unknown,
   status: number,

@@ -6,7 +6,6 @@ import { expectError, isReplay } from './responses.ts'
 import { createFullProject, openTeam } from './scene.ts'
 
 const { people, owner, guest } = await openTeam(['Guest'])
-/** The project that the token is bound to, and another project of the same account. */
 const own = await createFullProject(people, guest)
 const other = await createFullProject(people, guest)
 

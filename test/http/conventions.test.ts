@@ -89,7 +89,6 @@ test('a 201 response names the created resource in Location, and so does a repea
   expect(headers.get('location')).toBeNull()
 })
 
-/** Sends a write eight times with one key, with a few event-loop iterations between the requests. */
 const sendRetries = (send: (key: Record<string, string>) => Promise<Answer>): Promise<Answer[]> => {
   const key = { 'idempotency-key': newId() }
   const responses = upTo(8).map(async (n) => {

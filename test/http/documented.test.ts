@@ -13,7 +13,6 @@ const outcomes = new Set<string>()
 const { client, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
-/** Sends a request, and expects a documented response. */
 async function call(caller: Client, method: string, path: string, body?: unknown, headers = {}) {
   const response = await caller.call(method, path, body, headers)
   const [name, operation] = operationOf(api, method, path)
@@ -22,7 +21,6 @@ async function call(caller: Client, method: string, path: string, body?: unknown
   return response
 }
 
-/** Sends a request in several ways: with conditions, with a key, twice, and with an invalid body. */
 async function callVariants(caller: Client, method: string, path: string, body?: object) {
   const repeated = method === 'GET' ? { 'if-none-match': '*' } : { 'idempotency-key': `${method} ${path}` }
   const [, { parameters }] = operationOf(api, method, path)

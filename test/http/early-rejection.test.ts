@@ -52,7 +52,6 @@ function memberWrites(): Write[] {
 const undo = (body: object, query = ''): Send => {
   return (client) => client.post(`/projects/${parts.projectId}/undo${query}`, body)
 }
-/** All writes, of which a stranger may do none. */
 const strangerWrites = (): Write[] => [
   ...memberWrites(),
   ['undo several', undo({ seqs: upTo(8) })],
@@ -91,7 +90,6 @@ test('checks the role in the project to which a task has moved', async () => {
 const nextSeq = async (id: string) =>
   Number((await owner.get(`/projects/${id}`)).headers.get('docket-version')) + 1
 
-/** Invites and removes a guest several times, the last time with assigned tasks; returns the seqs of the removals. */
 async function removeRepeatedly(projectId: string, removals: number, tasks: number): Promise<number[]> {
   const guest = await register(client)
   const seqs: number[] = []

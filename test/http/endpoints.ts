@@ -2,7 +2,6 @@ import { type callers, unreachableUrl, fillPath, seqOf, type ProjectParts } from
 
 type Role = (typeof callers)[number]
 
-/** An operation inside a project, with the roles that may call it. */
 export interface Endpoint {
   title: string
   method: string
@@ -10,7 +9,6 @@ export interface Endpoint {
   body?: (ids: ProjectParts) => object
   allowedRoles: Role[]
   status: number
-  /** The resource that a 404 names. */
   resource: string
 }
 
@@ -33,7 +31,6 @@ const remove = endpoint('DELETE', 200)
 const project = '/projects/{id}'
 const webhook = `${project}/webhooks/{id}`
 
-/** All operations that require a role in a project. */
 export const endpoints: Endpoint[] = [
   read('Project', readers, 'read a project', project),
   change('Project', admins, 'change a project', project, () => ({ name: 'Other' })),

@@ -16,7 +16,6 @@ const maxAhead = 100
 
 /** Sends many requests of one account, then one request of another account. Returns how many finish before it. */
 async function sendFlood(calmOne: () => Promise<unknown>, many: (n: number) => Promise<{ status: number }>) {
-  // Makes the other account active.
   await calm.get(`/tasks/${calmTask}`)
   let answered = 0
   const all = Array.from({ length: flood }, async (_, n) => {
@@ -42,7 +41,6 @@ test("while another account is active, a busy account's writes are committed in 
   expect(largeCommits() - before).toBe(0)
 })
 
-/** Counts the commits with more than 32 events. */
 function largeCommits(): number {
   const { bounds, counts } = service.services.counts.commits.events
   return counts.slice(bounds.indexOf(32) + 1).reduce((sum, count) => sum + count, 0)

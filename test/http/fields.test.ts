@@ -123,7 +123,6 @@ const lines: Texts = { valid: validMultilineTexts(20_000), invalid: invalidTexts
 const isBlank = (text: unknown) => text === null || /^\s*$/.test(String(text))
 const optional: Texts = { ...lines, invalid: lines.invalid.filter((text) => !isBlank(text)) }
 
-/** Each text field, with the paths that create and change its resource, and the other required fields. */
 const texts: [resource: string, field: string, Texts, create: string, change: string, others?: object][] = [
   ['project', 'name', names(200), '/projects', project],
   ['project', 'description', optional, '/projects', project, { name: 'P' }],

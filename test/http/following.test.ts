@@ -27,7 +27,6 @@ async function readLists(projectId: string): Promise<Record<string, object[]>> {
 const rowsOf = (replica: Replica) =>
   Object.fromEntries(Object.entries(replica).map(([entity, rows]) => [entity, byId(rows.values())]))
 
-/** Runs one of eight kinds of writes; `n` selects the task. */
 async function write(projectId: string, otherId: string, [kind, n]: [number, number]): Promise<void> {
   const tasks = await listAll(`/tasks?projectId=${projectId}`)
   const task = tasks[n % Math.max(1, tasks.length)]

@@ -25,7 +25,6 @@ setDefaultTimeout(120_000)
 const { client, people, guest } = await openTeam(['Guest'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
-/** Expects a documented success, or a documented error that reveals no internals. */
 function expectDocumented(name: string, operation: Operation, response: Answer) {
   expect([name, response.status >= 500 && response.text]).toEqual([name, false])
   expect([name, undocumentedParts(api, operation, response)]).toEqual([name, []])
@@ -57,7 +56,6 @@ async function* requests() {
   }
 }
 
-/** Returns a body with every writable field, also with fields that the example does not have. */
 function validBody({ requestBody }: Operation, { projectId }: ProjectParts): object {
   const { schema, example } = requestBody?.content?.['application/json'] ?? {}
   if (!schema) return {}

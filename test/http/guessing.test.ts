@@ -7,7 +7,6 @@ import { openScene } from '../support/scene.ts'
 import { openTestService, type TestService, withService } from '../support/service.ts'
 import { countStatuses, expectError } from './responses.ts'
 
-/** Runs a test with a service that delays sign-ins to an account after three wrong passwords. */
 const withDelays = (
   env: Record<string, string>,
   run: (service: TestService, ada: Person) => Promise<void>,

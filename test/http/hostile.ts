@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { words } from '../support/words.ts'
 import { unknownId } from './responses.ts'
 
-/** Texts that often cause errors in services. */
 export const hostileTexts = [
   ...['', ' ', '\0', 'a\0b', '\ud800', '\udc00\ud800', '\ufeff', '\u202e', '\u2028', '\r\nSet-Cookie: a=b'],
   ...["' or 1=1 --", "'; drop table tasks; --", '{"a": 1}', 'x'.repeat(21_000), '😀'.repeat(600)],
@@ -30,7 +29,6 @@ export const hostileBodies = [
   ...[`{"${'k'.repeat(90_000)}":1}`, `[${'0,'.repeat(400_000)}0]`],
 ]
 
-/** Names of fields; some of them belong to no operation. */
 const fieldNames = words(
   `name email password description role title projectId status priority dueDate assigneeId text completed
   id ownerId number version __proto__ constructor toJSON then`,
@@ -50,7 +48,6 @@ const cursors = [
   ['2027-01-01T00:00:00.000Z', unknownId],
   ['infinity', unknownId],
 ]
-/** Values that are valid for at least one field. */
 const validTexts = [
   ...words(
     'Fine ada@example.com secret-1 EDITOR TODO HIGH 2027-01-31T17:00:00Z 2027-01-31 5 200 dueDate -dueDate',

@@ -26,7 +26,6 @@ const paths = [
   ...['subtasks', 'comments'].map((one) => `/tasks/${task.id}/${one}?`),
 ]
 for (const sort of sorts) paths.push(`/tasks?projectId=${projectId}&sort=${sort}&`, `/tasks?sort=${sort}&`)
-/** Every list of the service, with the maximum number of rows in a page. */
 const lists: { path: string; max: number }[] = paths.map((path) => ({ path, max: 200 }))
 lists.push({ path: '/projects?', max: 1_000 })
 

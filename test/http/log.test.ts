@@ -10,7 +10,6 @@ import { forFile } from '../support/service.ts'
 const { web, env, ada } = await forFile(openWebProcess({ LOG_REQUESTS: 'on' }))
 const anonymous = ada.as()
 
-/** Waits until the log contains `last`, then returns the log lines about requests. */
 async function logged(last: string): Promise<Record<string, unknown>[]> {
   await eventually(`a log line with ${last}`, () => web.output.some((line) => line.includes(last)))
   return web.output.filter((line) => line.includes('"requestId"')).map((line) => JSON.parse(line))

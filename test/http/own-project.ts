@@ -11,7 +11,6 @@ export async function createOwnProject(owner: Person, guest: Person, stranger: P
   return { ...parts, accountId: account.id }
 }
 
-/** The seq of the event that creates the subtask. */
 const subtaskSeq = 4
 
 /** Returns the documented example of an operation's body, with the ids of this project. */

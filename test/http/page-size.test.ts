@@ -58,7 +58,6 @@ test('a page ends at its maximum of bytes, and following the links returns every
     }
     expect([path, pages.flatMap(({ shown }) => shown.map(({ id }) => id))]).toEqual([path, ids])
     for (const { bytes } of pages) expect(bytes).toBeLessThanOrEqual(pageBytes)
-    // All pages except the last are nearly full.
     for (const { bytes } of pages.slice(0, -1)) expect(bytes).toBeGreaterThan(pageBytes - maxRowBytes)
     const long = new Set(pages.flatMap(({ shown }) => shown.map((row) => row.description ?? row.text)))
     expect([...long].filter((text) => texts.includes(text)).length).toBeGreaterThanOrEqual(2)

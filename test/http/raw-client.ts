@@ -3,7 +3,6 @@ import { make } from '../support/client.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { sendRaw, requestHead } from './raw.ts'
 
-/** Starts a web process with a user and a project. `send` sends raw HTTP and opens a connection for each request. */
 export async function openRawClient() {
   const { web, ada, close } = await openWebProcess()
   const { id: projectId } = await make(ada, '/projects', { name: 'Sockets' })

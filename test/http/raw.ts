@@ -36,7 +36,6 @@ function parse(text: string): RawAnswer {
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0), head, body: rest.join('\r\n\r\n') }
 }
 
-/** Returns the head of a request with Connection: close. */
 export function requestHead(
   method: string,
   path: string,

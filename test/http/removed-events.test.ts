@@ -56,7 +56,6 @@ test('the error for an invalid stream position names what the client sent: after
     expectError(await open('', lastEventId), 400, 'Last-Event-ID must be the seq of an event')
 })
 
-/** Creates a project with `count` events and deletes the events before a seq. */
 async function openProject(count: number, firstKept = 1): Promise<string> {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const operations = upTo(count - 1).map((n) => ({ op: 'task.create', title: `T${n}` }))

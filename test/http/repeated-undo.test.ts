@@ -17,7 +17,6 @@ const undone = async (body: object, client = ada) => changesOf(expectUndone(awai
 const expectConflict = async (body: object, message: string | RegExp) =>
   expectError(await undo(body), 409, message)
 
-/** Runs the jobs of the project's deleted tasks. */
 async function purgeTasks() {
   const jobs = await sql<{ data: { taskId: string; eventId: string } }[]>`
     select data from outbox where project_id = ${project.id} order by id`
@@ -123,7 +122,6 @@ test("an undo may not take back a task's restore without its comment's restore, 
   expect(await faultsOf(sql)).toEqual([])
 })
 
-/** Invites Bea as EDITOR (event 3), and returns a function that sets her role. */
 async function inviteEditor() {
   const { id } = await invite(ada, project.id, bea, 'EDITOR')
   return (role: string) => ada.patch(`/projects/${project.id}/members/${id}/role`, { role })

@@ -11,10 +11,8 @@ export const anId: unknown = expect.stringMatching(uuid7)
 export const aTimestamp: unknown = expect.stringMatching(utcMs)
 export const unknownId = '0199abcd-0000-7000-8000-00000000cafe'
 const notUuids = ['1', 'null', 'me', '%00', '%27%20or%201%3D1']
-/** Path segments that are not UUIDs. */
 export const malformedIds = [...notUuids, unknownId.replaceAll('-', ''), `${unknownId}0`]
 
-/** Expects an error response: the three fields of the contract, its content type and its request id. */
 export function expectError({ status, body, headers }: Answer, wanted: number, message?: string | RegExp) {
   expect(body).toStrictEqual({
     statusCode: wanted,

@@ -7,7 +7,6 @@ export const invalidTexts = (max: number): unknown[] => [
 const controls = ['\n', '\t', '\r', '\u001b[31m', '\u007f', '\u0085', '\u009b']
 const overrides = [...'\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069']
 
-/** Values that a name or title rejects, for instance control characters and bidirectional overrides. */
 export const invalidNames = (max: number): unknown[] => [
   ...invalidTexts(max),
   ...[...controls, ...overrides].map((one) => `a${one}b`),
@@ -23,7 +22,6 @@ export const validTexts = (max: number): [sent: string, stored: string][] => [
   [mixed, mixed],
 ]
 
-/** Valid texts for fields that allow line breaks and format characters. */
 export const validMultilineTexts = (max: number): [sent: string, stored: string][] => [
   ...validTexts(max),
   ['one\n\ttwo\r\n\u202ethree\u202c\n', 'one\n\ttwo\r\n\u202ethree\u202c'],

@@ -2,7 +2,6 @@ import { type Client, invite, make, type Person, register } from '../support/cli
 import { openScene } from '../support/scene.ts'
 import { unknownId } from './responses.ts'
 
-/** A client for each role, and a stranger who is not a member. */
 export const callers = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const
 export type Team = Record<(typeof callers)[number], Person>
 
@@ -22,7 +21,6 @@ export async function registerTeam(client: Client): Promise<Team> {
   return { owner, admin, editor, viewer, stranger } as Team
 }
 
-/** Opens a service for all tests of a file, with a registered client of each role. */
 export async function openTeam<Name extends string = never>(
   names: Name[] = [],
   env: Record<string, string> = {},

@@ -18,7 +18,6 @@ recent.after = (range) => {
   return events
 }
 
-/** Opens a stream in the process that writes, and returns its events as unparsed text. */
 async function openTextStream(reader: Person, projectId: string) {
   const stream = await streamBodyIn(service, reader, `/projects/${projectId}/events?after=0`)
   const chunks = stream.pipeThrough(new TextDecoderStream()).getReader()

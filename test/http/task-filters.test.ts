@@ -26,7 +26,6 @@ await make(bob, '/tasks', { title: 'Hidden from Ada', projectId: bobsProject.id,
 type Matches = (task: Body) => boolean
 const idsOf = (tasks: Body[]) => tasks.map(({ id }) => id).sort()
 
-/** Expects that the pages of a query contain exactly the matching tasks. */
 async function expectExactly(query: string, matches: Matches, client: Person = ada) {
   const pages = await allPages(client, `/tasks?${query}&limit=5`)
   expect(idsOf(pages.flat())).toEqual(idsOf(all.filter(matches)))

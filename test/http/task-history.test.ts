@@ -33,7 +33,6 @@ test('the history of a task includes its subtasks and comments, also after the t
   expect(await historyOf(ada, task.id)).toHaveLength(own.length)
 })
 
-/** Creates a task that moves through three projects and is changed in each. */
 async function createMovedTask() {
   const projects = [await openProject(), await openProject(), await openProject()]
   const task = await make(ada, '/tasks', { title: 'Draw', projectId: projects[0]! })

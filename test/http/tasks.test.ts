@@ -87,7 +87,6 @@ test('DELETE returns a message, later requests get 404, and a new task does not 
   expect((await add()).number).toBe(number + 1)
 })
 
-// test/core/instants.test.ts tests more forms of dates.
 test('a due date is stored in UTC with milliseconds, and an invalid date is rejected, in filters too', async () => {
   const list = (name: string, value: string) =>
     editor.get(`/tasks?projectId=${projectId}&${name}=${encodeURIComponent(value)}`)

@@ -11,7 +11,6 @@ export const expectUndone = ({ status, body, text }: Answer): UndoResponse => {
   expect([status, text]).toEqual([200, text])
   return body as unknown as UndoResponse
 }
-/** Returns each change as its event type and the seq that it undoes. */
 export const changesOf = ({ changes }: UndoResponse): string[] =>
   changes.map(({ type, undoes }) => `${type} ${undoes}`)
 

@@ -9,7 +9,6 @@ const etagOf = ({ headers }: Answer) => headers.get('etag')!
 const rename = (client: Person, name: string) => client.patch('/auth/me', { name })
 const shown = ({ id, email }: Person, name: string) => ({ id, name, email })
 
-/** Creates a project that Ada owns, with the member Grace and a comment by Grace. */
 async function scene() {
   const [ada, grace] = await Promise.all([register(client, 'Ada'), register(client, 'Grace')])
   const project = await make(ada, '/projects', { name: 'Engine' })
@@ -45,7 +44,6 @@ test('every response shows the owner of a project, the user of a member and, wit
   const { body } = await grace.patch(`/tasks/comments/${comment.id}`, { text: 'Fast' })
   expectResponse(await ada.get(paths.comments), 200, [body])
   expect(body).toEqual({ ...comment, text: 'Fast', updatedAt: body.updatedAt } as never)
-  // Events store ids, not names.
   const events = await sql<{ after: object }[]>`select after from events where project_id = ${project.id}`
   expect(JSON.stringify(events)).not.toMatch(/Ada|Grace/)
 })

@@ -9,7 +9,6 @@ import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { alerts, dashboard, targets } from './watched.ts'
 import { words } from '../support/words.ts'
 
-/** The labels of each metric. */
 const labelsByMetric = new Map<string, string[]>()
 const service = await forFile(openTestService({ METRICS_PORT: '1' }))
 await service.client.get('/auth/me')

@@ -3,7 +3,6 @@ import type { Person } from '../support/client.ts'
 import { nextPath } from '../http/list-pages.ts'
 import type { RandomWrites } from './random-writes.ts'
 
-/** A response, and the version of the project that it shows. */
 export interface Recorded {
   path: string
   projectId: string

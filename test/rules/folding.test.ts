@@ -22,7 +22,6 @@ import { cases } from '../support/depth.ts'
 import { readRows } from '../support/stored-rows.ts'
 import { forgetAll } from './states.ts'
 
-/** The maximum number of additional runs until every event type has occurred. */
 const maxMoreRuns = 200
 /**
  * All event types that callers can cause, except those of integrations. The compiler checks that the list is complete.
@@ -68,7 +67,6 @@ async function checkFold(waves: Step[][]): Promise<void> {
 }
 
 test('folding the log gives the stored rows, for all projects together and for each project separately', async () => {
-  // If the property fails, fast-check prints a seed and a path. Pass both to fc.assert to repeat the case.
   await assertInTime(fc.asyncProperty(requestWaves(30), checkFold), { numRuns: cases(12), withinMs: 40_000 })
   const all = Object.keys(everyEventType).sort()
   for (let more = 0; seenTypes.size < all.length && more < maxMoreRuns; more++)
@@ -107,7 +105,6 @@ test('the outbox has exactly the jobs that the committed events cause', async ()
   await fc.assert(property, { numRuns: cases(4) })
 })
 
-/** Runs requests and then the workers until the outbox is empty. Returns the events before the workers started. */
 async function runWorkersAfter(waves: Step[][]): Promise<StoredEvent[]> {
   await runRequests(waves)
   const [ada, bea] = people[0] as [Person, Person]

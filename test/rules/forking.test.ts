@@ -32,7 +32,6 @@ const leavings = users.map((user) => eventOf('member.removed', 'member', memberO
 const renamed = { ...project, name: 'Wheels', eventId: 'later' }
 const tasks = upTo(4).map((n) => taskOf({ id: `task ${n}`, number: n + 1 }))
 
-/** Events of all types, for properties that apply events in any order. */
 const events: EventDraft[] = [
   ...[...invitations, ...roles, ...leavings, subtaskCreated(), commentCreated(), ...tasks.map(taskCreated)],
   ...tasks.map((row) => eventOf('task.updated', 'task', row, { ...row, title: 'Redraw', eventId: 'later' })),

@@ -85,7 +85,6 @@ export function eventOf<E extends Entity>(
   }
 }
 
-/** For an update, returns the previous values of the changed fields and of `eventId`. */
 function changedOf<R extends { eventId: string }>(before: R | null, after: R | null): Partial<R> | null {
   if (!before || !after) return before
   const fields = Object.entries(before).filter(

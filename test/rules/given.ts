@@ -9,7 +9,6 @@ import { decide } from '../../src/commands/decide.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { busy, projectId } from './given-events.ts'
 
-/** The time of every rule under test: later than all given events. */
 export const now = '2030-06-07T08:09:10.111Z'
 
 export type Rule<T = unknown> = (state: ProjectState, known: RuleContext, other?: ProjectState) => Decision<T>
@@ -38,7 +37,6 @@ export function contextOf(userId: string): RuleContext {
 
 export const folded = (events: EventDraft[], id = projectId): State => events.reduce(evolve, new State(id))
 
-/** Folds events, with the children loaded for a move. */
 export function withLoadedChildren(events: EventDraft[]): State {
   const state = folded(events)
   const { subtask, comment } = events.reduce(fold, emptyContents())
@@ -81,7 +79,6 @@ export function testRejections(usual: EventDraft[], all: Record<string, Rejected
   }
 }
 
-/** Returns the HttpError of a rule, or undefined. Other errors are thrown. */
 export function errorOf(decide: () => unknown): { status: number; message: string } | undefined {
   try {
     decide()

@@ -37,7 +37,6 @@ export const step: fc.Arbitrary<Step> = fc.record({
 export const requestWaves = (waves: number) =>
   fc.array(fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }), { maxLength: waves, size: 'max' })
 
-/** Assigns the first task to a member, and removes the member. */
 export const assigneeHasLeft = (['assignTask', 'removeMember'] as const).map((verb): Step[] => [
   { verb, who: 0, process: 0, pick: 0, other: 2, value: 0 },
 ])

@@ -42,7 +42,6 @@ export const unassignedOnRestore = (events: StoredEvent[], before: State, now = 
     return isUnassigned ? key : []
   })
 
-/** Returns true if an undo would assign a task to a user who had left before the change. */
 export const assigneeHadLeft = (events: StoredEvent[], before: State): boolean =>
   events.some(({ projectId, entity, before: row }) => {
     const { assigneeId } = (row ?? {}) as { assigneeId?: string | null }

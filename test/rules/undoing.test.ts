@@ -128,7 +128,6 @@ test('undoing any batch restores the state before the batch, and undoing the und
   expect(await faultsOf(sql())).toEqual([])
 })
 
-/** Reasons, besides later changes, to reject an undo. */
 const reasons =
   /no longer a member of the project|cannot be undone: (task|comment|subtask|member) changed since|Project not found/
 

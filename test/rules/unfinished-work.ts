@@ -7,7 +7,6 @@ async function taskWithAll(owner: Client, projectId: string, assigneeId: string 
   return { task, subtask, comment }
 }
 
-/** Moves two tasks to another project, and then changes the children of the second task. */
 async function moveAll(owner: Client, from: string, to: string): Promise<void> {
   const [untouched, touched] = [await taskWithAll(owner, from), await taskWithAll(owner, from)]
   for (const { task } of [untouched, touched]) await owner.patch(`/tasks/${task.id}`, { projectId: to })

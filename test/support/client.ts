@@ -86,7 +86,6 @@ async function cancel({ body }: Response): Promise<string> {
 const isSentAsIs = (body: unknown): body is string | Uint8Array<ArrayBuffer> =>
   typeof body === 'string' || body instanceof Uint8Array
 
-/** Parses JSON; returns null for other texts. */
 function parse(text: string): Body {
   try {
     return JSON.parse(text)
@@ -97,7 +96,6 @@ function parse(text: string): Body {
 
 let people = 0
 
-/** Registers a new user; returns the user's client, id and e-mail address. */
 export async function register(client: Client, name = 'Someone') {
   const email = `person-${process.pid}-${Date.now()}-${++people}@example.com`
   const { status, body } = await client.post('/auth/register', { name, email, password: 'secret-1' })
@@ -119,11 +117,9 @@ export const invite = (owner: Client, projectId: string, person: Person, role = 
 export type Token = Body & { token: string }
 export const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
 
-/** Creates an API token, by default with the scope `admin`. */
 export const makeToken = async (client: Client, over: object = {}, path = '/tokens') =>
   (await make(client, path, { name: 'T', scopes: ['admin'], expiresAt, ...over })) as Token
 
-/** Returns the user's client with a new API token. */
 export const withToken = async (person: Person, over: object = {}): Promise<Person> => ({
   ...person,
   ...person.as((await makeToken(person, over)).token),

@@ -5,7 +5,6 @@ import { eventually } from '../races/pair.ts'
 const attempts = 50
 const retryMs = 100
 
-/** Creates a migrated, empty database. */
 export async function freshDatabase() {
   const name = `t_${randomBytes(8).toString('hex')}`
   await asAdmin((sql) => createFromTemplate(sql, name))
@@ -60,7 +59,6 @@ export async function holdTransaction(
   }
 }
 
-/** Waits until `count` statements are blocked by a lock. */
 export const untilBlocked = (sql: postgres.Sql, count = 1, like = '%') =>
   eventually(`${count} blocked statements`, async () => {
     const waiting = await sql`select from pg_stat_activity

@@ -10,7 +10,6 @@ export interface Mail {
   subject: string
   text: string
   messageId: string
-  /** The names and values of all header lines. */
   headers: [name: string, value: string][]
   source: string
   /** The token, which has a line of its own in the text. */
@@ -20,7 +19,6 @@ export interface Mail {
 /** Returns the SMTP status with which to reject a recipient, or undefined to accept the recipient. */
 type Reject = (recipient: string, attempt: number) => number | undefined
 
-/** Opens an SMTP server that stores the mails it receives. */
 export async function openMailServer(reject: Reject = () => undefined) {
   const mails: Mail[] = []
   const attempts: string[] = []
@@ -53,7 +51,6 @@ export async function openMailServer(reject: Reject = () => undefined) {
     url: `smtp://127.0.0.1:${port}`,
     port,
     mails,
-    /** The recipient of every delivery attempt. */
     attempts,
     to: (email: string) => mails.filter(({ recipient }) => recipient === email),
     /** Waits for the n-th mail to an address. */

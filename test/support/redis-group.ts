@@ -76,7 +76,6 @@ export async function openRedisSentinels(dataDir?: string, isSecured = false): P
   }
 }
 
-/** Starts a sentinel for the master at a port. */
 export function openSentinel(
   dir: string,
   port: number,
@@ -93,7 +92,6 @@ export function openSentinel(
   return openNode({ dir, isSecured }, {}, lines)
 }
 
-/** Starts a server with settings, or a sentinel with the lines of its configuration file. */
 async function openNode({ dir, isSecured }: Site, own: Record<string, string>, sentinel?: string[]) {
   await mkdir(dir, { recursive: true })
   const binary = await redisBinary(console.error)
@@ -127,7 +125,6 @@ async function clusterPort(): Promise<number> {
   return port < 55_536 ? port : clusterPort()
 }
 
-/** TLS settings for clients, replicas and the connections between cluster nodes. */
 async function tlsSettings(dir: string, port: number): Promise<Record<string, string>> {
   for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
   const files = { 'tls-cert-file': 'cert', 'tls-key-file': 'key', 'tls-ca-cert-file': 'cert' }

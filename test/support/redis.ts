@@ -32,7 +32,6 @@ export async function freshRedis() {
     },
     stop,
     kill: () => signal(pid, 'SIGKILL'),
-    /** Freezes the process with SIGSTOP until `stop`. */
     freeze: () => signal(pid, 'SIGSTOP'),
     /** Restarts the server at the same URL with the data that it stored on disk. */
     restart: async () => {

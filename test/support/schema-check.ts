@@ -94,7 +94,6 @@ export function schemaErrors(api: OpenApi, schema: Schema, value: unknown): stri
 
 export const resolveSchema = (api: OpenApi, ref: string): Schema => dereference(api, { $ref: ref }) as Schema
 
-/** Resolves a reference; returns `part` itself if it is no reference. */
 function dereference(api: OpenApi, part: object): object {
   if (!('$ref' in part)) return part
   const [kind, name] = String(part.$ref).replace('#/components/', '').split('/') as ['schemas', string]
@@ -129,7 +128,6 @@ function wholeOperation(api: OpenApi, operation: Operation): Operation {
   return { ...operation, parameters, responses }
 }
 
-/** Returns every operation with its method, path relative to /api/v1, and the fields and example of its body. */
 export function* callsOf(api: OpenApi) {
   for (const [name, operation] of operationsOf(api)) {
     const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
@@ -140,7 +138,6 @@ export function* callsOf(api: OpenApi) {
   }
 }
 
-/** Returns the name and operation of a request to a path relative to /api/v1. */
 export function operationOf(api: OpenApi, method: string, path: string): [string, Operation] {
   const requested = `${method.toLowerCase()} /api/v1${path.replace(/[?#].*/, '').replace(/\/$/, '')}`
   const fits = (name: string) => new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]*')}$`).test(requested)

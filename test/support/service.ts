@@ -36,7 +36,6 @@ export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop():
     // Webhook receivers of tests listen on loopback.
     WEBHOOK_ALLOW_HTTP: 'on',
     WEBHOOK_ALLOW_PRIVATE: 'on',
-    // Tests invite many users.
     INVITATIONS_PER_HOUR: '1000000',
     ...overrides,
   }
@@ -58,7 +57,6 @@ export async function openTestService(overrides: Env = {}) {
     services,
     env,
     client: openClient('http://localhost', undefined, answer),
-    /** Sends a request to an absolute path. */
     fetch: (path: string, init?: RequestInit) => answer(new Request(`http://localhost${path}`, init)),
     /** Starts the workers too; they stop with the service. */
     startWorkers: () => void stops.push(startWorkers(services)),
@@ -75,7 +73,6 @@ export async function withService(env: Env, work: (service: TestService) => Prom
   await work(service)
 }
 
-/** Makes a resource work with `await using`. */
 export const disposable = <T extends { close(): Promise<void> }>(one: T): T & AsyncDisposable =>
   Object.assign(one, { [Symbol.asyncDispose]: () => one.close() })
 
@@ -91,7 +88,6 @@ export async function forFile<T extends Opened>(opening: T | Promise<T>): Promis
   return one
 }
 
-/** Returns a function that closes a resource after each test of the file. */
 export function openForEach() {
   const all: Opened[] = []
   afterEach(() => closeAll(all))
@@ -116,7 +112,6 @@ export async function newFolder(name = 'docket-test-', open = forFile): Promise<
   return folder
 }
 
-/** Returns an environment that shifts the clock of a process. */
 export const clockShiftedBy = (ms: number): Env => ({
   CLOCK_SHIFT_MS: String(ms),
   BUN_OPTIONS: `--preload ${new URL('./shifted-clock.ts', import.meta.url).pathname}`,
@@ -143,7 +138,6 @@ export async function spawnService(command: 'start' | 'web' | 'worker', env: Env
   return { url, pid: child.pid as number, signal, stop, close: () => stop('SIGKILL'), exited, output }
 }
 
-/** Reads the log until the process is ready; returns its URL, or '' for a worker. */
 function firstUrl(child: ChildProcess, output: string[], command: string): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`${command} ended with ${code}: ${output.join('\n')}`)))

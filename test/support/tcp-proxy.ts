@@ -13,7 +13,6 @@ interface Interceptor {
   hidesClose?(ends: ProxiedConnection): boolean
 }
 
-/** Opens a TCP proxy to a local port. */
 export async function openTcpProxy(toPort: number, interceptor: Interceptor, host = '127.0.0.1') {
   const sockets = new Set<Socket>()
   const listener = createServer((client) => {
@@ -36,7 +35,6 @@ export async function openTcpProxy(toPort: number, interceptor: Interceptor, hos
   return { port: (listener.address() as AddressInfo).port, cut, close }
 }
 
-/** Opens a TCP proxy to the server of a URL. */
 export async function openTcpProxyTo(url: string, interceptor: Interceptor) {
   const { port, hostname } = new URL(url)
   const line = await openTcpProxy(Number(port), interceptor, hostname)

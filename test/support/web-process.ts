@@ -1,7 +1,6 @@
 import { openClient, register } from './client.ts'
 import { disposable, freshEnv, spawnService } from './service.ts'
 
-/** Starts a web process with a new database and the registered user `ada`. */
 export async function openWebProcess(overrides: Parameters<typeof freshEnv>[0] = {}) {
   const { env, drop } = await freshEnv(overrides)
   const web = await spawnService('web', env)
