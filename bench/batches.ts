@@ -18,7 +18,6 @@ const connections = 64
 const tasks = 100
 const warmUpSeconds = 2
 
-/** Measures single creates and batches of a hundred in alternating rounds. */
 export async function measureBatches({ servers, loader, world, options }: Bench): Promise<Batches> {
   const open = async (name: string, status: number, requestOf: typeof createOf) => {
     const plan = await storePlan(servers.folder, name, singleKind(status, world.projects.map(requestOf)))

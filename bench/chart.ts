@@ -2,7 +2,6 @@ import type { Row } from './measure.ts'
 
 const size = { width: 820, label: 310, value: 60, row: 26, top: 34, bottom: 12, bar: 16 }
 
-/** Throughput compared with the database alone, as bars that are readable on light and dark pages. */
 export function chart(rows: Row[]): string {
   const bars = rows.flatMap(({ title, ratios: { least: ratio } }) => (ratio ? [{ title, ratio }] : []))
   const most = Math.max(1, ...bars.map(({ ratio }) => ratio))

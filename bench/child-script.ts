@@ -2,11 +2,8 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** A script of this folder in a child process, so that its work is not measured with the service. */
 export interface ChildScript {
-  /** The first line that it printed. */
   first: string
-  /** Sends a line, and returns the line that the script prints in response. */
   ask(what: string): Promise<string>
   stop(): Promise<void>
 }

@@ -13,12 +13,10 @@ export interface Deletion {
   goneAfterSeconds: number
   before: MixFigures
   during: MixFigures
-  /** The ratio of during to before. */
   p99Ratio: number
   failures: string[]
 }
 
-/** Medians of several runs, and their worst p99. */
 interface MixFigures {
   perSecond: number
   p50Ms: number
@@ -29,7 +27,6 @@ interface MixFigures {
 const lookEveryMs = 100
 const patienceMs = 600_000
 
-/** Deletes a large project while the mixed load runs. */
 export async function measureDeletion(bench: Bench): Promise<Deletion> {
   const { servers, world, options, loader } = bench
   await servers.web(1)

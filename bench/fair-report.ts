@@ -1,7 +1,6 @@
 import type { Fair } from './fair.ts'
 import { table } from './table.ts'
 
-/** A table of the results: 95th percentiles in milliseconds. */
 export function fairTable(rows: Fair[]): string[] {
   const head = [
     'flood',

@@ -27,10 +27,8 @@ export type FairBench = Awaited<ReturnType<typeof openFair>>
 
 const connectionCounts = [16, 100, 300]
 const warmUpSeconds = 0.5
-/** A pause, so that work left over from a flood does not disturb the next measurement. */
 const restMs = 1_000
 
-/** Starts two services; the second has its own Postgres and Redis. */
 export async function openFair(servers: Servers, closers: Closers) {
   const others = await startServers(closers)
   const [near, far] = [await open(servers), await open(others)]
@@ -88,7 +86,6 @@ async function run(folder: string, flood: Flood, of: Neighbours, connections: nu
   return JSON.parse(output) as Fair['answers']
 }
 
-/** Starts a normal client in a child process. */
 async function measureClient(
   folder: string,
   { url, politeTasks }: Neighbours,

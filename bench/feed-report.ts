@@ -4,7 +4,6 @@ const whole = (value: number) => Math.round(value).toLocaleString('en')
 const tenths = (value: number) => value.toFixed(1)
 const percent = (value: number) => `${Math.round(value * 100)} %`
 
-/** Sentences with the results for subscribers and batches. */
 export function feedSentences(feed: Feed): string[] {
   const { hot, one, each, idle, batches } = feed
   return [

@@ -17,7 +17,6 @@ export interface WithSubscribers {
   errors: string[]
 }
 
-/** A load of creates in some projects, with subscribers. */
 interface Case {
   creates: ResourceRef[]
   streams: Stream[]
@@ -51,7 +50,6 @@ const connections = 256
 const settleMs = 2_000
 const warmUpSeconds = 2
 
-/** The cost and delay of subscriptions, and the gain of batches. */
 export async function measureFeed(bench: Bench): Promise<Feed> {
   await bench.servers.web(1)
   const latency = await measureLatency(bench)
@@ -108,7 +106,6 @@ async function measureStreams(bench: Bench): Promise<Pick<Feed, 'hot' | 'one' | 
   }
 }
 
-/** Measures creates with and without streams in alternating rounds. */
 async function besides({ servers, loader, options }: Bench, one: Case): Promise<WithSubscribers> {
   const plan = await storePlan(servers.folder, 'feed-creates', singleKind(201, one.creates.map(createOf)))
   const run = (seconds: number) => loader.run({ url: servers.url, plan, connections, seconds })
@@ -131,7 +128,6 @@ async function besides({ servers, loader, options }: Bench, one: Case): Promise<
   return { throughput, cpu, errors }
 }
 
-/** Measures idle streams. */
 async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: WithSubscribers }> {
   const { servers, world, options } = bench
   await servers.web(0)
@@ -149,7 +145,6 @@ async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: WithS
   return { idleMiB, idle }
 }
 
-/** Measures full write load on one project with many subscribers. */
 async function measureSaturation({ servers, loader, world, options }: Bench): Promise<number> {
   const [hot] = world.projects
   const plan = await storePlan(servers.folder, 'feed-hot', singleKind(201, [createOf(hot!)]))

@@ -10,18 +10,15 @@ export interface LoadRun {
   perSecond: number
   p50Ms: number
   p99Ms: number
-  /** Responses with 503. */
   shed: number
   errors: string[]
 }
 
 interface Load {
   url: string
-  /** The file with the plan. */
   plan: string
   connections: number
   seconds: number
-  /** Whether 503 counts as no error. */
   mayShed?: boolean
 }
 
@@ -83,7 +80,6 @@ async function run(command: string[], mayShed = false): Promise<LoadRun> {
   }
 }
 
-/** Writes a plan to a file, and returns its path. */
 export async function storePlan(folder: string, name: string, plan: Plan): Promise<string> {
   const file = join(folder, `${name}.plan`)
   await writeFile(file, planText(plan))

@@ -38,7 +38,6 @@ type Run = (seconds: number) => Promise<LoadRun | LimitRun>
 const warmUpSeconds = { first: 5, later: 1, choice: 1 }
 const clientChoices = [4, 16, 64, 150] // Postgres accepts 200
 
-/** Measures service and limit of one scenario in alternating rounds. */
 export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
   const { servers, world, options } = bench
   const { name, title, connections } = scenario

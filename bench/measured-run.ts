@@ -16,12 +16,10 @@ export interface MeasuredRun {
   p50Ms?: number
   p99Ms?: number
   cpu: Cpu
-  /** The maximum of one web process. */
   memoryMiB?: number
   errors: string[]
 }
 
-/** A run with its processor time and memory. */
 export async function measureRun(
   servers: Pick<Servers, 'pids'>,
   run: () => Promise<LoadRun | LimitRun>,

@@ -4,12 +4,10 @@ import { eachOf, numbers, type ResourceRef } from './seed.ts'
 /** An account that floods a server, and a normal account. */
 export interface Neighbours {
   url: string
-  /** The token of the flooding account. */
   token: string
   projects: ResourceRef[]
   /** A project of the flooding account with more than 5,000 events. */
   large: { id: string; version: number }
-  /** A task of the flooding account. */
   movable: string
   /** Tasks of the normal account, in one project. */
   politeTasks: ResourceRef[]

@@ -4,7 +4,6 @@ import { getTask, renameOf } from './requests.ts'
 import type { ResourceRef } from './seed.ts'
 import { send } from './send.ts'
 
-/** The latencies of a normal client. */
 export interface ClientLatencies {
   readP95Ms: number
   patchP95Ms: number

@@ -9,7 +9,6 @@ export interface Options {
   peer?: string
   /** Tasks of the project that is deleted under load. */
   tasks: number
-  /** The folder for the results. */
   out: string
 }
 
@@ -21,7 +20,6 @@ export const usage = `bun run bench [--rounds 3] [--seconds 5] [--quick] [--only
 --only fair measures a normal account during floods of another account, or one flood of them: fair-creates, fair-past, …;
 --only webhooks delivers 1,000 creates a second to 1,000 webhooks.`
 
-/** @throws Error if an argument is unknown or not an integer. */
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,

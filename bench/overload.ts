@@ -29,7 +29,6 @@ const connections = 2_000
 const capacity = { connections: 256, seconds: 5 }
 const probe = { everyMs: 10, windowMs: 250, patienceMs: 30_000, slackMs: 5 }
 
-/** Sends more creates and reads than the service can serve, and measures how soon it recovers. */
 export async function measureOverload({ servers, loader, world, options }: Bench): Promise<Overload> {
   await servers.web(1)
   const { seconds } = options
@@ -60,10 +59,8 @@ const halfAndHalfRequests = ({ projects, tasks }: World): PlannedRequest[] =>
 
 const p99 = ({ accepted }: { accepted: Histogram }): number => accepted.getValueAtPercentile(99) / 1000
 
-/** A normal client that sends a request now and then. */
 function openNormalClient(url: string, requests: PlannedRequest[]) {
   let asked = 0
-  /** The latencies of successes and of rejections. */
   const look = async (forMs: number) => {
     const seen = { accepted: build(), shed: build(), retryAfter: 0 }
     for (const end = performance.now() + forMs; performance.now() < end; await Bun.sleep(probe.everyMs)) {

@@ -10,14 +10,12 @@ export interface DeliveryStats {
 
 const quietMs = 1_000
 
-/** Starts a webhook receiver in a child process. */
 export async function openReceiver() {
   const { first: url, ask, stop } = await startChildScript('receiver.ts')
   const delivered = async () => JSON.parse(await ask('delivered')) as DeliveryStats
   return {
     url,
     stop,
-    /** Starts a new count. */
     begin: () => ask('afresh'),
     /** Returns the result after a second without a delivery, or after the timeout. */
     async settled(withinMs: number): Promise<DeliveryStats> {

@@ -26,7 +26,6 @@ const columns = [
 ]
 const peerColumns = ['peer req/s', 'times the peer']
 
-/** The results as Markdown tables. */
 export function markdown(results: Results): string {
   const { scenarios, lone, deletion, scaling, overload, feed, webhooks, machine, idleMiB, rounds, seconds } =
     results

@@ -1,7 +1,6 @@
 import { fresh, type Plan, type PlannedRequest } from './plan.ts'
 import type { ResourceRef, World } from './seed.ts'
 
-/** The mixed load: mostly reads. */
 export const trackerMix = ({ projects, tasks }: World): Plan => [
   { share: 65, status: 200, requests: tasks.map(getTask) },
   { share: 23, status: 200, requests: projects.map(listTasks) },
@@ -13,7 +12,6 @@ export const trackerMix = ({ projects, tasks }: World): Plan => [
   { share: 3, status: 201, requests: projects.map(createOf) },
 ]
 
-/** Half creates, half reads. */
 export const halfAndHalf = ({ projects, tasks }: World): Plan => [
   { share: 1, status: 201, requests: projects.map(createOf) },
   { share: 1, status: 200, requests: tasks.map(getTask) },
@@ -41,7 +39,6 @@ export const renameOf = ({ id, token }: ResourceRef): PlannedRequest => ({
   ...{ method: 'PATCH', path: `/tasks/${id}`, token, body: { title: `Patched ${fresh}` } },
 })
 
-/** Conditional reads of unchanged lists. */
 export async function unchangedList(url: string, project: ResourceRef): Promise<PlannedRequest> {
   const request = listTasks(project)
   const headers = { authorization: `Bearer ${project.token}` }
@@ -50,7 +47,6 @@ export async function unchangedList(url: string, project: ResourceRef): Promise<
   return { ...request, etag: answer.headers.get('etag') ?? '' }
 }
 
-/** Batches of a hundred tasks. */
 export const batchOf100 = ({ id, token }: ResourceRef): PlannedRequest => ({
   ...{ method: 'POST', path: `/projects/${id}/batch`, token },
   body: {

@@ -12,7 +12,6 @@ import { markdown } from './report.ts'
 import type { ScalingRow } from './scaling.ts'
 import type { Webhooks } from './webhooks.ts'
 
-/** The results of a run. */
 export interface Results {
   measuredAt: string
   rounds: number
@@ -28,7 +27,6 @@ export interface Results {
   webhooks?: Webhooks
   feed?: Feed
   fair?: Fair[]
-  /** Failed measurements, with the reason. */
   failures: string[]
 }
 

@@ -1,7 +1,6 @@
 import { type ScalingRow, sum } from './scaling.ts'
 import { table } from './table.ts'
 
-/** A table of the cost of a request with one, two and four web processes. */
 export function scalingTable(scaled: ScalingRow[]): string[] {
   const [first] = scaled
   if (!first) return []

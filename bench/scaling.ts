@@ -52,7 +52,6 @@ interface Side {
   world: World
 }
 
-/** Measures the same load on one, two and four web processes in alternating rounds. */
 export async function measureScaling(bench: Bench): Promise<ScalingRow[]> {
   const sets = await Promise.all(counts.map((count) => bench.servers.beside(count)))
   const sides = await Promise.all(sets.map(async (set) => ({ set, world: await seed(set.url) })))

@@ -22,7 +22,6 @@ export interface World {
   hotSubtask: string
 }
 
-/** Creates the data over HTTP. */
 export async function seed(url: string): Promise<World> {
   const nobody = openClient(url)
   const make = async (token: string | undefined, path: string, body: unknown) => {
@@ -75,7 +74,6 @@ export async function seedLimit(sql: postgres.Sql, { projects, tasks, hotSubtask
 
 export const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
 
-/** Maps items concurrently, and keeps their order. */
 export async function eachOf<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results = new Array<R>(items.length)
   let next = 0

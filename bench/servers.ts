@@ -8,7 +8,6 @@ import { freePort } from '../src/local/port.ts'
 import { startLocal } from '../src/local/start.ts'
 import { type ServiceProcess, spawnService } from '../test/support/service.ts'
 
-/** The servers of a measurement. */
 export interface Servers {
   /** A folder for plans and scripts; deleted at the end. */
   folder: string
@@ -22,7 +21,6 @@ export interface Servers {
   web(count: number): Promise<void>
   /** Starts a second service with its own database. */
   beside(count: number, others?: Record<string, string>): Promise<WebSet>
-  /** Runs a worker during `work`. */
   withWorker<T>(work: () => Promise<T>): Promise<T>
 }
 
@@ -93,7 +91,6 @@ function serviceProcesses(
   }
 }
 
-/** Creates a second, empty and migrated database. */
 const ownDatabase = (sql: postgres.Sql, firstUrl: string) => async (name: string) => {
   await sql.unsafe(`create database ${name}`)
   const url = new URL(firstUrl)

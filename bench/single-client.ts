@@ -16,7 +16,6 @@ export interface SingleClient {
 
 const times = { warmUp: 200, measured: 2_000 }
 
-/** Measures the latency of a create for a single client, compared with one durable insert. */
 export async function measureSingleClient({ servers, world }: Bench): Promise<SingleClient> {
   await servers.web(1)
   const project = world.projects[1]!

@@ -1,7 +1,6 @@
 import postgres from 'postgres'
 import type { LimitRun } from './limit.ts'
 
-/** A pgbench script, and its share of the transactions. */
 export interface LimitScript {
   share: number
   text: string

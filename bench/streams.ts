@@ -19,7 +19,6 @@ export interface StreamReader {
   stop(): Promise<void>
 }
 
-/** Reads streams in a child process. */
 export async function openStreams(folder: string, url: string, streams: Stream[]): Promise<StreamReader> {
   const file = join(folder, `streams-${streams.length}.json`)
   await writeFile(file, JSON.stringify(streams))

@@ -1,4 +1,3 @@
-/** A Markdown table with padded cells. */
 export function table(head: string[], rows: string[][]): string[] {
   const lines = [head, ...rows]
   const widths = head.map((_, n) => Math.max(...lines.map((line) => line[n]!.length)))

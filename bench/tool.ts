@@ -3,10 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 const errorCharacters = 20_000
 const running = new Set<ChildProcess>()
 
-/**
- * Runs a program and returns its output, and the end of its error output.
- * @throws Error with the end of the error output if the program fails
- */
+/** @throws Error with the end of the error output if the program fails */
 export async function runTool(
   command: string[],
   env: Record<string, string> = {},
@@ -25,7 +22,6 @@ export async function runTool(
   return { output, errors }
 }
 
-/** Stops the programs that `runTool` has started. */
 export function endTools(): void {
   for (const child of running) child.kill('SIGTERM')
 }

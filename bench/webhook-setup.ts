@@ -7,7 +7,6 @@ export interface BenchWebhook {
   projectId: string
 }
 
-/** Creates a webhook for each project. */
 export const createWebhooks = (
   server: string,
   projects: ResourceRef[],

@@ -11,10 +11,8 @@ export interface Webhooks {
   writesPerSecond: number
   /** Medians of the rounds, like the fields below. */
   delivery: DeliveryStats
-  /** Latencies of creates with webhooks disabled and enabled. */
   without: Creates
   with: Creates
-  /** The ratio of creates with webhooks to creates without. */
   ratio: number
   /** Processor time of a create with its delivery, in microseconds. */
   cpu: Record<string, number>
@@ -82,7 +80,6 @@ function summary(rounds: Round[]) {
   }
 }
 
-/** Medians of each field. */
 const medians = <K extends string>(all: Record<K, number>[]) =>
   Object.fromEntries(
     Object.keys(all[0]!).map((name) => [name, median(all.map((one) => one[name as K]))]),

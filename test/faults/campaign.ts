@@ -40,10 +40,7 @@ export interface Result extends Verdict {
   errorLogs: { name: string; count: number; last: string[] }[]
 }
 
-/**
- * Injects faults under load, then checks what the clients recorded against the database.
- * @param closers Receives the functions that stop all processes, even if the campaign throws.
- */
+/** @param closers Receives the functions that stop all processes, even if the campaign throws. */
 export async function run(campaign: Campaign, closers: (() => Promise<unknown>)[]): Promise<Result> {
   const { seed, log, withComparison } = campaign
   const deployment = await openDeployment(closers, campaign)

@@ -12,7 +12,6 @@ interface Results {
   results: { etag: string }[]
 }
 
-/** Returns the events of a committed batch, one for each operation, or an error. */
 export function eventsOfBatch(
   { body, callerId, text, status }: Operation,
   stored: StoredResponse,

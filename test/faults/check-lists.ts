@@ -11,10 +11,7 @@ export interface ListObservation {
   range: VersionRange
 }
 
-/**
- * Finds the versions at which the project has the rows of each list. Rows may be newer than the version in the ETag,
- * never older.
- */
+/** The rows of a list may be newer than the version in its ETag, never older. */
 export function locateLists(
   operations: Operation[],
   events: LogEvent[],

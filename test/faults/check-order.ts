@@ -62,7 +62,6 @@ export function checkOrder({ events, operations, causes, lists }: Input): string
   ]
 }
 
-/** Whether, at some moment of the read, the returned state may have been current and the reader a member. */
 const mayRead = (read: Operation, returned: VersionRange, states: StateRanges, overlaps: Overlaps): boolean =>
   states.rolesOf(read.callerId, returned.projectId).some((range) => {
     const both = range.role && intersection(range, returned)

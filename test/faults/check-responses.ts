@@ -6,7 +6,6 @@ interface Response {
   headers: Headers
 }
 
-/** Returns how a response breaks the documented contract, or undefined. No response (status 0) is allowed. */
 export function responseError(
   method: string,
   { status, text, headers }: Response,

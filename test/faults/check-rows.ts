@@ -2,10 +2,7 @@ import type { StoredEvent } from '../../src/model/events.ts'
 import { faultsIn, visibleIn } from '../support/history.ts'
 import type { Evidence } from './evidence.ts'
 
-/**
- * Checks that folding the events gives the stored rows, and that workers deleted every row that belonged to deleted
- * projects and tasks.
- */
+/** Checks that the events give the stored rows, and that workers deleted all rows of deleted projects and tasks. */
 export function checkRows({
   events,
   rows,

@@ -19,7 +19,6 @@ const orphan = { id: idOf(70), eventId: idOf(71), taskId: taskOf(2) }
 test('accepts a valid run', () =>
   expect(errorsAfter(({ operations }) => operations.push(readOf(2, 19, 26), readOf(2, 100, 110)))).toBe(''))
 
-/** Changes that make a run invalid, by the expected error. */
 const invalid: Record<string, (run: Run) => unknown> = {
   'key 4 /tasks {"title":"task 4"} is not in the log': ({ evidence }) => evidence.events.pop(),
   [`task ${taskOf(4)} is not stored, but the log has`]: ({ evidence }) => evidence.rows.pop(),
@@ -121,7 +120,6 @@ test('the control run removes every version comparison from the commit statement
   expect(withoutComparisons(readFileSync(path, 'utf8'))).not.toMatch(/(version|event_id).* h\."?expected/)
 })
 
-/** A read of the task list that returns the tasks at a version. */
 function listOf(version: number, start: number, end: number) {
   const rows = Array.from({ length: version - 1 }, (_, i) => readOf(i + 2, 0, 0).text)
   const path = `/tasks?projectId=${project}&limit=200`

@@ -20,10 +20,7 @@ export interface Deployment {
   env: Record<string, string>
 }
 
-/**
- * Starts Postgres, Redis, webhook receivers, web processes and a worker.
- * @param closers Receives a function for each part as soon as the part is started.
- */
+/** @param closers Receives a function for each part as soon as the part is started. */
 export async function openDeployment(
   closers: (() => Promise<unknown>)[],
   { webs: count, withComparison }: { webs: number; withComparison: boolean },

@@ -51,13 +51,10 @@ export function withoutPeople(text: string): string {
 export const viewOf = (entity: Entity, row: Row): string =>
   JSON.stringify((views[entity as Exclude<Entity, Integration>] as (row: unknown) => object)(row))
 
-/** Compares an event with its request. Returns the difference, or undefined. */
 export function mismatch(operation: Operation, event: LogEvent): string | undefined {
   const { kind, callerId, about, body = {}, ifMatch } = operation
   if (event.undoes != null && kind !== 'member.role') return 'has an event that an undo wrote'
   if (!eventTypes[kind]?.includes(event.type)) return `wrote an event of type ${event.type}`
-  // Setting a role that the member already has writes no event; the response is the latest event, maybe of another
-  // user.
   if (event.actorId !== callerId && kind !== 'member.role')
     return `has an event with the actor ${event.actorId}`
   if (about.id && about.id !== event.entityId) return `changed ${event.entity} ${event.entityId}`

@@ -38,7 +38,6 @@ export function openFaultInjector(deployment: Deployment, probe: Probe, random: 
   return injector
 }
 
-/** Repeats all faults endlessly in random order. About one in five has a second fault at the same time. */
 export function* endlessFaults(random: Random): Generator<FaultName[]> {
   for (;;) {
     for (const name of random.shuffled(faultNames)) {

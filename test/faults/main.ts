@@ -37,7 +37,6 @@ function optionsOf(args: string[]): Options | undefined {
   }
 }
 
-/** Calls all closers in order. A later call waits for the first call. */
 function close(): Promise<void> {
   closing ??= (async () => {
     for (let closer = closers.shift(); closer; closer = closers.shift()) await closer().catch(console.error)

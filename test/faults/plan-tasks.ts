@@ -20,7 +20,6 @@ export const createTask: Planner = (world, random) => {
   })
 }
 
-/** A batch that creates a task with subtasks and a comment. Half of the batches also update the new task. */
 export const createBatch: Planner = (world, random) => {
   const project = world.project(random)
   if (project.tasks.length >= maxTasks) return undefined

@@ -22,7 +22,6 @@ export const undo: Planner = (world, random) => {
   })
 }
 
-/** Picks what to undo: an event, a batch, several events, a deletion, or an undo (which repeats the change). */
 function randomTarget(recent: EventRef[], random: Random): Undo | undefined {
   const one = (of: EventRef[]): Undo | undefined => {
     const event = random.pick(of)

@@ -2,7 +2,6 @@ import { type About, type Operation, outcomeOf, type Request } from './history.t
 import type { Random } from './random.ts'
 import type { ProjectRef, TaskRef, User, World } from './world.ts'
 
-/** How a response changes the data that the clients know. */
 interface Handlers {
   onSuccess?(body: { id: string }, operation: Operation): void
   onMissing?(): void
@@ -15,7 +14,6 @@ export interface Plan extends Handlers {
 /** Plans a random request; undefined if the clients know no row for such a request. */
 export type Planner = (world: World, random: Random) => Plan | undefined
 
-/** @param to Method and path. */
 export function plan(
   kind: string,
   to: `${Request['method']} ${string}`,

@@ -46,7 +46,6 @@ export async function openPostgres(dataDir: string) {
   await queryAt(primary, async (sql) => void (await sql`create database ${sql(databaseName)}`), 'postgres')
   return {
     url: urlOf(one),
-    /** The URL of both servers, with target_session_attrs=read-write. */
     urls: `${urlOf(one, other)}?target_session_attrs=read-write`,
     start: () => start(primary),
     /** Like `pg_ctl stop -m immediate`: no checkpoint, so the next start recovers from the WAL. */

@@ -88,7 +88,6 @@ export class Probe {
   }
 }
 
-/** Waits for ten successful samples in a row, with no earlier sample pending. */
 async function recoveryOf(samples: Sample[], began: number, repaired: number): Promise<number | undefined> {
   const deadline = performance.now() + maxWaitMs
   const isSuccess = ({ successes }: Sample) => successes.length > 0 && successes.every(Boolean)

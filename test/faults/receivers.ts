@@ -23,7 +23,6 @@ export interface SignedRequest {
 
 export type Receivers = Awaited<ReturnType<typeof openReceivers>>
 
-/** One webhook receiver for each path. Each request gets a random behavior until `behave` sets one for all. */
 export async function openReceivers(random = new Random(1)) {
   const port = await freePort()
   const waiting = new Set<ServerResponse>()
@@ -83,7 +82,6 @@ function readDelivery({ url = '', headers }: IncomingMessage, text: string, rece
 interface Exchange {
   response: ServerResponse
   random: Random
-  /** Called just before the success response is sent. */
   accept(): void
 }
 

@@ -19,7 +19,6 @@ interface Server {
   pid: number
 }
 
-/** A Redis master, its replica and a sentinel for one run. A restarted master has the same port. */
 export type RedisServer = Awaited<ReturnType<typeof openRedis>>
 
 export async function openRedis(dataDir: string) {

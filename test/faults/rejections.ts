@@ -50,10 +50,7 @@ function requiredRole(kind: string): Role {
   return 'EDITOR'
 }
 
-/**
- * Returns the versions at which the service may reject this undo with 403 or 409. The tests of the undo rules compare
- * the rejections themselves with a model.
- */
+/** Undos that return 403 or 409. The tests of the undo rules compare these rejections with a model. */
 export function undoRejectionRanges(
   { about, body, callerId, status, text }: Operation,
   states: StateRanges,

@@ -1,14 +1,9 @@
-// Version comparisons in the commit statement, with their replacements.
 const comparisons: [comparison: string, replacement: string][] = [
   ['and s.version = h.expected and s.last_event_id = h."expectedEventId"', ''],
   ['coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId"', 'false'],
 ]
 
-/**
- * Returns the source of the commit statement without its version comparisons, so that only the lease prevents lost
- * updates.
- * @throws Error if the source has no such comparison.
- */
+/** Without version comparisons, only the lease prevents lost updates. @throws Error if a comparison is missing */
 export function withoutComparisons(source: string): string {
   return comparisons.reduce((text, [comparison, replacement]) => {
     if (!text.includes(comparison))

@@ -39,7 +39,6 @@ const onEveryLease =
     } while (performance.now() < until)
   }
 
-/** The sentinel promotes the replica while the master still runs. */
 const switched: Fault = async ({ deployment: { redis }, start }) => {
   const finish = await redis.failOver()
   start()

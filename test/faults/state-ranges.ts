@@ -35,7 +35,6 @@ export class StateRanges {
     return ranges.filter(({ from, before }) => from < before)
   }
 
-  /** Returns the role that the author of an event had just before it. */
   roleAt({ actorId, projectId, seq }: LogEvent): Role | null {
     const range = this.rolesOf(actorId, projectId).find(({ from, before }) => from < seq && before >= seq)
     return range?.role ?? null

@@ -5,7 +5,6 @@ import { parseMessages } from '../http/streaming.ts'
 const pauseMs = 50
 const pollTimeoutMs = 20_000
 
-/** Repeats `attempt` until `stop` is called, even if `attempt` fails. */
 function repeat(attempt: (signal: AbortSignal) => Promise<void>): { stop(): void } {
   const stopped = new AbortController()
   void (async () => {

@@ -22,7 +22,6 @@ export function indexEvents(events: LogEvent[]) {
   }
 }
 
-/** Reports a read as an error if its body differs from the row at its ETag. */
 export function observationsOfTasks(
   operations: Operation[],
   { at, after }: EventIndex,

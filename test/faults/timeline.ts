@@ -35,7 +35,6 @@ export class Timeline {
     }
   }
 
-  /** Whether a state that lasted from version `from` until `before` may have been current between two times. */
   overlaps(from: number, before: number, start: number, end: number): boolean {
     const began = this.earliest[Math.min(from, this.earliest.length - 1)] ?? -Infinity
     return began <= end && (this.latest[before] ?? Infinity) >= start
@@ -48,7 +47,6 @@ const contradiction = (upper: Bound, lower: Bound) =>
 
 const ms = (at: number) => `${at.toFixed(1)} ms`
 
-/** Collects, from all requests, when each version of each project existed or did not exist yet. */
 export class Bounds {
   private readonly projects = new Map<string, { notBefore: Bound[]; notAfter: Bound[] }>()
 

@@ -51,7 +51,6 @@ function errorsAfter(run: Run, change: Change = () => {}): string {
   return violationsIn(run)
 }
 
-/** Rewrites the response of the undo after its events were changed. */
 function updateResponse({ evidence, operations }: Run): void {
   const { text, key } = operations.at(-1)!
   const response = JSON.parse(text) as { changes: { id: string }[] }

@@ -77,7 +77,6 @@ interface Context {
   random: Random
 }
 
-/** A client that creates, changes and deletes webhooks, and re-enables failing webhooks to avoid long waits. */
 export async function startWebhookClient(
   client: RecordingClient,
   world: World,

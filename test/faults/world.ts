@@ -58,7 +58,6 @@ export class World {
     return task && { project, task }
   }
 
-  /** Returns a member of the project; in 4 % of the calls, any user. */
   caller(project: ProjectRef, random: Random): User {
     if (random.chance(0.04)) return random.pick(this.users)!
     return random.chance(0.4) ? project.owner : (random.pick(project.members)?.user ?? project.owner)

@@ -8,7 +8,6 @@ import { sendRaw, requestHead } from '../http/raw.ts'
 
 const longMs = 600_000
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT']
-/** Headers that differ from response to response. */
 const varyingHeaders = /^(date|x-request-id|ratelimit|connection|keep-alive|age):.*(\r\n|$)/gim
 
 test('a process that retires its port sends the same responses as before, and closes each connection', async () => {

@@ -46,7 +46,6 @@ test('local servers stop with the process, even if a second Ctrl-C ends the proc
   await untilEnded(servers)
 })
 
-/** Each step of the start, with the file that the step creates first. */
 const steps = {
   'creating the cluster': 'postgres.new',
   'starting Postgres': 'postgres.log',

@@ -7,7 +7,7 @@ export interface StrictClient {
   stop(): Promise<void>
 }
 
-/** Sends requests one after another until `stop` is called. @param keepsAlive reuses the connection while it is open */
+/** @param keepsAlive reuses the connection while it is open */
 export function requestForever(url: string, request: () => string, keepsAlive: boolean): StrictClient {
   const { hostname, port } = new URL(url)
   let isRunning = true

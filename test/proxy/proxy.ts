@@ -14,7 +14,6 @@ const env = (variables: ProxyVariables) => ({ PATH: process.env.PATH, ...variabl
 
 const missing = (cause: Error) => new Error('haproxy is missing: npm run test:all installs it', { cause })
 
-/** Lets the proxy check its configuration, and returns its output. */
 export function checked(variables: ProxyVariables) {
   const { status, stdout, stderr, error } = spawnSync('haproxy', ['-c', '-f', configuration], {
     env: env(variables),

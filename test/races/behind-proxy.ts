@@ -2,9 +2,7 @@ import { forFile, freshEnv } from '../support/service.ts'
 import { openWebs } from './pair.ts'
 import { openProxy } from './proxy.ts'
 
-/**
- * Opens a web process that reaches its database through a proxy, and a signed-in user. `sql` does not use the proxy.
- */
+/** Opens a web process that reaches its database through a proxy. `sql` does not use the proxy. */
 export async function openBehindProxy() {
   const { env } = await forFile(freshEnv())
   const proxy = await forFile(openProxy(env.DATABASE_URL!))

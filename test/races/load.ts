@@ -4,7 +4,7 @@ import type { Client } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { eventually, makeProjects, type Pair } from './pair.ts'
 
-/** A created task, identified by its title. Status 0: the connection to the service failed. */
+/** Status 0: the connection to the service failed. */
 interface Write {
   title: string
   status: number
@@ -26,7 +26,6 @@ export interface LoadOptions {
 
 let loads = 0
 
-/** Creates tasks in every project through every client, and reads projects and tasks meanwhile. */
 export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): Load {
   const load = ++loads
   const writes: Write[] = []
@@ -66,10 +65,7 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
   }
 }
 
-/**
- * Stops a load, and expects that every acknowledged task is stored once and task numbers have no gap.
- * @param others Statuses that are allowed besides 200 and 201. Default: all.
- */
+/** @param others Statuses that are allowed besides 200 and 201. Default: all. */
 export async function expectAllStored(sql: Sql, load: Load, others?: number[]): Promise<void> {
   await load.stop()
   const { projectIds, writes, reads } = load
@@ -92,7 +88,6 @@ export const misnumbered = (sql: Sql, projectIds: string[]) => sql`
   select project_id from tasks where project_id = any(${projectIds}::uuid[]) group by project_id
   having min(number) <> 1 or max(number) <> count(*) or count(distinct number) <> count(*)`
 
-/** Runs a load on both processes while `fault` happens, and expects every request to succeed. */
 export async function expectNoFailures({ atA, atB, sql }: Pair, fault: (load: Load) => Promise<void>) {
   const [hot, ...others] = await makeProjects(atA, 4)
   // Half of all writes go to the first project.

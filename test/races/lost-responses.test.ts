@@ -13,14 +13,12 @@ const nextMark = () => `marked-${++marks}`
 const count = async (type: string, mark: string) =>
   (await sql`select 1 from events where type = ${type} and after::text like ${`%${mark}%`}`).length
 
-/** Sends a write whose first commit succeeds, but whose database response is lost. */
 async function withLostResponse(mark: string, send: () => Promise<Answer>): Promise<Answer> {
   const cut = proxy.cutAnswer(mark)
   const [answer] = await Promise.all([send(), cut])
   return answer
 }
 
-/** Creates a task whose first commit statement is lost on its way to the database. */
 async function createWithLostCommit(title: string) {
   const request = proxy.hold(title)
   const answer = ada.post('/tasks', { title, projectId: project.id })

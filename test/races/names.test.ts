@@ -95,7 +95,6 @@ async function underLoad(work: () => Promise<void>): Promise<void> {
   await work().finally(() => load.stop())
 }
 
-/** Writes at one process, and expects the next read at the other process to return each write. */
 async function writeAndRead(here: Person, there: Person, rounds: number): Promise<void> {
   const projectId = project.id
   for (const n of upTo(rounds)) {

@@ -6,7 +6,6 @@ import { disposable, freshEnv, spawnService } from '../support/service.ts'
 
 type Env = Record<string, string>
 
-/** Starts web processes on one database and one Redis, each with its own settings, and registers a user. */
 export async function openWebs(each: Env[], overrides: Env = {}) {
   const { env, drop } = await freshEnv(overrides)
   const webs = await Promise.all(each.map((own) => spawnService('web', { ...env, ...own })))

@@ -44,7 +44,6 @@ for (const { kind, openGroup, isSecured } of groups) {
         .map(String)
     const hasKey = async (pattern: string) => (await onAllNodes('KEYS', pattern)).length > 0
 
-    /** A worker has run the purge job of the project. */
     const jobsAreDone = async () => {
       const { id } = await make(pair.atA, '/projects', { name: 'Passing' })
       await deleteAndPurge(pair.atA, pair.sql, id)

@@ -98,7 +98,6 @@ test('a move that times out while the other project is busy does not block its p
   await next
   commitsOf(second)[0]!.finish()
   await busy
-  // The move that timed out is not executed.
   const last = actors.run(command(second))
   await eventually('the last commit', () => commitsOf(second).length === 1)
   expect(commitsOf(second).map(({ projectIds }) => projectIds)).toEqual([[second]])

@@ -15,7 +15,6 @@ const sampleEveryMs = 5
 /** The clock of the test advances at most this much per sample, in case the machine was busy. */
 const maxPauseMs = 25
 
-/** Samples the views of all live members. Returns the worst values so far. */
 function sampleViews(endedAt: Map<string, number>, clock: { now: number }) {
   const worst = { shardsWithoutHome: 0, disagreementMs: 0, deadHomeMs: 0 }
   let agreedAt = clock.now

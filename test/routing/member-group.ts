@@ -60,7 +60,6 @@ export class MemberGroup {
     return agreed(this.members)
   }
 
-  /** Expects that no shard moves and no member is lost during some heartbeats. */
   async expectStable(before: string[], heartbeats = 6): Promise<void> {
     const began = performance.now()
     await eventually('some heartbeats', () => {

@@ -52,7 +52,6 @@ function onePerShard(shards: number): string[] {
   return Array.from({ length: shards }, (_, shard) => projects.get(shard)!)
 }
 
-/** Waits until all members have the same view with only live homes, and returns the view. */
 export async function agreed(members: Member[], live = members): Promise<string[]> {
   const ids = live.map(({ id }) => id)
   const isSettled = (view: (string | undefined)[]) => view.every((home) => home && ids.includes(home))

@@ -9,7 +9,6 @@ export interface FaultyConnection {
   cutAfter(bytes: number, direction: Direction): Promise<void>
   /** Delays all bytes in one direction, after the first `afterBytes`, until `release` is called. */
   hold(direction: Direction, afterBytes?: number): { release(): void }
-  /** Forwards at most `bytes` bytes at a time. */
   splitInto(bytes: number): void
   close(): void
 }

@@ -27,7 +27,6 @@ export const answering = (responseTo: (payload: unknown) => RpcResponse) => (req
   for (const { respond, payload } of requests) respond(responseTo(payload))
 }
 export const echo = answering((payload) => reply(JSON.stringify(payload)))
-/** Adds each payload to `served`, and returns the payload as the response. */
 export const echoInto = (served: unknown[]) => (requests: RpcRequest[]) => {
   served.push(...requests.map(({ payload }) => payload))
   echo(requests)

@@ -72,7 +72,6 @@ test('disconnects a client whose message is too large or not JSON', async () => 
 })
 
 let count = 0
-/** Calls a fake server. Returns the message of the error, and whether the request was sent. */
 async function callOf(act: (raw: Raw, header: string, id: string) => void): Promise<[string, boolean]> {
   const id = `played-${++count}`
   const server = await serveRaw((raw, header) => act(raw, header, id))

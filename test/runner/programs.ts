@@ -7,7 +7,6 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const stepTimeoutMs = 300_000
 
-/** A program that tests start: its possible names, and its Debian package. */
 export interface Program {
   names: string[]
   package: string

@@ -6,7 +6,6 @@ const templateDatabase = 'docket_template'
 
 export type TestServers = Awaited<ReturnType<typeof startServers>>
 
-/** Starts a Postgres and a Redis with their data in `dataDir`, and creates the template database of the tests. */
 export async function startServers(dataDir: string) {
   const local = await startLocal({ dataDir, postgres: true, redis: true, log: logInstallation })
   try {

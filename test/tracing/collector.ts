@@ -19,7 +19,6 @@ interface Sent {
   }[]
 }
 
-/** Opens a collector that receives spans by OTLP over HTTP and stores them. */
 export async function openCollector() {
   const spans: Collected[] = []
   const server = createServer(async (request, response) => {

@@ -19,7 +19,6 @@ function held(status: number) {
   return { respond, answer }
 }
 
-/** Opens a webhook whose first delivery waits until `answer` is called. */
 async function heldAt(status: number) {
   const { respond, answer } = held(status)
   scene = await openScene(undefined, respond)
@@ -32,7 +31,6 @@ async function heldAt(status: number) {
 const attempts = async (id: string) => (await scene.ada.get(`${scene.path(id)}/deliveries`)).body.length
 const expectUnharmed = async (id: string) =>
   expect(await scene.state(id)).toMatchObject({ enabled: true, failures: 0, nextAttemptAt: null })
-/** Counts the statements that contain a text and wait for a lock. */
 async function waiting(words: string): Promise<number> {
   const [row] = await scene.service.services.database.reads<{ n: number }[]>`
     select count(*)::int4 as n from pg_stat_activity

@@ -18,7 +18,6 @@ export type Respond = (response: ServerResponse, received: Received) => unknown
 
 export type Receiver = Awaited<ReturnType<typeof openReceiver>>
 
-/** Opens a receiver on a loopback address. It records each request before it responds. */
 export async function openReceiver(respond: Respond = (response) => response.end('ok')) {
   const received: Received[] = []
   const server: Server = createServer(async (request, response) => {
@@ -43,6 +42,5 @@ export async function openReceiver(respond: Respond = (response) => response.end
   return receiver
 }
 
-/** @throws Error if the signature is wrong */
 export const verified = (secret: string, { text, headers }: Received) =>
   new Webhook(secret).verify(text, headers as Record<string, string>)

@@ -13,7 +13,6 @@ export type Hook = Body & {
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-/** The service for tests without special settings. */
 const shared = await forFile(openTestService())
 shared.startWorkers()
 

@@ -19,7 +19,6 @@ const texts = [
 
 export type BackupScene = Awaited<ReturnType<typeof openBackupScene>>
 
-/** Opens a service with rows in every table; creates empty databases and names for backup files. */
 export async function openBackupScene() {
   const dir = await newFolder()
   const service = await forFile(openTestService())

@@ -4,10 +4,7 @@ import { openTestService, forFile } from '../support/service.ts'
 
 const throttle = { batchRows: 3, pauseMs: 0 }
 
-/**
- * Opens a service with an owner; `createFullProject` creates a project with a member and eight tasks assigned to the
- * member.
- */
+/** `createFullProject` creates a project with a member and eight tasks that are assigned to the member. */
 export async function openScene() {
   const service = await forFile(openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' }))
   const ada = await register(service.client)

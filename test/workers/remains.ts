@@ -26,10 +26,7 @@ export async function createFullProject(owner: Person, tasks: number): Promise<F
   return { id: projectId, taskIds, ids: [projectId, ...taskIds, ...things.flat().map(({ id }) => id)] }
 }
 
-/**
- * Counts the rows of each table that contain one of the ids. Omits tables without such rows, and `gone_projects`, which
- * keeps the ids of purged projects.
- */
+/** Omits tables without such rows, and `gone_projects`, which keeps the ids of purged projects. */
 export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, number>> {
   const tables = await sql<{ name: string }[]>`
     select table_name as name from information_schema.tables where table_schema = 'public' and table_name <> 'gone_projects'`
