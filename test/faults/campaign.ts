@@ -37,7 +37,7 @@ export interface Result extends Verdict {
   /** The time from the end of the load until all jobs were finished; undefined if jobs were left. */
   drainedMs: number | undefined
   deliveries: Awaited<ReturnType<typeof finishDeliveries>> | undefined
-  errorLogs: { name: string; count: number; last: string[] }[]
+  errorLogs: { name: string; errors: string[] }[]
 }
 
 /** @param closers Receives the functions that stop all processes, even if the campaign throws. */
@@ -64,9 +64,7 @@ export async function run(campaign: Campaign, closers: (() => Promise<unknown>)[
   const evidence = await readEvidence(env)
   const { violations, resolved } = checkHistory(history, evidence)
   const deliveryErrors = deliveries ? checkDeliveries(deliveries.sent, evidence) : []
-  const errorLogs = [...webs, worker].map(({ name, errorCount: count, errors: last }) => ({
-    ...{ name, count, last },
-  }))
+  const errorLogs = [...webs, worker].map(({ name, errors }) => ({ name, errors }))
   return {
     ...{ history, injector, evidence, resolved, errorLogs, deliveries, drainedMs: stopped.drainedMs },
     violations: [

@@ -10,9 +10,6 @@ import type { ProjectRef } from './world.ts'
 const deliveryTimeoutMs = 90_000
 const pageSize = 200
 
-interface LaggingWebhook {
-  id: string
-}
 type WebhookClient = Awaited<ReturnType<typeof startWebhookClient>>
 
 /** Lets all receivers accept every request, waits until all events are delivered, and reads the feeds. */
@@ -26,15 +23,13 @@ export async function finishDeliveries(
   const began = performance.now()
   const active = webhooks.all.filter((webhook) => webhook.created && !webhook.isDeleted)
   await Promise.all(active.map(enable))
-  let lagging: LaggingWebhook[] = []
+  let lagging: { id: string }[] = []
   const areDelivered = async () => {
     const jobs = await postgres.query((sql) => sql`select from outbox limit 1`)
     lagging = await postgres.query(
-      (sql) =>
-        sql<
-          LaggingWebhook[]
-        >`select w.id, w.url, w.cursor, s.version, w.failures, w.next_at, w.disabled_reason
-          from webhooks w join streams s using (project_id) where w.cursor < s.version`,
+      (sql) => sql<typeof lagging>`
+        select w.id, w.url, w.cursor, s.version, w.failures, w.next_at, w.disabled_reason
+        from webhooks w join streams s using (project_id) where w.cursor < s.version`,
     )
     if (lagging.length === 0) return jobs.length === 0 || undefined
     const ids = new Set(lagging.map(({ id }) => id))

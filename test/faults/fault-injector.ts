@@ -11,14 +11,11 @@ export interface Recovery {
   recovered: number
 }
 
-export interface FaultInjector {
-  recoveries: Recovery[]
-  violations: Violation[]
-  inject(names: FaultName[]): Promise<void>
-}
+export type FaultInjector = ReturnType<typeof openFaultInjector>
 
-export function openFaultInjector(deployment: Deployment, probe: Probe, random: Random): FaultInjector {
-  const injector: FaultInjector = { recoveries: [], violations: [], inject }
+export function openFaultInjector(deployment: Deployment, probe: Probe, random: Random) {
+  const recoveries: Recovery[] = []
+  const violations: Violation[] = []
 
   async function inject(names: FaultName[]): Promise<void> {
     const watch = probe.watch()
@@ -32,10 +29,10 @@ export function openFaultInjector(deployment: Deployment, probe: Probe, random: 
     await watch.stop()
     const fault = names.join(' + ')
     if (recovered === undefined)
-      injector.violations.push({ check: 'recovery', detail: `no full recovery within 30 s after: ${fault}` })
-    injector.recoveries.push({ fault, began, recovered: recovered ?? performance.now() })
+      violations.push({ check: 'recovery', detail: `no full recovery within 30 s after: ${fault}` })
+    recoveries.push({ fault, began, recovered: recovered ?? performance.now() })
   }
-  return injector
+  return { recoveries, violations, inject }
 }
 
 export function* endlessFaults(random: Random): Generator<FaultName[]> {

@@ -1,21 +1,18 @@
-import { deletes, plan, type Planner } from './plan.ts'
+import { deletes, forTask, plan, type Planner } from './plan.ts'
 import type { Random } from './random.ts'
 import { removeFrom, type World } from './world.ts'
 
 const maxSubtasks = 5
 const maxComments = 5
 
-export const addSubtask: Planner = (world, random) => {
-  const found = world.task(random)
-  if (!found) return undefined
-  const { project, task } = found
+export const addSubtask = forTask(({ project, task }, world, random) => {
   if (task.subtasks.length >= maxSubtasks) return deleteSubtask(world, random)
   const about = { entity: 'subtask' as const, id: '', taskId: task.id }
   return plan('subtask.add', `POST /tasks/${task.id}/subtasks`, world.caller(project, random), about, {
     body: { title: world.tag('subtask') },
     onSuccess: ({ id }) => void task.subtasks.push(id),
   })
-}
+})
 
 function randomSubtask(world: World, random: Random) {
   const found = world.task(random)
@@ -51,10 +48,7 @@ export const deleteSubtask: Planner = (world, random) => {
   return plan('subtask.delete', `DELETE ${path}`, caller, about, deletes(remove))
 }
 
-export const addComment: Planner = (world, random) => {
-  const found = world.task(random)
-  if (!found) return undefined
-  const { project, task } = found
+export const addComment = forTask(({ project, task }, world, random) => {
   if (task.comments.length >= maxComments) return deleteComment(world, random)
   const author = world.caller(project, random)
   const about = { entity: 'comment' as const, id: '', taskId: task.id }
@@ -62,7 +56,7 @@ export const addComment: Planner = (world, random) => {
     body: { text: world.tag('comment') },
     onSuccess: ({ id }) => void task.comments.push({ id, author }),
   })
-}
+})
 
 function randomComment(world: World, random: Random) {
   const found = world.task(random)

@@ -1,5 +1,5 @@
 import { statuses } from '../../modules/tasks/schema.ts'
-import { aboutProject, aboutTask, deletes, plan, type Planner } from './plan.ts'
+import { aboutProject, aboutTask, deletes, forTask, plan, type Planner } from './plan.ts'
 import type { Random } from './random.ts'
 import { removeFrom, type ProjectRef, type TaskRef, type User } from './world.ts'
 
@@ -47,10 +47,7 @@ export const createBatch: Planner = (world, random) => {
   })
 }
 
-export const patchTask: Planner = (world, random) => {
-  const found = world.task(random)
-  if (!found) return undefined
-  const { project, task } = found
+export const patchTask = forTask(({ project, task }, world, random) => {
   const assigned = random.chance(0.15) ? { assigneeId: assignee(project, random).id } : {}
   const status = random.chance(0.3) ? { status: random.pick(statuses) } : {}
   // Changes one of two fields, so that an undo of one field can succeed after a change of the other field.
@@ -62,12 +59,9 @@ export const patchTask: Planner = (world, random) => {
     onSuccess: (_, { etag }) => void (task.etag = etag),
     onMissing: () => removeFrom(project.tasks, task),
   })
-}
+})
 
-export const moveTask: Planner = (world, random) => {
-  const found = world.task(random)
-  if (!found) return undefined
-  const { project, task } = found
+export const moveTask = forTask(({ project, task }, world, random) => {
   const other = world.project(random)
   if (other === project || other.tasks.length >= maxTasks) return undefined
   const ofOther = new Set(membersOf(other))
@@ -82,14 +76,11 @@ export const moveTask: Planner = (world, random) => {
       if (!other.tasks.includes(task)) other.tasks.push(task)
     },
   })
-}
+})
 
 const membersOf = ({ owner, members }: ProjectRef): User[] => [owner, ...members.map(({ user }) => user)]
 
-export const deleteTask: Planner = (world, random) => {
-  const found = world.task(random)
-  if (!found) return undefined
-  const { project, task } = found
+export const deleteTask = forTask(({ project, task }, world, random) => {
   const handlers = deletes(() => removeFrom(project.tasks, task))
   return plan(
     'task.delete',
@@ -98,14 +89,11 @@ export const deleteTask: Planner = (world, random) => {
     aboutTask(task),
     handlers,
   )
-}
+})
 
-export const getTask: Planner = (world, random) => {
-  const found = world.task(random)
-  if (!found) return undefined
-  const { project, task } = found
+export const getTask = forTask(({ project, task }, world, random) => {
   return plan('task.get', `GET /tasks/${task.id}`, world.caller(project, random), aboutTask(task))
-}
+})
 
 export const listTasks: Planner = (world, random) => {
   const project = world.project(random)

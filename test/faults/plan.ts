@@ -13,6 +13,15 @@ export interface Plan extends Handlers {
 
 /** Plans a random request; undefined if the clients know no row for such a request. */
 export type Planner = (world: World, random: Random) => Plan | undefined
+type Found = NonNullable<ReturnType<World['task']>>
+
+/** Plans a request for a random task that the clients know. */
+export const forTask =
+  (planOf: (found: Found, ...by: Parameters<Planner>) => Plan | undefined): Planner =>
+  (world, random) => {
+    const found = world.task(random)
+    return found && planOf(found, world, random)
+  }
 
 export function plan(
   kind: string,

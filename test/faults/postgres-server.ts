@@ -4,6 +4,7 @@ import { type Cluster, clusterPassword, databaseName, openCluster } from '../../
 import { freePort } from '../../src/local/port.ts'
 import { endServer, launch, logTail } from '../../src/local/process.ts'
 import { until } from '../../src/local/wait.ts'
+import { eventually } from '../races/pair.ts'
 import { copyToStandby } from '../support/postgres-backup.ts'
 
 const readyTimeoutMs = 60_000
@@ -72,13 +73,16 @@ export async function openPostgres(dataDir: string) {
       const [now] = await queryAt(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)
       const hasReplayed = (sql: postgres.Sql) =>
         sql`select 1 where pg_last_wal_replay_lsn() >= ${now!.lsn}::pg_lsn`
-      await eventually(() => queryAt(standby, async (sql) => (await hasReplayed(sql)).length > 0))
+      await eventually('the standby to catch up', () =>
+        queryAt(standby, async (sql) => (await hasReplayed(sql)).length > 0),
+      )
     },
     cutStandbyOff: () =>
       queryAt(standby, async (sql) => {
         await sql`alter system set primary_conninfo = ''`
         await sql`select pg_reload_conf()`
-        await eventually(async () => (await sql`select 1 from pg_stat_wal_receiver`).length === 0)
+        const receivers = () => sql`select from pg_stat_wal_receiver`
+        await eventually('the end of the replication', async () => (await receivers()).length === 0)
       }),
     killPrimary: () => endServer(primary.pid, primary.dir, 'SIGKILL', stopTimeoutMs),
     async promote() {
@@ -117,11 +121,6 @@ function connectAndQuery<T>(
   const options = { database, max: 1, connect_timeout: 2, fetch_types: false, onnotice: () => {} }
   const sql = postgres(url, { ...options, connection: { application_name: 'faults' } })
   return work(sql).finally(() => sql.end({ timeout: 1 }))
-}
-
-async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  if (!(await until(async () => (await condition()) || undefined, readyTimeoutMs, { everyMs: 10 })))
-    throw new Error('The standby did not catch up')
 }
 
 const yesOrNo = [() => true, () => false] as const

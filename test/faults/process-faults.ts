@@ -17,11 +17,11 @@ const webStopped: Fault = async ({ deployment, web, start }) => {
 /** Freezes the process until its leases have expired. */
 const webFrozen: Fault = async ({ deployment, random, web, probe, start }) => {
   start()
-  deployment.webs[web]!.signal('SIGSTOP')
+  await deployment.webs[web]!.signal('SIGSTOP')
   const thaw = Bun.sleep(random.between(1.3, 3) * leaseTtlMs)
   await probe.takeOver(web, (web + 1) % deployment.webs.length)
   await thaw
-  deployment.webs[web]!.signal('SIGCONT')
+  await deployment.webs[web]!.signal('SIGCONT')
 }
 
 const workerKilled: Fault = async ({ deployment, random, start }) => {
@@ -33,10 +33,10 @@ const workerKilled: Fault = async ({ deployment, random, start }) => {
 
 const workerFrozen: Fault = async ({ deployment, random, start }) => {
   start()
-  deployment.worker.signal('SIGSTOP')
+  await deployment.worker.signal('SIGSTOP')
   // The lock of a job expires within 16 s, so that BullMQ gives the job to another worker.
   await Bun.sleep(random.chance(0.2) ? 16_000 : random.between(500, 3_000))
-  deployment.worker.signal('SIGCONT')
+  await deployment.worker.signal('SIGCONT')
 }
 
 export const processFaults = {

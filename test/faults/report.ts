@@ -14,8 +14,8 @@ export function report(result: Result): string {
       recoveryRows(injector.recoveries, history),
     ),
     ...errorLogs
-      .filter(({ count }) => count > 0)
-      .map(({ name, count, last }) => `${name} logged ${count} lines: ${last.at(-1)}`),
+      .filter(({ errors }) => errors.length > 0)
+      .map(({ name, errors }) => `${name} logged ${errors.length} lines: ${errors.at(-1)}`),
     ...violationLines(violations),
   ].join('\n')
 }

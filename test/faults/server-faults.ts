@@ -1,3 +1,4 @@
+import { terminateConnections } from '../support/database.ts'
 import { leaseTtlMs } from './deployment.ts'
 import type { Fault } from './faults.ts'
 
@@ -5,9 +6,9 @@ const restart =
   (data: 'keep' | 'delete'): Fault =>
   async ({ deployment: { redis }, random, start }) => {
     start()
-    await redis.kill()
+    redis.kill()
     await Bun.sleep(random.between(0, 1_500))
-    await redis.start(data)
+    await redis.restart(data)
   }
 
 const frozen: Fault = async ({ deployment: { redis }, random, start }) => {
@@ -83,7 +84,7 @@ const terminated: Fault = ({ deployment: { postgres }, start }) =>
   postgres.query(async (sql) => {
     await sql`select 1`
     start()
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'docket'`
+    await terminateConnections(sql)
   })
 
 /** After the crash of one backend, Postgres ends all backends, recovers from its log and accepts connections again. */

@@ -5,6 +5,7 @@ import { applyEvent, emptyReplica, type FeedEvent } from '../http/feed.ts'
 import { allPages } from '../http/list-pages.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
+import { terminateConnections } from '../support/database.ts'
 import { openDeployment } from './deployment.ts'
 import { History } from './history.ts'
 import { Random } from './random.ts'
@@ -61,9 +62,9 @@ const killWeb =
 
 const faults: Fault[] = [
   async (moreRounds) => {
-    await redis.kill()
+    redis.kill()
     await moreRounds(3)
-    await redis.start('delete')
+    await redis.restart('delete')
     await moreRounds(3)
   },
   killWeb(1),
@@ -75,10 +76,7 @@ const faults: Fault[] = [
   },
   async (moreRounds) => {
     for (const _ of upTo(5)) {
-      await postgres.query(
-        (sql) =>
-          sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'docket'`,
-      )
+      await postgres.query(terminateConnections)
       await moreRounds(1)
     }
   },

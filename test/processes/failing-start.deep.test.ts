@@ -1,12 +1,13 @@
 import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
 import { forFile, freshEnv, spawnService, newFolder } from '../support/service.ts'
 import { begin, emptyDatabase, readiness, run } from './launch.ts'
 import postgres from 'postgres'
 import { newId } from '../../src/ids.ts'
+import { listen } from '../support/listen.ts'
 import { freshDatabase } from '../support/database.ts'
 
 const serving = ['start', 'web', 'worker']
@@ -24,14 +25,9 @@ const changed = (change: (url: URL) => void): string => {
   return url.href
 }
 
-async function listening(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as AddressInfo).port
-}
-
 test('a PORT that is in use is reported before any local server starts', async () => {
-  const other = createServer()
-  const port = String(await listening(other))
+  const other = await listen(createServer())
+  const port = String(other.port)
   const dataDir = await newFolder('docket taken ')
   const own = { HOST: '127.0.0.1', PORT: port, DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
   expectOneLine(await run('start', own), `PORT ${port} is taken`)
@@ -42,7 +38,7 @@ test('a PORT that is in use is reported before any local server starts', async (
   expect(await readdir(dataDir)).toEqual([])
   expectOneLine(await run('web', { ...env, PORT: port }), `PORT ${port} is taken`)
   expectOneLine(await run('worker', { ...env, METRICS_PORT: port }), `METRICS_PORT ${port} is taken`)
-  other.close()
+  await other.close()
 })
 
 test('a HOST that is not an address of this machine is reported', async () => {

@@ -19,6 +19,20 @@ export function begin(command: string, env: Record<string, string>, ...words: st
   return { output: () => output, signal: (name: NodeJS.Signals) => void child.kill(name), ended }
 }
 
+/** Starts a command on a terminal of its own. */
+export function beginOnTerminal(command: string, env: Record<string, string>) {
+  const line = ['exec', process.execPath, ...runtimeOptions, mainFile, command].join(' ')
+  const terminal = spawn('script', ['--quiet', '--return', '--flush', '--command', line, '/dev/null'], {
+    env: { PATH: process.env.PATH, TERM: 'xterm', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let output = ''
+  terminal.stdout.on('data', (chunk: Buffer) => (output += chunk))
+  const ended = new Promise<number | null>((resolve) => terminal.once('close', resolve))
+  const type = (keys: string) => void terminal.stdin.write(keys)
+  return { output: () => output, type, close: () => void terminal.kill('SIGKILL'), ended }
+}
+
 export const run = (command: string, env: Record<string, string>, ...words: string[]) =>
   begin(command, env, ...words).ended
 

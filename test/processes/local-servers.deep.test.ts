@@ -1,12 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isServerProcess } from '../../src/local/process.ts'
 import { eventually } from '../races/pair.ts'
-import { runtimeOptions, newFolder, openForEach } from '../support/service.ts'
-import { begin, mainFile } from './launch.ts'
+import { newFolder, openForEach } from '../support/service.ts'
+import { begin, beginOnTerminal } from './launch.ts'
 
 const forEach = openForEach()
 let dataDir: string
@@ -73,17 +72,12 @@ test.each(Object.entries(steps))(
 test.each(['1', '2'])(
   'local servers stop when the terminal is closed; web processes: %s',
   async (WEB_CONCURRENCY) => {
-    const line = ['exec', process.execPath, ...runtimeOptions, mainFile, 'start'].join(' ')
-    const terminal = spawn('script', ['--quiet', '--flush', '--command', line, '/dev/null'], {
-      env: { PATH: process.env.PATH, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', WEB_CONCURRENCY },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
-    let output = ''
-    terminal.stdout.on('data', (chunk: Buffer) => (output += chunk))
-    await eventually('the log line "listening"', () => output.includes('listening'))
+    const env = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', WEB_CONCURRENCY }
+    const terminal = beginOnTerminal('start', env)
+    await eventually('the log line "listening"', () => terminal.output().includes('listening'))
     const servers = await pids()
     expect(await isServerProcess(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)
-    terminal.kill('SIGKILL')
+    terminal.close()
     await untilEnded(servers)
   },
 )

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
-import { spawn } from 'node:child_process'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
-import { forFile, freshEnv, runtimeOptions } from '../support/service.ts'
-import { begin, mainFile } from './launch.ts'
+import { forFile, freshEnv } from '../support/service.ts'
+import { begin, beginOnTerminal } from './launch.ts'
 
 const fresh = await forFile(freshEnv({ LOG_LEVEL: 'info' }))
 const env: Record<string, string> = fresh.env
@@ -49,20 +48,8 @@ test('web and worker log only JSON', async () => {
   }
 })
 
-function onTerminal(command: string, env: Record<string, string>) {
-  const line = ['exec', process.execPath, ...runtimeOptions, mainFile, command].join(' ')
-  const child = spawn('script', ['--quiet', '--return', '--flush', '--command', line, '/dev/null'], {
-    env: { PATH: process.env.PATH, TERM: 'xterm', ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  let output = ''
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk))
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { output: () => output, type: (keys: string) => void child.stdin.write(keys), ended }
-}
-
 test('on a terminal, log lines are human-readable', async () => {
-  const service = onTerminal('start', env)
+  const service = beginOnTerminal('start', env)
   await eventually('the log line "listening"', () => service.output().includes('listening'))
   service.type('\x03')
   expect(await service.ended).toBe(0)

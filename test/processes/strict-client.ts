@@ -1,14 +1,10 @@
 import { connect, type Socket } from 'node:net'
 
-/** A client on raw sockets that never retries, and records each request without a response. */
-export interface StrictClient {
-  answered: number
-  failures: string[]
-  stop(): Promise<void>
-}
-
-/** @param keepsAlive reuses the connection while it is open */
-export function requestForever(url: string, request: () => string, keepsAlive: boolean): StrictClient {
+/**
+ * A client on raw sockets that never retries, and records each request without a response.
+ * @param keepsAlive reuses the connection while it is open
+ */
+export function requestForever(url: string, request: () => string, keepsAlive: boolean) {
   const { hostname, port } = new URL(url)
   let isRunning = true
   let socket: Socket | undefined

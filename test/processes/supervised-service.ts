@@ -1,32 +1,30 @@
 import { until } from '../../src/local/wait.ts'
 import { eventually } from '../races/pair.ts'
-import { type ServiceProcess, spawnService } from '../support/service.ts'
+import { spawnService } from '../support/service.ts'
 
 /** Enough for three starts and three drains, as in a rolling restart of three processes. */
 export const timeoutMs = 100_000
 
-export interface Pids {
+export type SupervisedService = Awaited<ReturnType<typeof spawnSupervised>>
+
+interface Line extends Record<string, unknown> {
+  msg: string
+  pid: number
   web: number[]
   worker: number[]
-}
-
-export interface SupervisedService extends ServiceProcess {
-  lines(): { msg: string; pid: number }[]
-  logged(message: string): Promise<Record<string, unknown>>
-  pids(): Pids
-  ended(): Promise<void>
 }
 
 export async function spawnSupervised(
   command: 'start' | 'web',
   env: Record<string, string>,
   options: string[] = [],
-): Promise<SupervisedService> {
+) {
   const service = await spawnService(command, { WEB_CONCURRENCY: '2', ...env }, options)
-  const lines = () => service.output.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+  const lines = (): Line[] =>
+    service.output.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
   const knownPids = new Set<number>()
   const pids = () => {
-    const { web, worker } = lines().findLast((line) => line.web)
+    const { web, worker } = lines().findLast((line) => line.web)!
     for (const pid of [...web, ...worker]) knownPids.add(pid)
     return { web, worker }
   }
@@ -40,10 +38,11 @@ export async function spawnSupervised(
       await ended()
       return null
     },
-    async logged(message) {
+    async logged(message: string) {
       const find = () => lines().find(({ msg }) => msg === message)
-      if (!(await until(find, timeoutMs, { everyMs: 10 }))) throw new Error(`Not logged: ${message}`)
-      return find()
+      const line = await until(find, timeoutMs, { everyMs: 10 })
+      if (!line) throw new Error(`Not logged: ${message}`)
+      return line
     },
   }
 }

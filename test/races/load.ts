@@ -10,15 +10,9 @@ interface Write {
   status: number
 }
 
-export interface Load {
-  projectIds: string[]
-  writes: Write[]
-  reads: number[]
-  acknowledged(more: number): Promise<void>
-  stop(): Promise<void>
-}
+export type Load = ReturnType<typeof startLoad>
 
-export interface LoadOptions {
+interface LoadOptions {
   clients: Client[]
   projectIds: string[]
   writers?: number
@@ -26,7 +20,7 @@ export interface LoadOptions {
 
 let loads = 0
 
-export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): Load {
+export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions) {
   const load = ++loads
   const writes: Write[] = []
   const reads: number[] = []
@@ -54,7 +48,7 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
   const created = () => writes.filter(({ status }) => status === 201).length
   return {
     ...{ projectIds, writes, reads },
-    acknowledged: (more) => {
+    acknowledged: (more: number) => {
       const enough = created() + more
       return eventually(`${more} more creates`, () => created() >= enough)
     },

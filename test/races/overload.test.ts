@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { type Answer, make } from '../support/client.ts'
+import { untilBlocked } from '../support/database.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile } from '../support/service.ts'
 import { eventually, tally, upTo, makeProjects, statuses } from './pair.ts'
@@ -19,10 +20,7 @@ const whileBlocked = <T>(projectIds: string[], work: () => Promise<T>) =>
     return { done: await work() }
   })
 
-const isCommitting = async () =>
-  (
-    await admin`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%update streams%'`
-  ).length > 0
+const untilCommitting = () => untilBlocked(admin, 1, '%update streams%')
 
 const isBusy = ({ status, headers, body }: Answer) =>
   status === 503 && headers.get('retry-after') === '1' && body.error === 'Service Unavailable'
@@ -33,7 +31,7 @@ test('a full mailbox rejects requests immediately with 503 and Retry-After, and 
   const rejected: Answer[] = []
   const { done } = await whileBlocked([projectId], async () => {
     const sent = [add(0)]
-    await eventually('a running commit', isCommitting)
+    await untilCommitting()
     for (const n of upTo(20)) {
       const answer = add(n)
       sent.push(answer)
@@ -54,7 +52,7 @@ test('a full mailbox of one project does not affect other projects', async () =>
   const wait = () => ada.post('/tasks', { title: 'Waits', projectId: full! })
   const { done } = await whileBlocked([full!], async () => {
     const sent = [wait()]
-    await eventually('a running commit', isCommitting)
+    await untilCommitting()
     sent.push(...upTo(10).map(wait))
     await make(ada, '/tasks', { title: 'Goes through', projectId: free })
     return sent

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
 import { make, register } from '../support/client.ts'
-import { freshDatabase } from '../support/database.ts'
+import { freshDatabase, terminateConnections } from '../support/database.ts'
 import { openPgBouncer } from '../support/pgbouncer.ts'
 import { forFile, spawnService } from '../support/service.ts'
 import { expectAllStored, startLoad } from './load.ts'
@@ -47,11 +47,7 @@ test('the service reconnects when the pooler closes connections', async () => {
   const { atA } = pair
   const { id } = await make(atA, '/projects', { name: 'Cut' })
   for (const n of upTo(5)) {
-    await onServer(
-      fresh.url,
-      (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and application_name = 'docket'`,
-    )
+    await onServer(fresh.url, terminateConnections)
     await make(atA, '/tasks', { projectId: id, title: `Task ${n}` })
   }
 })

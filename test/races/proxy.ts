@@ -4,20 +4,11 @@ import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 // The message ReadyForQuery without an open transaction, which ends the response to a commit.
 const committed = Buffer.from('Z\0\0\0\x05I', 'latin1')
 
-/** A proxy between the service and Postgres that can intercept the next request with a given text (`mark`). */
-export interface Proxy {
-  url: string
-  /** Forwards the marked request, waits until Postgres has committed, and closes the connection without a response. */
-  cutAnswer(mark: string): Promise<void>
-  /** Delays the marked request until `deliver` is called. `cut` closes the connection to the service. */
-  hold(mark: string): { held: Promise<void>; cut(): void; deliver(): Promise<void> }
-  close(): void
-}
-
 type Request = [chunk: Buffer, service: Socket, postgres: Socket]
 type Intercept = (...request: Request) => boolean
 
-export async function openProxy(databaseUrl: string): Promise<Proxy> {
+/** A proxy between the service and Postgres that can intercept the next request with a given text (`mark`). */
+export async function openProxy(databaseUrl: string) {
   let intercept: Intercept = () => false
   const line = await openTcpProxyTo(databaseUrl, {
     intercept: (chunk, to, { client, server }) => to === server && intercept(chunk, client, server),
@@ -32,8 +23,10 @@ export async function openProxy(databaseUrl: string): Promise<Proxy> {
   }
   return {
     ...line,
-    hold: (mark) => holdBy((work) => once(mark, work)),
-    async cutAnswer(mark) {
+    /** Delays the marked request until `deliver` is called. `cut` closes the connection to the service. */
+    hold: (mark: string) => holdBy((work) => once(mark, work)),
+    /** Forwards the marked request, waits until Postgres has committed, and closes the connection without a response. */
+    async cutAnswer(mark: string) {
       const [chunk, service, postgres] = await new Promise<Request>((resolve) =>
         once(mark, (...request) => resolve(request)),
       )

@@ -1,7 +1,7 @@
 import { test } from 'bun:test'
 import { freshRedis } from '../support/redis.ts'
 import { openPair, upTo } from './pair.ts'
-import { expectNoFailures } from './load.ts'
+import { expectNoFailures, type Load } from './load.ts'
 import { forFile } from '../support/service.ts'
 
 const redis = await forFile(freshRedis())
@@ -13,44 +13,48 @@ const command = async (...words: string[]) => {
   client.close()
 }
 
-test('no request fails when Redis is flushed repeatedly under load', () =>
-  expectNoFailures(pair, async (load) => {
-    for (const _ of upTo(10)) {
-      await command('FLUSHALL')
-      await load.acknowledged(30)
-    }
-  }))
-
-test('no request fails when Redis connections are closed repeatedly under load', () =>
-  expectNoFailures(pair, async (load) => {
-    for (const n of upTo(10)) {
-      await command('CLIENT', 'KILL', 'TYPE', n % 2 ? 'normal' : 'pubsub')
-      await load.acknowledged(30)
-    }
-  }))
-
-test('no request fails when Redis is killed and restarted under load', () =>
-  expectNoFailures(pair, async (load) => {
-    for (const _ of upTo(2)) {
+/** Faults with the number of rounds. Each round ends when more writes are acknowledged. */
+const faults: [
+  fault: string,
+  rounds: number,
+  inject: (load: Load, round: number) => unknown,
+  more: number,
+][] = [
+  ['is flushed', 10, () => command('FLUSHALL'), 30],
+  [
+    'closes its connections',
+    10,
+    (_, round) => command('CLIENT', 'KILL', 'TYPE', round % 2 ? 'normal' : 'pubsub'),
+    30,
+  ],
+  [
+    'is killed and restarted',
+    2,
+    async (load) => {
       redis.kill()
       await load.acknowledged(100)
       await redis.restart()
+    },
+    100,
+  ],
+  [
+    'is frozen and resumed',
+    2,
+    async (load) => {
+      redis.freeze()
       await load.acknowledged(100)
-    }
-  }))
+      redis.thaw()
+    },
+    100,
+  ],
+  ['is killed and does not restart', 1, () => redis.kill(), 300],
+]
 
-test('no request fails when Redis is frozen and resumed under load', () =>
+test.each(faults)('no request fails when Redis %s under load', (_, rounds, inject, more) =>
   expectNoFailures(pair, async (load) => {
-    for (const _ of upTo(2)) {
-      process.kill(redis.pid, 'SIGSTOP')
-      await load.acknowledged(100)
-      process.kill(redis.pid, 'SIGCONT')
-      await load.acknowledged(100)
+    for (const round of upTo(rounds)) {
+      await inject(load, round)
+      await load.acknowledged(more)
     }
-  }))
-
-test('no request fails when Redis is killed under load and does not restart', () =>
-  expectNoFailures(pair, async (load) => {
-    redis.kill()
-    await load.acknowledged(300)
-  }))
+  }),
+)

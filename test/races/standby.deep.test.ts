@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { make, register } from '../support/client.ts'
+import { terminateConnections } from '../support/database.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile } from '../support/service.ts'
 import { upTo, statuses } from './pair.ts'
@@ -13,13 +14,10 @@ const readOnly = (value: 'on' | 'off') =>
   admin.unsafe(`do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}',
     current_database()); end $$`)
 
-const closeConnections = () => admin`select pg_terminate_backend(pid) from pg_stat_activity
-  where datname = current_database() and application_name = 'docket'`
-
 test('writes on a read-only server wait until new connections reach a writable server', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Moved' })
   await readOnly('on')
-  await closeConnections()
+  await terminateConnections(admin)
   const writes = upTo(20).map((n) => ada.post('/tasks', { projectId, title: `${n}` }))
   const rejected = await service.client.post('/auth/register', {
     name: 'Eve',

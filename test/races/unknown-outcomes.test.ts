@@ -75,22 +75,20 @@ function afterCommit(by: TransactDependencies, happens: (outcome: Outcome) => un
   }
 }
 
-test('if a retried commit is rejected but the first attempt is in the log, its commands are not executed again', async () => {
-  const { by, holder, answers, committed, command, addToLog } = openProject(['unknown', rejected])
-  // The events of the first attempt appear in the log while the second attempt is rejected.
-  afterCommit(by, (outcome) => outcome instanceof Error && addToLog(0))
-  await transact(by, [holder], [command('one'), command('two')])
-  expect(answers.slice(0, 2)).toEqual(['one', 'two'])
-  expect(committed).toHaveLength(2)
-})
-
-test('if the retried commit has a single command, the command is not executed again either', async () => {
-  const { by, holder, answers, committed, command, addToLog } = openProject(['unknown', rejected])
-  afterCommit(by, (outcome) => outcome instanceof Error && addToLog(0))
-  await transact(by, [holder], [command('one')])
-  expect(answers).toEqual(['one'])
-  expect(committed).toHaveLength(2)
-})
+test.each([
+  ['two commands', ['one', 'two']],
+  ['one command', ['one']],
+])(
+  'if a retried commit of %s is rejected but its first attempt is in the log, nothing is executed again',
+  async (_, names) => {
+    const { by, holder, answers, committed, command, addToLog } = openProject(['unknown', rejected])
+    // The events of the first attempt appear in the log while the second attempt is rejected.
+    afterCommit(by, (outcome) => outcome instanceof Error && addToLog(0))
+    await transact(by, [holder], names.map(command))
+    expect(answers.slice(0, 2)).toEqual(names)
+    expect(committed).toHaveLength(2)
+  },
+)
 
 test('when a rejected batch is retried command by command, a command in the log does not resolve the others', async () => {
   const { by, holder, answers, committed, command, addToLog } = openProject([

@@ -18,17 +18,16 @@ afterEach(async () => {
   await Promise.all([direct.close(), other.close()])
 })
 
+const callHome = (payload: unknown) => direct.client.call(home(), payload, inTenSeconds())
 const callOther = () => direct.client.call({ ...other.peer, id: 'home-2' }, 'other', inTenSeconds())
 
 for (const direction of ['requests', 'responses'] as const)
   test(`fails only the calls of a connection that breaks while sending ${direction}, then reconnects`, async () => {
     const { client } = direct
-    expect(await client.call(home(), 'first', inTenSeconds())).toEqual(reply('"first"'))
+    expect(await callHome('first')).toEqual(reply('"first"'))
     await callOther()
     const cut = line.cutAfter(40, direction)
-    const lost = ['a', 'b', 'c'].map((letter) =>
-      lossOf(client.call(home(), letter.repeat(50), inTenSeconds())),
-    )
+    const lost = ['a', 'b', 'c'].map((letter) => lossOf(callHome(letter.repeat(50))))
     const unaffected = callOther()
     for (const { sent } of await Promise.all(lost)) expect(sent).toBe(true)
     await cut
@@ -37,23 +36,23 @@ for (const direction of ['requests', 'responses'] as const)
     expect(served).toHaveLength(direction === 'requests' ? 1 : 4)
 
     expect(client.isUsable('home-1')).toBe(false)
-    expect(await lossOf(client.call(home(), 'too early', inTenSeconds()))).toMatchObject({ sent: false })
+    expect(await lossOf(callHome('too early'))).toMatchObject({ sent: false })
     await until(() => client.isUsable('home-1'))
-    expect(await client.call(home(), 'again', inTenSeconds())).toEqual(reply('"again"'))
+    expect(await callHome('again')).toEqual(reply('"again"'))
     expect(served.at(-1)).toBe('again')
   })
 
 test('reads messages that arrive a few bytes at a time', async () => {
   line.splitInto(7)
   const texts = ['é🦊', 'x'.repeat(500), '']
-  const responses = await Promise.all(texts.map((text) => direct.client.call(home(), text, inTenSeconds())))
+  const responses = await Promise.all(texts.map((text) => callHome(text)))
   expect(responses).toEqual(texts.map((text) => reply(JSON.stringify(text))))
 })
 
 test('marks calls as unsent if no process listens, or the server does not answer the handshake', async () => {
   line.close()
   const { client } = direct
-  expect(await lossOf(client.call(home(), 1, inTenSeconds()))).toMatchObject({ sent: false })
+  expect(await lossOf(callHome(1))).toMatchObject({ sent: false })
 
   line = await openFaultyConnection(direct.peer.port)
   line.hold('requests')
@@ -73,9 +72,9 @@ test('treats an invalid address as an unreachable process', async () => {
 
 test('closes a silent connection before the deadline of its calls', async () => {
   const { client } = direct
-  await client.call(home(), 1, inTenSeconds())
+  await callHome(1)
   line.hold('responses')
-  expect(await lossOf(client.call(home(), 2, inTenSeconds()))).toMatchObject({
+  expect(await lossOf(callHome(2))).toMatchObject({
     sent: true,
     message: 'no heartbeat in time',
   })
@@ -85,16 +84,16 @@ test('closes a silent connection before the deadline of its calls', async () => 
 test('waits for a late response of a process that answers heartbeats', async () => {
   await using slow = await openPair((requests) => void setTimeout(() => echo(requests), 3_000))
 
-  expect(await slow.client.call(slow.peer, 1, inTenSeconds())).toEqual(reply('1'))
+  expect(await slow.call(1)).toEqual(reply('1'))
 })
 
 test('a client that closes rejects pending calls, and sends no new ones', async () => {
   let received = 0
   await using silent = await openPair((requests) => void (received += requests.length))
-  const lost = lossOf(silent.client.call(silent.peer, 1, inTenSeconds()))
+  const lost = lossOf(silent.call(1))
   await until(() => received === 1)
   await silent.client.close()
   expect((await lost).sent).toBe(true)
   expect([silent.client.isUsable('home-1'), silent.client.isUsable('home-2')]).toEqual([false, false])
-  expect(await lossOf(silent.client.call(silent.peer, 1, inTenSeconds()))).toMatchObject({ sent: false })
+  expect(await lossOf(silent.call(1))).toMatchObject({ sent: false })
 })

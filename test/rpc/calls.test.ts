@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
+import { upTo } from '../races/pair.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import {
   answering,
@@ -25,7 +26,7 @@ test('delivers payload and deadline unchanged, and returns the response', async 
   })
   const payload = { name: 'task.create', input: { title: 'Plate', none: null, list: [1, 2] } }
   const deadline = inTenSeconds()
-  expect(await pair.client.call(pair.peer, payload, deadline)).toEqual({
+  expect(await pair.call(payload, deadline)).toEqual({
     kind: 'reply',
     status: 201,
     body: '{"id":1}',
@@ -46,8 +47,7 @@ test('returns every kind of response unchanged', async () => {
     { kind: 'reply', status: 204, body: '\n[1]\n', etag: 'W/"\\"' },
   ]
   pair = await openPair(answering((payload) => responses[payload as number]!))
-  const { client, peer } = pair
-  expect(await Promise.all(responses.map((_, i) => client.call(peer, i, inTenSeconds())))).toEqual(responses)
+  expect(await pair.callAll(responses.map((_, i) => i))).toEqual(responses)
 })
 
 test('returns texts unchanged, whatever characters they contain', async () => {
@@ -62,8 +62,7 @@ test('returns texts unchanged, whatever characters they contain', async () => {
     '',
   ]
   pair = await openPair(answering((payload) => reply(String(payload))))
-  const { client, peer } = pair
-  const responses = await Promise.all(texts.map((text) => client.call(peer, text, inTenSeconds())))
+  const responses = await pair.callAll(texts)
   expect(responses.map((response) => response.kind === 'reply' && response.body)).toEqual(texts)
 })
 
@@ -71,7 +70,7 @@ test('delivers a lone surrogate unchanged', async () => {
   const received: unknown[] = []
   pair = await openPair(echoInto(received))
   const loneSurrogates = ['\ud83d', 'x\udc00y']
-  await Promise.all(loneSurrogates.map((text) => pair!.client.call(pair!.peer, text, inTenSeconds())))
+  await pair.callAll(loneSurrogates)
   expect(received).toEqual(loneSurrogates)
 })
 
@@ -86,11 +85,7 @@ async function countMessages(): Promise<number[]> {
 
 test('sends the calls of one turn of the event loop in one message', async () => {
   const messages = await countMessages()
-  const { client, peer } = pair!
-  const callMany = (count: number) =>
-    Promise.all(Array.from({ length: count }, (_, i) => client.call(peer, { i }, inTenSeconds())))
-  await callMany(500)
-  await callMany(300)
+  for (const count of [500, 300]) await pair!.callAll(upTo(count))
   expect(messages).toEqual([500, 300])
 })
 
@@ -105,33 +100,28 @@ test('matches responses to calls in any order', async () => {
       setTimeout(() => respond(reply('a second response')), i + 5)
     }
   })
-  const { client, peer } = pair
-  const responses = await Promise.all([0, 1, 2, 3].map((i) => client.call(peer, i, inTenSeconds())))
+  const responses = await pair.callAll([0, 1, 2, 3])
   expect(responses).toEqual([0, 1, 2, 3].map((i) => reply(`response ${i}`)))
 })
 
 test('splits requests and responses into messages of about 1 MiB', async () => {
   const messages = await countMessages()
-  const { client, peer } = pair!
   const texts = Array.from({ length: 40 }, (_, i) => String(i % 10).repeat(100_000))
-  const responses = await Promise.all(texts.map((text) => client.call(peer, text, inTenSeconds())))
+  const responses = await pair!.callAll(texts)
   expect(responses).toEqual(texts.map((text) => reply(JSON.stringify(text))))
   expect(messages).toEqual([10, 10, 10, 10])
 })
 
 test('a request above the message limit resolves as unknown, and affects no other request', async () => {
   pair = await openPair()
-  const { client, peer } = pair
-  const small = client.call(peer, 'small', inTenSeconds())
-  expect(await client.call(peer, 'x'.repeat(limits.maxBytes), inTenSeconds())).toEqual({ kind: 'unknown' })
+  const small = pair.call('small')
+  expect(await pair.call('x'.repeat(limits.maxBytes))).toEqual({ kind: 'unknown' })
   expect(await small).toEqual(reply('"small"'))
 })
 
 test('a response above the message limit resolves as failed, and affects no other response', async () => {
   pair = await openPair(answering((payload) => reply('x'.repeat(payload as number))))
-  const { client, peer } = pair
-  const sizes = [10, limits.maxBytes, 20]
-  const responses = await Promise.all(sizes.map((size) => client.call(peer, size, inTenSeconds())))
+  const responses = await pair.callAll([10, limits.maxBytes, 20])
   expect(responses).toEqual([reply('x'.repeat(10)), { kind: 'failed' }, reply('x'.repeat(20))])
 })
 
@@ -140,8 +130,7 @@ test('if the request handler throws, requests without a response resolve as fail
     requests[0]!.respond(reply('done'))
     throw new Error('unexpected')
   })
-  const { client, peer } = pair
-  const responses = await Promise.all([1, 2].map((i) => client.call(peer, i, inTenSeconds())))
+  const responses = await pair.callAll([1, 2])
   expect(responses).toEqual([reply('done'), { kind: 'failed' }])
   expect(pair.log.lines.map(({ reason }) => reason)).toEqual(['Error: unexpected'])
 })
@@ -152,8 +141,7 @@ test('client and server each reject requests above their limit of pending reques
     server: { maxPending: 3 },
     client: { maxPending: 5 },
   })
-  const { client, peer } = pair
-  const all = Array.from({ length: 6 }, (_, i) => client.call(peer, i, inTenSeconds()))
+  const all = [0, 1, 2, 3, 4, 5].map((i) => pair!.call(i))
   const sixth = await failureOf(all[5]!)
   expect(sixth).toBeInstanceOf(HttpError)
   expect((sixth as HttpError).status).toBe(503)

@@ -62,7 +62,7 @@ test('a slow handshake never extends a deadline, and the next response corrects 
 test('rejects a call without a response half a second after its deadline', async () => {
   await using silent = await openPair(() => {})
   const began = performance.now()
-  const error = await silent.client.call(silent.peer, 1, began + 300).catch((reason: Error) => reason)
+  const error = await silent.call(1, began + 300).catch((reason: Error) => reason)
   expect(error).toMatchObject({ sent: true, message: 'no answer in time' })
   expect(performance.now() - began).toBeGreaterThan(800)
 })

@@ -3,17 +3,9 @@ import { openTcpProxy as openPlainLine } from '../support/tcp-proxy.ts'
 
 type Direction = 'requests' | 'responses'
 
-export interface FaultyConnection {
-  port: number
-  /** Breaks the connection after `bytes` more bytes in one direction. Resolves when the connection is broken. */
-  cutAfter(bytes: number, direction: Direction): Promise<void>
-  /** Delays all bytes in one direction, after the first `afterBytes`, until `release` is called. */
-  hold(direction: Direction, afterBytes?: number): { release(): void }
-  splitInto(bytes: number): void
-  close(): void
-}
+export type FaultyConnection = Awaited<ReturnType<typeof openFaultyConnection>>
 
-export async function openFaultyConnection(toPort: number): Promise<FaultyConnection> {
+export async function openFaultyConnection(toPort: number) {
   const faults: Partial<Record<Direction, (chunk: Buffer, to: Socket) => void>> = {}
   const { port, cut, close } = await openPlainLine(toPort, {
     intercept(chunk, to, { server }) {
@@ -24,8 +16,9 @@ export async function openFaultyConnection(toPort: number): Promise<FaultyConnec
   })
   return {
     ...{ port, close },
-    cutAfter: (bytes, direction) =>
-      new Promise((resolve) => {
+    /** Breaks the connection after `bytes` more bytes in one direction. Resolves when the connection is broken. */
+    cutAfter: (bytes: number, direction: Direction) =>
+      new Promise<void>((resolve) => {
         let left = bytes
         faults[direction] = (chunk, to) => {
           const part = chunk.subarray(0, left)
@@ -38,7 +31,8 @@ export async function openFaultyConnection(toPort: number): Promise<FaultyConnec
           })
         }
       }),
-    hold(direction, afterBytes = 0) {
+    /** Delays all bytes in one direction, after the first `afterBytes`, until `release` is called. */
+    hold(direction: Direction, afterBytes = 0) {
       const held: [Buffer, Socket][] = []
       let left = afterBytes
       faults[direction] = (chunk, to) => {
@@ -53,7 +47,7 @@ export async function openFaultyConnection(toPort: number): Promise<FaultyConnec
         },
       }
     },
-    splitInto(bytes) {
+    splitInto(bytes: number) {
       const split = (chunk: Buffer, to: Socket) => {
         for (let at = 0; at < chunk.length; at += bytes) to.write(chunk.subarray(at, at + bytes))
       }

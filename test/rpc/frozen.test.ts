@@ -1,13 +1,12 @@
 import { expect, test } from 'bun:test'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
-import { type Peer } from '../../src/routing/rpc.ts'
 import { echo, limits, memoryLog, openPair, reply, inTenSeconds, until, lossOf } from './pair.ts'
 import { openForEach } from '../support/service.ts'
 
-interface FaultyConnection {
+interface PrintedLine {
   port?: number
   payload?: string
   leftMs?: number
@@ -15,25 +14,18 @@ interface FaultyConnection {
   isUsable?: boolean
   lost?: string
 }
-interface Process {
-  child: ChildProcess
-  lines: FaultyConnection[]
-}
-
 const forEach = openForEach()
 
-function start(...args: string[]): Process {
+function start(...args: string[]) {
   const script = join(import.meta.dirname, 'process.ts')
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   void forEach({ close: () => void child.kill('SIGKILL') })
-  const lines: FaultyConnection[] = []
-  createInterface({ input: child.stdout! }).on('line', (line) => lines.push(JSON.parse(line)))
+  const lines: PrintedLine[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(JSON.parse(line)))
   return { child, lines }
 }
 
-async function startHome(): Promise<
-  Process & { client: RpcClient; peer: Peer; served(): FaultyConnection[] }
-> {
+async function startHome() {
   const home = start('home')
   await until(() => home.lines.length > 0)
   const client = await forEach(new RpcClient(limits, memoryLog()))

@@ -8,15 +8,15 @@ afterEach(() => pair.close())
 test('a leaving server serves requests in transit, and clients send no new ones', async () => {
   const received: RpcRequest[] = []
   pair = await openPair((requests) => void received.push(...requests))
-  const { client, peer, server } = pair
-  const first = [1, 2].map((i) => client.call(peer, i, inTenSeconds()))
+  const { client, server } = pair
+  const first = [1, 2].map((i) => pair.call(i))
   await until(() => received.length === 2)
   expect(client.isUsable('home-1')).toBe(true)
   let hasLeft = false
   const left = server.leave(foreverMs).then(() => (hasLeft = true))
-  const crossing = client.call(peer, 3, inTenSeconds())
+  const crossing = pair.call(3)
   await until(() => !client.isUsable('home-1'))
-  expect(await lossOf(client.call(peer, 4, inTenSeconds()))).toMatchObject({ sent: false })
+  expect(await lossOf(pair.call(4))).toMatchObject({ sent: false })
 
   await until(() => received.length === 3)
   echo(received.slice(0, 1))
@@ -31,9 +31,9 @@ test('a leaving server serves requests in transit, and clients send no new ones'
 test('rejects a client that connects after the goodbye', async () => {
   let served = 0
   pair = await openPair((requests) => void (served += requests.length))
-  const { client, peer, server } = pair
+  const { client, server } = pair
   await server.leave(foreverMs)
-  expect(await lossOf(client.call(peer, 1, inTenSeconds()))).toMatchObject({ sent: false })
+  expect(await lossOf(pair.call(1))).toMatchObject({ sent: false })
   expect(client.isUsable('home-1')).toBe(false)
   expect(served).toBe(0)
 })
@@ -41,7 +41,7 @@ test('rejects a client that connects after the goodbye', async () => {
 test('a leaving server waits for its clients until the time-out', async () => {
   let received = 0
   pair = await openPair((requests) => void (received += requests.length))
-  const lost = lossOf(pair.client.call(pair.peer, 1, inTenSeconds()))
+  const lost = lossOf(pair.call(1))
   await until(() => received === 1)
   const began = performance.now()
   await pair.server.leave(200)
@@ -53,7 +53,7 @@ test('a leaving server waits for its clients until the time-out', async () => {
 test('a restarted process at the same address counts as a new process', async () => {
   pair = await openPair()
   const { client, peer } = pair
-  await client.call(peer, 1, inTenSeconds())
+  await pair.call(1)
   await pair.server.close()
   await until(() => !client.isUsable('home-1'))
   await using _next = await openPair(echo, { id: 'home-2', port: peer.port })

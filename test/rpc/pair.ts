@@ -3,7 +3,7 @@ import { openLog } from '../../src/log.ts'
 import { RpcServer } from '../../src/routing/rpc-server.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { ConnectionLost } from '../../src/routing/rpc-client-connection.ts'
-import type { Peer, RpcRequest, RpcResponse } from '../../src/routing/rpc.ts'
+import type { RpcRequest, RpcResponse } from '../../src/routing/rpc.ts'
 import { eventually } from '../races/pair.ts'
 import { disposable } from '../support/service.ts'
 
@@ -32,13 +32,7 @@ export const echoInto = (served: unknown[]) => (requests: RpcRequest[]) => {
   echo(requests)
 }
 
-export interface Pair extends AsyncDisposable {
-  server: RpcServer
-  client: RpcClient
-  peer: Peer
-  log: ReturnType<typeof memoryLog>
-  close(): Promise<void>
-}
+export type Pair = Awaited<ReturnType<typeof openPair>>
 
 export async function openPair(
   serve: (requests: RpcRequest[]) => void = echo,
@@ -48,7 +42,7 @@ export async function openPair(
     server?: Partial<typeof limits>
     client?: Partial<typeof limits>
   } = {},
-): Promise<Pair> {
+) {
   const log = memoryLog()
   const { id = 'home-1' } = options
   const server = new RpcServer(id, { ...limits, ...options.server }, serve, log)
@@ -58,7 +52,9 @@ export async function openPair(
     client.close()
     await server.close()
   }
-  return disposable({ server, client, peer, log, close })
+  const call = (payload: unknown, deadline = inTenSeconds()) => client.call(peer, payload, deadline)
+  const callAll = (payloads: unknown[]) => Promise.all(payloads.map((payload) => call(payload)))
+  return disposable({ server, client, peer, log, call, callAll, close })
 }
 
 export const failureOf = (call: Promise<RpcResponse>): Promise<Error> =>

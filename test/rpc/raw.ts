@@ -4,13 +4,10 @@ import { authenticate, authorizationHeader, createWelcome } from '../../src/rout
 import { deriveKeys, newNonce } from '../../src/routing/handshake.ts'
 import { secret } from './pair.ts'
 
-export interface Raw {
-  socket: WebSocket
-  next(): Promise<any>
-}
+export type Raw = ReturnType<typeof readRaw>
 
-function readRaw(socket: WebSocket): Raw {
-  const messages: unknown[] = []
+function readRaw(socket: WebSocket) {
+  const messages: any[] = []
   let wake = () => {}
   socket.on('error', () => {})
   socket.on('message', (data) => {
@@ -34,7 +31,7 @@ export function welcomeTo(header: string, id = 'home-1'): string {
   return JSON.stringify(createWelcome(key, id, nonce, performance.now()))
 }
 
-export async function connectRaw(port: number, header: string): Promise<Raw> {
+export async function connectRaw(port: number, header: string) {
   const options = { headers: { authorization: header }, perMessageDeflate: false }
   const raw = readRaw(new WebSocket(`ws://127.0.0.1:${port}`, options))
   await once(raw.socket, 'open')

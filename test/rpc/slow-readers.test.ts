@@ -61,7 +61,7 @@ test('a server stops reading requests of a client that reads no responses, and s
     await Bun.sleep(300)
   }
   expect(served * size).toBeLessThan(kernelBytes + maxUnsentBytes)
-  expect(await pair.client.call(pair.peer, 'honest', inTenSeconds())).toEqual(reply('ok'))
+  expect(await pair.call('honest')).toEqual(reply('ok'))
   expect(served).toBe(before)
 
   socket.resume()

@@ -65,3 +65,8 @@ export const untilBlocked = (sql: postgres.Sql, count = 1, like = '%') =>
       where datname = current_database() and wait_event_type = 'Lock' and query like ${like}`
     return waiting.length === count
   })
+
+/** Ends all connections of the service to the database of `sql`. */
+export const terminateConnections = (sql: postgres.Sql) => sql`
+  select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and application_name = 'docket'`

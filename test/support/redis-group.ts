@@ -138,7 +138,7 @@ async function tlsSettings(dir: string, port: number): Promise<Record<string, st
 const scheme = (isSecured: boolean, kind: string) =>
   isSecured ? `rediss+${kind}://:${password}@` : `redis+${kind}://`
 
-async function sendCommand(options: RedisOptions, [name = '', ...args]: string[]): Promise<unknown> {
+export async function sendCommand(options: RedisOptions, [name = '', ...args]: string[]): Promise<unknown> {
   const oneAttempt = { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null }
   const redis = new Redis({ ...options, ...oneAttempt, host: '127.0.0.1' })
   redis.on('error', () => {})

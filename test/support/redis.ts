@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, realpath } from 'node:fs/promises'
+import { mkdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '../../src/local/port.ts'
 import { endServer } from '../../src/local/process.ts'
@@ -14,8 +14,8 @@ const stopTimeoutMs = 20_000
 export type FreshRedis = Awaited<ReturnType<typeof freshRedis>>
 
 /** Starts a Redis that only this test uses, so the test may stop, kill, freeze and flush it. */
-export async function freshRedis() {
-  const dir = join(await realpath(setting('TEST_DATA_DIR')), `redis-${randomBytes(6).toString('hex')}`)
+export async function freshRedis(dataDir = setting('TEST_DATA_DIR')) {
+  const dir = join(await realpath(dataDir), `redis-${randomBytes(6).toString('hex')}`)
   await mkdir(dir)
   const binary = await redisBinary(console.error)
   let { pid, port } = await startRedis(binary, dir, freePort)
@@ -27,15 +27,14 @@ export async function freshRedis() {
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
-    get pid() {
-      return pid
-    },
     stop,
     kill: () => signal(pid, 'SIGKILL'),
     freeze: () => signal(pid, 'SIGSTOP'),
-    /** Restarts the server at the same URL with the data that it stored on disk. */
-    restart: async () => {
+    thaw: () => signal(pid, 'SIGCONT'),
+    /** Restarts the server at the same URL, with or without the data that it stored on disk. */
+    restart: async (data: 'keep' | 'delete' = 'keep') => {
       await stop()
+      if (data === 'delete') await rm(dir, { recursive: true }).then(() => mkdir(dir))
       pid = (await startRedis(binary, dir, () => port)).pid
     },
   }
@@ -47,7 +46,7 @@ export function sharedRedisPrefix(): { url: string; prefix: string } {
 }
 
 /** Starts a Redis. Retries, because another test may use the port for a moment. */
-export async function startRedis(binary: string, dir: string, choosePort: () => number | Promise<number>) {
+async function startRedis(binary: string, dir: string, choosePort: () => number | Promise<number>) {
   const start = async () => {
     const port = await choosePort()
     const launched = launchRedis([binary], dir, port)

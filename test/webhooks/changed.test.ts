@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { eventually } from '../races/pair.ts'
+import { untilBlocked } from '../support/database.ts'
 import { openReceiver, verified } from './receiver.ts'
 import { type Hook, openScene, type Scene } from './scene.ts'
 
@@ -31,12 +32,7 @@ async function heldAt(status: number) {
 const attempts = async (id: string) => (await scene.ada.get(`${scene.path(id)}/deliveries`)).body.length
 const expectUnharmed = async (id: string) =>
   expect(await scene.state(id)).toMatchObject({ enabled: true, failures: 0, nextAttemptAt: null })
-async function waiting(words: string): Promise<number> {
-  const [row] = await scene.service.services.database.reads<{ n: number }[]>`
-    select count(*)::int4 as n from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock' and position(${words} in query) > 0`
-  return row!.n
-}
+const untilWaiting = (words: string) => untilBlocked(scene.service.services.database.reads, 1, `%${words}%`)
 
 for (const status of [410, 503])
   test(`a ${status} from the previous URL does not count against a URL set during the delivery`, async () => {
@@ -58,12 +54,9 @@ test('a 410 from the previous URL does not disable the webhook when the change o
   const changing = await scene.sql.begin(async (sql) => {
     await sql`select from webhooks where id = ${id} for update`
     const patched = scene.ada.patch(scene.path(id), { url: next.url })
-    await eventually('the change to wait for the lock', async () => (await waiting('update streams')) === 1)
+    await untilWaiting('update streams')
     answer()
-    await eventually(
-      'the result to wait for the lock',
-      async () => (await waiting('jsonb_to_recordset')) === 1,
-    )
+    await untilWaiting('jsonb_to_recordset')
     return { patched }
   })
   expect((await changing.patched).status).toBe(200)
@@ -142,7 +135,7 @@ test('concurrent changes of one webhook are both applied', async () => {
     const changes = [{ maxEvents: 7 }, { types: ['task.created'] }].map((one) =>
       scene.ada.patch(scene.path(id), one),
     )
-    await eventually('a change to wait for the lock', async () => (await waiting('update streams')) === 1)
+    await untilWaiting('update streams')
     return { changes }
   })
   expect((await Promise.all(changed.changes)).map(({ status }) => status)).toEqual([200, 200])

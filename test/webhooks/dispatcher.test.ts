@@ -4,6 +4,7 @@ import { Dispatcher } from '../../workers/webhooks/dispatcher.ts'
 import { readEventPage, openEventPages, type EventSlice, type EventPage } from '../../modules/events/pages.ts'
 import { shownEvent } from '../../modules/events/views.ts'
 import { eventually, upTo } from '../races/pair.ts'
+import { untilBlocked } from '../support/database.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile } from '../support/service.ts'
 import { make } from '../support/client.ts'
@@ -43,9 +44,7 @@ test('creating a webhook during the deletion of its project fails with 404', asy
   const { deleted, made } = await reads.begin(async (held) => {
     await held`select from streams where project_id = ${projectId} for update`
     const deleted = ada.delete(`/projects/${projectId}`)
-    const waiting = () => reads`select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%update streams%'`
-    await eventually('the deletion to wait for the lock', async () => (await waiting()).length > 0)
+    await untilBlocked(reads, 1, '%update streams%')
     return { deleted, made: ada.post(`/projects/${projectId}/webhooks`, { url: `${receiver.url}/` }) }
   })
   expect([(await deleted).status, (await made).status]).toEqual([200, 404])

@@ -69,6 +69,10 @@ const problems = [
   [['backup'], 'backup: <file> is missing'],
   [['restore', 'a', 'replace', 'b'], 'restore: "b" is one argument too many'],
   [['constructor'], '"constructor" is not a command'],
+  [['users', 'constructor'], '"constructor" is not a command of users'],
+  [['users', 'sing'], '"sing" is not a command of users'],
+  [['projects', 'show'], 'projects show: <id> is missing'],
+  [['jobs', 'list', 'x'], 'jobs list: "x" is one argument too many'],
 ] as const
 
 test.each(problems)('the command line %p prints the problem: %s', (words, problem) => {

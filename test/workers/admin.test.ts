@@ -124,7 +124,7 @@ test('lists webhooks without the secret parts of their URLs, and disables a webh
   expect((await admin('webhooks', 'list', newId())).text).toBe('No webhook')
 })
 
-test('prints help for a wrong command line and exits with 1', async () => {
+test('prints help', async () => {
   const all = await admin('help')
   expect(all.code).toBe(0)
   for (const words of [
@@ -135,16 +135,6 @@ test('prints help for a wrong command line and exits with 1', async () => {
     'projects show <id>',
   ])
     expect(all.text).toContain(`  ${words}  `)
-  for (const words of [
-    ['sing'],
-    ['users', 'sing'],
-    ['users', 'create', 'x'],
-    ['projects', 'show'],
-    ['jobs', 'list', 'x'],
-    ['constructor'],
-    ['users', 'constructor'],
-  ])
-    expect([words, (await admin(...words)).code]).toEqual([words, 1])
 })
 
 test('npm run admin uses the database of DATABASE_URL, and prints help without a database', async () => {
