@@ -1,22 +1,15 @@
-import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import type { Sql } from '../src/postgres/database.ts'
 import { type Throttle, whilePagesAreFull } from './throttle.ts'
 
 /** @param at an indexed column with the time of the row */
-const expiring = (table: string, key: string, at: string) => {
-  return (sql: Sql, throttle: Throttle, hours = 0): Promise<void> =>
+const expiring =
+  (table: string, key: string, at: string) =>
+  (sql: Sql, throttle: Throttle, hours = 0): Promise<void> =>
     whilePagesAreFull(throttle, async () => {
-      const [from, keys, time] = [table, key, at].map((text) => sql.unsafe(text)) as [
-        SqlPart,
-        SqlPart,
-        SqlPart,
-      ]
-      const { count } = await sql`
-        delete from ${from} where (${keys}) in (
-          select ${keys} from ${from}
-          where ${time} < now() - ${hours}::int4 * interval '1 hour' order by ${time} limit ${throttle.batchRows})`
-      return count
+      const old = `select ${key} from ${table} where ${at} < now() - $1::int4 * interval '1 hour' order by ${at} limit $2`
+      const values = [hours, throttle.batchRows]
+      return (await sql.unsafe(`delete from ${table} where (${key}) in (${old})`, values)).count
     })
-}
 
 export const expireKeys = expiring('idempotency_keys', 'scope, key', 'created_at')
 export const expireApiTokens = expiring('api_tokens', 'id', 'expires_at')

@@ -71,6 +71,7 @@ export function startWorkers(services: Services): () => Promise<void> {
 const workerOptions = {
   lockDuration: 10_000,
   stalledInterval: 5_000,
+  // The outbox limits the attempts.
   maxStalledCount: 1_000,
   runRetryDelay: 1_000,
   skipVersionCheck: true,

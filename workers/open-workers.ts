@@ -22,6 +22,7 @@ export function openWorkers(connection: RedisClient, log: Log) {
   return {
     open<T>(queueName: string, processJob: Processor<T>, options: Omit<WorkerOptions, 'connection'>): void {
       const worker = new Worker<T>(queueName, tracked(processJob), { ...options, connection })
+      // The connection logs its own errors.
       worker.on('error', () => {})
       worker.on('failed', (job, { message }) => log.warn({ id: job?.id, reason: message }, 'job failed'))
       workers.push(worker)

@@ -5,6 +5,7 @@ export function tryLock(path: string, mode: 'shared' | 'exclusive') {
   const database = new Database(path)
   try {
     database.run(mode === 'exclusive' ? 'begin exclusive' : 'begin')
+    // SQLite acquires the shared lock at the first read.
     database.query('select count(*) from sqlite_master').get()
   } catch (error) {
     database.close()

@@ -42,7 +42,7 @@ async function attach(server: Server, signal: AbortSignal): Promise<number | und
 
 async function start(server: Server, launch: (port: number) => Launched, signal: AbortSignal) {
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    const port = await freePort()
+    const port = freePort()
     if (await waitUntilReady(server, launch(port), port, signal)) return port
     // Another program took the port, or processes of a killed server are still ending.
     await sleep(200 * attempt)

@@ -10,6 +10,7 @@ const unknownOutcomes = new WeakSet<object>()
 /** Returns true for a temporary error: a repeated statement may succeed. */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return unknownOutcomes.has(error as object)
+  // FATAL and PANIC end the connection; the statement is not the cause.
   return (error.severity ?? error.severity_local) !== 'ERROR' || transientCodes.test(error.code)
 }
 

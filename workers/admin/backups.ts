@@ -1,8 +1,9 @@
+import { once } from 'node:events'
+import { createReadStream, createWriteStream, type ReadStream, type WriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { resolveForCaller } from '../../src/local/environment.ts'
-import { openFile, openNewFile } from '../backup/files.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import { writeBackup } from '../backup/write.ts'
 import { type AdminContext, type CommandGroup, AdminError } from './command-group.ts'
@@ -41,4 +42,18 @@ async function read({ config }: AdminContext, file = '', replace = ''): Promise<
   const from = file === standard ? process.stdin : await openFile(resolveForCaller(file))
   await restoreBackup(config.databaseUrl, from, { replaces: replace !== '' })
   return 'The backup is restored'
+}
+
+/** Only the current user can read the file. @throws AdminError if the file exists or cannot be created */
+const openNewFile = (path: string): Promise<WriteStream> =>
+  opened(createWriteStream(path, { flags: 'wx', mode: 0o600 }), path)
+
+const openFile = (path: string): Promise<ReadStream> => opened(createReadStream(path), path)
+
+async function opened<S extends ReadStream | WriteStream>(stream: S, path: string): Promise<S> {
+  await once(stream, 'open').catch(({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'EEXIST') throw new AdminError(`${path} already exists; name another file`)
+    throw new AdminError(`${path} cannot be opened: ${message}`)
+  })
+  return stream
 }

@@ -2,16 +2,7 @@ import type { MailPurpose } from '../../src/jobs/queue.ts'
 
 export const lifetimeMinutes: Record<MailPurpose, number> = { verify: 1_440, reset: 30 }
 
-interface Text {
-  subject: string
-  why: string
-  page: string
-  path: string
-  lifetime: string
-  otherwise: string
-}
-
-const texts: Record<MailPurpose, Text> = {
+const texts = {
   verify: {
     subject: 'Verify your email address',
     why: 'An account at Docket was registered with this email address.\nTo verify that the address is yours',

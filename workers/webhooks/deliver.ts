@@ -3,8 +3,7 @@ import { send } from '../../modules/webhooks/send.ts'
 import type { Services } from '../../src/services.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { afterFailure } from './retries.ts'
-import type { Claim } from './claim.ts'
-import type { DeliveryResult } from './claims.ts'
+import type { Claim, DeliveryResult } from './claims.ts'
 
 export function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 'outbound' | 'encryption'>) {
   const pageAt = openEventPages(services)

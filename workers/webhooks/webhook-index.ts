@@ -1,6 +1,6 @@
 import { nilId } from '../../src/ids.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { isDue } from './claim.ts'
+import { isDue } from './claims.ts'
 
 const searchRows = 5_000
 
