@@ -1,4 +1,5 @@
-import { accountCommand, type SignedInRequest } from '../../src/commands/command.ts'
+import { accountCommand } from '../../src/commands/command.ts'
+import type { RouteRequest } from '../../src/commands/route-request.ts'
 import { Input } from '../../src/schema/input.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import type { Services } from '../../src/services.ts'
@@ -15,7 +16,7 @@ export const updateMe = (services: Services) =>
       'Absent fields do not change. A new password requires `currentPassword`; a wrong `currentPassword` gets 403. The new password revokes every token of the account, including API tokens, and the response contains a new token.',
     input: UpdateMeBody,
     endsTokens: true,
-    begin: (caller: SignedInRequest, body) => ({
+    begin: (caller: RouteRequest<'claims' | 'address'>, body) => ({
       execute: (toRecord) =>
         withOwnAccount(services, caller, async (before) => {
           const after = await applyChanges(services, caller.address, before, body)
@@ -39,7 +40,7 @@ export const deleteMe = (services: Services) =>
       'Deletes the account immediately and permanently, with its tokens, projects and memberships. The comments of the account remain, without the name of their author. Requires the password, or a sign-in in the last 5 minutes.',
     input: DeleteMeBody,
     endsTokens: true,
-    begin: (caller: SignedInRequest, { password }) => ({
+    begin: (caller: RouteRequest<'claims' | 'address'>, { password }) => ({
       fingerprinted: password === undefined ? null : { password },
       admit: () => requireConfirmation(services, caller, password),
       execute: (toRecord) =>
@@ -60,7 +61,7 @@ export const signOut = ({ database }: Services) =>
     about: 'Revokes the token of this request. Every process rejects the token within a second.',
     input: Input({}),
     endsTokens: true,
-    begin: ({ claims }: SignedInRequest) => ({
+    begin: ({ claims }: RouteRequest<'claims'>) => ({
       fingerprinted: { token: claims.tokenId },
       execute: (toRecord) => revokeToken(database.background, claims, toRecord()),
     }),
@@ -76,7 +77,7 @@ export const signOutEverywhere = (services: Services) =>
       'Revokes every token of the caller, including API tokens. Every process rejects the tokens within a second.',
     input: Input({}),
     endsTokens: true,
-    begin: ({ claims }: SignedInRequest) => ({
+    begin: ({ claims }: RouteRequest<'claims'>) => ({
       execute: (toRecord) =>
         withOwnAccount(services, { claims }, async (before) => {
           const after = { ...before, tokenVersion: before.tokenVersion + 1 }

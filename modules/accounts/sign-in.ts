@@ -1,4 +1,5 @@
-import { accountCommand, type AnonymousRequest } from '../../src/commands/command.ts'
+import { accountCommand } from '../../src/commands/command.ts'
+import type { RouteRequest } from '../../src/commands/route-request.ts'
 import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import { newId } from '../../src/ids.ts'
@@ -60,7 +61,7 @@ export const register = (services: Services) =>
   accountCommand('account.register', {
     ...openCommand('register'),
     input: RegisterBody,
-    begin({ address }: AnonymousRequest, { name, email: enteredEmail, password }) {
+    begin({ address }: RouteRequest<'address'>, { name, email: enteredEmail, password }) {
       const { config, database, jobs, newPasswords, passwords, tokens } = services
       const email = normalEmail(enteredEmail)
       requireRegistration(config.registration, email)
@@ -96,7 +97,7 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
   accountCommand('account.login', {
     ...openCommand('login'),
     input: LoginBody,
-    begin({ address }: AnonymousRequest, { email: enteredEmail, password }) {
+    begin({ address }: RouteRequest<'address'>, { email: enteredEmail, password }) {
       const email = normalEmail(enteredEmail).replaceAll('\0', '')
       const attempt = { address, account: email }
       let account: Account | undefined

@@ -1,9 +1,5 @@
-import {
-  accountCommand,
-  type ToRecord,
-  type SignedInRequest,
-  type AnonymousRequest,
-} from '../../src/commands/command.ts'
+import { accountCommand, type ToRecord } from '../../src/commands/command.ts'
+import type { RouteRequest } from '../../src/commands/route-request.ts'
 import { Input } from '../../src/schema/input.ts'
 import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
@@ -43,7 +39,7 @@ export const verify = (services: Services) =>
     about:
       'Registration and `POST /auth/email/resend` send the mail with the token. The token is valid once, within 24 hours.',
     input: Input({ token: Token }),
-    begin(_: AnonymousRequest, { token }) {
+    begin(_: RouteRequest<'address'>, { token }) {
       const id = requireMailId(services, token)
       return {
         scope: `mail:${id}`,
@@ -61,7 +57,7 @@ export const resend = (services: Services) =>
     ...withOperation('resendVerification'),
     about: "Sends a mail to the caller's address. The number of mails to one address in an hour is limited.",
     input: Input({}),
-    begin: ({ claims }: SignedInRequest) => ({
+    begin: ({ claims }: RouteRequest<'claims'>) => ({
       async execute(toRecord) {
         requireMail(services)
         const account = await accountById(services.database.background, claims.userId)
@@ -84,7 +80,7 @@ export const forgot = (services: Services) =>
     about:
       'The response is the same for every address. Only the verified address of an account gets a mail. The number of mails to one address in an hour is limited.',
     input: Input({ email: Email() }),
-    begin(_: AnonymousRequest, { email: address }) {
+    begin(_: RouteRequest<'address'>, { email: address }) {
       requireMail(services)
       const email = normalEmail(address)
       return {
@@ -119,7 +115,7 @@ export const reset = (services: Services) =>
     about:
       'Sets a new password with the token from the mail, and revokes every token of the account, including API tokens. The token from the mail is valid once, within 30 minutes.',
     input: Input({ token: Token, password: Password }),
-    begin({ address }: AnonymousRequest, { token, password }) {
+    begin({ address }: RouteRequest<'address'>, { token, password }) {
       const { authenticate, database, newPasswords, passwords } = services
       const id = requireMailId(services, token)
       const scope = `mail:${id}`

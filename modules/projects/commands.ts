@@ -8,7 +8,7 @@ export const createProject = creation(project, {
   about: 'The caller becomes the owner.',
   input: CreateProject,
   target: inNewProject,
-  role: 'nobody',
+  role: null,
   person: (_, { userId }) => ({ by: 'id', key: userId }),
   path: '/projects',
   fields({ name, description }, { caller, now }) {

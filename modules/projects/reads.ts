@@ -16,9 +16,7 @@ import {
 } from './queries.ts'
 import { projectView } from './schema.ts'
 
-export const projectReads = (services: Services) => ({ list: openList(services), get: openGet(services) })
-
-function openList({ database: { reads: sql }, serve }: Services): Query {
+export function listProjects({ database: { reads: sql }, serve }: Services): Query {
   const pageEtag = openPageEtags(sql)
   return {
     about: 'Returns the projects that the caller owns or is a member of, oldest first.',
@@ -42,7 +40,7 @@ function openList({ database: { reads: sql }, serve }: Services): Query {
   }
 }
 
-function openGet(services: Services): Query {
+export function getProject(services: Services): Query {
   const { database, snapshots, serve, versions } = services
   const findProject = openProjects(database.reads)
   const see = openSeeProject(database.reads, versions)

@@ -1,7 +1,7 @@
 import type { Module } from '../../src/module.ts'
 import { createProject, deleteProject, updateProject } from './commands.ts'
 import { project } from './entity.ts'
-import { projectReads } from './reads.ts'
+import { getProject, listProjects } from './reads.ts'
 
 export const projects = {
   entity: project,
@@ -10,11 +10,8 @@ export const projects = {
     ['patch', '/projects/:id', updateProject, 'Change a project'],
     ['delete', '/projects/:id', deleteProject, 'Delete a project'],
   ],
-  reads(services) {
-    const { list, get } = projectReads(services)
-    return [
-      ['/projects', list, 'List projects'],
-      ['/projects/:id', get, 'Get a project'],
-    ]
-  },
+  reads: (services) => [
+    ['/projects', listProjects(services), 'List projects'],
+    ['/projects/:id', getProject(services), 'Get a project'],
+  ],
 } satisfies Module

@@ -2,7 +2,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { created, deleted } from '../../src/model/events.ts'
 import { loggedRow } from '../../src/log/rows.ts'
-import type { RouteContext } from '../../src/http/secret-writes.ts'
+import type { RouteRequest } from '../../src/commands/route-request.ts'
 import type { Services } from '../../src/services.ts'
 import { requireConfirmation, confirmationErrors } from '../accounts/confirm.ts'
 import { freeSlot } from '../integrations/entity.ts'
@@ -85,7 +85,7 @@ export const deleteToken = command('token.delete', {
 /** Creates the token and checks the password before the rule runs, because rules do no I/O. */
 export const tokenHooks = (services: Services) => ({
   creating: {
-    async prepare(_: object, { body, claims, address }: RouteContext) {
+    async prepare(_: object, { body, claims, address }: RouteRequest) {
       const input = body as TokenInput
       await requireConfirmation(services, { claims: claims!, address: address! }, input.password)
       return { made: await newToken(services, claims!.userId, input) }

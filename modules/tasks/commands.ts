@@ -1,40 +1,34 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { created, diff, updated } from '../../src/model/events.ts'
+import { diff, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
-import { newRowId } from '../../src/commands/decide.ts'
-import { deletion } from '../../src/commands/row-commands.ts'
-import { conflict, idTaken } from '../../src/responses/errors.ts'
+import { creation, deletion } from '../../src/commands/row-commands.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { task } from './entity.ts'
 import { defaults, type Editable, fieldsOf, notAssignable, requireAssignable } from './fields.ts'
 import { move, tooManyToMove } from './move.ts'
 import { CreateTask, taskView, UnassignTasks, UpdateTask } from './schema.ts'
 
-export const createTask = command('task.create', {
+export const createTask = creation(task, {
   about:
     'The default `status` is TODO, and the default `priority` is MEDIUM. The task gets the next number in its project.',
   input: CreateTask,
   target: inProject(),
   role: 'EDITOR',
-  acceptsClientId: true,
-  decide(state, context, { id, title, projectId, ...input }) {
+  path: '/tasks',
+  fields({ id: _, projectId: __, title, ...input }, { now }, state) {
     requireAssignable(state, input.assigneeId)
-    const change = created(state, context, 'task.created', {
-      id: newRowId(state, context, id),
+    return {
       projectId: state.projectId,
       number: state.lastNumber + 1,
       title: title.trim(),
       ...defaults,
       ...fieldsOf(input),
-      createdAt: context.now,
-      updatedAt: context.now,
-    })
-    return { changes: [change], answer: change.after }
+      createdAt: now,
+      updatedAt: now,
+    }
   },
-  view: taskView,
-  errors: [notAssignable(), idTaken()],
-  status: 201,
-  location: (id) => `/tasks/${id}`,
+  errors: [notAssignable()],
 })
 
 export const updateTask = command('task.update', {
@@ -65,7 +59,7 @@ export const deleteTask = deletion(task, { about: 'Also deletes its subtasks and
 export const unassignTasks = command('task.unassign', {
   input: UnassignTasks,
   target: inProject(),
-  role: 'nobody',
+  role: null,
   preload: ({ ids }) => ({ task: ids }),
   decide(state, context, { ids, userId }) {
     if (!state.project || state.roleOf(userId))

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { field, inputsOf, outputsOf } from '../../src/model/fields.ts'
-import { Id, Timestamp } from '../../src/schema/response.ts'
+import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
@@ -17,20 +17,14 @@ const Title = Name(500, 'Draw the second plate')
 export const fields = {
   description: field.of(
     Nullable(Text(0, 20_000, 'In ink, with all wheels')),
-    Type.Union([Type.String(), Type.Null()], {
-      description: 'A description, or null',
-      examples: ['In ink, with all wheels'],
-    }),
+    OrNull(Type.String(), 'A description, or null', 'In ink, with all wheels'),
     null,
   ),
   status: field.of(Status, Status, 'TODO' as const),
   priority: field.of(Priority, Priority, 'MEDIUM' as const),
   dueDate: field.of(
     Nullable(Instant()),
-    Type.Union([Timestamp('When the task is due'), Type.Null()], {
-      description: 'When the task is due, or null',
-      examples: ['2027-01-31T17:00:00.000Z'],
-    }),
+    OrNull(Timestamp('When the task is due'), 'When the task is due, or null', '2027-01-31T17:00:00.000Z'),
     null,
   ),
   assigneeId: field.of(

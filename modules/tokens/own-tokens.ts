@@ -1,4 +1,5 @@
-import { accountCommand, type SignedInRequest } from '../../src/commands/command.ts'
+import { accountCommand } from '../../src/commands/command.ts'
+import type { RouteRequest } from '../../src/commands/route-request.ts'
 import type { Query } from '../../src/commands/query.ts'
 import { IdOf, Input } from '../../src/schema/input.ts'
 import { digestOfToken, newApiToken } from '../../src/identity/api-tokens.ts'
@@ -25,7 +26,7 @@ export const createOwnToken = (services: Services) =>
     about:
       'A program with the token acts as the account, with at most the rights of the account. Scopes limit these rights: `read` allows what a VIEWER may do, `write` allows what an EDITOR may do, and `admin` allows everything. Each operation states the scope that it requires. With `projects`, requests for any other project get 404, and operations that concern no project are rejected. Only this response shows the token; a retry with the same Idempotency-Key repeats the response. Requires the password, or a sign-in in the last 5 minutes.',
     input: CreateTokenBody,
-    begin: ({ claims, address }: SignedInRequest, body) => ({
+    begin: ({ claims, address }: RouteRequest<'claims' | 'address'>, body) => ({
       admit: () => requireConfirmation(services, { claims, address }, body.password),
       async execute(toRecord) {
         const token = await newToken(services, claims.userId, body)
@@ -44,7 +45,7 @@ export const deleteOwnToken = ({ database }: Services) =>
     about:
       'Revokes the token. Within a second, every process rejects the token and closes streams that were opened with it.',
     input: Input({ id: IdOf('token') }),
-    begin: ({ claims }: SignedInRequest, { id }) => ({
+    begin: ({ claims }: RouteRequest<'claims'>, { id }) => ({
       async execute(toRecord) {
         if (!isId(id) || !(await deleteToken(database.background, claims.userId, id, toRecord())))
           throw noToken()

@@ -9,6 +9,7 @@ import { freeSlot } from '../integrations/entity.ts'
 import {
   CreateWebhook,
   DisableWebhook,
+  revisionTag,
   RotateWebhook,
   sealedWebhookView,
   UpdateWebhook,
@@ -52,7 +53,7 @@ export function requireWebhook(state: ProjectState, context: RuleContext, webhoo
 
 function toResponse({ caller }: RuleContext, row: Row): Webhook & { eventId: string } {
   const creatorExists = row.hasCreator || row.createdBy === caller.userId
-  return { ...row, createdBy: creatorExists ? row.createdBy : null, eventId: `${row.id}-${row.revision}` }
+  return { ...row, createdBy: creatorExists ? row.createdBy : null, ...revisionTag(row) }
 }
 
 /** @param changed the names of the changed fields in the API */
@@ -164,7 +165,7 @@ export const deleteWebhook = command('webhook.delete', {
 export const disableWebhook = command('webhook.disable', {
   input: DisableWebhook,
   target: inProject(),
-  role: 'nobody',
+  role: null,
   preload,
   decide(state, context, { webhookId, revision, reason }) {
     const row = state.row('webhook', webhookId)

@@ -8,7 +8,7 @@ import type { Services } from '../../src/services.ts'
 import { respondByDigest, etagOf, respond } from '../../src/responses/reply.ts'
 import { deliveriesOf, deliveryView } from './deliveries.ts'
 import { noWebhook } from './commands.ts'
-import { type Webhook, webhookView } from './schema.ts'
+import { revisionTag, type Webhook, webhookView } from './schema.ts'
 
 const columns = (sql: Sql) => sql`
   id, project_id, revision, url, types, max_events, secret, former_secret, former_until, created_at, disabled_at,
@@ -39,13 +39,7 @@ const pageById = <R extends { id: string }>(request: Request, rows: R[], limit: 
     (row) => [row.id],
   )
 
-export const webhookReads = (services: Services) => ({
-  list: openList(services),
-  get: openGet(services),
-  deliveries: openDeliveries(services),
-})
-
-const openList = ({ database: { reads: sql }, findRole }: Services) =>
+export const listWebhooks = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
     about: 'Returns the webhooks of the project, oldest first.',
     ...paged,
@@ -59,7 +53,7 @@ const openList = ({ database: { reads: sql }, findRole }: Services) =>
     },
   })
 
-const openGet = ({ database: { reads: sql }, findRole }: Services) =>
+export const getWebhook = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
     about: 'Returns the webhook. Every event up to `cursor` is delivered.',
     view: webhookView,
@@ -68,15 +62,12 @@ const openGet = ({ database: { reads: sql }, findRole }: Services) =>
     async read({ request, params }, { version }) {
       const webhook = await webhookAt(sql, params)
       const body = JSON.stringify(webhookView.of(webhook))
-      const etag = etagOf(
-        { eventId: `${webhook.id}-${webhook.revision}` },
-        webhookView.etagSuffix!(undefined, webhook),
-      )
+      const etag = etagOf(revisionTag(webhook), webhookView.etagSuffix!(undefined, webhook))
       return respond(request, { body, link: null, etag }, version)
     },
   })
 
-const openDeliveries = ({ database: { reads: sql }, findRole }: Services) =>
+export const listDeliveries = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
     about: 'Returns the attempts of the last 30 days with their results, newest first.',
     ...paged,

@@ -3,7 +3,7 @@ import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { Services } from '../../src/services.ts'
 import { webhookHooks } from './hooks.ts'
 import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook } from './commands.ts'
-import { webhookReads } from './reads.ts'
+import { getWebhook, listDeliveries, listWebhooks } from './reads.ts'
 import { replayWebhook } from './replay.ts'
 import { testWebhook } from './send-test.ts'
 
@@ -14,13 +14,12 @@ export function webhookRoutes(
   { callerGuard, queryRoute, commandRoute, accountRoute }: RouteBuilders,
   services: Services,
 ) {
-  const { list, get, deliveries } = webhookReads(services)
   const { creating, updating, rotating, replaying, deleting } = webhookHooks(services)
   return new Elysia({ prefix: '/projects' })
     .use(callerGuard)
     .post(...commandRoute(webhooksPath, createWebhook, 'Create a webhook', creating))
-    .get(...queryRoute(webhooksPath, list, 'List the webhooks of a project'))
-    .get(...queryRoute(webhookPath, get, 'Get a webhook'))
+    .get(...queryRoute(webhooksPath, listWebhooks(services), 'List the webhooks of a project'))
+    .get(...queryRoute(webhookPath, getWebhook(services), 'Get a webhook'))
     .patch(...commandRoute(webhookPath, updateWebhook, 'Change a webhook, disable or enable it', updating))
     .delete(...commandRoute(webhookPath, deleteWebhook, 'Delete a webhook', deleting))
     .post(...commandRoute(`${webhookPath}/rotate`, rotateWebhook, "Rotate a webhook's secret", rotating))
@@ -33,5 +32,11 @@ export function webhookRoutes(
         replaying,
       ),
     )
-    .get(...queryRoute(`${webhookPath}/deliveries`, deliveries, 'List the deliveries of a webhook'))
+    .get(
+      ...queryRoute(
+        `${webhookPath}/deliveries`,
+        listDeliveries(services),
+        'List the deliveries of a webhook',
+      ),
+    )
 }

@@ -58,6 +58,11 @@ export type Webhook = Omit<
   'slot' | 'deliveryId' | 'head' | 'failingSince' | 'leaseBy' | 'leaseUntil' | 'eventId'
 >
 
+/** Every change of a webhook increases the revision, so the ETag contains it in place of the last event's id. */
+export const revisionTag = ({ id, revision }: Pick<Webhook, 'id' | 'revision'>) => ({
+  eventId: `${id}-${revision}`,
+})
+
 /** Returns the part of the ETag after the revision: the delivery progress, and whether the creator still exists. */
 const progressOf = ({ cursor, failures, nextAt, createdBy }: Webhook): string =>
   `.${cursor}-${failures}-${nextAt === null ? 0 : Date.parse(nextAt)}-${createdBy === null ? 0 : 1}`

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import { accountCommand, inProject } from '../../src/commands/command.ts'
+import type { RouteRequest } from '../../src/commands/route-request.ts'
 import { retryOnce } from '../../src/postgres/retries.ts'
 import type { Services } from '../../src/services.ts'
 import { insertRecord } from '../accounts/queries.ts'
@@ -22,7 +23,7 @@ export function testWebhook(services: Services) {
     role: 'ADMIN',
     scope: 'admin',
     callers: undefined,
-    begin: ({ caller }: { caller: { userId: string } }, { projectId, webhookId }) => ({
+    begin: ({ caller }: RouteRequest<'caller'>, { projectId, webhookId }) => ({
       async execute(toRecord) {
         const webhook = await webhookAt(sql, { id: projectId, webhookId })
         const release = limit.acquire(caller.userId)

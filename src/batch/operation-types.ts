@@ -29,7 +29,8 @@ export type OperationTypes = ReadonlyMap<string, OperationType>
 /** True for commands that a batch may contain. They do not create or delete the project, and are not internal. */
 const isInside = (command: Command<never>): boolean =>
   command.target.kind !== 'new' &&
-  !['OWNER', 'nobody'].includes(command.role) &&
+  command.role !== null &&
+  command.role !== 'OWNER' &&
   (model().entities[nounOf(command)]?.load ?? 'on demand') !== 'on demand'
 
 const nounOf = ({ noun }: Command<never>) => noun as Entity

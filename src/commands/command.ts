@@ -5,10 +5,10 @@ import type { UndoContext } from '../log/undo-input.ts'
 import type { Preload } from '../actor/preload.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { type ProjectCaller, type Caller, type Role, type Scope, scopeOfWrite } from '../identity/rights.ts'
-import type { Session } from '../identity/validity.ts'
 import type { Entity } from '../model/entities.ts'
 import type { HttpError } from '../responses/errors.ts'
 import type { LookupResults, Lookups } from './request.ts'
+import type { RouteRequest } from './route-request.ts'
 import type { Person, AccountKey } from '../reads/people.ts'
 import type { View } from '../model/view.ts'
 
@@ -50,8 +50,8 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   /** Input fields that the route's `prepare` adds. */
   preparedFields?: string[]
   target: Target | typeof ofAccount
-  /** The role that the caller needs. `nobody`: only the service itself runs the command. */
-  role: Role | 'nobody'
+  /** The role that the caller needs in the project. Null: the command needs no project, or only workers run it. */
+  role: Role | null
   /** The scope that an API token needs. Default: the scope of the role. */
   scope: Scope
   callers?: 'signedIn' | 'anyone'
@@ -116,15 +116,6 @@ export const command = <S extends TObject, Row>(
   ...definition,
 })
 
-export interface AnonymousRequest {
-  request: Request
-  address: string
-}
-
-export interface SignedInRequest extends AnonymousRequest {
-  claims: Session
-}
-
 /** Returns the idempotency record to write in the same statement as the row; undefined without an Idempotency-Key. */
 export type ToRecord<Row> = (row?: Row) => IdempotencyRecord | undefined
 
@@ -141,28 +132,28 @@ export interface AccountWrite<Row> {
 
 /** A write that belongs to no project: one SQL statement executes it, without an actor. */
 export interface AccountCommand<
-  Request = SignedInRequest,
-  Input extends object = object,
-  Row = unknown,
+  Request extends RouteRequest,
+  Input extends object,
+  Row,
 > extends WriteDefinition<Input, Row> {
   begin(request: Request, input: Input): AccountWrite<Row>
 }
 
-type AccountDefinition<Request, S extends TObject, Row> = Omit<
+type AccountDefinition<Request extends RouteRequest, S extends TObject, Row> = Omit<
   AccountCommand<Request, Static<S>, Row>,
   'name' | 'input' | keyof typeof defaults
 > & { input: S } & Partial<Pick<WriteDefinition, keyof typeof defaults>>
 
 const defaults = {
   target: ofAccount,
-  role: 'nobody',
+  role: null,
   scope: 'write',
   status: 200,
   callers: 'signedIn',
   isSecret: true,
 } as const
 
-export const accountCommand = <Request, S extends TObject, Row>(
+export const accountCommand = <Request extends RouteRequest, S extends TObject, Row>(
   name: string,
   definition: AccountDefinition<Request, S, Row>,
 ): AccountCommand<Request, Static<S>, Row> => ({ name, ...defaults, ...definition })

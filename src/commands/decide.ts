@@ -41,7 +41,7 @@ export function destinationOf(command: WriteDefinition, projectId: string, input
 }
 
 export const needsRole = ({ target, role }: WriteDefinition): boolean =>
-  target.kind !== 'new' && role !== 'nobody'
+  target.kind !== 'new' && role !== null
 
 /** Needs only roles, so the check runs before any look-up, load or lock. @throws HttpError 404 without a role, 403 */
 export function authorize(
@@ -53,7 +53,7 @@ export function authorize(
 ): void {
   const { target, role: minimum, scope } = command
   if (target.kind === 'new') requireUnbound(caller)
-  if (target.kind === 'new' || target.kind === 'account' || minimum === 'nobody')
+  if (target.kind === 'new' || target.kind === 'account' || minimum === null)
     return requireScope(caller, scope)
   const role = isWithinToken(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
   requireRole(role, minimum, targetNoun(target))

@@ -1,18 +1,11 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import type { Permit } from '../admission/scheduler.ts'
-import { type Caller, requireRole, roleNeeded, type Scope } from '../identity/rights.ts'
+import { requireRole, roleNeeded, type Scope } from '../identity/rights.ts'
 import { type FindRole, requireVisible, type VisibleProject } from '../reads/lookups.ts'
 import { notFound, type HttpError } from '../responses/errors.ts'
 import type { View } from '../model/view.ts'
+import type { RouteRequest } from './route-request.ts'
 
-export interface ReadRequest {
-  request: Request
-  caller: Caller
-  params: Record<string, string>
-  query: Record<string, string | undefined>
-  body?: unknown
-  permit: Permit
-}
+export type ReadRequest = RouteRequest<'caller' | 'permit'>
 
 export interface EventStream {
   schema: TSchema

@@ -13,7 +13,7 @@ import { IdOf, Input } from '../schema/input.ts'
 
 interface RowCommand<Given> {
   about?: string
-  role: Role | 'nobody'
+  role: Role | null
   errors?: HttpError[]
   person?: Command<object & Given>['person']
 }

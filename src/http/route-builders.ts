@@ -1,9 +1,9 @@
 import type { Expensive } from '../admission/expensive.ts'
-import type { Permit } from '../admission/scheduler.ts'
 import type { AccountCommand, Command, WriteDefinition } from '../commands/command.ts'
 import type { Query, ReadRequest } from '../commands/query.ts'
+import type { RouteRequest } from '../commands/route-request.ts'
 import { pathFields, bodyFields } from '../commands/input-fields.ts'
-import { type Caller, holderOf, requireScope } from '../identity/rights.ts'
+import { holderOf, requireScope } from '../identity/rights.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { queryHooks } from '../openapi/query-hooks.ts'
 import { canonicalId } from '../ids.ts'
@@ -12,13 +12,7 @@ import { respondToWrite } from '../responses/reply.ts'
 import { type Guards, requireNoParameters } from './guards.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 import type { Telemetry } from './telemetry.ts'
-import {
-  type RouteHooks,
-  type RouteContext,
-  type SecretDependencies,
-  writeAccount,
-  writeSecretly,
-} from './secret-writes.ts'
+import { type RouteHooks, type SecretDependencies, writeAccount, writeSecretly } from './secret-writes.ts'
 
 interface Dependencies extends SecretDependencies {
   expensive: Expensive
@@ -38,7 +32,7 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
   ) {
     const inputOf = readInput(path, command)
     const runCommand = openRunCommand(dependencies, command)
-    const respond = (context: CallerContext): Promise<Response> => {
+    const respond = (context: ReadRequest): Promise<Response> => {
       const input = inputOf(context)
       if (command.isSecret) return writeSecretly(dependencies, command, context, input, hooks)
       return runCommand(context, input)
@@ -46,14 +40,13 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
     return routeOf(path, respond, commandHooks(path, command, summary))
   },
 
-  accountRoute<Needed extends Partial<RouteContext>, Input extends object, Row>(
+  accountRoute<Request extends RouteRequest, Input extends object, Row>(
     path: string,
-    command: AccountCommand<Needed, Input, Row>,
+    command: AccountCommand<Request, Input, Row>,
     summary: string,
   ) {
     const inputOf = readInput(path, command)
-    const respond = (context: Needed & RouteContext) =>
-      writeAccount(dependencies, command, context, inputOf(context))
+    const respond = (context: Request) => writeAccount(dependencies, command, context, inputOf(context))
     return routeOf(path, respond, commandHooks(path, command, summary))
   },
 
@@ -76,8 +69,8 @@ function routeOf<Needed, Hooks extends { query?: object }>(
   respond: (context: Needed) => Promise<Response>,
   hooks: Hooks,
 ) {
-  const withAll = respond as unknown as (context: CallerContext) => Promise<Response>
-  const handle = ({ request, params, query, body, caller, permit, claims, address }: CallerContext) =>
+  const withAll = respond as unknown as (context: ReadRequest) => Promise<Response>
+  const handle = ({ request, params, query, body, caller, permit, claims, address }: ReadRequest) =>
     withAll({ request, params, query, body, caller, permit, claims, address })
   const transform = !hooks.query && { transform: requireNoParameters }
   return [path, handle as unknown as typeof respond, { ...hooks, ...transform }] as const
@@ -88,7 +81,7 @@ function readInput<Input extends object, Row>(path: string, command: WriteDefini
   const inQuery = command.queryFields ?? []
   const keys = bodyFields(command, pathParameters)
   const ids = keys.filter((key) => isIdSchema(command.input.properties[key]!))
-  return ({ params, body, query = {} }: RouteContext): Input => {
+  return ({ params, body, query = {} }: RouteRequest): Input => {
     const input: Record<string, unknown> = {}
     const fields = (body ?? {}) as Record<string, unknown>
     for (const key of keys) if (fields[key] !== undefined) input[key] = fields[key]
@@ -99,27 +92,22 @@ function readInput<Input extends object, Row>(path: string, command: WriteDefini
   }
 }
 
-interface CallerContext extends RouteContext {
-  caller: Caller
-  permit: Permit
-}
-
 function openRunCommand<Input extends object, Row>(dependencies: Dependencies, command: Command<Input, Row>) {
   const { expensive, limits, run, withIdempotency } = dependencies
   const { traceparentOf } = dependencies.telemetry
-  const { name, invites, location, weight, cost = weight, isExpensive } = command
+  const { name, invites, weight, cost = weight, isExpensive } = command
 
-  async function execute({ request, caller, body = null }: CallerContext, input: Input): Promise<Response> {
+  async function execute({ request, caller, body = null }: ReadRequest, input: Input): Promise<Response> {
     const isKeyed = request.headers.has('idempotency-key')
     const key = isKeyed ? readIdempotencyKey(request, holderOf(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
     const traceparent = traceparentOf?.(request)
     const write = () => run({ name, input, caller, ifMatch, guard: key, traceparent })
     const reply = await (key ? withIdempotency(key, write) : write())
-    return respondToWrite(reply, location && ((id) => location(id, input)))
+    return respondToWrite(reply, command, input)
   }
 
-  return (context: CallerContext, input: Input): Promise<Response> => {
+  return (context: ReadRequest, input: Input): Promise<Response> => {
     const { caller, permit } = context
     const writes = cost?.(input) ?? 1
     const invitations = invites?.(input) ?? 0

@@ -2,14 +2,14 @@ import type { AccountCommand, AccountWrite, Command, WriteDefinition } from '../
 import { needsRole } from '../commands/decide.ts'
 import { requireAuthorized } from '../commands/execute.ts'
 import { replyOf } from '../commands/execution.ts'
+import type { RouteRequest } from '../commands/route-request.ts'
 import type { Run } from '../commands/router.ts'
 import type { IdempotencyKey } from '../commit/idempotency.ts'
-import { type Caller, holderOf } from '../identity/rights.ts'
+import { holderOf } from '../identity/rights.ts'
 import type { Fingerprints } from '../identity/fingerprints.ts'
 import type { Encryption } from '../identity/encryption.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import type { Claims, Tokens } from '../identity/tokens.ts'
-import type { Session } from '../identity/validity.ts'
 import type { FindRole } from '../reads/lookups.ts'
 import { conflict } from '../responses/errors.ts'
 import { type Reply, respondToWrite } from '../responses/reply.ts'
@@ -27,20 +27,9 @@ export interface SecretDependencies {
   withIdempotency: WithIdempotency
 }
 
-/** The parts of a request that routes use. The route's guard determines which of caller, claims and address are set. */
-export interface RouteContext {
-  request: Request
-  params: Record<string, string>
-  query?: Record<string, unknown>
-  body?: unknown
-  caller?: Caller
-  claims?: Session
-  address?: string
-}
-
 export interface RouteHooks<Input> {
   /** Returns the fields of the input that the service generates. @throws HttpError for checks that need I/O */
-  prepare?(input: Input, context: RouteContext): Promise<Partial<Input> | void>
+  prepare?(input: Input, context: RouteRequest): Promise<Partial<Input> | void>
   /** Runs after each response, also after the response to a retry. */
   after?(input: Input): void
 }
@@ -57,10 +46,10 @@ interface StoredSecrets {
 type Write = Omit<AccountWrite<never>, 'execute'> & { execute(key?: IdempotencyKey): Promise<Reply> }
 
 /** Runs a command on the caller's account. It may revoke tokens, so the next request checks its token again. */
-export async function writeAccount<Needed, Input extends object, Row>(
+export async function writeAccount<Request extends RouteRequest, Input extends object, Row>(
   dependencies: SecretDependencies,
-  command: AccountCommand<Needed, Input, Row>,
-  context: RouteContext & Needed,
+  command: AccountCommand<Request, Input, Row>,
+  context: Request,
   input: Input,
 ): Promise<Response> {
   const write = command.begin(context, input)
@@ -77,7 +66,7 @@ export async function writeAccount<Needed, Input extends object, Row>(
 export async function writeSecretly<Input extends object, Row>(
   dependencies: SecretDependencies,
   command: Command<Input, Row>,
-  context: RouteContext & { caller: Caller },
+  context: RouteRequest<'caller'>,
   input: Input,
   { prepare, after }: RouteHooks<Input>,
 ): Promise<Response> {
@@ -101,46 +90,34 @@ export async function writeSecretly<Input extends object, Row>(
 async function respondOnce<Input extends object>(
   dependencies: SecretDependencies,
   command: WriteDefinition<Input>,
-  context: RouteContext,
+  context: RouteRequest,
   input: Input,
   write: Write,
 ): Promise<Response> {
-  const { authenticate, fingerprints, findRole, withIdempotency } = dependencies
-  const { body = null, caller, claims, params, request } = context
-  const { fingerprinted: content = body } = write
+  const { authenticate, fingerprints, findRole, limits, withIdempotency } = dependencies
+  const { address, body = null, caller, claims, params, request } = context
+  const { scope = holderOf(caller!), account = scope, fingerprinted: content = body } = write
   if (claims && !command.endsTokens) await authenticate.require(claims)
   const definition = command as WriteDefinition
   if (caller && needsRole(definition))
     await requireAuthorized(findRole, definition, { projectId: params.id ?? '', caller, input })
-  const holder = keyHolderOf(dependencies, context, write)
-  const key = readIdempotencyKey(request, holder.scope, content)
+  const attempt = { address: address ?? scope, email: account, accountId: claims?.userId }
+  const guess = (isRight: () => Promise<boolean>) =>
+    address ? limits.checkPassword(attempt, isRight) : isRight()
+  const source = { account, address: attempt.address, guess }
+  const key = readIdempotencyKey(request, scope, content)
   const execute = async () => {
     if (claims) await authenticate.require(claims)
     await write.admit?.()
     if (!key) return write.execute()
-    return write.execute({ ...key, fingerprint: await fingerprints.of(key.fingerprint, content, holder) })
+    return write.execute({ ...key, fingerprint: await fingerprints.of(key.fingerprint, content, source) })
   }
-  const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, holder)
+  const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, source)
   const reply = await (key ? withIdempotency(key, execute, isSame) : execute())
-  const { location } = command
   const complete = await withSecrets(dependencies, JSON.parse(reply.body))
-  const response = respondToWrite({ ...reply, body: complete }, location && ((id) => location(id, input)))
+  const response = respondToWrite({ ...reply, body: complete }, command, input)
   response.headers.set('cache-control', 'no-store')
   return response
-}
-
-/** Returns the scope of the Idempotency-Key, and the account and address whose limits apply to a password check. */
-function keyHolderOf(
-  { limits }: SecretDependencies,
-  { address, caller, claims }: RouteContext,
-  write: Write,
-) {
-  const scope = write.scope ?? claims?.userId ?? holderOf(caller!)
-  const { account = scope } = write
-  const attempt = { address: address ?? scope, email: account, accountId: claims?.userId }
-  const guess = (isRight: () => Promise<boolean>) =>
-    address ? limits.checkPassword(attempt, isRight) : isRight()
-  return { scope, account, address: attempt.address, guess }
 }
 
 async function withSecrets(

@@ -50,7 +50,7 @@ export interface TokenRights {
 
 export const highest = (some: Scope[]): Scope => some.reduce((a, b) => (scopeRank[b] > scopeRank[a] ? b : a))
 
-export const scopeOfWrite = (minimum: Role | 'nobody'): Scope =>
+export const scopeOfWrite = (minimum: Role | null): Scope =>
   minimum === 'ADMIN' || minimum === 'OWNER' ? 'admin' : 'write'
 
 export const scopeNeeded = (scope: Scope) => forbidden(`This needs an API token with the scope ${scope}`)

@@ -73,7 +73,7 @@ function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   const references = fields.filter((field) => field.name in input.properties).map(invalidReference)
   const errors = [...own, ...references]
   if (target.kind === 'new') return [...errors, unboundTokenNeeded()]
-  if (target.kind === 'account' || role === 'nobody') return errors
+  if (target.kind === 'account' || role === null) return errors
   const ofRole = suffices('VIEWER', role) ? [] : [roleNeeded(role)]
   return [...ofRole, ...errors, notFound(targetNoun(target)), ...(destination ? [notFound('Project')] : [])]
 }

@@ -104,9 +104,10 @@ export const respondWithJson = (request: Request, body: object) =>
   respondByDigest(request, { body: JSON.stringify(body), link: null })
 
 /** Every view begins with the id, so the id of a new resource is read from the start of the body. */
-export function respondToWrite(
+export function respondToWrite<Input>(
   { status, body, etag, replayed }: Reply & { replayed?: true },
-  location?: (id: string) => string,
+  { location }: { location?(id: string, input: Input): string },
+  input: Input,
 ): Response {
   const headers: Record<string, string> = {
     ...(status === 204 ? baseHeaders : jsonHeaders),
@@ -114,7 +115,7 @@ export function respondToWrite(
   }
   if (etag) headers.etag = etag
   if (location && status === 201)
-    headers.location = `/api/v1${location(body.slice(idStart, body.indexOf('"', idStart)))}`
+    headers.location = `/api/v1${location(body.slice(idStart, body.indexOf('"', idStart)), input)}`
   // The response to a batch or an undo begins with the project's version.
   const version = body.startsWith('{"version":') && /^\{"version":(\d+)/.exec(body)?.[1]
   if (version) headers[versionHeader] = version
