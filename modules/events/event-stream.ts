@@ -1,4 +1,4 @@
-import type { VersionRef } from '../../src/commit/recent-commits.ts'
+import type { VersionRef } from '../../src/reads/versions.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import type { Subscription } from '../../src/subscriptions/subscription.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'

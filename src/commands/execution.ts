@@ -1,10 +1,11 @@
-import { QueuedCommand } from '../actor/queued-command.ts'
+import type { QueuedCommand } from '../actor/queued-command.ts'
 import type { Preload } from '../actor/preload.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { commandKey } from '../commit/idempotency.ts'
 import type { Clock } from '../ids.ts'
 import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
+import type { Caller } from '../identity/rights.ts'
 import { hideDeletedReferences } from '../model/references.ts'
 import type { Person } from '../reads/people.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
@@ -13,21 +14,41 @@ import { authorize, decide, idIn, destinationOf } from './decide.ts'
 import type { LookupResults, RoutedCommand } from './request.ts'
 
 /** A routed command with its look-ups. The rule gets it as its context, so no further object is created. */
-export class Execution extends QueuedCommand<Reply> implements RuleContext {
+export class Execution implements QueuedCommand<Reply>, RuleContext {
+  readonly id: string
+  readonly projectId: string
+  readonly caller: Caller
+  readonly destinationId: string | undefined
+  readonly preload: Preload | undefined
   readonly ifMatch: string | undefined
+  readonly guard: QueuedCommand['guard']
+  readonly clientIds: string[] | undefined
+  readonly weight: number | undefined
+  readonly createsProject: boolean
+  readonly isRecallable: boolean
   readonly person: Person | undefined
+  undo: QueuedCommand['undo']
+  claimedIds: string[] | undefined
+  rejection: QueuedCommand['rejection']
+  outcome: unknown
+  isRejected = false
+  since = 0
+  resolve: (reply: Reply) => void = notQueued
+  reject = notQueued
   private clock: Clock | undefined
   private hasEvents = false
 
   constructor(
     private readonly command: Command,
     private readonly routed: RoutedCommand,
-    deadline: number,
+    readonly deadline: number,
     readonly limits: RuleContext['limits'],
     readonly lookupResults?: LookupResults,
   ) {
     const { id, projectId, input, caller, ifMatch, guard } = routed
-    super(id, projectId, caller, deadline)
+    this.id = id
+    this.projectId = projectId
+    this.caller = caller
     this.destinationId = command.destination?.(input)
     this.preload = preloadOf(command, routed, lookupResults)
     this.ifMatch = ifMatch
@@ -73,6 +94,8 @@ export class Execution extends QueuedCommand<Reply> implements RuleContext {
     return replyOf(this.command, hideDeletedReferences(state, entity, after), this.person)
   }
 }
+
+const notQueued = (_: unknown): void => {}
 
 function preloadOf(
   command: Command,

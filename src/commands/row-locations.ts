@@ -1,7 +1,7 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
-import { countLookup, newHits } from '../metrics/counts.ts'
+import { newHits } from '../metrics/counts.ts'
 import type { Entity } from '../model/entities.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { model } from '../model/model.ts'
@@ -39,7 +39,11 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
   const caches = each(() => new LocationCache())
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
-  const cachedLocation = (kind: Entity, id: string) => countLookup(counts, caches[kind].get(id))
+  const cachedLocation = (kind: Entity, id: string) => {
+    const location = caches[kind].get(id)
+    counts[location ? 'hits' : 'misses']++
+    return location
+  }
   return {
     add: (events: StoredEvent[]) => cacheNew(caches, events),
 

@@ -3,7 +3,7 @@ import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { ProjectVersion } from '../subscriptions/notifications.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { textLength } from '../model/model.ts'
-import type { Versioned } from '../reads/versions.ts'
+import type { VersionRef } from '../reads/versions.ts'
 import type { CommitUnit } from './unit.ts'
 
 /** The last committed events of one project, without a gap. */
@@ -14,9 +14,6 @@ interface RecentEvents {
   events: StoredEvent[]
   bytes: number
 }
-
-/** A version with the id of its event: after a failover another event may have the same version. */
-export type VersionRef = Pick<Versioned, 'version' | 'lastEventId'>
 
 /** The events with a seq in `(after, upTo]`. `afterId` is the expected id of the event at `after`. */
 interface EventRange {

@@ -4,11 +4,6 @@ import { RequestDurations } from './requests.ts'
 export const newHits = () => ({ hits: 0, misses: 0 })
 export type Hits = ReturnType<typeof newHits>
 
-export function countLookup<T>(counts: Hits, value: T): T {
-  counts[value === undefined ? 'misses' : 'hits']++
-  return value
-}
-
 export const newCommitCounts = () => ({
   seconds: new Distribution(),
   waitSeconds: new Distribution(),

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Distribution } from '../metrics/distribution.ts'
 import { nilId } from '../ids.ts'
 import { batched } from '../postgres/batch.ts'
@@ -15,6 +16,9 @@ export interface Versioned {
   renaming?: string
 }
 
+/** A version with the id of its event: after a failover another event may have the same version. */
+export type VersionRef = Pick<Versioned, 'version' | 'lastEventId'>
+
 /** Returns the ETag of a project's content at a version. `suffix` distinguishes callers who see different content. */
 export const etagAt = ({ version, lastEventId }: Versioned, suffix = ''): string =>
   `"${version}-${lastEventId}${suffix}"`
@@ -23,18 +27,15 @@ export type Versions = ReturnType<typeof openVersions>
 
 export function openVersions(
   sql: Sql,
-  { advance: follow }: { advance<S extends Versioned>(seen: S, id: string): S },
+  { advance: follow }: Pick<LocalCommits, 'advance'>,
   waits?: Distribution,
 ) {
   const lastRenamed = lastRenaming(sql)
   return {
     follow,
-    /**
-     * Returns true if neither the project's version nor any account's name has changed. A missing project has version
-     * 0. One query compares many projects. With a join instead of the array, Postgres would read every project and take
-     * 50 % longer.
-     */
+    /** True if neither the project's version nor any account's name has changed. A missing project has version 0. */
     isCurrent: batched({ keys: 500, slots: 1, waits }, async (seen: Versioned[]) => {
+      // With a join instead of the array, Postgres would read every project and take 50 % longer.
       const [row] = await sql<{ newest: string | null; renaming: string }[]>`
         select string_agg(project_id::text || last_event_id || version, ',') as newest, ${lastRenamed} as renaming
         from streams where project_id = any(${seen.map(({ projectId }) => projectId)}::uuid[])`
@@ -45,5 +46,53 @@ export function openVersions(
         return isLast && (one.renaming ?? renaming) === renaming
       })
     }),
+  }
+}
+
+interface Committed {
+  heads: (VersionRef & { expected: number; expectedEventId: string })[]
+  events: { entity: string; entityId: string; before: object | null }[]
+}
+/** The first commit after an event: the new version, and the ids of the tasks that the commit changed or deleted. */
+type NextCommit = VersionRef & { tasks: string[] }
+
+/** About 20 MB. */
+const maxIds = 200_000
+const maxTasks = 100
+const maxCommitsAdvanced = 100
+
+/**
+ * The latest commits of this process. A result that was read before such a commit stays valid, unless the commit
+ * changed the same task, a role, or an entity that other rows refer to.
+ */
+export class LocalCommits {
+  private readonly commits = new LRUCache<string, NextCommit>({
+    maxSize: maxIds,
+    sizeCalculation: ({ tasks }) => 2 + tasks.length,
+  })
+
+  constructor(private readonly isTarget: (entity: string) => boolean = () => false) {}
+
+  add({ heads, events }: Committed): void {
+    const [head, other] = heads
+    if (!head || other || head.expected === 0) return
+    const { expectedEventId, version, lastEventId } = head
+    const tasks: string[] = []
+    for (const { entity, entityId, before } of events) {
+      if (entity === 'project' || entity === 'member' || this.isTarget(entity)) return
+      if (entity === 'task' && before) tasks.push(entityId)
+    }
+    if (tasks.length <= maxTasks) this.commits.set(expectedEventId, { version, lastEventId, tasks })
+  }
+
+  /** Returns the result with the latest version for which it is valid. `id` is the project or task looked up. */
+  readonly advance = <S extends Versioned>(seen: S, id: string): S => {
+    let last: NextCommit | undefined
+    for (let count = 0; count < maxCommitsAdvanced; count++) {
+      const next = this.commits.get(last?.lastEventId ?? seen.lastEventId)
+      if (!next || next.tasks.includes(id)) break
+      last = next
+    }
+    return last ? { ...seen, version: last.version, lastEventId: last.lastEventId } : seen
   }
 }

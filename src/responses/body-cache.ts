@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { countLookup, newHits } from '../metrics/counts.ts'
+import { newHits } from '../metrics/counts.ts'
 import { type CachedBody, gzipCharacters, notModified, respondWithBody } from './reply.ts'
 
 type Build = () => Promise<CachedBody>
@@ -18,8 +18,9 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
     const unchanged = notModified(request, etag, version)
     if (unchanged) return unchanged
     const cached = bodies.get(key)
-    const current = countLookup(counts, cached?.etag === etag ? cached : undefined)
-    if (current) return respondWithBody(request, current, version)
+    const isCurrent = cached?.etag === etag
+    counts[isCurrent ? 'hits' : 'misses']++
+    if (isCurrent) return respondWithBody(request, cached, version)
     const built = await build()
     bodies.set(key, built)
     return respondWithBody(request, built, version)

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { LocalCommits } from '../../src/reads/local-commits.ts'
+import { LocalCommits } from '../../src/reads/versions.ts'
 
 const projectId = 'p'
 let commits: LocalCommits
