@@ -7,7 +7,7 @@ import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
 import { textLengthSql, personIdOf } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { unprepared } from '../../src/postgres/query-timeouts.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
 import { eventsExpired } from '../../src/reads/retention.ts'
 import { type LookUp, requireVisible } from '../../src/reads/lookups.ts'
 import {

@@ -1,7 +1,7 @@
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
 import { isEqual, type StoredEvent } from '../../src/model/events.ts'
-import { definitionOf, personIdOf } from '../../src/model/model.ts'
-import { childrenMovedIn, type ChangedFields, rowAfter, rowBefore } from '../../src/log/rows.ts'
+import { definitionOf, personIdOf, rowAfter } from '../../src/model/model.ts'
+import { childrenMovedIn, type ChangedFields, rowBefore } from '../../src/log/rows.ts'
 import type { User } from '../accounts/user.ts'
 
 export type People = ReadonlyMap<string, User>

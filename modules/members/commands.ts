@@ -17,7 +17,7 @@ const alreadyOwner = () => conflict('This user owns the project')
 
 export function joined(state: ProjectState, context: RuleContext, userId: string, role: MemberRole) {
   const { projectMembers } = context.limits
-  if (state.memberCount >= projectMembers) throw tooManyMembers(projectMembers)
+  if (state.all('member').length >= projectMembers) throw tooManyMembers(projectMembers)
   const { projectId } = state
   const fields = { id: context.newId(), projectId, userId, role, createdAt: context.now }
   return created(state, context, 'member.invited', fields)

@@ -43,7 +43,7 @@ function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   const person = undo.people.get(userId)
   if (!person) throw accountDeleted()
   if (person.serves) throw serviceAccountDeleted()
-  if (state.memberCount >= projectMembers) throw tooManyMembers(projectMembers)
+  if (state.all('member').length >= projectMembers) throw tooManyMembers(projectMembers)
 }
 
 /** Assigns tasks to the restored member again if the removal unassigned them and they still have no assignee. */

@@ -2,14 +2,12 @@ import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/rights.ts'
 import { nilId } from '../ids.ts'
 import { type Children, childEntries } from '../log/children.ts'
-import { rowAfter } from '../log/rows.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
-import { definitionOf, textLength, model } from '../model/model.ts'
+import { definitionOf, model, rowAfter, textLength } from '../model/model.ts'
 import { notFound } from '../responses/errors.ts'
 import type { OnDemandRows, Preload } from './preload.ts'
-import { CopyOnWriteMap } from './copy-on-write-map.ts'
 
 type Row = { id: string }
 
@@ -18,13 +16,42 @@ const deletedIdBytes = 100
 /** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes per character. */
 const bytesOf = (entity: Entity, row: object | null): number => 700 + (row ? 2 * textLength(entity, row) : 0)
 
+/** A map whose copy costs the same for every size: the copy stores only its changes, and reads the rest from its base. */
+class CopyOnWriteMap<V> {
+  private readonly changes = new Map<string, V | null>()
+
+  constructor(private readonly base?: CopyOnWriteMap<V>) {}
+
+  /** Null for a value that is known to be absent, undefined if nothing is known. */
+  get(key: string): V | null | undefined {
+    const value = this.changes.get(key)
+    return value === undefined && this.base ? this.base.get(key) : value
+  }
+
+  set(key: string, value: V | null): void {
+    this.changes.set(key, value)
+  }
+
+  delete(key: string): void {
+    if (this.base) this.changes.set(key, null)
+    else this.changes.delete(key)
+  }
+
+  values(): V[] {
+    return [...this.entries().values()].filter((value) => value !== null)
+  }
+
+  private entries(): Map<string, V | null> {
+    return this.base ? new Map([...this.base.entries(), ...this.changes]) : this.changes
+  }
+}
+
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
-export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'forgetRows' | 'forgetDemanded'>>
+export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'unloadRows' | 'unloadOnDemand'>>
 
 /** A project in memory, kept between commits. Null stands for a row that does not exist. */
 export class State {
   project: ProjectRow | null = null
-  memberCount = 0
   /** The project's last event at the time of the load, and that time. Later events were decided on this state. */
   readonly loaded: { eventId: string; at: number }
   movingChildren: Children | null = null
@@ -32,7 +59,7 @@ export class State {
   onDemand: OnDemandRows | null = null
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
   /** Ids of rows deleted since the load. They stay taken, but an earlier look-up of taken ids may not contain them. */
-  private readonly deletedIds: CopyOnWriteMap<true>
+  private deletedIds: CopyOnWriteMap<true>
   private readonly byUser: CopyOnWriteMap<MemberRow>
   private rowBytes = 0
   private projectBytes = 0
@@ -54,7 +81,6 @@ export class State {
   fork(): State {
     const fork = new State(this.projectId, this.version, this.lastNumber, this.lastEventId, this)
     fork.project = this.project
-    fork.memberCount = this.memberCount
     fork.rowBytes = this.rowBytes
     fork.projectBytes = this.projectBytes
     fork.movingChildren = this.movingChildren
@@ -114,10 +140,7 @@ export class State {
   }
 
   put(entity: Entity, id: string, row: Row | null): void {
-    if (entity === 'project') {
-      this.project = row as ProjectRow | null
-      return
-    }
+    if (entity === 'project') return void (this.project = row as ProjectRow | null)
     const { load } = definitionOf(entity)
     if (load === 'on demand' && !this.onDemand) return
     const rows = this.rowsOf(entity)
@@ -127,7 +150,9 @@ export class State {
     else this.projectBytes += (row ? bytesOf(entity, row) : 0) - (old ? bytesOf(entity, old) : 0)
     if (row || load === 'by row') rows.set(id, row)
     else rows.delete(id)
-    if (entity === 'member') this.putMember(old as MemberRow | undefined, row as MemberRow | null)
+    if (entity !== 'member') return
+    if (old) this.byUser.delete((old as MemberRow).userId)
+    if (row) this.byUser.set((row as MemberRow).userId, row as MemberRow)
   }
 
   drop(entity: Entity, id: string): void {
@@ -142,8 +167,8 @@ export class State {
   }
 
   unloadRows(): void {
-    for (const entity of model().byRow) this.rowsOf(entity).clear()
-    this.deletedIds.clear()
+    for (const entity of model().byRow) this.rows[entity] = new CopyOnWriteMap()
+    this.deletedIds = new CopyOnWriteMap()
     this.rowBytes = 0
     this.movingChildren = null
   }
@@ -153,12 +178,6 @@ export class State {
     for (const { name, load } of model().all)
       if (load === 'on demand') for (const { id } of this.all(name)) this.put(name, id, null)
     this.onDemand = null
-  }
-
-  private putMember(old: MemberRow | null | undefined, row: MemberRow | null): void {
-    if (old) this.byUser.delete(old.userId)
-    if (row) this.byUser.set(row.userId, row)
-    this.memberCount += (row ? 1 : 0) - (old ? 1 : 0)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ChildOfTask, Entity, Rows, StoredRows } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
-import { definitionOf, model } from '../model/model.ts'
+import { definitionOf, model, rowAfter } from '../model/model.ts'
 import { columnsOf } from '../postgres/columns.ts'
 import type { Children } from './children.ts'
 
@@ -24,15 +24,6 @@ export function taskIdOf(event: Omit<EventDraft, 'id' | 'projectId'>): string | 
 }
 
 export type ChangedFields = { changed?: string[] }
-
-/** Returns the row as it is after an event, or null after a deletion. Other data in `after` is left out. */
-export function rowAfter<E extends Entity>({ type, after }: Pick<EventDraft<E>, 'type' | 'after'>) {
-  if (!after || (type !== 'task.moved_in' && type !== 'webhook.updated')) return after
-  const row = { ...after } as Record<string, unknown>
-  for (const { plural } of model().ofTask) delete row[plural]
-  delete row.changed
-  return row as unknown as Rows[E]
-}
 
 /** Adds the defaults of columns that are newer than the event. */
 export function withDefaults<R extends object>(entity: Entity, row: R): R {

@@ -1,6 +1,7 @@
 import { type Column, columnsOf } from '../postgres/columns.ts'
 import type { EntityDefinition, Reference, UndoRule } from './definition.ts'
-import type { ChildOfTask, Entity, EventType } from './entities.ts'
+import type { ChildOfTask, Entity, EventType, Rows } from './entities.ts'
+import type { EventDraft } from './events.ts'
 
 export interface ReferenceField extends Reference {
   name: string
@@ -61,6 +62,15 @@ export const definitionOf = <E extends Entity>(name: E): EntityDefinition<E> => 
 
 export const titleOf = (entity: Entity): string =>
   entity.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** Returns the row as it is after an event, or null after a deletion. Other data in `after` is left out. */
+export function rowAfter<E extends Entity>({ type, after }: Pick<EventDraft<E>, 'type' | 'after'>) {
+  if (!after || (type !== 'task.moved_in' && type !== 'webhook.updated')) return after
+  const row = { ...after } as Record<string, unknown>
+  for (const { plural } of model().ofTask) delete row[plural]
+  delete row.changed
+  return row as unknown as Rows[E]
+}
 
 export function personIdOf(entity: Entity, row: object): string | null {
   const { person } = definitionOf(entity)

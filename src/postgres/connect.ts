@@ -3,7 +3,7 @@ import { isIP, Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import { urlsIn } from '../hosts.ts'
 import { connectionError } from './errors.ts'
-import type { IdleTimeouts } from './idle-timeouts.ts'
+import type { IdleTimeouts } from './timeouts.ts'
 import { closeOnError, startupMessageFirst } from './workarounds.ts'
 
 export type ServerAddress = { host: string[]; port: number[]; path?: string | false }

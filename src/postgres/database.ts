@@ -2,7 +2,7 @@ import type postgres from 'postgres'
 import type { Config } from '../config.ts'
 import type { Counts } from '../metrics/counts.ts'
 import { openPool, type PoolOptions } from './pool.ts'
-import { IdleTimeouts } from './idle-timeouts.ts'
+import { IdleTimeouts } from './timeouts.ts'
 import { openPrimaryFinder, serverUrls } from './primary.ts'
 
 export type Sql = postgres.Sql

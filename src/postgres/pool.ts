@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { createConnector, connectMs, tlsModeOf, type PrimaryFinder } from './connect.ts'
-import { type QueryOptions, withTimeouts } from './query-timeouts.ts'
+import { type QueryOptions, withTimeouts } from './timeouts.ts'
 import { isoInstant, arrayTypes } from './values.ts'
 import { padding } from './workarounds.ts'
 

@@ -3,7 +3,7 @@ import { hostOf, urlsIn } from '../hosts.ts'
 import { connectMs, type ServerAddress, type PrimaryFinder } from './connect.ts'
 import { isTransient, connectionError } from './errors.ts'
 import { openPool } from './pool.ts'
-import { IdleTimeouts } from './idle-timeouts.ts'
+import { IdleTimeouts } from './timeouts.ts'
 
 const searchMs = 2_000
 const retryMs = 50

@@ -46,9 +46,10 @@ const histories = fc.array(fc.constantFrom(...events), { maxLength: 30 })
 
 function contentOf(state: State) {
   const ids = [...tasks, task, subtask, comment].map(({ id }) => id)
-  const { version, lastNumber, lastEventId, memberCount, bytes } = state
+  const { version, lastNumber, lastEventId, bytes } = state
   return {
-    ...{ version, lastNumber, lastEventId, memberCount, bytes, project: state.project },
+    ...{ version, lastNumber, lastEventId, bytes, project: state.project },
+    memberCount: state.all('member').length,
     members: [...users, owner].map((user) => [
       ...[state.memberOf(user), state.row('member', `${user}-in`), state.roleOf(user)],
     ]),

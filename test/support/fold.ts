@@ -1,8 +1,8 @@
 import { parentKeys } from '../../src/model/definition.ts'
 import type { Entity, Rows } from '../../src/model/entities.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { model } from '../../src/model/model.ts'
-import { childrenMovedIn, rowAfter } from '../../src/log/rows.ts'
+import { model, rowAfter } from '../../src/model/model.ts'
+import { childrenMovedIn } from '../../src/log/rows.ts'
 
 export type Contents = { [E in Entity]: Map<string, Rows[E]> }
 
