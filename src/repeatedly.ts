@@ -1,9 +1,6 @@
 import type { Log } from './log.ts'
 
-/**
- * Runs `work` at an interval, never twice at the same time. Returns a function that stops it and waits for the last
- * run.
- */
+/** Runs `work` at an interval, one run at a time. Returns a function that stops `work` and waits for the last run. */
 export function repeatedly(work: () => Promise<unknown>, everyMs: number, log: Log): () => Promise<void> {
   let running: Promise<unknown> | undefined
   const timer = setInterval(() => {

@@ -9,10 +9,7 @@ import { digestEtag } from '../../src/responses/reply.ts'
 
 export const accountEtag = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
 
-/**
- * Calls `write` with the caller's account, and calls it again if it returns null because the account has changed. Of
- * several requests with the same If-Match, only one succeeds.
- */
+/** Calls `write` again while it returns null, which means that the account has changed since it was read. */
 export async function withOwnAccount<T>(
   { database }: Services,
   { claims, request }: { claims: Claims; request?: Request },

@@ -69,11 +69,7 @@ export function openEncodedEvents(services: Services) {
   }
 }
 
-/**
- * Reads the next events for many streams in one query. Returns no events if a failover has lost the events, or if the
- * events of other streams filled the query.
- * @throws HttpError 400 if another event than `afterId` has the seq `after`
- */
+/** Returns no events if a failover has lost the events, or if the events of other streams filled the query. */
 function openNext({ authenticate, database: { reads: sql }, oldestSeq, recent }: Services) {
   const findPeople = openPeople(sql, authenticate)
   const read = batched(batchLimits, async (ranges: EventRange[]) => {

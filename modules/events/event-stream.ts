@@ -59,10 +59,7 @@ export function openEventStream(services: Services) {
   }
 }
 
-/**
- * Returns a function that checks that a client may see the events that were read. It skips the query for the role if
- * this process committed all changes since the last check, within the last half second, and no change affects a role.
- */
+/** Does not query the role if this process committed all changes since the last check and no change affects a role. */
 export function openReauthorize(services: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
   return async (
     read: ReadRequest,
@@ -86,10 +83,7 @@ export function openReauthorize(services: Pick<Services, 'authenticate' | 'findR
   }
 }
 
-/**
- * Checks the caller's token and role again.
- * @throws HttpError 400 if a failover or a restore has lost events that were already sent
- */
+/** Checks the caller's rights again. Throws 400 if a failover or a restore has lost events that were already sent. */
 async function reauthorize(
   { authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>,
   { request }: ReadRequest,

@@ -66,7 +66,7 @@ export function openFeedLongPoll(
       },
       async reload(caller) {
         const project = await requireVisible(findRole, caller, first.projectId)
-        // A failover may have lost events.
+        // After a failover that lost events, the version may be lower than `after`.
         if (after > project.version) throw aheadOfProject()
         return project
       },

@@ -89,11 +89,7 @@ async function readAccounts(sql: Sql, ids: string[]): Promise<People> {
   return new Map(users.map((user) => [user.id, user]))
 }
 
-/**
- * Returns a function that finds the accounts in streamed events. It caches accounts as long as sign-in tokens, because
- * a query for each commit would double the cost of a stream. So a name may be a little old, unless this process has
- * changed it.
- */
+/** A streamed name may be as old as a cached token: a query for each commit would double the cost of a stream. */
 export function openPeople(sql: Sql, { isFresh }: Pick<Authenticate, 'isFresh'>) {
   const cache = new LRUCache<string, CheckedSession & { user: User | undefined }>({ max: 10_000 })
   return async (events: StoredEvent[]): Promise<People> => {

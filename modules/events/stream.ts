@@ -2,10 +2,7 @@ import type { ReadRequest } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { type Chunks, errorChunk, streamHeaders } from '../../src/responses/server-sent-events.ts'
 
-/**
- * Returns a function that responds with a stream. It builds a chunk only after the previous chunk was sent, so that a
- * slow client costs no memory. The server's `idleTimeout` closes the connection of a client that stops reading.
- */
+/** Builds a chunk only after the previous chunk was sent, so that a slow client costs no memory. */
 export function openStreamResponse({ subscriptions }: Pick<Services, 'subscriptions'>) {
   return (
     { request, caller }: ReadRequest,

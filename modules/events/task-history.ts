@@ -86,10 +86,7 @@ const leftProjects = (sql: Sql) => sql`
       order by e.project_id limit 1) from visited where visited.project_id is not null)
   select string_agg(visited.project_id::text, ' ') as others from visited where visited.project_id <> w.project_id`
 
-/**
- * Returns a page of a task's history in the projects that the caller may read. The order is by event id, because seqs
- * of different projects cannot be compared.
- */
+/** Sorts by event id, because seqs of different projects cannot be compared. */
 async function readTaskHistoryPage(
   sql: Sql,
   taskId: string,

@@ -97,10 +97,7 @@ async function readStates(
 const hasEvents = ({ feeds, gone }: FeedStates): boolean =>
   gone.length > 0 || feeds.some(({ after, version }) => version > after)
 
-/**
- * Divides `limit` rows among projects. Each project gets its waiting rows, up to a maximum that is equal for all
- * projects and at least 1, so the sum may exceed `limit`.
- */
+/** Divides `limit` rows among projects with waiting rows. Each gets at least 1, so the sum may exceed `limit`. */
 export function sharesOf(waiting: number[], limit: number): number[] {
   const shares = waiting.map(() => 0)
   const nonEmpty = [...waiting.keys()]

@@ -51,7 +51,7 @@ interface RemovalInput extends Removal {
   message: string
 }
 
-/** Also deletes the account of a service account. With `revoke`, deletes the integrations that the member created. */
+/** Deletes the account too if the member is a service account. With `revoke`, deletes the member's integrations. */
 export function removeMemberEvents(
   state: ProjectState,
   context: RuleContext,

@@ -38,10 +38,7 @@ export async function getTaskAsOf(services: Services, reading: ReadRequest): Pro
   return respond(request, { etag: etagOf(task), body, link: null }, snapshot.version)
 }
 
-/**
- * Returns undefined without `asOf`, or if the caller may not see the project now. Without a project id, the project is
- * the task's current or last project, or for an instant its project at that time.
- */
+/** Without a project id, uses the task's current or last project; for an instant, its project at that time. */
 export async function snapshotOf(
   { findRole, snapshots, charge }: Services,
   { caller, params, query }: ReadRequest,
@@ -60,10 +57,7 @@ export async function snapshotOf(
   return project && snapshots.find(project, asOf)
 }
 
-/**
- * Returns null if the user may see no project of the task.
- * @param limit the most events of the task that the query reads if `at` is an instant
- */
+/** Returns null if the user may see no project of the task. Reads at most `limit` events of the task. */
 async function projectOfTask(
   sql: Sql,
   { taskId, userId, at, limit }: { taskId: string; userId: string; at: number | string; limit: number },

@@ -13,9 +13,8 @@ import { priorities, statuses } from './schema.ts'
 export const maxScannedTasks = 2_000
 
 /**
- * Returns a page of tasks; undefined if the caller may not see the project of the filter. The query has a branch for
- * each project, status and priority. Each branch reads at most one page, from an index in the order of the list, so all
- * pages cost the same. With a snapshot, another branch reads the rows that have changed after the snapshot.
+ * Reads one branch for each project, status and priority. Each branch reads at most one page, from an index in the
+ * order of the list, so all pages cost the same. With a snapshot, another branch reads the rows that changed later.
  */
 export async function listTasks(
   sql: Sql,

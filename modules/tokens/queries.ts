@@ -23,10 +23,7 @@ export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
   }))
 }
 
-/**
- * Each token has a slot from 1 to `maxTokens`, which limits the tokens of an account. A new token may replace an
- * expired token in its slot.
- */
+/** A slot from 1 to `maxTokens` limits an account's tokens. A new token may replace an expired token in its slot. */
 export async function insertToken(
   sql: Sql,
   { userId, version }: Claims,

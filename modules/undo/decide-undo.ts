@@ -40,10 +40,7 @@ export function decideUndo(state: ProjectState, context: RuleContext, undo: Undo
   return changes
 }
 
-/**
- * Checks that the caller may undo each event, and returns the types of the inverse events by seq. It needs only the
- * events, so that it can run before other data is loaded.
- */
+/** Returns the types of the inverse events by seq. Needs only the events, so it can run before other data is loaded. */
 export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map<number, EventType> {
   return new Map(
     forEachEvent(events, (event) => {

@@ -13,10 +13,7 @@ interface Dependencies {
   budget?: { takeMore(caller: Caller, count: number): Promise<void> }
 }
 
-/**
- * Runs a read and subtracts its cost from the caller's budget. Expensive reads are queued and use a separate
- * connection, so that plain reads do not wait for them.
- */
+/** Expensive reads are queued and use a separate connection, so that plain reads do not wait for them. */
 export const openCharge =
   ({ database, expensive, budget }: Dependencies) =>
   async <T>(caller: Caller, cost: number, work: (sql: Sql) => PromiseLike<T>): Promise<T> => {

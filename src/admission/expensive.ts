@@ -13,11 +13,7 @@ const maxWaitMs = 10_000
 const pauseRatio = 4
 const maxPauseMs = 500
 
-/**
- * Runs expensive operations one at a time, so that any other request waits for at most one expensive operation.
- * Accounts alternate. The limit of an account includes its waiting operations. The pause of one account does not delay
- * other accounts.
- */
+/** Runs expensive operations one at a time, so that other requests wait for at most one. Accounts alternate. */
 export class Expensive {
   private readonly limit: ReturnType<typeof openConcurrencyLimit>
   private readonly waiting = new RoundRobin<Waiter>()

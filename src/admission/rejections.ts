@@ -10,10 +10,7 @@ const maxDelayMs = 1_000
 /** Each 8 KiB of the request's body counts as one more rejection. */
 const bytesOfRejection = 8_192
 
-/**
- * Delays the error responses to an account that causes many errors while other accounts are active. Error responses to
- * requests without an account are always limited.
- */
+/** Delays many error responses to one account while other accounts are active, or to requests without an account. */
 export class Rejections {
   private readonly counts = new Map<string, number>()
   private endsAt = 0

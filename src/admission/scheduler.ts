@@ -78,10 +78,7 @@ export class Permit {
   }
 }
 
-/**
- * While several accounts are active, limits the requests that each account has in progress, because concurrent requests
- * slow each other down. Further requests of the account wait. If only one account is active, its requests never wait.
- */
+/** While several accounts are active, limits the requests in progress of each account. Further requests wait. */
 export class Scheduler {
   private readonly queues = new Map<string, AccountQueue>()
   private readonly waitingQueues = new Set<AccountQueue>()

@@ -5,10 +5,7 @@ const requestHeaders =
 const exposedHeaders =
   'ETag, Link, Location, Docket-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
 
-/**
- * Allows browser pages of these origins to call the API; `*` allows all origins. Without origins, responses have no
- * CORS headers. Tokens are sent in a header, never in a cookie, so credentials are not allowed.
- */
+/** Allows pages of these origins; `*` allows all. Credentials are not allowed, because tokens are sent in a header. */
 export function cors(origins: string[]) {
   const app = new Elysia({ name: 'cors' })
   if (origins.length === 0) return app

@@ -104,9 +104,8 @@ const openCallerGuard = (
     .onAfterHandle({ as: 'scoped' }, finish)
 
 /**
- * Guards routes that need a sign-in token, and adds its `claims` to their context. Rejects API tokens with 403. The
- * first attempt of a request with an Idempotency-Key may have revoked the token. So the route itself checks the claims
- * of such a request, after it has searched for a stored reply.
+ * Guards routes that need a sign-in token. The first attempt of a request with an Idempotency-Key may have revoked the
+ * token, so the route checks the claims of such a request after it has searched for a stored reply.
  */
 const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependencies) =>
   new Elysia({ name: 'session-guard' })

@@ -9,9 +9,8 @@ const statusesOfRetry = new Set([403, 404, 409])
 export type WithIdempotency = ReturnType<typeof openWithIdempotency>
 
 /**
- * Runs a write once under an Idempotency-Key, and returns the stored reply to each retry. Searches for a stored reply
- * before the write, and again after an error, because a concurrent request with the same key may have run the write.
- * @param isSame compares the request's digest with a stored keyed fingerprint
+ * Returns the stored reply to a retry. Searches for the reply before the write, and again after an error, because a
+ * concurrent request with the same key may have run the write.
  */
 export const openWithIdempotency =
   (findRecord: FindRecord) =>

@@ -60,10 +60,7 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
   },
 })
 
-/**
- * Builds a route. Elysia parses only the parts of a request that the source text of the handler names. So `handle`
- * names every part that any route uses, but not headers and cookies, which need no parsing.
- */
+/** Elysia parses only the request parts that a handler's source text names, so `handle` names every part in use. */
 function routeOf<Needed, Hooks extends { query?: object }>(
   path: string,
   respond: (context: Needed) => Promise<Response>,

@@ -83,9 +83,8 @@ export async function writeSecretly<Input extends object, Row>(
 }
 
 /**
- * Runs a write with a secret in its body or reply, and responds. Under an Idempotency-Key the write runs only once, and
- * only a fingerprint of the request is stored. Rights are checked for a retry too, because the stored reply may contain
- * a secret.
+ * Stores only a fingerprint of the request under an Idempotency-Key. Rights are checked for a retry too, because the
+ * stored reply may contain a secret.
  */
 async function respondOnce<Input extends object>(
   dependencies: SecretDependencies,

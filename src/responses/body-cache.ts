@@ -4,11 +4,7 @@ import { type CachedBody, gzipCharacters, notModified, respondWithBody } from '.
 
 type Build = () => Promise<CachedBody>
 
-/**
- * Opens a cache of response bodies, with at most `limitBytes`. The returned function needs the current ETag of the
- * resource. It responds with 304, with the cached body of this ETag, or with the body that `build` returns, which may
- * be newer than the ETag but never older. `version` is the project's version.
- */
+/** Responds with 304, the cached body of `etag`, or the body that `build` returns, which is never older than `etag`. */
 export function openBodyCache(limitBytes: number, counts = newHits()) {
   const bodies = new LRUCache<string, CachedBody>({
     maxSize: Math.max(1, limitBytes),
@@ -28,8 +24,7 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
 }
 
 /**
- * Estimates the memory of a cached body: two bytes a character, one more byte if the body may also be compressed, and
- * 200 bytes for the cache entry.
+ * Two bytes a character, as measured, one more if the body may also be compressed, and 200 bytes for the cache entry.
  */
 const cachedBytes = ({ body, link }: CachedBody, key: string): number =>
   2 * (key.length + body.length + (link?.length ?? 0)) +

@@ -35,7 +35,7 @@ export const requestId = (): string => `${processId}-${(++responses).toString(36
 /** `nameTag` changes with the user's name that the row's view contains. */
 export const etagOf = ({ eventId }: { eventId: string }, nameTag = ''): string => `"${eventId}${nameTag}"`
 
-/** Digests the content, for responses without a version. */
+/** For responses without a version, builds the ETag from the content. */
 export function digestEtag(body: string, link: string | null = null): string {
   const digest = createHash('sha256').update(`${link ?? ''}\n${body}`)
   return `"${digest.digest('base64url').slice(0, 27)}"`
@@ -52,7 +52,7 @@ const compress = promisify(gzip)
 export const compressed = (body: string | Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
   compress(body, { level: 3 })
 
-/** RFC 9110, 12.5.3. */
+/** Accepts `gzip` and `x-gzip` with a weight above 0 (RFC 9110, 12.5.3). */
 export function acceptsGzip({ headers }: Request): boolean {
   const codings = headers.get('accept-encoding')
   if (!codings) return false

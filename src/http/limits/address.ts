@@ -4,11 +4,7 @@ interface AddressBook {
   requestIP(request: Request): { address: string } | null
 }
 
-/**
- * Returns the client's address: the address of the socket, or behind a trusted proxy the last address in
- * X-Forwarded-For. For an IPv6 address it returns the /64 network, because usually one customer has all addresses of
- * this network.
- */
+/** For an IPv6 address, returns the /64 network, because usually one customer has all addresses of this network. */
 export function addressOf(request: Request, server: AddressBook | null, isProxied: boolean): string {
   const forwarded = isProxied ? request.headers.get('x-forwarded-for')?.split(',').at(-1) : undefined
   const reported = forwarded && networkOf(withoutPort(forwarded))

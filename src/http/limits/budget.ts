@@ -19,10 +19,7 @@ export class Share {
 
 const maxKeys = 50_000
 
-/**
- * A rate limit that all processes share. A process takes a chunk of the budget from Redis, and counts requests against
- * its chunk, so most requests need no round trip. In the `RateLimit` header, `r` may be wrong by one chunk per process.
- */
+/** Each process takes chunks of the shared budget from Redis, so `RateLimit` may be wrong by one chunk per process. */
 export class Budget {
   private readonly shares = new LRUCache<string, Share>({ max: maxKeys })
   readonly chunk: number
@@ -42,10 +39,7 @@ export class Budget {
     return this.tryTake(share) ? share : this.takeAfterRefill(key, share)
   }
 
-  /**
-   * Counts `count` more, for a request that `take` has counted as one. The request may exceed the remaining budget,
-   * because a large request could otherwise never run. The budget is then empty.
-   */
+  /** May exceed the remaining budget, because a large request could otherwise never run. The budget is then empty. */
   async takeMore(key: string, count: number): Promise<void> {
     const share = this.shareOf(key)
     const fromShare = Math.min(share.left, count)

@@ -33,10 +33,7 @@ const endScript = `
 if redis.call('hincrby', KEYS[1], 'wrong', -1) <= 0 then return redis.call('del', KEYS[1]) end
 return redis.call('hset', KEYS[1], 'until', 0)`
 
-/**
- * Delays sign-ins to one account. The delay grows with the number of wrong passwords. An attempt counts as wrong when
- * it begins, so an attacker cannot check more passwords by concurrent attempts.
- */
+/** An attempt counts as wrong when it begins, so an attacker cannot check more passwords by concurrent attempts. */
 export function openDelays(redis: RedisClient, prefix: string, { free, windowMs }: Bounds) {
   const local = openLocalDelays({ free, windowMs })
   const withFallback = openRedisFallback()

@@ -22,9 +22,8 @@ export type CheckPassword = (attempt: SignInAttempt, isRight: Check) => Promise<
 const exemptSeconds = 30 * 86_400
 
 /**
- * Counts wrong passwords for each pair of account and address, and rejects sign-ins of the pair after too many. Wrong
- * passwords from all addresses together only delay sign-ins to the account. An address that has signed in to the
- * account is exempt from the delays, so an attacker at another address cannot lock the owner out.
+ * Wrong passwords from one address reject sign-ins from this address. Wrong passwords from all addresses together only
+ * delay sign-ins, except from an address that has signed in to the account, so an attacker cannot lock the owner out.
  */
 export function openPasswordChecks(
   counterOf: OpenCounter,
