@@ -8,6 +8,15 @@ const types: Record<string, string> = {
   'comment.create': 'comment.created',
 }
 
+type InBatch = Pick<LogEvent, 'seq' | 'projectId' | 'batch' | 'actorId'>
+
+export function batchError(event: InBatch, { seq, projectId, batch, actorId }: InBatch): string | undefined {
+  if (event.seq !== seq || event.projectId !== projectId) return 'wrote events that are not contiguous'
+  if (event.batch !== batch) return `wrote an event with the batch ${event.batch}`
+  if (event.actorId !== actorId) return `wrote an event with the actor ${event.actorId}`
+  return undefined
+}
+
 interface Results {
   results: { etag: string }[]
 }
@@ -26,10 +35,9 @@ export function eventsOfBatch(
   for (const [i, event] of events.entries()) {
     const { op = '', ...fields } = operations[i]!
     if (!event || event.type !== types[op as string]) return `has no event for its operation ${i}`
-    if (event.seq !== first.seq + i || event.projectId !== first.projectId)
-      return 'wrote events that are not contiguous'
-    if (event.batch !== first.seq) return `wrote an event with the batch ${event.batch}`
-    if (event.actorId !== callerId) return `wrote an event with the actor ${event.actorId}`
+    const expected = { seq: first.seq + i, projectId: first.projectId, batch: first.seq, actorId: callerId }
+    const error = batchError(event, expected)
+    if (error) return error
     const differs = ['title', 'text', 'status'].some(
       (name) => name in fields && event.after?.[name] !== fields[name],
     )

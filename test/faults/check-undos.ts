@@ -1,5 +1,6 @@
 import type { StoredEvent } from '../../src/model/events.ts'
 import { fold, emptyContents } from '../support/fold.ts'
+import { batchError } from './check-batches.ts'
 import type { Attribution } from './check-writes.ts'
 import { type Evidence, type LogEvent, eventJson, type StoredResponse } from './evidence.ts'
 import { label, type Operation } from './history.ts'
@@ -39,10 +40,9 @@ export function eventsOfUndo(
   const batch = events.length > 1 ? first.seq : null
   for (const [i, event] of events.entries()) {
     if (!event) return `returned ${JSON.stringify(changes[i])}, which is not in the log`
-    if (event.seq !== first.seq + i || event.projectId !== about.projectId)
-      return 'wrote events that are not contiguous'
-    if (event.batch !== batch) return `wrote an event with the batch ${event.batch}`
-    if (event.actorId !== callerId) return `wrote an event with the actor ${event.actorId}`
+    const expected = { seq: first.seq + i, projectId: about.projectId!, batch, actorId: callerId }
+    const error = batchError(event, expected)
+    if (error) return error
     if (eventJson(event, people) !== JSON.stringify(changes[i]))
       return `returned ${JSON.stringify(changes[i])}, but the log has ${eventJson(event, people)}`
   }

@@ -12,16 +12,9 @@ import { readRows } from '../support/stored-rows.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
 
-export interface LogEvent {
-  projectId: string
-  seq: number
-  id: string
+export interface LogEvent extends Omit<StoredEvent, 'type' | 'before' | 'after'> {
   type: string
-  entity: Entity
-  entityId: string
   taskId: string | null
-  actorId: string
-  at: string
   batch: number | null
   undoes: number | null
   xact: string

@@ -11,7 +11,7 @@ const maxWaitMs = 30_000
 /** A project and a task that are requested from one web process only, so that this process holds the lease. */
 interface Target {
   web: number
-  project: ProjectRef
+  project: Pick<ProjectRef, 'id' | 'owner'>
   taskId: string
 }
 
@@ -21,44 +21,37 @@ interface Sample {
   successes: boolean[]
 }
 
-export interface Watch {
-  /**
-   * Returns the time of full recovery: the end of the first sample after the last failed sample, or `began` if no
-   * sample failed; undefined after 30 s.
-   */
-  recovered(began: number, repaired: number): Promise<number | undefined>
-  stop(): Promise<void>
-}
+export type Probe = Awaited<ReturnType<typeof openProbe>>
 
-export class Probe {
-  constructor(
-    private readonly client: RecordingClient,
-    private readonly world: World,
-    private readonly targets: Target[],
-  ) {}
+export async function openProbe(client: RecordingClient, world: World) {
+  const openOne = (_: unknown, web: number) => openTarget(client, world, web)
+  const targets = await Promise.all(Array.from({ length: client.webs }, openOne))
 
-  /** Writes at `web` to a project whose lease the process `from` has, so that `web` gets the lease. */
-  async takeOver(from: number, web: number): Promise<void> {
-    await this.write(
-      this.targets.find((one) => one.web === from)!,
-      web,
-      maxWaitMs,
-    )
+  async function send({ request }: Plan, web: number, timeout = timeoutMs): Promise<boolean> {
+    const operation = await client.send(request, { web, tries: 1, timeoutMs: timeout })
+    return outcomeOf(operation) === 'done'
   }
-
-  watch(): Watch {
+  function write({ project, taskId, web: own }: Target, web = own, timeout?: number): Promise<boolean> {
+    const about = aboutTask({ id: taskId })
+    const body = { title: world.tag('probe') }
+    return send(plan('task.patch', `PATCH /tasks/${taskId}`, project.owner, about, { body }), web, timeout)
+  }
+  function read({ project, taskId, web }: Target): Promise<boolean> {
+    return send(plan('task.get', `GET /tasks/${taskId}`, project.owner, aboutTask({ id: taskId })), web)
+  }
+  function watch() {
     const samples: Sample[] = []
     let isRunning = true
     const sample = async () => {
       const start = performance.now()
       const at = samples.push({ start, end: Infinity, successes: [] }) - 1
-      const successes = await Promise.all(this.targets.flatMap((one) => [this.write(one), this.read(one)]))
+      const successes = await Promise.all(targets.flatMap((one) => [write(one), read(one)]))
       samples[at] = { start, end: performance.now(), successes }
     }
     const pending: Promise<void>[] = []
     const timer = setInterval(() => void (isRunning && pending.push(sample())), everyMs)
     return {
-      recovered: (began, repaired) => recoveryOf(samples, began, repaired),
+      recovered: (began: number, repaired: number) => recoveryOf(samples, began, repaired),
       async stop() {
         isRunning = false
         clearInterval(timer)
@@ -66,28 +59,17 @@ export class Probe {
       },
     }
   }
-
-  private write({ project, taskId, web: own }: Target, web = own, timeout = timeoutMs): Promise<boolean> {
-    const body = { title: this.world.tag('probe') }
-    const about = aboutTask({ id: taskId })
-    return this.send(
-      plan('task.patch', `PATCH /tasks/${taskId}`, project.owner, about, { body }),
-      web,
-      timeout,
-    )
-  }
-
-  private read({ project, taskId, web }: Target): Promise<boolean> {
-    const about = aboutTask({ id: taskId })
-    return this.send(plan('task.get', `GET /tasks/${taskId}`, project.owner, about), web, timeoutMs)
-  }
-
-  private async send({ request }: Plan, web: number, timeout: number): Promise<boolean> {
-    const operation = await this.client.send(request, { web, tries: 1, timeoutMs: timeout })
-    return outcomeOf(operation) === 'done'
+  return {
+    watch,
+    /** Writes at `web` to a project whose lease the process `from` has, so that `web` gets the lease. */
+    takeOver: (from: number, web: number) => write(targets[from]!, web, maxWaitMs),
   }
 }
 
+/**
+ * Returns the time of full recovery: the end of the first sample after the last failed sample, or `began` if no sample
+ * failed; undefined after 30 s.
+ */
 async function recoveryOf(samples: Sample[], began: number, repaired: number): Promise<number | undefined> {
   const deadline = performance.now() + maxWaitMs
   const isSuccess = ({ successes }: Sample) => successes.length > 0 && successes.every(Boolean)
@@ -104,21 +86,18 @@ async function recoveryOf(samples: Sample[], began: number, repaired: number): P
   return undefined
 }
 
-export async function openProbe(client: RecordingClient, world: World): Promise<Probe> {
-  const openTarget = async (_: unknown, web: number): Promise<Target> => {
-    const owner = world.users[web % world.users.length]!
-    const create = async ({ request }: Plan) => {
-      const { text } = await client.send(request, { web, tries: 5, timeoutMs: 10_000 })
-      return (JSON.parse(text) as { id: string }).id
-    }
-    const name = { body: { name: world.tag('probed') } }
-    const id = await create(
-      plan('project.create', 'POST /projects', owner, { entity: 'project', id: '' }, name),
-    )
-    const about = { entity: 'task' as const, id: '', projectId: id }
-    const body = { title: world.tag('probed'), projectId: id }
-    const taskId = await create(plan('task.create', 'POST /tasks', owner, about, { body }))
-    return { web, taskId, project: { id, owner, isPermanent: true, members: [], tasks: [], recent: [] } }
+async function openTarget(client: RecordingClient, world: World, web: number): Promise<Target> {
+  const owner = world.users[web % world.users.length]!
+  const create = async ({ request }: Plan) => {
+    const { text } = await client.send(request, { web, tries: 5, timeoutMs: 10_000 })
+    return (JSON.parse(text) as { id: string }).id
   }
-  return new Probe(client, world, await Promise.all(Array.from({ length: client.webs }, openTarget)))
+  const name = { body: { name: world.tag('probed') } }
+  const id = await create(
+    plan('project.create', 'POST /projects', owner, { entity: 'project', id: '' }, name),
+  )
+  const about = { entity: 'task' as const, id: '', projectId: id }
+  const body = { title: world.tag('probed'), projectId: id }
+  const taskId = await create(plan('task.create', 'POST /tasks', owner, about, { body }))
+  return { web, taskId, project: { id, owner } }
 }

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { startLocal } from '../../src/local/start.ts'
 import { spawn } from 'node:child_process'
+import { newFolder, openForEach } from '../support/service.ts'
 import { openLog } from '../../src/log.ts'
 import { disconnect, openBlocking } from '../../src/redis/connections.ts'
 
@@ -15,17 +15,15 @@ const sudo = '[ "$1" = -n ] || exit 1; shift; exec "$@"'
 const isRoot = process.getuid?.() === 0
 const installing = `${isRoot ? '' : 'sudo -n '}apt-get install -y --no-install-recommends redis-server`
 
+const forEach = openForEach()
 let dir: string
 let bin: string
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'docket-binary-'))
+  dir = await newFolder('docket-binary-', forEach)
   bin = join(dir, 'bin')
   await mkdir(bin)
 })
-afterEach(async () => {
-  process.env.PATH = path
-  await rm(dir, { recursive: true, force: true })
-})
+afterEach(() => void (process.env.PATH = path))
 
 async function only(programs: Record<string, string>): Promise<void> {
   for (const [name, script] of Object.entries(programs)) {
@@ -68,7 +66,7 @@ test('accepts valkey-server, and prefers redis-server', async () => {
 })
 
 test('REDIS_URL may be a Unix socket with a database number', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'docket socket '))
+  const dir = await newFolder('docket socket ', forEach)
   const path = join(dir, 'redis.sock')
   const options = ['--port', '0', '--unixsocket', path, '--unixsocketperm', '700', '--dir', dir]
   const server = spawn(await redisBinary(console.error), options, { stdio: 'ignore' })
@@ -78,5 +76,4 @@ test('REDIS_URL may be a Unix socket with a database number', async () => {
   disconnect(redis)
   server.kill()
   await ended
-  await rm(dir, { recursive: true, force: true })
 })

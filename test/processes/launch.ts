@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
-import postgres from 'postgres'
+import { freshDatabase } from '../support/database.ts'
 import { runtimeOptions } from '../support/service.ts'
 
 export const mainFile = new URL('../../src/main.ts', import.meta.url).pathname
@@ -36,20 +35,8 @@ export function beginOnTerminal(command: string, env: Record<string, string>) {
 export const run = (command: string, env: Record<string, string>, ...words: string[]) =>
   begin(command, env, ...words).ended
 
-export async function emptyDatabase() {
-  const admin = postgres(process.env.TEST_DATABASE_URL!, { max: 1, onnotice: () => {} })
-  const name = `t_${randomBytes(8).toString('hex')}`
-  await admin`create database ${admin(name)} template template0`
-  const url = new URL(process.env.TEST_DATABASE_URL!)
-  url.pathname = name
-  return {
-    url: url.href,
-    async drop() {
-      await admin`drop database if exists ${admin(name)} with (force)`
-      await admin.end({ timeout: 1 })
-    },
-  }
-}
+/** Creates a database that is not migrated. */
+export const emptyDatabase = () => freshDatabase('template0')
 
 export async function idleConnection(url: string): Promise<Socket> {
   const { port, hostname } = new URL(url)

@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { isTransient } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { forFile } from '../support/service.ts'
 import { listsOf, rowsFrom } from '../../src/commit/parameter-lists.ts'
 import type { Column } from '../../src/postgres/columns.ts'
 
@@ -47,14 +47,12 @@ test('array parameters reach the database unchanged, whatever characters they co
   expect(await sql`select 1 where ${id}::uuid = any(${[] as string[]}::uuid[])`).toHaveLength(0)
 })
 
-const service = await forFile(openTestService())
-
 const column = (key: string, type: string): Column => ({ key, name: key, type })
 const columns = [column('n', 'integer'), column('id', 'uuid'), column('text', 'text'), column('doc', 'jsonb')]
 
 async function roundTrip(rows: object[]): Promise<object[]> {
-  const { reads } = service.services.database
-  return [...(await reads.unsafe(rowsFrom(columns, 1), listsOf(columns, rows), { prepare: true }))]
+  const found = await database.reads.unsafe(rowsFrom(columns, 1), listsOf(columns, rows), { prepare: true })
+  return [...found]
 }
 
 const texts = [

@@ -4,10 +4,7 @@ import type { Person } from '../support/client.ts'
 /** The documented time after which all processes reject a revoked token. */
 export const revocationMs = 1_000
 
-export interface EndingToken {
-  clients: Person[]
-  end(): ReturnType<Person['get']>
-}
+type EndingToken = { clients: Person[]; end(): ReturnType<Person['get']> }
 
 /** Expects all clients to be accepted, and to be rejected one second after `end`, which returns `endStatuses`. */
 export async function expectTokensToEnd(tokens: EndingToken[], endStatuses: number[]): Promise<void> {

@@ -7,24 +7,18 @@ import { openPair, tally, upTo, statuses } from './pair.ts'
 const pair = await forFile(openPair())
 const alone = await forFile(openTestService())
 const ada = await register(alone.client)
-/** The same user at two processes, and twice at one process, where both requests may be in one batch. */
-const setups: [name: string, one: Person, other: Person][] = [
-  ['two processes', pair.atA, pair.atB],
-  ['one process', ada, ada],
-]
-
 const rounds = 30
 
-for (const at of [0, 1]) {
-  let one: Person
-  let other: Person
+// In one process, both requests may be in one batch.
+for (const [where, one, other] of [
+  ['in two processes', pair.atA, pair.atB],
+  ['in one process', ada, ada],
+] as const) {
   let project: Body
   let undo: (user: Person, body: object) => Promise<Answer>
-  const where = ['in two processes', 'in one process'][at]
   const version = async () => Number((await one.get(`/projects/${project.id}`)).headers.get('docket-version'))
   const newTask = () => make(one, '/tasks', { title: 'T0', projectId: project.id })
   beforeEach(async () => {
-    ;[, one, other] = setups[at]!
     project = await make(one, '/projects', { name: 'P' })
     undo = (user, body) => user.post(`/projects/${project.id}/undo`, body)
   })

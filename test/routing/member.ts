@@ -8,18 +8,10 @@ import { disconnect, openRedis, openSubscriber } from '../../src/redis/connectio
 
 type Env = Record<string, string>
 
-/** The membership and placement of one process. A test runs many members in one process. */
-export interface Member {
-  id: string
-  /** Returns the home of each shard as this member sees it. @param lost ids of unusable processes */
-  view(lost?: string[]): (string | undefined)[]
-  leave(): Promise<void>
-  /** Ends without leaving, like a crashed process. */
-  close(): void
-}
+export type Member = ReturnType<typeof openMember>
 
-/** Starts a member; without an id it is a worker. */
-export function openMember(env: Env, id?: string, timing?: Timing): Member {
+/** Opens the membership and placement of one process: of a web process, or without an id of a worker. */
+export function openMember(env: Env, id?: string, timing?: Timing) {
   const config = readConfig(env)
   const log = openLog('silent')
   const redis = openRedis(config.redisUrl, log)
@@ -29,12 +21,14 @@ export function openMember(env: Env, id?: string, timing?: Timing): Member {
   const projects = onePerShard(config.writeShards)
   return {
     id: id ?? 'worker',
-    view: (lost = []) =>
+    /** Returns the home of each shard as this member sees it. @param lost ids of unusable processes */
+    view: (lost: string[] = []) =>
       projects.map((project) => {
         const home = homes.homeOf(project, (one) => !lost.includes(one))
         return home === 'here' ? id : home?.id
       }),
     leave: () => homes.leave(),
+    /** Ends without leaving, like a crashed process. */
     close: () => {
       homes.close()
       disconnect(redis)

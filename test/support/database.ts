@@ -5,9 +5,9 @@ import { eventually } from '../races/pair.ts'
 const attempts = 50
 const retryMs = 100
 
-export async function freshDatabase() {
+export async function freshDatabase(template = 'docket_template') {
   const name = `t_${randomBytes(8).toString('hex')}`
-  await asAdmin((sql) => createFromTemplate(sql, name))
+  await asAdmin((sql) => createFromTemplate(sql, name, template))
   const url = new URL(adminUrl())
   url.pathname = name
   return {
@@ -16,10 +16,10 @@ export async function freshDatabase() {
   }
 }
 
-async function createFromTemplate(sql: postgres.Sql, name: string): Promise<void> {
+async function createFromTemplate(sql: postgres.Sql, name: string, template: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await sql`create database ${sql(name)} template docket_template`
+      await sql`create database ${sql(name)} template ${sql(template)}`
       return
     } catch (error) {
       // Another connection, for instance autovacuum, uses the template database.
