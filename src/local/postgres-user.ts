@@ -30,8 +30,9 @@ export async function findRunAs(user: User | undefined, dir: string, initdb: str
   throw new Error(await explain(user, dir, initdb, reason))
 }
 
-// Other users cannot enter a checkout below /root, so the server gets a capability to traverse folders. Containers
-// often withhold `dac_read_search`, which allows less. The secure bit makes access(2) respect the capability.
+// Other users cannot enter a checkout below /root, so the server gets a capability to enter folders. Many containers
+// withhold `dac_read_search`; then the server gets `dac_override`, which allows more. The secure bit makes access(2)
+// respect the capability.
 function runAsOptions(user: User): RunAs[] {
   const passing = ['dac_read_search', 'dac_override'].map((capability) => {
     const ids = [

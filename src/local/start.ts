@@ -55,7 +55,7 @@ async function startIn(dir: string, options: LocalOptions): Promise<Local> {
     const redis = options.redis ? await startOptionalRedis(dir, { log, signal }) : {}
     await chownToFolderOwner(dir, ...rootFiles.map((name) => join(dir, name)))
     let stopped: Promise<void> | undefined
-    // The gate prevents that another process starts to use a server that is stopping.
+    // The gate keeps other processes from using a server that is stopping.
     return { databaseUrl, ...redis, stop: () => (stopped ??= withGate(dir, stopGateTimeoutMs, leave)) }
   } catch (error) {
     await leave().catch(() => {})

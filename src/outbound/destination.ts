@@ -27,10 +27,9 @@ export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLoo
   /** @throws ForbiddenUrl when one of the addresses is forbidden */
   async function addressesOf(url: URL): Promise<string[]> {
     const literal = literalIn(url)
-    const records = literal === null ? await lookup(url.hostname) : [{ address: literal }]
+    const addresses = literal === null ? await lookup(url.hostname) : [literal]
     // Without an address, node:http would connect to localhost.
-    if (records.length === 0) throw noAddress()
-    const addresses = records.map(({ address }) => address)
+    if (addresses.length === 0) throw noAddress()
     requireReachable(addresses, policy)
     return addresses.slice(0, maxAddresses)
   }

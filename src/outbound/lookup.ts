@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 
-export type Lookup = (name: string) => Promise<{ address: string }[]>
+export type Lookup = (name: string) => Promise<string[]>
 
 const resolverOptions = { timeout: 2_000, tries: 2 }
 const systemFilesMs = 30_000
@@ -23,7 +23,7 @@ export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup
     const { resolver, hosts } = await system
     const bare = name.toLowerCase().replace(/\.$/, '')
     const local = hosts.get(bare) ?? (/(^|\.)localhost$/.test(bare) ? loopback : undefined)
-    return (local ?? (await resolve(resolver, bare))).map((address) => ({ address }))
+    return local ?? resolve(resolver, bare)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { type PostResult, type ResponseSummary, withoutResponse } from './response.ts'
+import type { PostResult, ResponseSummary } from './response.ts'
 import { type Destinations, ForbiddenUrl, openDestinations } from './destination.ts'
 import { openExchange, type OutboundRequest } from './exchange.ts'
 
@@ -42,7 +42,7 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
     try {
       const response = await attempt(request, abort.signal).catch((error: unknown) => {
         request.signal?.throwIfAborted()
-        return withoutResponse(reasonOf(error))
+        return { status: null, error: reasonOf(error), answer: '', retryAfterMs: null }
       })
       return { ...response, durationMs: Math.round(performance.now() - startedAt) }
     } finally {

@@ -19,13 +19,6 @@ export const summarize = ({ statusCode, headers }: IncomingMessage, body: Buffer
   retryAfterMs: retryAfter(headers['retry-after']),
 })
 
-export const withoutResponse = (error: string): ResponseSummary => ({
-  status: null,
-  error,
-  answer: '',
-  retryAfterMs: null,
-})
-
 /** Parses seconds or a date (RFC 9110, section 10.2.3). */
 export function retryAfter(header: string | undefined, now = Date.now()): number | null {
   if (!header) return null

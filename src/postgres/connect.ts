@@ -8,8 +8,10 @@ import { closeOnError, startupMessageFirst } from './workarounds.ts'
 
 export type ServerAddress = { host: string[]; port: number[]; path?: string | false }
 
-export interface PrimaryFinder<S extends ServerAddress = ServerAddress> {
-  find(): Promise<S>
+export type Server = ServerAddress & { url: string }
+
+export interface PrimaryFinder {
+  find(): Promise<Server>
   /** Another server may now be the primary. */
   lost(server: ServerAddress): void
 }
@@ -33,10 +35,10 @@ export function createConnector(
   const open = new Set<Socket>()
   const connectServer = (target: ServerAddress) =>
     tls === 'disable' || target.path ? connectTcp(target) : connectTls(target, tls)
-  const connectPrimary = (writes: PrimaryFinder) =>
-    writes.find().then(async (server) => {
+  const connectPrimary = (finder: PrimaryFinder) =>
+    finder.find().then(async (server) => {
       const socket = await connectServer(server)
-      return socket.once('close', () => writes.lost(server))
+      return socket.once('close', () => finder.lost(server))
     }, failedSocket)
   return {
     async connect(target: ServerAddress): Promise<Socket> {

@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import type { Config } from '../config.ts'
 import type { Counts } from '../metrics/counts.ts'
-import { openPool, type PoolOptions } from './pool.ts'
+import { openPool } from './pool.ts'
 import { IdleTimeouts } from './timeouts.ts'
 import { openPrimaryFinder, serverUrls } from './primary.ts'
 
@@ -24,23 +24,25 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const primary = openPrimaryFinder(databaseUrl, idleTimeouts)
   // `primary` chooses the server, because postgres.js would retry dead servers without a pause.
   const url = serverUrls(databaseUrl)[0]!
-  const open = (pool: Omit<PoolOptions, 'url' | 'primary' | 'idleTimeouts' | 'pooler'>) =>
-    openPool({ url, primary, idleTimeouts, pooler, ...pool })
+  const server = { url, primary, idleTimeouts, pooler }
   const readPool = {
+    ...server,
     statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
     retries: true,
     settings: indexPlans,
     counts: counts?.reads,
   }
-  const reads = open({ ...readPool, connections: Math.max(1, readConnections - 1) })
-  const expensive = readConnections > 1 ? open({ ...readPool, connections: 1 }) : reads
-  const commits = open({
+  const reads = openPool({ ...readPool, connections: Math.max(1, readConnections - 1) })
+  const expensive = readConnections > 1 ? openPool({ ...readPool, connections: 1 }) : reads
+  const commits = openPool({
+    ...server,
     connections: config.commitSlots,
     statementMs: config.commitTimeoutMs,
     settings: { ...indexPlans, lock_timeout: `${config.lockTimeoutMs}ms` },
     counts: counts?.commits,
   })
-  const background = open({
+  const background = openPool({
+    ...server,
     connections: config.backgroundConnections,
     statementMs: config.backgroundTimeoutMs,
     settings: customPlans,

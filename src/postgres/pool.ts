@@ -4,7 +4,7 @@ import { type QueryOptions, withTimeouts } from './timeouts.ts'
 import { isoInstant, arrayTypes } from './values.ts'
 import { padding } from './workarounds.ts'
 
-export interface PoolOptions extends QueryOptions {
+interface PoolOptions extends QueryOptions {
   url: string
   primary?: PrimaryFinder
   pooler: string
@@ -14,7 +14,7 @@ export interface PoolOptions extends QueryOptions {
 }
 
 const graceMs = 700
-/** Added to the statement timeout. A connection that is silent for that time counts as broken. */
+/** A connection without data for this time and the statement timeout counts as broken. */
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hostOf, urlsIn } from '../hosts.ts'
-import { connectMs, type ServerAddress, type PrimaryFinder } from './connect.ts'
+import { connectMs, type PrimaryFinder, type Server } from './connect.ts'
 import { isTransient, connectionError } from './errors.ts'
 import { openPool } from './pool.ts'
 import { IdleTimeouts } from './timeouts.ts'
 
 const searchMs = 2_000
 const retryMs = 50
-
-type Server = ServerAddress & { url: string }
 
 /** Removes `target_session_attrs`: `openPrimaryFinder` does this search instead of postgres.js. */
 export function serverUrls(databaseUrl: string): string[] {
@@ -20,10 +18,7 @@ export function serverUrls(databaseUrl: string): string[] {
 }
 
 /** Returns undefined for a single server without `target_session_attrs`. */
-export function openPrimaryFinder(
-  databaseUrl: string,
-  timeouts: IdleTimeouts,
-): PrimaryFinder<Server> | undefined {
+export function openPrimaryFinder(databaseUrl: string, timeouts: IdleTimeouts): PrimaryFinder | undefined {
   const [first = ''] = urlsIn(databaseUrl)
   const servers = serverUrls(databaseUrl).map((url): Server => {
     const { host, port } = hostOf(url, 5_432)

@@ -18,7 +18,7 @@ export async function listenAt(server: Server, { host, port }: Address, prefix =
   })
 }
 
-/** Checks that a port is free: when processes share the port, opening it does not fail although it is taken. */
+/** When processes share a port, opening a taken port does not fail, so this function checks the port first. */
 export async function requireFree(address: Address, prefix = ''): Promise<void> {
   if (address.port === 0) return
   const server = createServer()

@@ -7,7 +7,7 @@ interface Closer {
   name: string
   close(): Promise<void>
   withinMs: number
-  /** True if `close` also runs at a second signal, because it stops other processes. */
+  /** True if `close` also runs at a second signal, because `close` stops other processes. */
   isForced: boolean
 }
 
@@ -51,7 +51,7 @@ export class Shutdown {
     this.closers.unshift({ name, close, withinMs, isForced })
   }
 
-  /** A SIGHUP that reports a closed terminal stops the process instead. */
+  /** A SIGHUP from a closed terminal does not call `handler`, but stops the process. */
   onHangUp(handler: () => void): void {
     this.hangUp = handler
     if (!this.hadTerminal) process.on('SIGHUP', handler)

@@ -48,7 +48,8 @@ export class Supervisor {
       void this.roll()
     })
     if (this.port > 0) onPort(this.port)
-    // Only the first child logs an error that all would have, and reports the port that the system chose.
+    // The first child starts alone: it logs an error that every child would log, and reports the port that the system
+    // chose.
     const [first, ...others] = this.all
     const ready = await shutdown.unlessStopping(first!.start())
     if (ready?.port && this.port === 0) onPort(ready.port)

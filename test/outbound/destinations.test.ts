@@ -80,8 +80,7 @@ test('rejects a URL of a forbidden address in every notation', () => {
   expect(isRejected('http://example.com/', lenient)).toBe(false)
 })
 
-const resolvingTo = (...addresses: string[]) =>
-  openDestinations(strict, () => Promise.resolve(addresses.map((address) => ({ address }))))
+const resolvingTo = (...addresses: string[]) => openDestinations(strict, () => Promise.resolve(addresses))
 const url = new URL('https://hooks.example.com/')
 
 test('checks every address of a host name', async () => {

@@ -80,7 +80,7 @@ test('resolves the host name for each request, and rejects a forbidden address e
   const lookups: string[] = []
   const lookup: Lookup = async (name) => {
     lookups.push(name)
-    return [{ address: answers.shift()! }]
+    return [answers.shift()!]
   }
   const byName = `http://hooks.example.com:${portOf(inside)}/`
   const send = post(lenient, lookup)
@@ -95,7 +95,7 @@ test('resolves the host name for each request, and rejects a forbidden address e
 test('does not connect to a private address when the host name resolves differently after the check', async () => {
   const inside = await receiver()
   const answers = ['93.184.215.14', '127.0.0.1']
-  const lookup: Lookup = async () => [{ address: answers.shift() ?? '127.0.0.1' }]
+  const lookup: Lookup = async () => [answers.shift() ?? '127.0.0.1']
   const destinations = openDestinations({ allowHttp: true, allowPrivate: false }, lookup)
   const url = `http://hooks.example.com:${portOf(inside)}/`
   // The first look-up, for the check, returns a public address.
@@ -118,7 +118,7 @@ test('fails with ENOTFOUND for a host name without addresses', async () => {
 test('connects to exactly the checked address, without another lookup', async () => {
   const { url, received } = await receiver()
   let lookups = 0
-  const lookup: Lookup = async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '127.0.0.2' }]
+  const lookup: Lookup = async () => [lookups++ === 0 ? '127.0.0.1' : '127.0.0.2']
   const result = await post(
     lenient,
     lookup,
@@ -128,7 +128,7 @@ test('connects to exactly the checked address, without another lookup', async ()
 
 test('connects to the next address of a host name if the first address does not accept connections', async () => {
   const { url, received } = await receiver()
-  const lookup: Lookup = async () => [{ address: '127.0.0.9' }, { address: '127.0.0.1' }]
+  const lookup: Lookup = async () => ['127.0.0.9', '127.0.0.1']
   const result = await post(lenient, lookup)(requestTo(`http://hooks.example.com:${portOf({ url })}/`))
   expect([result.status, received.length]).toEqual([200, 1])
 })
@@ -140,7 +140,7 @@ test('verifies the TLS certificate against the host name, and sends SNI', async 
     response.end('ok')
   })
   const { port } = await forEach(listen(server))
-  const lookup: Lookup = async () => [{ address: '127.0.0.1' }]
+  const lookup: Lookup = async () => ['127.0.0.1']
   const untrusted = await post(lenient, lookup)(requestTo(`https://localhost:${port}/`))
   expect(untrusted).toMatchObject({ status: null, error: 'No connection: DEPTH_ZERO_SELF_SIGNED_CERT' })
   const trusting = openPost(openDestinations(lenient, lookup), { timeoutMs: 2_000, ca: testCertificate.cert })

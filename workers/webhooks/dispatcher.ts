@@ -9,7 +9,7 @@ import { openDeliver } from './deliver.ts'
 import { DeliveryQueues, slowMs } from './delivery-queues.ts'
 
 const maxBackingOff = 100_000
-/** Beyond this number, a result occupies the place of its delivery until the result is stored. */
+/** If more results wait to be stored, a delivery counts as running until its result is stored. */
 const maxRecording = 2_000
 
 interface Delivery {

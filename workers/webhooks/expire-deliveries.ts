@@ -10,9 +10,8 @@ export async function expireDeliveries(
   sql: Sql,
   throttle: Throttle,
   after = nilId,
-  now = nowMs(),
 ): Promise<string | undefined> {
-  const oldest = firstIdAt(now - keptMs)
+  const oldest = firstIdAt(nowMs() - keptMs)
   const page = await sql<{ webhookId: string; isDeleted: boolean; hasOld: boolean }[]>`
     with recursive next as (
       (select webhook_id from webhook_deliveries where webhook_id > ${after} order by webhook_id limit 1)
