@@ -4,12 +4,13 @@ import { commandsOf } from '../src/module.ts'
 import { modules } from './modules.ts'
 import { serviceAccountCommands } from './service-accounts/commands.ts'
 import { createToken, deleteToken } from './service-accounts/tokens.ts'
+import { unassignTasks } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
 import { webhookCommands } from './webhooks/commands.ts'
 import { replayWebhook } from './webhooks/replay.ts'
 
 const integrations = [...serviceAccountCommands, createToken, deleteToken, ...webhookCommands, replayWebhook]
-const single = [...commandsOf(modules), ...integrations]
+const single = [...commandsOf(modules), unassignTasks, ...integrations]
 
 export const batchProject = batchOf(single)
 

@@ -17,11 +17,7 @@ export interface Module {
   entity?: { name: Entity }
   writes?: readonly Write[]
   reads?(services: Services, seeTask: LookUp<Versioned & { eventId: string }>): Read[]
-  /** Commands without a route, which workers run. */
-  internalCommands?: Command<never>[]
 }
 
 export const commandsOf = (modules: Module[]): Command<never>[] =>
-  modules.flatMap(({ writes = [], internalCommands = [] }) =>
-    writes.map(([, , command]) => command).concat(internalCommands),
-  )
+  modules.flatMap(({ writes = [] }) => writes.map(([, , command]) => command))

@@ -4,7 +4,7 @@ import { titleOf } from '../../src/model/model.ts'
 import { responseExample } from '../../src/openapi/example.ts'
 import type { EventStream } from '../../src/commands/query.ts'
 import { view } from '../../src/model/view.ts'
-import { Id, sampleId, Timestamp } from '../../src/schema/response.ts'
+import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
 import { OneOf } from '../../src/schema/text.ts'
 import { model } from '../modules.ts'
@@ -43,14 +43,15 @@ export const eventView = view<ReadEvent>({
     type: OneOf('EventType', model.eventTypes),
     entity: OneOf('Entity', model.names),
     entityId: Id('The changed entity'),
-    taskId: Type.Union([Id('The task that changed, or whose child changed'), Type.Null()], {
-      description: 'The task that changed, or whose child changed; null for other entities',
-      examples: [sampleId],
-    }),
-    batch: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'If one commit has several events: the seq of the first event; otherwise null',
-      examples: [null],
-    }),
+    taskId: OrNull(
+      Id('The task that changed, or whose child changed'),
+      'The task that changed, or whose child changed; null for other entities',
+      sampleId,
+    ),
+    batch: OrNull(
+      Type.Integer({ minimum: 1 }),
+      'If one commit has several events: the seq of the first event; otherwise null',
+    ),
     undoes: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -62,10 +63,7 @@ export const eventView = view<ReadEvent>({
       'Actor',
       Type.Object({
         id: Id('The user who made the change'),
-        name: Type.Union([Type.String(), Type.Null()], {
-          description: 'The current name; null after the account is deleted',
-          examples: ['Ada Lovelace'],
-        }),
+        name: OrNull(Type.String(), 'The current name; null after the account is deleted', 'Ada Lovelace'),
       }),
     ),
     at: Timestamp('When the change was committed'),

@@ -1,9 +1,9 @@
 import { notFound } from '../../src/responses/errors.ts'
-import { AsOfParameter, type Snapshot } from '../../src/log/as-of.ts'
+import { AsOfParameter } from '../../src/log/as-of.ts'
 import { Cursor, Limit, readIdPage, pageOf } from '../../src/reads/pages.ts'
-import { etagOf, notModified, respondWithBody, pathAndQuery, respond } from '../../src/responses/reply.ts'
+import { etagOf, pathAndQuery, respond } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
-import type { Query, ReadRequest } from '../../src/commands/query.ts'
+import type { Query } from '../../src/commands/query.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
 import {
@@ -30,10 +30,7 @@ export function listProjects({ database: { reads: sql }, serve }: Services): Que
         const found = await projectsOf(sql, caller, wanted)
         return pageOf(request, found, shown, ({ id }) => [id], found.etag)
       }
-      if (token?.projects) {
-        const built = await build()
-        return notModified(request, built.etag) ?? respondWithBody(request, built)
-      }
+      if (token?.projects) return respond(request, await build())
       const etag = (await pageEtag({ userId, ...wanted })) ?? ''
       return serve(request, userId + pathAndQuery(request), etag, build)
     },
@@ -51,8 +48,12 @@ export function getProject(services: Services): Query {
     view: projectView,
     async read({ request, caller, params: { id = '' }, query: { asOf } }) {
       const seen = await requireVisible(see, caller, id)
-      if (asOf !== undefined)
-        return getProjectAsOf(services, { request, caller }, await snapshots.find(seen, asOf))
+      if (asOf !== undefined) {
+        const snapshot = await snapshots.find(seen, asOf)
+        const row = snapshot && (await snapshots.read(caller, snapshot, (sql) => projectAt(sql, snapshot)))
+        if (!row) throw notFound('Project')
+        return respond(request, bodyOf(row), snapshot.version)
+      }
       const build = async () => {
         const project = await findProject(id)
         if (!project) throw notFound('Project')
@@ -61,16 +62,6 @@ export function getProject(services: Services): Query {
       return serve(request, id, etagOf(seen, seen.nameTag), build, seen.version)
     },
   }
-}
-
-async function getProjectAsOf(
-  { snapshots }: Services,
-  { request, caller }: Pick<ReadRequest, 'request' | 'caller'>,
-  snapshot: Snapshot | undefined,
-): Promise<Response> {
-  const project = snapshot && (await snapshots.read(caller, snapshot, (sql) => projectAt(sql, snapshot)))
-  if (!project) throw notFound('Project')
-  return respond(request, bodyOf(project), snapshot.version)
 }
 
 const bodyOf = (project: ListedProject) => {

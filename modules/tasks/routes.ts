@@ -1,5 +1,5 @@
 import type { Module } from '../../src/module.ts'
-import { createTask, deleteTask, unassignTasks, updateTask } from './commands.ts'
+import { createTask, deleteTask, updateTask } from './commands.ts'
 import { task } from './entity.ts'
 import { getTask, taskList } from './reads.ts'
 
@@ -14,5 +14,4 @@ export const tasks = {
     ['/tasks', taskList(services), 'List tasks'],
     ['/tasks/:id', getTask(services, seeTask), 'Get a task'],
   ],
-  internalCommands: [unassignTasks],
 } satisfies Module

@@ -34,14 +34,7 @@ export interface RouteHooks<Input> {
   after?(input: Input): void
 }
 
-/** The secrets of a stored reply, in a form that is useless to a reader of the database. */
-interface StoredSecrets {
-  id?: string
-  /** The claims of a sign-in token. Signing the claims again results in the same token. */
-  claims?: Claims
-  /** The encrypted values of secret fields of the reply, by field name. */
-  sealed?: Record<string, string>
-}
+type StoredReply = { id?: string; claims?: Claims; sealed?: Record<string, string> }
 
 type Write = Omit<AccountWrite<never>, 'execute'> & { execute(key?: IdempotencyKey): Promise<Reply> }
 
@@ -113,17 +106,15 @@ async function respondOnce<Input extends object>(
   }
   const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, source)
   const reply = await (key ? withIdempotency(key, execute, isSame) : execute())
-  const complete = await withSecrets(dependencies, JSON.parse(reply.body))
+  const complete = await withSecrets(dependencies, reply.body)
   const response = respondToWrite({ ...reply, body: complete }, command, input)
   response.headers.set('cache-control', 'no-store')
   return response
 }
 
-async function withSecrets(
-  { tokens, encryption }: SecretDependencies,
-  stored: StoredSecrets,
-): Promise<string> {
-  const { claims, sealed = {}, id, ...rest } = stored
+/** Signs the stored claims again, which results in the same token, and decrypts the other secrets of a stored reply. */
+async function withSecrets({ tokens, encryption }: SecretDependencies, body: string): Promise<string> {
+  const { claims, sealed = {}, id, ...rest }: StoredReply = JSON.parse(body)
   const token = claims && { access_token: await tokens.sign(claims) }
   const texts = Object.entries(sealed).map(([name, box]) => [name, encryption.decrypt(box)])
   if (texts.some(([, text]) => text === null)) throw unreadable()
