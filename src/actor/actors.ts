@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts'
 import { within } from '../within.ts'
 import { writeTimedOut, unavailable } from '../responses/errors.ts'
-import { Clock, isId, nilId } from '../ids.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { Leases } from '../lock/leases.ts'
 import { ProjectActor } from './project-actor.ts'
@@ -32,8 +31,6 @@ export class Actors {
   /** Returns the command's reply once its commit is durable. @throws HttpError also 503 if too many commands wait */
   run<T>(command: QueuedCommand<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      // The command's own rule rejects a malformed id with 404.
-      if (!isId(command.projectId)) return resolve(decideOnMissingProject(command))
       const now = performance.now()
       if (this.isClosing) throw unavailable('The service is shutting down')
       if (command.deadline <= now) throw writeTimedOut()
@@ -147,9 +144,4 @@ export class Actors {
       bytes -= actor.bytes
     }
   }
-}
-
-function decideOnMissingProject<T>(command: QueuedCommand<T>): T {
-  const nothing = new State(command.projectId)
-  return command.decide(new Clock(nilId), nothing, nothing).answer
 }

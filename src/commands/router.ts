@@ -45,7 +45,7 @@ export function openRun({ registry, rowLocations, route, timeoutMs }: RunDepende
       route(command, { ...request, id: newId(), projectId, taskId }, deadline)
     if (target.kind === 'new') return send(clientIdIn(command, input) ?? newId())
     const id = idIn(input, target.key)
-    if (target.kind === 'project') return send(id)
+    if (target.kind === 'project') return isId(id) ? send(id) : Promise.reject(notFound('Project'))
     return rowLocations.at(target.kind, id, targetNoun(target), ({ projectId, taskId }) =>
       send(projectId, taskId ?? undefined),
     )
@@ -66,7 +66,7 @@ export function openRoute(
   counts = newForwardCounts(),
 ): Execute {
   const route = (command: Command, routed: RoutedCommand, deadline: number, retries = 0): Promise<Reply> => {
-    const home = isId(routed.projectId) ? homeOf(routed.projectId) : 'here'
+    const home = homeOf(routed.projectId)
     if (home === undefined || home === 'here') return execute(command, routed, deadline)
     counts.forwarded++
     return send(command, routed, deadline, home, retries)
