@@ -14,7 +14,7 @@ interface BatchDecision extends Prepared {
   unit: CommitUnit
 }
 
-/** Returns the unit to commit. Changes the states in place, so a failed commit makes the states invalid. */
+/** Returns the commit unit. Changes the states in place, so the states are invalid if the commit fails. */
 export function decideBatch({ states, records, batch }: Prepared, react: Reactions): CommitUnit {
   const unit: CommitUnit = { heads: states.map(headOf), events: [], jobs: [], records: [] }
   const last = unit.heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), '')

@@ -25,7 +25,7 @@ interface Head extends ProjectRow {
 
 export type Loader = ReturnType<typeof openLoader>
 
-/** The version is read before the rows: then a row that is newer than the version fails the compare-and-swap. */
+/** Reads the version before the rows, so that a row newer than the version fails the compare-and-swap. */
 export function openLoader(sql: Sql) {
   const { table: projects } = definitionOf('project')
   const heads = batched(limits, async (ids: string[]) => {
@@ -69,7 +69,7 @@ const openFindRows = (sql: Sql, table: PgTable) =>
     return inOrder(ids, rows, (row) => row.id)
   })
 
-/** SQL for whole rows that are loaded with project `p`. A commit would erase a column that is missing here. */
+/** SQL for rows of project `p`, with all columns, because a commit writes whole rows. */
 function contents(): string {
   const lists = model().all.map(({ name, table, parent, load }) => {
     if (load !== 'with project' || parent !== 'project') return []

@@ -168,7 +168,7 @@ const keyToFind = (states: State[], command: QueuedCommand): IdempotencyKey | un
 export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {
   if (command.again) return true
   const { loaded } = firstEventState(states, command)
-  // Ids are in the order of time, unless the log is ahead of the clock. Then the command must be older than the load.
+  // If the log is ahead of the clock, ids are not in the order of time, so the times are compared too.
   return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
 }
 

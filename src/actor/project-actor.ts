@@ -71,7 +71,7 @@ export class ProjectActor implements StateHolder {
     })
   }
 
-  /** Decides the queued commands. Does so before it returns, if the lease is held and the state is loaded. */
+  /** Decides the queued commands synchronously if the lease is held and the state is loaded. */
   decide(): void {
     if (this.leases.holds(this.projectId)) this.startNext()
     else void this.acquireLease().then(() => this.startNext())

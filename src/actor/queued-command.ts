@@ -8,7 +8,7 @@ import type { HttpError } from '../responses/errors.ts'
 import type { Preload } from './preload.ts'
 import type { ProjectState } from './state.ts'
 
-/** A command in its project's mailbox. Methods, and not function fields, let TypeScript accept a specific reply `T`. */
+/** Declares methods, not function fields, so that a `QueuedCommand<Reply>` is also a `QueuedCommand<unknown>`. */
 export interface QueuedCommand<T = unknown> {
   readonly id: string
   readonly projectId: string

@@ -58,7 +58,7 @@ export class State {
   /** Not null while rows of `on demand` entities are loaded. */
   onDemand: OnDemandRows | null = null
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
-  /** Ids of rows deleted since the load. They stay taken, but an earlier look-up of taken ids may not contain them. */
+  /** Ids of rows deleted since the load. A new row must not reuse these ids. */
   private deletedIds: CopyOnWriteMap<true>
   private readonly byUser: CopyOnWriteMap<MemberRow>
   private rowBytes = 0

@@ -66,7 +66,7 @@ export async function transact(
 
 const stateOf = ({ state }: StateHolder): State => state!
 
-/** A batch without changes does no compare-and-swap: reads the version again, to prove that the replies are current. */
+/** A batch without changes has no compare-and-swap, so the version is read again: replies must be current. */
 async function verify({ versions }: TransactDependencies, states: State[]): Promise<Outcome> {
   const areCurrent = await Promise.all(states.map(versions.isCurrent))
   return areCurrent.every(Boolean) ? 'committed' : 'conflict'

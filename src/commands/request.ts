@@ -30,7 +30,7 @@ export interface LookupResults {
 export interface RoutedCommand extends CommandRequest {
   /** The id of the command's first event ends with the same digits, so a committed command can be found in the log. */
   id: string
-  /** The digest in registry.ts. */
+  /** The digest of the command's input schema and scope: see registry.ts. */
   form: string
   /** The command was sent before, but the connection to its home was lost before the reply. */
   again?: true

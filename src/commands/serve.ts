@@ -11,7 +11,7 @@ import type { Execute } from './execute.ts'
 import type { Registered, Registry } from './registry.ts'
 import type { RoutedCommand } from './request.ts'
 
-/** The most ids of retried commands that are remembered, each until a late first copy would miss its deadline. */
+/** The most remembered ids of retried commands. An id is forgotten when a late original would miss its deadline. */
 const maxRetried = 100_000
 
 interface ServeDependencies {

@@ -20,7 +20,7 @@ export type Commit = (unit: CommitUnit) => Promise<Outcome>
 
 type CommitLimits = Pick<Config, 'commitSlots' | 'commitEvents' | 'commitShapes' | 'writeTimeoutMs'>
 
-// Two concurrent commits cost 10 % more than one larger commit, so a commit waits up to this long for another.
+// Two concurrent commits cost 10 % more than one larger commit, so a commit waits this long for the previous commit.
 const lingerMs = 25
 const heavyEvents = 100
 

@@ -23,9 +23,9 @@ interface EventRange {
   upTo: number
 }
 
-/** For this long after the last commit, events are used without a database read. A token check is cached as long. */
+/** Events are used without a database read for this long after the last commit. Token checks are cached as long. */
 const maxAgeMs = 500
-/** Limits: events of one project, and bytes of all projects. */
+/** The most events of one project, and the most bytes of all projects. */
 const maxEvents = 500
 const maxBytes = 16_777_216
 /** The most bytes that one call returns. A larger event is returned as the only event. */

@@ -5,7 +5,7 @@ export interface Source {
   account: string
 }
 
-/** `slots` limits the calls in progress; the others limit the waiting calls. */
+/** `slots` limits the calls in progress; the other bounds limit the waiting calls. */
 type Bounds = Record<'slots' | 'perAddress' | 'perAccount' | 'total', number>
 
 interface Waiter extends Source {

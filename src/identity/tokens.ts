@@ -3,7 +3,7 @@ import { isId } from '../ids.ts'
 
 const issuer = 'docket'
 const audience = 'docket-api'
-// A date before every expiry. The library accepts expired tokens; the database's clock decides about the expiry.
+// With this date, the library accepts expired tokens. The database's clock decides whether a token has expired.
 const currentDate = new Date(0)
 const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 

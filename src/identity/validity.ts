@@ -5,7 +5,7 @@ import { byOrdinal } from '../postgres/row-order.ts'
 import type { Caller } from './rights.ts'
 import type { Claims } from './tokens.ts'
 
-/** How long the result of a database check is valid. Afterwards every process rejects a revoked token. */
+/** A database check is valid for this long. Afterwards every process rejects a revoked token. */
 const validityMs = 500
 
 /** A token's last check. Times are on the clock of performance.now(). */

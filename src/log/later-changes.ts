@@ -65,7 +65,7 @@ function childrenRestoredTo(
   return [...rows.values()]
 }
 
-/** For tasks, one query reads both results, so that they are consistent. */
+/** One query reads both results for tasks, so that the results are consistent. */
 export async function readLaterChanges(
   sql: Sql,
   deletions: LoggedEvent[],

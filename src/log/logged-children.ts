@@ -62,7 +62,7 @@ type LoggedChild = { seq: number; isLogged: boolean } & (
   { entity: ChildOfTask; after: Rows[ChildOfTask] } | { entity: null }
 )
 
-/** Returns children by the seq of the deletion, or `expired` if their events have expired. @throws HttpError 409 */
+/** Returns the children by the seq of the deletion, or `expired` if their events have expired. @throws HttpError 409 */
 export async function readDeletedChildren(
   sql: Sql,
   deletions: Pick<LoggedEvent, 'projectId' | 'entityId' | 'id' | 'seq'>[],

@@ -20,7 +20,7 @@ export interface Unassignment {
 }
 
 export interface UndoInput {
-  /** The latest first. */
+  /** Ordered from the latest to the earliest. */
   events: LoggedEvent[]
   children: ReadonlyMap<number, Children>
   /** Children that tasks have when their creation is undone, without children that the same undo restored. */

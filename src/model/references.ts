@@ -40,7 +40,7 @@ export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: 
   return bits.includes('0') ? ({ ...shown, eventId: `${shown.eventId}.${bits}` } as R) : row
 }
 
-/** A field that repeats the shown value keeps the stored value, also deleted references. @throws HttpError 400 */
+/** A field that repeats the shown value keeps the stored value, with deleted references. @throws HttpError 400 */
 export function checkReferences<Input extends object>(state: RowSource, entity: Entity, input: Input): Input {
   let checked = input as Row
   for (const field of referencesOf(entity) ?? []) {

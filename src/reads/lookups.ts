@@ -74,7 +74,7 @@ export function openLookUp<S extends Versioned>(
     const { userId } = caller
     const last = cache.get(userId + id)
     let seen = last && versions.follow(last, id)
-    // Comparing the version costs Postgres a third of a new look-up.
+    // Comparing the version takes Postgres a third of the time of a new look-up.
     if (seen && (await versions.isCurrent(seen))) counts.hits++
     else {
       counts.misses++

@@ -4,7 +4,7 @@ import type { Sql, SqlPart } from '../postgres/database.ts'
 export const lastRenaming = (sql: Sql) =>
   sql`coalesce((select change_id from people where one)::text, 'none')`
 
-/** SQL for the part of an ETag that identifies the name of account `u`, left joined. Empty for the first name. */
+/** SQL for a part of an ETag that changes with the name of account `u` (left joined). Empty before a renaming. */
 export const nameTag = (sql: Sql) =>
   sql`case when u.id is null then ${deletedTag} else coalesce('.' || u.renamed_by, '') end`
 

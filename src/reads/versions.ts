@@ -56,7 +56,7 @@ interface Committed {
 /** The first commit after an event: the new version, and the ids of the tasks that the commit changed or deleted. */
 type NextCommit = VersionRef & { tasks: string[] }
 
-/** About 20 MB. */
+/** The most ids in memory: about 20 MB. */
 const maxIds = 200_000
 const maxTasks = 100
 const maxCommitsAdvanced = 100

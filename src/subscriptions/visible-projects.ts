@@ -52,7 +52,7 @@ export class VisibleProjects {
 
   /** @param version undefined if the user may not see the project. A project beyond the limit is listed as `moreKey`. */
   update(projectId: string, version: number | undefined): void {
-    // A read may still be in progress at the end. Its result must not add a viewer again.
+    // A read may still be in progress when the last stream ends. Its result must not add a viewer again.
     if (this.isEnded) return
     const previous = this.versions.get(projectId)
     if (previous === version) return
