@@ -20,7 +20,7 @@ export async function countApplied(sql: postgres.Sql): Promise<number> {
   )
 }
 
-/** Applies each missing migration in one transaction, then creates its concurrent indexes outside of it. Repeatable. */
+/** Creates concurrent indexes after the transaction of their migration. A repeated call continues after a failure. */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
   await createMigrationsTable(sql)
   const rows = await sql<{ hash: string; at: string }[]>`

@@ -20,7 +20,7 @@ const accountOrphans = { owner: 'users', job: 'close-account', dataKey: 'userId'
 export const orphanProjects: OrphanSearch = { ...accountOrphans, table: 'projects', key: 'owner_id' }
 export const orphanMembers: OrphanSearch = { ...accountOrphans, table: 'members', key: 'user_id' }
 
-/** Inserts a job for each missing owner in the next page, unless the outbox has one, even as a dead letter. */
+/** Inserts a job for each missing owner in the page, unless the outbox has such a job, even as a dead letter. */
 export async function queueOrphanJobs(sql: Sql, search: OrphanSearch, after: string, rows: number) {
   const key = sql(search.key)
   // With `not exists`, Postgres would read the whole table of owners.

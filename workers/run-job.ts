@@ -52,8 +52,8 @@ const logParked = (log: Log, id: string, job: string, reason: string) =>
 type ClaimedJob = Pick<OutboxRow, 'name' | 'data'> & { isParked: boolean }
 
 /**
- * Counts the attempt before it begins, so that a crash of the worker counts too. Without an attempt left, the job
- * becomes a dead letter. Returns undefined if no job is left to run.
+ * Counts the attempt before it begins, so that a crash of the worker counts too. If no attempt is left, the job becomes
+ * a dead letter. Returns undefined if the job is done, dropped or already a dead letter.
  */
 export async function claimJob(sql: Sql, id: string, maxAttempts: number): Promise<ClaimedJob | undefined> {
   const [claimed] = await sql<ClaimedJob[]>`

@@ -23,7 +23,7 @@ export function beginSlice(config: Config, isStopping: () => boolean): Throttle 
 export const whilePagesAreFull = (throttle: Throttle, work: () => Promise<number>): Promise<void> =>
   forEachPage(throttle, true, async () => (await work()) === throttle.batchRows || undefined)
 
-/** `work` gets the last key of the previous page, and returns its own last key, or undefined after the last page. */
+/** `work` gets the last key of the previous page. It returns the last key of its page, or undefined at the end. */
 export async function forEachPage<K>(
   throttle: Throttle,
   start: K,

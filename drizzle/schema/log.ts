@@ -43,7 +43,7 @@ export const events = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.projectId, t.seq] }),
-    // Ordered by id: a task's event ids keep growing when the task moves to another project; its seqs do not.
+    // The event ids of a task keep growing when the task moves to another project; the seqs do not.
     index('events_task')
       .on(t.taskId, t.id)
       .where(sql`task_id is not null`),

@@ -24,7 +24,7 @@ export const webhooks = pgTable(
     disabledReason: text('disabled_reason'),
     /** Every event up to this seq is delivered or filtered out. */
     cursor: bigint('cursor', { mode: 'number' }).notNull(),
-    // The running or failed delivery, and the project version up to which it reads events.
+    // The delivery that runs or has failed. `head`: the project version up to which the delivery reads events.
     deliveryId: uuid('delivery_id'),
     head: bigint('head', { mode: 'number' }),
     failures: integer('failures').notNull().default(0),

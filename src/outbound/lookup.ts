@@ -8,7 +8,7 @@ const resolverOptions = { timeout: 2_000, tries: 2 }
 const systemFilesMs = 30_000
 const loopback = ['127.0.0.1', '::1']
 
-/** `lookup` of `node:dns` blocks one of four threads, so four dead name servers would also stop all password hashes. */
+/** `lookup` of `node:dns` blocks one of four threads: four dead name servers would also stop all password hashes. */
 export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup {
   const open = async () => {
     const resolver = new Resolver(resolverOptions)

@@ -2,7 +2,7 @@ import process from 'node:process'
 import type { Family } from '../metrics/family.ts'
 import type { Shutdown } from './shutdown.ts'
 
-/** The argument that marks a child of a supervisor. It never changes, because the parent may run an older release. */
+/** Marks a child of a supervisor. The word never changes, because the parent may run an older release. */
 export const childArgument = 'led'
 
 /** `retire`: stop, because a successor is ready. */

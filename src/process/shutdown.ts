@@ -17,7 +17,7 @@ interface Options {
   /** A one-off command that a signal interrupts exits with 128 + the number of the signal. */
   isOneOff: boolean
   isRunByNpm: boolean
-  /** The parent and the terminal may both send a signal to a child. The parent kills a slow child. */
+  /** A child ignores a second signal, because its parent and the terminal may both send one. */
   isChild: boolean
 }
 
@@ -98,7 +98,7 @@ export class Shutdown {
 
   private onTerminalHangUp(): void {
     if (this.hangUp && isatty(0)) this.hangUp()
-    // The terminal and npm may both send a SIGHUP.
+    // Ignores a second SIGHUP, because the terminal and npm may both send one.
     else if (!this.isStopping) void this.onSignal('SIGHUP')
   }
 

@@ -7,8 +7,8 @@ const outageMs = 1_000
 const keyTtlMs = 10_000
 const maxMembers = 1_000
 /**
- * KEYS members, assignment · ARGV channel, own member, last assignment, last members… → assignment, members… Restores
- * what the caller read last if Redis lost its data.
+ * KEYS members, assignment · ARGV channel, own member, last assignment, last members… → assignment, members… If Redis
+ * lost its data, the script restores what the caller read last.
  */
 export const heartbeatScript = `
 local function revision(text)

@@ -32,7 +32,7 @@ export type RequestHandler = (requests: RpcRequest[]) => void
 export type RpcResponse =
   | (Reply & { kind: 'reply'; replayed?: true })
   | { kind: 'refusal'; status: ErrorStatus; message: string; headers: Record<string, string> }
-  /** The server has not started the request: it does not know the command, it is closing, or the request is too large. */
+  /** Not started: the command is unknown, the server is closing, or the request is too large. */
   | { kind: 'unknown' }
   | { kind: 'failed' }
 

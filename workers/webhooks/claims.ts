@@ -29,7 +29,7 @@ export interface DeliveryResult {
   attempt?: DeliveryRow
 }
 
-/** A result waits for other results, to share a statement. The wait delays only its own webhook. */
+/** A result waits this long for other results, to share a statement. The wait delays only the webhook of the result. */
 const lingerMs = 10
 
 export const openClaims = (sql: Sql, workerId: string) => ({
@@ -50,8 +50,8 @@ export const openClaims = (sql: Sql, workerId: string) => ({
 const disableRetryMs = 60_000
 
 /**
- * Ignores a result if another worker has the claim or the webhook a new delivery id; a failure also if the webhook has
- * changed. Returns for each webhook whether it has more events to deliver.
+ * Ignores a result if another worker has the claim, or if the webhook has a new delivery id. Ignores a failure also if
+ * the webhook has changed. Returns for each webhook whether it has more events to deliver.
  */
 async function releaseClaims(sql: Sql, workerId: string, results: DeliveryResult[]): Promise<boolean[]> {
   const rows = results.map(({ claim: { id, deliveryId, revision }, upTo, waitMs, disabled }) => {
