@@ -20,41 +20,18 @@ test('reads the client address from the socket or the last entry of X-Forwarded-
 })
 
 test('accepts a port, brackets and quotes in X-Forwarded-For', () => {
-  for (const written of [
-    '1.2.3.4',
-    '1.2.3.4:5678',
-    '"1.2.3.4:5678"',
-    ' 1.2.3.4:0 ',
-    '::ffff:1.2.3.4',
-    '[::ffff:102:304]:80',
-  ]) {
+  const ipv4 = words('1.2.3.4 1.2.3.4:5678 "1.2.3.4:5678" ::ffff:1.2.3.4 [::ffff:102:304]:80')
+  for (const written of [...ipv4, ' 1.2.3.4:0 '])
     expect([written, proxied(`9.9.9.9, ${written}`)]).toEqual([written, '1.2.3.4'])
-  }
-  for (const written of words(
-    '2001:db8::1 [2001:db8::1] [2001:db8::1]:443 "[2001:DB8:0:0::9]:443" 2001:db8::1%eth0',
-  )) {
+  const ipv6 = '2001:db8::1 [2001:db8::1] [2001:db8::1]:443 "[2001:DB8:0:0::9]:443" 2001:db8::1%eth0'
+  for (const written of words(ipv6))
     expect([written, proxied(written)]).toEqual([written, '2001:db8:0:0::/64'])
-  }
 })
 
 test('uses the socket address if X-Forwarded-For contains no valid address', () => {
-  const odd = [
-    'unknown',
-    '_hidden',
-    '"_SEVKISEK"',
-    '-',
-    '1.2.3',
-    '1',
-    '0x7f.1',
-    '1.2.3.4.5',
-    '256.1.1.1',
-    '1.2.3.4:x',
-    '[1.2.3.4',
-    '2001:db8::1::2',
-    'for=1.2.3.4',
-    'x'.repeat(5_000),
-    '1.1.1.1,',
-  ]
+  const odd = words(`unknown _hidden "_SEVKISEK" - 1.2.3 1 0x7f.1 1.2.3.4.5 256.1.1.1 1.2.3.4:x
+    [1.2.3.4 2001:db8::1::2 for=1.2.3.4 1.1.1.1,`)
+  odd.push('x'.repeat(5_000))
   for (const written of odd) expect([written, proxied(written)]).toEqual([written, '3.3.3.3'])
   expect(addressOf(requestFrom('unknown'), null, true)).toBe('local')
 })

@@ -5,12 +5,10 @@ import { Elysia } from 'elysia'
 import postgres from 'postgres'
 import { eventually } from '../races/pair.ts'
 import { freshDatabase } from '../support/database.ts'
+import { listen } from '../support/listen.ts'
 import { forFile } from '../support/service.ts'
 
-const listening = async (server: Server) => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as AddressInfo).port
-}
+const listening = async (server: Server) => (await listen(server)).port
 
 function endOf(socket: Socket): Promise<string[]> {
   const emitted: string[] = []

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 import {
   createFullProject,
-  unreachableUrl,
   fillPath,
-  seqOf,
-  type ProjectParts,
   openTeam,
+  type ProjectParts,
+  seqOf,
+  unreachableUrl,
 } from '../http/scene.ts'
 import { maxMoved } from '../../src/log/children.ts'
-import { type Answer, type Body, make, type Person, register, expiresAt } from '../support/client.ts'
+import { type Answer, type Body, make, makeToken, type Person, register } from '../support/client.ts'
 import {
   type OpenApi,
   type Operation,
@@ -47,15 +47,7 @@ const nobody = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
 type Wrong = { who?: Person; path?: string; body?: unknown; headers?: Record<string, string> }
 
 /** Sends a valid request to an operation, except for the parts in `wrong`. */
-function send({
-  name,
-  operation,
-  wrong,
-}: {
-  name: string
-  operation: Operation
-  wrong: Wrong
-}): Promise<Answer> {
+function send(name: string, operation: Operation, wrong: Wrong): Promise<Answer> {
   const [method = '', path = ''] = name.split(' ')
   const author = operation.operationId === 'updateComment' ? people.editor : people.owner
   const { who = author, body = bodyOf(operation), headers } = wrong
@@ -70,14 +62,9 @@ const operations: [name: string, operation: Operation][] = [...operationsOf(api)
 const things = await createFullProject(people, await register(client))
 await fillTask()
 await ageProject()
-const reading = { name: 'Reader', scopes: ['read'], projects: [things.projectId], expiresAt }
-const token: Body & { token: string } = (await make(people.owner, '/tokens', reading)) as Body & {
-  token: string
-}
-const { id } = await make(people.owner, `/projects/${things.projectId}/service-accounts`, {
-  name: 'Importer',
-})
-const accountId = id
+const token = await makeToken(people.owner, { scopes: ['read'], projects: [things.projectId] })
+const accounts = `/projects/${things.projectId}/service-accounts`
+const { id: accountId } = await make(people.owner, accounts, { name: 'Importer' })
 for (const one of [people.owner, people.editor])
   await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
 
@@ -170,7 +157,7 @@ test('every documented error is returned with exactly the documented text', asyn
       const wrong = wrongs[Number(status)]?.(name.split(' ')[1]!, operation)
       if (!wrong) continue
       compared += 1
-      const answer = await send({ name, operation, wrong })
+      const answer = await send(name, operation, wrong)
       expect([name, undocumentedParts(api, operation, answer)]).toEqual([name, []])
       const example = content?.['application/json']?.example
       // Documented errors contain placeholders instead of ids.
@@ -186,7 +173,7 @@ test('a write without a documented 412 ignores If-Match', async () => {
     const { operationId, responses } = operation
     // Signing out would revoke the tokens of this test, and testWebhook waits for a receiver.
     if (name.startsWith('get ') || /^(logout|testWebhook)/.test(operationId) || responses[412]) continue
-    const { status } = await send({ name, operation, wrong: { headers: { 'if-match': '"other"' } } })
+    const { status } = await send(name, operation, { headers: { 'if-match': '"other"' } })
     expect([name, status]).not.toEqual([name, 412])
   }
 })

@@ -1,8 +1,9 @@
 import Ajv from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
 import { expect, test } from 'bun:test'
-import { createFullProject, registerTeam, fillPath, seqOf } from '../http/scene.ts'
-import { type Person, register } from '../support/client.ts'
+import { createOwnProject, exampleFor } from '../http/own-project.ts'
+import { fillPath } from '../http/scene.ts'
+import { make, type Person, register } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -44,22 +45,18 @@ test('every example body succeeds once ids of existing resources are set', async
   const ada = client.as(registered.body.access_token) as Person
   const invitee = { ...exampleOf('register'), ...exampleOf('inviteMember') }
   await client.post('/auth/register', { name: 'Grace', email: invitee.email, password: 'secret-1' })
-  const people = { ...(await registerTeam(client)), owner: ada, editor: ada }
-  const things = await createFullProject(
-    { ...people, editor: await register(client) },
-    await register(client),
-  )
-  const comment = await ada.post(`/tasks/${things.taskId}/comments`, exampleOf('createComment'))
-  const accounts = `/projects/${things.projectId}/service-accounts`
-  const account = await ada.post(accounts, exampleOf('createServiceAccount'))
-  const ids = { ...things, commentId: comment.body.id, accountId: account.body.id }
+  const own = await createOwnProject(ada, await register(client), await register(client))
+  const comment = await make(ada, `/tasks/${own.taskId}/comments`, exampleOf('createComment'))
+  const ids = { ...own, commentId: comment.id }
 
-  for (const [name, { operationId, requestBody, security }] of operations) {
+  for (const [name, operation] of operations) {
+    const { operationId, requestBody, security } = operation
     if (!requestBody || security.length === 0 || operationId === 'deleteMe') continue
     const [method = '', path = ''] = name.split(' ')
-    const example = exampleOf(operationId)
-    const known = { projectId: things.projectId, seq: seqOf.comment } as Record<string, unknown>
-    const body = Object.fromEntries(Object.entries(example).map(([key, one]) => [key, known[key] ?? one]))
+    const body = {
+      ...exampleFor(operation, ids),
+      ...(operationId === 'inviteMember' && exampleOf(operationId)),
+    }
     const { status, text } = await ada.call(method.toUpperCase(), fillPath(path, ids), body)
     const expected = /^create|^inviteMember$/.test(operationId) ? 201 : 200
     expect([name, status, text]).toEqual([name, expected, text])

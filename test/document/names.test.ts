@@ -11,23 +11,16 @@ const api: OpenApi & { info: { description: string } } = JSON.parse(text)
 
 test('operation ids are a verb and a noun', () => {
   const ids = [...operationsOf(api).values()].map(({ operationId }) => operationId)
-  expect(ids).toEqual(
-    expect.arrayContaining([
-      ...['register', 'login', 'logout', 'logoutAll', 'getMe', 'updateMe', 'deleteMe'],
-      ...words('createProject listProjects getProject updateProject deleteProject batchProject undoProject'),
-      ...['inviteMember', 'listMembers', 'setMemberRole', 'removeMember'],
-      ...['createTask', 'listTasks', 'getTask', 'updateTask', 'deleteTask'],
-      ...['createSubtask', 'listSubtasks', 'toggleSubtask', 'updateSubtask', 'deleteSubtask'],
-      ...['createToken', 'listTokens', 'deleteToken'],
-      ...['createServiceAccount', 'listServiceAccounts', 'deleteServiceAccount'],
-      ...['createServiceAccountToken', 'listServiceAccountTokens', 'deleteServiceAccountToken'],
-      ...['createComment', 'listComments', 'updateComment', 'deleteComment', 'listEvents'],
-      ...['followProjects', 'readEvents'],
-      ...['listProjectHistory', 'listTaskHistory'],
-      ...['createWebhook', 'listWebhooks', 'getWebhook', 'updateWebhook', 'deleteWebhook'],
-      ...['rotateWebhook', 'testWebhook', 'replayWebhook', 'listWebhookDeliveries'],
-    ]),
-  )
+  const expected = words(`
+      register login logout logoutAll getMe updateMe deleteMe createProject listProjects getProject
+      updateProject deleteProject batchProject undoProject inviteMember listMembers setMemberRole
+      removeMember createTask listTasks getTask updateTask deleteTask createSubtask listSubtasks
+      toggleSubtask updateSubtask deleteSubtask createToken listTokens deleteToken createServiceAccount
+      listServiceAccounts deleteServiceAccount createServiceAccountToken listServiceAccountTokens
+      deleteServiceAccountToken createComment listComments updateComment deleteComment listEvents
+      followProjects readEvents listProjectHistory listTaskHistory createWebhook listWebhooks getWebhook
+      updateWebhook deleteWebhook rotateWebhook testWebhook replayWebhook listWebhookDeliveries`)
+  expect(ids).toEqual(expect.arrayContaining(expected))
   for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]+)*$/)
   expect(new Set(ids).size).toBe(ids.length)
 })

@@ -46,12 +46,10 @@ async function* requests() {
       rest: string,
       body?: string,
       headers = {},
-    ) =>
-      expectDocumented(
-        name,
-        operation,
-        await callers[role].call(method.toUpperCase(), fillPath(path, ids) + rest, body, headers),
-      )
+    ) => {
+      const filled = fillPath(path, ids) + rest
+      expectDocumented(name, operation, await callers[role].call(method.toUpperCase(), filled, body, headers))
+    }
     yield { method, parts, send, valid: validBody(operation, parts), hasBody: !!operation.requestBody }
   }
 }

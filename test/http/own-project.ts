@@ -11,7 +11,7 @@ export async function createOwnProject(owner: Person, guest: Person, stranger: P
   return { ...parts, accountId: account.id }
 }
 
-const subtaskSeq = 4
+const commentSeq = 5
 
 /** Returns the documented example of an operation's body, with the ids of this project. */
 export function exampleFor(
@@ -19,7 +19,7 @@ export function exampleFor(
   { projectId, inviteeEmail }: { projectId: string; inviteeEmail: string },
 ): object | undefined {
   const example = requestBody?.content?.['application/json']?.example as object | undefined
-  const values: Record<string, unknown> = { projectId, seq: subtaskSeq }
+  const values: Record<string, unknown> = { projectId, seq: commentSeq }
   if (operationId === 'inviteMember') values.email = inviteeEmail
   return example && Object.fromEntries(Object.entries(example).map(([key, one]) => [key, values[key] ?? one]))
 }

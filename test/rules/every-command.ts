@@ -52,12 +52,7 @@ const moving: Rule = (state, known) => {
   return ruleOf(tasks.updateTask, { id: taskId, projectId: elsewhereId })(source, known, target)
 }
 
-const command = (name: string, rule: Command['rule'], answers: number[], row: Command['row'] = null) => ({
-  name,
-  rule,
-  answers,
-  row,
-})
+type Line = [name: string, rule: Rule, answers: number[], row?: Command['row']]
 const editing = [404, 403, 200, 200, 200]
 const administering = [404, 403, 403, 200, 200]
 
@@ -66,50 +61,48 @@ const here = { projectId: project.id }
 const step = { id: subtask.id }
 const note = { id: comment.id }
 
-export const everyCommand: Command[] = [
-  command(
+const lines: Line[] = [
+  [
     'change the project',
     ruleOf(projects.updateProject, { id: project.id, name: 'N' }),
     administering,
     project,
-  ),
-  command(
+  ],
+  [
     'delete the project',
     ruleOf(projects.deleteProject, { id: project.id }),
     [404, 403, 403, 403, 200],
     project,
-  ),
-  command(
-    'invite',
-    ruleOf(members.inviteMember, { ...here, email: guest.email }, { person: guest }),
-    administering,
-  ),
-  command('set a role', ruleOf(members.setRole, { ...here, memberId, role: 'ADMIN' }), administering, member),
-  command(
+  ],
+  ['invite', ruleOf(members.inviteMember, { ...here, email: guest.email }, { person: guest }), administering],
+  ['set a role', ruleOf(members.setRole, { ...here, memberId, role: 'ADMIN' }), administering, member],
+  [
     'remove the viewer',
     ruleOf(members.removeMember, { ...here, memberId }),
     [404, 200, 403, 200, 200],
     member,
-  ),
-  command('create a task', ruleOf(tasks.createTask, { ...here, title: 'T' }), editing),
-  command('change a task', ruleOf(tasks.updateTask, { id: taskId, title: 'N' }), editing, task),
-  command('move a task', moving, editing, task),
-  command('delete a task', ruleOf(tasks.deleteTask, { id: taskId }), editing, task),
-  command('add a subtask', ruleOf(subtasks.createSubtask, { taskId, title: 'N' }), editing),
-  command('toggle a subtask', ruleOf(subtasks.toggleSubtask, step), editing, subtask),
-  command('change a subtask', ruleOf(subtasks.updateSubtask, step), editing, subtask),
-  command('delete a subtask', ruleOf(subtasks.deleteSubtask, step), editing, subtask),
-  command('comment', ruleOf(comments.createComment, { taskId, text: 'N' }), editing),
-  command(
+  ],
+  ['create a task', ruleOf(tasks.createTask, { ...here, title: 'T' }), editing],
+  ['change a task', ruleOf(tasks.updateTask, { id: taskId, title: 'N' }), editing, task],
+  ['move a task', moving, editing, task],
+  ['delete a task', ruleOf(tasks.deleteTask, { id: taskId }), editing, task],
+  ['add a subtask', ruleOf(subtasks.createSubtask, { taskId, title: 'N' }), editing],
+  ['toggle a subtask', ruleOf(subtasks.toggleSubtask, step), editing, subtask],
+  ['change a subtask', ruleOf(subtasks.updateSubtask, step), editing, subtask],
+  ['delete a subtask', ruleOf(subtasks.deleteSubtask, step), editing, subtask],
+  ['comment', ruleOf(comments.createComment, { taskId, text: 'N' }), editing],
+  [
     "edit the viewer's comment",
     ruleOf(comments.updateComment, { ...note, text: 'N' }),
     [404, 200, 403, 403, 403],
     theirs,
-  ),
-  command(
-    "delete the viewer's comment",
-    ruleOf(comments.deleteComment, note),
-    [404, 200, 403, 200, 200],
-    theirs,
-  ),
+  ],
+  ["delete the viewer's comment", ruleOf(comments.deleteComment, note), [404, 200, 403, 200, 200], theirs],
 ]
+
+export const everyCommand = lines.map(([name, rule, answers, row = null]): Command => ({
+  name,
+  rule,
+  answers,
+  row,
+}))

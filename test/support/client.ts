@@ -5,26 +5,15 @@ export interface Answer {
   headers: Headers
 }
 
-type TextField =
-  | ('id' | 'projectId' | 'taskId' | 'userId' | 'ownerId' | 'authorId' | 'createdAt' | 'updatedAt')
-  | (
-      | 'name'
-      | 'email'
-      | 'access_token'
-      | 'role'
-      | 'title'
-      | 'status'
-      | 'priority'
-      | 'text'
-      | 'message'
-      | 'error'
-    )
+type IdField = 'id' | 'projectId' | 'taskId' | 'userId' | 'ownerId' | 'authorId'
+type AccountField = 'name' | 'email' | 'role' | 'access_token'
+type TextField = 'title' | 'status' | 'priority' | 'text' | 'message' | 'error' | 'createdAt' | 'updatedAt'
 
 /** The fields of all response bodies together; a body may also be a list. */
 export interface Body
   extends
     Array<Body>,
-    Record<TextField, string>,
+    Record<IdField | AccountField | TextField, string>,
     Record<'description' | 'dueDate' | 'assigneeId', string | null>,
     Record<'number' | 'statusCode', number>,
     Record<'completed' | 'authorRemoved', boolean> {

@@ -1,6 +1,7 @@
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { simpleParser } from 'mailparser'
 import { SMTPServer } from 'smtp-server'
+import { listen } from './listen.ts'
 
 export interface Mail {
   /** The recipient in the SMTP envelope. */
@@ -39,7 +40,7 @@ export async function openMailServer(reject: Reject = () => undefined) {
       arrivals.dispatchEvent(new Event('attempt'))
     },
   })
-  const port = await listen(server)
+  const { port } = await listen(server.server)
   const until = async <T>(found: () => T | undefined): Promise<T> => {
     for (;;) {
       const value = found()
@@ -63,11 +64,6 @@ export async function openMailServer(reject: Reject = () => undefined) {
 }
 export type MailServer = Awaited<ReturnType<typeof openMailServer>>
 
-async function listen(server: SMTPServer): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
-  return (server.server.address() as AddressInfo).port
-}
-
 async function mailOf(source: Buffer, recipient: string): Promise<Mail> {
   const { from, to, subject = '', text = '', messageId = '', headerLines } = await simpleParser(source)
   const textOf = (one: typeof from | typeof to) => [one ?? []].flat()[0]?.text ?? ''
@@ -90,9 +86,9 @@ export async function openSilentServer() {
     sockets.add(socket)
     resolve()
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', () => listening()))
+  const { port } = await listen(server)
   return {
-    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `smtp://127.0.0.1:${port}`,
     connected,
     close() {
       for (const socket of sockets) socket.destroy()

@@ -1,4 +1,5 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { listen } from './listen.ts'
 
 export interface ProxiedConnection {
   client: Socket
@@ -26,13 +27,13 @@ export async function openTcpProxy(toPort: number, interceptor: Interceptor, hos
     forward(client, ends.server)
     forward(ends.server, client)
   })
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const { port } = await listen(listener)
   const cut = () => sockets.forEach((socket) => socket.destroy())
   const close = () => {
     listener.close()
     cut()
   }
-  return { port: (listener.address() as AddressInfo).port, cut, close }
+  return { port, cut, close }
 }
 
 export async function openTcpProxyTo(url: string, interceptor: Interceptor) {

@@ -1,5 +1,6 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { listen } from './listen.ts'
 
 /** Opens a proxy that accepts TLS connections for a Postgres, with a self-signed certificate. */
 export async function openTlsProxy(
@@ -19,11 +20,11 @@ export async function openTlsProxy(
       secure.on('close', () => postgres.destroy())
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const listening = await listen(server)
   return {
     url(mode) {
       const url = new URL(databaseUrl)
-      url.host = `localhost:${(server.address() as AddressInfo).port}`
+      url.host = `localhost:${listening.port}`
       url.searchParams.set('sslmode', mode)
       return url.href
     },
