@@ -13,9 +13,8 @@ test('reads the client address from the socket or the last entry of X-Forwarded-
   expect(addressOf(requestFrom('1.1.1.1'), null, false)).toBe('local')
   expect(addressOf(requestFrom('1.1.1.1, 2.2.2.2 '), server('3.3.3.3'), true)).toBe('2.2.2.2')
   expect(addressOf(requestFrom(), server('::ffff:3.3.3.3'), true)).toBe('3.3.3.3')
-  for (const address of ['2001:db8:1:2:3:4:5:6', '2001:DB8:1:2::9', '2001:db8:1:2:0:0:0:1']) {
+  for (const address of ['2001:db8:1:2:3:4:5:6', '2001:DB8:1:2::9', '2001:db8:1:2:0:0:0:1'])
     expect(addressOf(requestFrom(), server(address), false)).toBe('2001:db8:1:2::/64')
-  }
   expect(addressOf(requestFrom(), server('::1'), false)).toBe('0:0:0:0::/64')
 })
 

@@ -35,9 +35,8 @@ const refused = `
   .split(/\s+/)
 
 describe('parseInstant', () => {
-  for (const [text, instant] of Object.entries(read)) {
+  for (const [text, instant] of Object.entries(read))
     test(`accepts ${text}`, () => expect(parseInstant(text)).toBe(instant))
-  }
 
   for (const text of [
     ...refused,

@@ -45,9 +45,8 @@ describe('validation error', () => {
       'password must be a password of 6 to 1024 characters',
     ],
   ]
-  for (const [name, schema, value, message] of cases) {
+  for (const [name, schema, value, message] of cases)
     test(`describes ${name}`, () => expect(complaint(schema, value)).toBe(message))
-  }
 
   test('names at most five fields, and shows at most 100 characters of an unknown name', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
@@ -66,12 +65,10 @@ describe('validation error', () => {
       asignee: 'assigneeId',
       desc: 'description',
     }
-    for (const [name, field] of Object.entries(meant)) {
+    for (const [name, field] of Object.entries(meant))
       expect(complaint(ChangedTask, { [name]: 1 })).toBe(`${name} is not known here; did you mean ${field}?`)
-    }
-    for (const name of ['wheels', 'x', 'a/b~c', 'constructor', 'createdAtt', 'x'.repeat(100)]) {
+    for (const name of ['wheels', 'x', 'a/b~c', 'constructor', 'createdAtt', 'x'.repeat(100)])
       expect(complaint(ChangedTask, { [name]: { deep: [1] } })).toBe(`${name} is not known here`)
-    }
     expect(complaint(ChangedTask, { '': 1 })).toBe('"" is not known here')
     expect(complaint(ChangedTask, JSON.parse('{"__proto__":{"status":"DONE"}}'))).toBe(
       '__proto__ is not known here',

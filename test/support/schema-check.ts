@@ -121,9 +121,8 @@ function wholeOperation(api: OpenApi, operation: Operation): Operation {
   const all = <T extends object>(parts: Record<string, T> = {}) =>
     Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, dereference(api, part) as T]))
   const responses = all(operation.responses)
-  for (const [status, one] of Object.entries(responses)) {
+  for (const [status, one] of Object.entries(responses))
     responses[status] = { ...one, headers: all(one.headers as Record<string, object>) }
-  }
   const parameters = operation.parameters.map((one) => dereference(api, one) as Parameter)
   return { ...operation, parameters, responses }
 }
