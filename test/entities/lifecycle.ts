@@ -5,7 +5,7 @@ import { readFeed } from '../http/feed.ts'
 import { eventually } from '../races/pair.ts'
 import { faultsOf } from '../support/history.ts'
 import { openReceiver } from '../webhooks/receiver.ts'
-import { outboxSize, rowsWith } from '../workers/remains.ts'
+import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
 import { ada, batch, createPlace, created, type Place, rowsAt, sql, undo, versionOf } from './scene.ts'
 
 interface Kind {
@@ -104,7 +104,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     const { id } = await created(list(place), body)
     await ada.delete(`/projects/${place.projectId}`)
     expect((await ada.get(list(place))).status).toBe(404)
-    await eventually('an empty outbox', async () => (await outboxSize(sql)) === 0)
+    await untilOutboxEmpty(sql)
     expect(await rowsWith(sql, [id])).toEqual({})
   })
 

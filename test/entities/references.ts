@@ -1,9 +1,8 @@
 // Runs in a copy of the project that has the new entities: see new-entities.test.ts.
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
-import { eventually } from '../races/pair.ts'
 import { faultsOf } from '../support/history.ts'
-import { outboxSize, rowsWith } from '../workers/remains.ts'
+import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
 import { ada, batch, createPlace, created, errorOf, type Place, readTask } from './scene.ts'
 import { type Row, rowsAt, sql, undo, versionOf } from './scene.ts'
 
@@ -112,7 +111,7 @@ test('attachments are deleted and restored with their task', async () => {
   const { projectId, taskId, attachment, path } = await createTagged()
   await ada.delete(`/tasks/${taskId}`)
   const seq = await versionOf(projectId)
-  await eventually('an empty outbox', async () => (await outboxSize(sql)) === 0)
+  await untilOutboxEmpty(sql)
   expect(await rowsWith(sql, [attachment.id])).toEqual({ events: 1 })
   await undo(projectId, seq)
   expect(await rowsAt(path)).toEqual([attachment])

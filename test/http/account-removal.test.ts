@@ -2,17 +2,15 @@ import { expect, test } from 'bun:test'
 import { nilId } from '../../src/ids.ts'
 import { closeAccount } from '../../workers/close-account.ts'
 import { orphanMembers, orphanProjects, queueOrphanJobs } from '../../workers/orphans.ts'
-import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from '../support/scene.ts'
+import { untilOutboxEmpty } from '../workers/remains.ts'
 import { expectError, expectResponse } from './responses.ts'
 
 const { service, client, sql } = await openScene()
 service.startWorkers()
 
-const jobsDone = () =>
-  eventually('an empty outbox', async () => (await sql`select 1 from outbox`).length === 0)
 const deleted = { message: 'Account deleted successfully' }
 const batchOptions = { batchRows: 10, pauseMs: 0 }
 
@@ -45,7 +43,7 @@ test('a deleted account can no longer sign in, and its email address can be regi
   expectError(await ada.post('/auth/login', account), 401, 'Wrong email or password')
   const second = await make(client, '/auth/register', account)
   expect(second.user.id).not.toBe(ada.id)
-  await jobsDone()
+  await untilOutboxEmpty(sql)
   for (const { id } of [own, shared])
     expect((await client.as(second.access_token).get(`/projects/${id}`)).status).toBe(404)
   expect((await grace.get(`/projects/${shared.id}`)).status).toBe(200)
@@ -59,7 +57,7 @@ test('deleting an account removes its projects and memberships, and keeps its co
   await ada.delete('/auth/me')
   const after = await grace.get(path, { 'if-none-match': before.headers.get('etag')! })
   expectResponse(after, 200, [{ ...comment, author: null, authorRemoved: true }])
-  await jobsDone()
+  await untilOutboxEmpty(sql)
   expectError(await grace.get(`/projects/${own.id}`), 404)
   expectResponse(await grace.get(`/projects/${shared.id}/members`), 200, [])
   expect((await grace.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
@@ -84,7 +82,7 @@ test('the recurring cleanup removes rows that a deleted account wrote after its 
   const { ada, own } = await createAccounts()
   await sql`delete from users where id = ${ada.id}`
   expect(await closeOrphanedAccounts()).toBe(1)
-  await jobsDone()
+  await untilOutboxEmpty(sql)
   expect(await sql`select 1 from projects where id = ${own.id}`).toHaveLength(0)
   expect(await sql`select 1 from members where user_id = ${ada.id}`).toHaveLength(0)
   expect(await closeOrphanedAccounts()).toBe(0)
@@ -100,5 +98,5 @@ test('one statement deletes the account and inserts its deletion job', async () 
     await sql`alter table outbox drop constraint broken`
   }
   expectResponse(await ada.delete('/auth/me'), 200, deleted)
-  await jobsDone()
+  await untilOutboxEmpty(sql)
 })

@@ -2,12 +2,12 @@ import { expect, test } from 'bun:test'
 import { withOwnAccount } from '../../modules/accounts/change.ts'
 import { openTokens } from '../../src/identity/tokens.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
-import { eventually, openPair, upTo } from '../races/pair.ts'
+import { eventually, openPair, statuses, upTo } from '../races/pair.ts'
 import { type Client, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile, openTestService, testSecret } from '../support/service.ts'
-import { countStatuses, expectError, expectResponse, unknownId } from './responses.ts'
+import { expectError, expectResponse, unknownId } from './responses.ts'
 import { invalidNames, validTexts } from './sample-texts.ts'
 
 const password = 'secret-1'
@@ -74,7 +74,7 @@ test('exactly one of several concurrent password changes succeeds', async () => 
   const responses = await Promise.all(
     upTo(6).map((n) => ada.patch('/auth/me', { password: `secret-1${n}`, currentPassword: password })),
   )
-  const { 200: succeeded, 401: invalid = 0, 403: wrong = 0 } = countStatuses(responses)
+  const { 200: succeeded, 401: invalid = 0, 403: wrong = 0 } = statuses(responses)
   expect([succeeded, invalid + wrong]).toEqual([1, 5])
   const winner = responses.findIndex(({ status }) => status === 200)
   expect((await signIn(ada.email, `secret-1${winner + 1}`)).status).toBe(200)

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { eventually, upTo } from '../races/pair.ts'
+import { eventually, statuses, upTo } from '../races/pair.ts'
 import { type Client, make, type Person, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { aTimestamp, anId, countStatuses, expectError, malformedIds, unknownId } from './responses.ts'
+import { aTimestamp, anId, expectError, malformedIds, unknownId } from './responses.ts'
 import { invalidNames } from './sample-texts.ts'
 
 const { client, sql, ada } = await openScene(['Ada'])
@@ -147,10 +147,10 @@ test('an account has at most 100 unexpired tokens, also with concurrent creates'
   for (const one of rejected) expectError(one, 409, 'An account has at most 100 tokens')
   const [first] = await listTokens(person)
   expect((await person.delete(`/tokens/${first!.id}`)).status).toBe(204)
-  expect(countStatuses(await create(1))).toEqual({ 201: 1 })
+  expect(statuses(await create(1))).toEqual({ 201: 1 })
   await sql`update api_tokens set expires_at = now() - interval '1 minute' where user_id = ${person.id}`
   expect(await listTokens(person)).toEqual([])
-  expect(countStatuses(await create(102))[201]).toBe(100)
+  expect(statuses(await create(102))[201]).toBe(100)
   expect(await listTokens(person)).toHaveLength(100)
   expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(100)
 })

@@ -1,9 +1,10 @@
 import * as argon2 from '@node-rs/argon2'
 import { expect, test } from 'bun:test'
 import { openPasswords } from '../../src/identity/passwords.ts'
+import { statuses } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 import { words } from '../support/words.ts'
-import { anId, countStatuses, expectError, expectResponse, unknownId } from './responses.ts'
+import { anId, expectError, expectResponse, unknownId } from './responses.ts'
 import { invalidNames, invalidTexts, validTexts } from './sample-texts.ts'
 
 const { service, client, sql } = await openScene()
@@ -54,7 +55,7 @@ test('an account that is stored with a decomposed email address is found by both
 
 test('exactly one of several concurrent registrations of an email address succeeds', async () => {
   const responses = await Promise.all([1, 2, 3, 4].map(() => register(account('twin@example.com'))))
-  expect(countStatuses(responses)).toEqual({ 201: 1, 409: 3 })
+  expect(statuses(responses)).toEqual({ 201: 1, 409: 3 })
 })
 
 test('an unknown email address and a wrong password get the same response', async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { openPair, tally, upTo } from '../races/pair.ts'
+import { openPair, statuses, tally, upTo } from '../races/pair.ts'
 import { invite, make, makeToken, type Person, register, withToken } from '../support/client.ts'
 import { withService } from '../support/service.ts'
-import { countStatuses, expectError, remainingBudget } from './responses.ts'
+import { expectError, remainingBudget } from './responses.ts'
 
 const createProject = (owner: Person) => make(owner, '/projects', { name: 'P' })
 
@@ -41,7 +41,7 @@ test('a batch counts as one write per operation, and a batch that exceeds the re
     const first = await batch(2)
     expect([first.status, remainingBudget(first)]).toEqual([200, 7])
     const responses = await Promise.all(upTo(3).map(() => batch(20)))
-    expect(countStatuses(responses)).toEqual({ 200: 1, 429: 2 })
+    expect(statuses(responses)).toEqual({ 200: 1, 429: 2 })
     expectError(await ada.post('/projects', { name: 'Q' }), 429)
     expect((await ada.get(`/projects/${id}`)).headers.get('docket-version')).toBe('23')
   }))
@@ -110,7 +110,7 @@ test('all tokens of an account share the limit of invitations, in all processes'
   const { token } = await makeToken(atA)
   const callers = [atA, atB, atA.as(token), atB.as(token)]
   const responses = await Promise.all(upTo(20).map((n) => sendInvite(callers[n % 4]!, id)))
-  expect(countStatuses(responses)).toEqual({ 404: 6, 429: 14 })
+  expect(statuses(responses)).toEqual({ 404: 6, 429: 14 })
 })
 
 test('RATE_LIMIT=off also turns off the limit of invitations', () =>

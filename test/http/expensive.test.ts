@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { eventually, upTo } from '../races/pair.ts'
+import { eventually, statuses, upTo } from '../races/pair.ts'
 import { type Answer, type Client, invite, make, register } from '../support/client.ts'
 import { holdTransaction } from '../support/database.ts'
 import { openScene } from '../support/scene.ts'
 import { openTestService } from '../support/service.ts'
-import { countStatuses, expectError, remainingBudget } from './responses.ts'
+import { expectError, remainingBudget } from './responses.ts'
 
 const { service, sql, ada, bob } = await openScene(['Ada', 'Bob'])
 const projectId = await createProject(ada, 500)
@@ -37,7 +37,7 @@ test.each(expensive)('an account has at most four concurrent requests for %s', a
   const sent = upTo(10).map(send)
   const other = bob.get(`/tasks/${bobsTask}`)
   const responses = await Promise.all(sent)
-  expect(countStatuses(responses)).toEqual({ 200: 4, 429: 6 })
+  expect(statuses(responses)).toEqual({ 200: 4, 429: 6 })
   const rejected = responses.find(({ status }) => status === 429)!
   expectError(rejected, 429, 'Too many expensive requests of this account are in progress')
   expect(rejected.headers.get('retry-after')).toBe('1')
@@ -50,7 +50,7 @@ test('an undo of a batch or of more than 10 events counts as expensive before it
   await invite(ada, shared, bob)
   for (const body of [{ batch: 2 }, { seqs: upTo(13).slice(2) }]) {
     const responses = await Promise.all(upTo(10).map(() => bob.post(`/projects/${shared}/undo`, body)))
-    expect(countStatuses(responses)).toEqual({ 403: 4, 429: 6 })
+    expect(statuses(responses)).toEqual({ 403: 4, 429: 6 })
   }
 })
 
@@ -67,7 +67,7 @@ const cheap: [name: string, send: (n: number) => Promise<Answer>][] = [
 ]
 
 test.each(cheap)('%s has no limit of concurrent requests', async (_, send) => {
-  expect(countStatuses(await Promise.all(upTo(10).map(send)))).toEqual({ 200: 10 })
+  expect(statuses(await Promise.all(upTo(10).map(send)))).toEqual({ 200: 10 })
 })
 
 test('a simple read does not wait for expensive reads in the database', async () => {
@@ -83,10 +83,10 @@ test('a simple read does not wait for expensive reads in the database', async ()
   })
   for (const _ of upTo(3)) {
     const plain = await Promise.all(upTo(8).map(() => bob.get(`/tasks/${bobsTask}`)))
-    expect(countStatuses(plain)).toEqual({ 200: 8 })
+    expect(statuses(plain)).toEqual({ 200: 8 })
   }
   await unlock()
-  expect(countStatuses(await Promise.all(blocked))).toEqual({ 200: 8 })
+  expect(statuses(await Promise.all(blocked))).toEqual({ 200: 8 })
   await connection.end()
 })
 
@@ -105,7 +105,7 @@ test('an expensive request counts as one request for each 25 events or 10 projec
   // A process reserves parts of a large budget, so the header may lag behind.
   expect(writes - remainingBudget(undone)).toBeWithin(100, 102)
   const responses = await Promise.all(upTo(8).map(() => tasksAt(eve, id, 1)))
-  expect(countStatuses(responses)[429]).toBeGreaterThan(0)
+  expect(statuses(responses)[429]).toBeGreaterThan(0)
   for (const _ of upTo(6)) await tasksAt(eve, id, 1)
   expectError(await eve.get(`/projects/${id}`), 429, /^Too many requests; try again/)
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { delaysMs } from '../../src/http/limits/delays.ts'
-import { eventually, upTo } from '../races/pair.ts'
+import { eventually, statuses, upTo } from '../races/pair.ts'
 import { type Answer, type Client, type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { openScene } from '../support/scene.ts'
 import { openTestService, type TestService, withService } from '../support/service.ts'
-import { countStatuses, expectError } from './responses.ts'
+import { expectError } from './responses.ts'
 
 const withDelays = (
   env: Record<string, string>,
@@ -30,7 +30,7 @@ function expectDelayed(response: Answer): void {
 /** The right password is sent concurrently too, because on a slow machine the delay may end before the guesses are checked. */
 async function expectDelayedAfterGuesses(client: Client, email: string): Promise<void> {
   const [guesses, right] = await Promise.all([guess(client, email, 9), login(client, email, 'secret-1')])
-  expect(countStatuses(guesses)).toEqual({ 401: 4, 429: 5 })
+  expect(statuses(guesses)).toEqual({ 401: 4, 429: 5 })
   expectDelayed(right)
 }
 
@@ -58,7 +58,7 @@ describe('wrong passwords for one account, from any address', () => {
       const isReady = () => [services, other.services].every((one) => one.redisStatus() === 'ready')
       await eventually('both connections to Redis', isReady)
       const both = await Promise.all([client, other.client].map((one) => guess(one, ada.email, 20)))
-      const { 401: checked = 0, 429: rejected } = countStatuses(both.flat())
+      const { 401: checked = 0, 429: rejected } = statuses(both.flat())
       expect(checked + rejected!).toBe(40)
       // On a busy machine a delay may end while requests wait; then one more password is checked.
       expect(checked).toBeWithin(4, 8)
@@ -67,7 +67,7 @@ describe('wrong passwords for one account, from any address', () => {
   test('never delay an address from which the account signed in', () =>
     withDelays({}, async ({ client }, ada) => {
       expect(await status(client, ada.email, 'secret-1')).toBe(200)
-      expect(countStatuses(await guess(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
+      expect(statuses(await guess(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
       for (const _ of upTo(3)) expect(await status(client, ada.email, 'secret-1')).toBe(200)
       expectError(await login(client, ada.email, 'wrong'), 401)
     }))
@@ -83,7 +83,7 @@ describe('wrong passwords for one account, from any address', () => {
     await withDelays({ REDIS_URL: redis.url }, async ({ client, services }, ada) => {
       redis.kill()
       await eventually('the lost connection to Redis', () => services.redisStatus() !== 'ready')
-      expect(countStatuses(await guess(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
+      expect(statuses(await guess(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
       const right = async () => (await status(client, ada.email, 'secret-1')) === 200
       await eventually('the end of the delay', right)
     })
@@ -97,7 +97,7 @@ describe('wrong passwords for one account, from any address', () => {
         return ada.patch('/auth/me', body, { 'x-forwarded-for': `10.3.0.${n}` })
       }
       const changes = await Promise.all(upTo(9).map(change))
-      expect(countStatuses(changes)).toEqual({ 403: 4, 429: 5 })
+      expect(statuses(changes)).toEqual({ 403: 4, 429: 5 })
       for (const one of changes) if (one.status === 429) expectDelayed(one)
       let n = 9
       await eventually('a delayed sign-in', async () => {
@@ -137,7 +137,7 @@ async function loginBehind(count: number, address: string) {
 test('many sign-ins from one address do not delay a sign-in from another address', async () => {
   const { ahead, responses } = await loginBehind(99, '10.0.0.1')
   expect(ahead).toBeLessThan(50)
-  expect(countStatuses(responses)).toEqual({ 401: 99 })
+  expect(statuses(responses)).toEqual({ 401: 99 })
 })
 
 test('sign-ins beyond the queue limit of their address get 429 with Retry-After', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { Budget, type Share } from '../../src/http/limits/budget.ts'
-import { eventually, openPair, upTo } from '../races/pair.ts'
+import { eventually, openPair, statuses, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { withService } from '../support/service.ts'
-import { expectError, remainingBudget, countStatuses } from './responses.ts'
+import { expectError, remainingBudget } from './responses.ts'
 
 function expectLimited(answer: Answer, name: string, quota: number, window: number) {
   expectError(answer, 429, /^Too many requests; try again in \d+ seconds?$/)
@@ -39,11 +39,11 @@ describe('reads and writes', () => {
     await using pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '300' })
     const clients = [pair.atA, pair.atB]
     const answers = await Promise.all(upTo(40).map((n) => clients[n % 2]!.get('/projects')))
-    expect(countStatuses(answers)).toEqual({ 200: 10, 429: 30 })
+    expect(statuses(answers)).toEqual({ 200: 10, 429: 30 })
     // A process reserves six writes at a time, so some reserved writes may stay unused.
     const write = (n: number) => clients[n % 2]!.patch('/projects/none', { name: 'Q' })
     const writes = await Promise.all(upTo(330).map(write))
-    expect(countStatuses(writes)[404]).toBeWithin(300 - 6, 301)
+    expect(statuses(writes)[404]).toBeWithin(300 - 6, 301)
   })
 
   test('are limited within each process while Redis is unavailable', async () => {
@@ -54,7 +54,7 @@ describe('reads and writes', () => {
       await eventually('the loss of Redis', () => services.redisStatus() !== 'ready')
       const grace = await register(client)
       const answers = await Promise.all(upTo(8).map(() => grace.get('/projects')))
-      expect(countStatuses(answers)).toEqual({ 200: 5, 429: 3 })
+      expect(statuses(answers)).toEqual({ 200: 5, 429: 3 })
       expectLimited(await grace.get('/projects'), 'reads', 5, 60)
     })
     await redis.stop()
@@ -110,7 +110,7 @@ describe('sign-in', () => {
     withService({ SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
       const answers = await Promise.all(upTo(4).map((n) => login(client, email, 'secret-1', `10.0.0.${n}`)))
-      expect(countStatuses(answers)).toEqual({ 200: 2, 429: 2 })
+      expect(statuses(answers)).toEqual({ 200: 2, 429: 2 })
     }))
 
   test('is limited after too many wrong passwords, for that IP address and account only', () =>
@@ -118,7 +118,7 @@ describe('sign-in', () => {
       const [ada, grace] = [await register(client), await register(client)]
       for (const _ of upTo(6)) expect((await login(client, ada.email, 'secret-1')).status).toBe(200)
       const guesses = await Promise.all(upTo(12).map((n) => login(client, ada.email, `guess ${n}`)))
-      expect(countStatuses(guesses)).toEqual({ 401: 3, 429: 9 })
+      expect(statuses(guesses)).toEqual({ 401: 3, 429: 9 })
       expectLimited(await login(client, ada.email.toUpperCase(), 'secret-1'), 'sign-in-failures', 3, 900)
       expect((await login(client, ada.email, 'secret-1', '10.0.0.2')).status).toBe(200)
       expect((await login(client, grace.email, 'secret-1')).status).toBe(200)

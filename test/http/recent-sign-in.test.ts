@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { openTokens } from '../../src/identity/tokens.ts'
-import { upTo } from '../races/pair.ts'
+import { statuses, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, type Person, register, expiresAt } from '../support/client.ts'
 import { openTestService, testSecret } from '../support/service.ts'
-import { expectError, isReplay, countStatuses } from './responses.ts'
+import { expectError, isReplay } from './responses.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client } = await openScene([], { TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' })
@@ -51,7 +51,7 @@ for (const [operation, status, write] of writes) {
       const ada = await register(client)
       expectError(await write(ada, { password: 'secret-2' }, from(10)), 403, wrong)
       const guess = (n: number) => write(ada, { password: `guess ${n}` }, from(n))
-      expect(countStatuses(await Promise.all(upTo(9).map(guess)))).toEqual({ 403: 3, 429: 6 })
+      expect(statuses(await Promise.all(upTo(9).map(guess)))).toEqual({ 403: 3, 429: 6 })
     })
 
     test('returns the first response to a repeat, and rejects a repeat with another password', async () => {
@@ -81,7 +81,7 @@ test('a password check counts toward the sign-in limit of its IP address', async
   await using limited = await openTestService({ TRUST_PROXY: 'on', SIGN_INS_PER_MINUTE: '3' })
   const ada = await register(limited.client)
   const check = (n: number) => ada.post('/tokens', { ...token, password: 'secret-1', name: `T${n}` }, from(1))
-  expect(countStatuses(await Promise.all(upTo(5).map(check)))).toEqual({ 201: 3, 429: 2 })
+  expect(statuses(await Promise.all(upTo(5).map(check)))).toEqual({ 201: 3, 429: 2 })
 })
 
 test('a changed password and a login both count as a recent sign-in', async () => {

@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http'
 import { expect } from 'bun:test'
-import { tally } from '../races/pair.ts'
 import type { Answer, Client } from '../support/client.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -40,8 +39,6 @@ export async function countEvents({ services }: TestService, projectId: string):
   const events = await services.database.reads`select from events where project_id = ${projectId}`
   return events.length
 }
-
-export const countStatuses = (responses: Answer[]) => tally(responses.map(({ status }) => status))
 
 export const remainingBudget = ({ headers }: Answer) =>
   Number(/^"[\w-]+";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
 import { make, makeToken } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
+import { untilOutboxEmpty } from '../workers/remains.ts'
 import { idsIn, openCreations, type RemovalResponse } from './creations-scene.ts'
 import { unreachableUrl } from './scene.ts'
 import { type Account, accountsPath, tokensPath } from './service-account-scene.ts'
@@ -24,7 +25,7 @@ test("revoke=true also deletes what a member's service accounts created, even if
   const hook = await make(program, webhooks, { url: unreachableUrl })
   for (const { id } of [account, second])
     expect((await admin.delete(`${accountsPath(projectId)}/${id}`)).status).toBe(200)
-  await eventually('the end of the jobs', async () => (await sql`select from outbox`).length === 0)
+  await untilOutboxEmpty(sql)
   const operations = [{ op: 'member.remove', memberId: member.split('/').at(-1) }]
   const { body } = await owner.post(`/projects/${projectId}/batch?dryRun=true&return=full`, { operations })
   const { results } = body as unknown as { results: RemovalResponse[] }

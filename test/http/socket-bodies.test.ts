@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { expect, test } from 'bun:test'
+import { statuses } from '../races/pair.ts'
 import { openClient } from '../support/client.ts'
-import { expectError, countStatuses } from './responses.ts'
+import { expectError } from './responses.ts'
 import { openRawClient } from './raw-client.ts'
 import { chunk, sendRaw, expectRawError, requestHead } from './raw.ts'
 import { forFile } from '../support/service.ts'
@@ -60,7 +61,7 @@ test('the service stops reading an endless body, and does not store large bodies
   const before = peakMib(web.pid)
   const large = 'x'.repeat(30 * mebi)
   const answers = await Promise.all(Array.from({ length: 8 }, () => ada.post('/projects', large)))
-  expect(countStatuses(answers)).toEqual({ 413: 8 })
+  expect(statuses(answers)).toEqual({ 413: 8 })
   expect(peakMib(web.pid) - before).toBeLessThan(64)
 })
 

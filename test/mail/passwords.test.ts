@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import { expectResponse, expectError } from '../http/responses.ts'
-import { eventually, tally, upTo } from '../races/pair.ts'
+import { eventually, statuses, upTo } from '../races/pair.ts'
 import { type Person, register, withToken } from '../support/client.ts'
 import { forFile } from '../support/service.ts'
+import { untilOutboxEmpty } from '../workers/remains.ts'
 import { forgetting, openMailScene, resetting, resetToken, verified, verifying } from './scene.ts'
 
 const notValid = /^token must be /
@@ -30,7 +31,7 @@ test('exactly one of many concurrent resets with the same token sets the passwor
   const ada = await verified(scene)
   const token = await resetToken(scene, ada)
   const answers = await Promise.all(upTo(6).map((n) => resetting(client, token, `secret-1${n}`)))
-  expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1, 400: 5 })
+  expect(statuses(answers)).toEqual({ 200: 1, 400: 5 })
   const won = answers.findIndex(({ status }) => status === 200)
   expect(await signIn(ada, `secret-1${won + 1}`)).toBe(200)
   expectError(await resetting(client, token, 'secret-9'), 400, notValid)
@@ -93,7 +94,7 @@ test('verified, unverified and unknown addresses get the same response after the
     expect(await responseTo(email)).toEqual(answer)
   expect(await idle.sql`select from outbox`).toHaveLength(3)
   idle.service.startWorkers()
-  await eventually('the end of all jobs', async () => (await idle.sql`select from outbox`).length === 0)
+  await untilOutboxEmpty(idle.sql)
   expect(idle.server.attempts).toEqual([known.email])
   expectError(await forgetting(idle.client, 'nobody'), 400, /^email must be /)
 })
@@ -101,13 +102,13 @@ test('verified, unverified and unknown addresses get the same response after the
 test('limits the mails per hour to an address, whether or not it has an account', async () => {
   await using few = await openMailScene({ MAILS_PER_HOUR: '2' })
   const ada = await verified(few)
-  const statuses = async (email: string) => {
+  const statusesFor = async (email: string) => {
     const found: number[] = []
     for (const _ of upTo(3)) found.push((await forgetting(few.client, email)).status)
     return found
   }
-  expect(await statuses('nobody@example.com')).toEqual([202, 202, 429])
-  expect(await statuses(ada.email.toUpperCase())).toEqual([202, 429, 429])
+  expect(await statusesFor('nobody@example.com')).toEqual([202, 202, 429])
+  expect(await statusesFor(ada.email.toUpperCase())).toEqual([202, 429, 429])
 })
 
 test('a reset applies the password policy, and a rejected password does not use up the token', async () => {

@@ -6,10 +6,8 @@ import { make, register } from '../support/client.ts'
 import { openSilentServer } from '../support/mail.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { forgetting, type MailScene, openMailScene, resetting, verified, verifying } from './scene.ts'
-
-const done = ({ sql }: MailScene) =>
-  eventually('an empty outbox', async () => (await sql`select from outbox`).length === 0)
+import { untilOutboxEmpty } from '../workers/remains.ts'
+import { forgetting, openMailScene, resetting, verified, verifying } from './scene.ts'
 
 test('a mail is plain text with the token, from the configured sender to one recipient', async () => {
   await using scene = await openMailScene({ MAIL_FROM: 'Docket <docket@example.com>' })
@@ -64,7 +62,7 @@ test('retries a mail that the server deferred, with the same token', async () =>
   const ada = await register(client)
   await server.attempted(ada.email, 3)
   await verifying(client, (await server.mail(ada.email)).token)
-  await done(scene)
+  await untilOutboxEmpty(scene.sql)
   expect(server.to(ada.email)).toHaveLength(1)
   expect(await sql`select from mail_tokens where user_id = ${ada.id}`).toHaveLength(1)
 })
@@ -73,7 +71,7 @@ test('if the server permanently rejects a recipient, the mail is not retried and
   await using scene = await openMailScene({ LOG_LEVEL: 'silent' }, { reject: () => 550 })
   const ada = await register(scene.client)
   await scene.server.attempted(ada.email, 1)
-  await done(scene)
+  await untilOutboxEmpty(scene.sql)
   expect(scene.server.attempts).toEqual([ada.email])
 })
 
@@ -102,7 +100,7 @@ test('does not send a mail whose token has expired', async () => {
   const ada = await register(client)
   await sql`update outbox set created_at = now() - interval '23 hours' where data ->> 'userId' = ${ada.id}`
   service.startWorkers()
-  await done(scene)
+  await untilOutboxEmpty(scene.sql)
   expect(server.attempts).toEqual([ada.email])
 })
 

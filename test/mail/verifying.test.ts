@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { expectResponse, expectError } from '../http/responses.ts'
-import { tally, upTo } from '../races/pair.ts'
+import { statuses, upTo } from '../races/pair.ts'
 import { type Body, type Client, invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { forgetting, openMailScene, resetting, verified, verifying } from './scene.ts'
@@ -42,7 +42,7 @@ test('a mail token can be used once, for one purpose, until it expires', async (
   expectError(await verifying(client, token), 400, notValid)
   await sql`update mail_tokens set expires_at = now() + interval '1 minute' where user_id = ${ada.id}`
   const answers = await Promise.all(upTo(8).map(() => verifying(client, token)))
-  expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1, 400: 7 })
+  expect(statuses(answers)).toEqual({ 200: 1, 400: 7 })
 })
 
 test('a token verifies only the address that it was sent to', async () => {

@@ -18,24 +18,34 @@ export interface World {
   subtasks: Body[]
   comments: Body[]
 }
-type Ask = (world: World, client: Client, step: Step) => Promise<Answer> | undefined
+type Choices = Pick<Step, 'pick' | 'other' | 'value'>
+export type Ask = (world: World, client: Client, choices: Choices) => Promise<Answer> | undefined
 
 const roles = ['VIEWER', 'EDITOR', 'ADMIN']
 const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
-const dates = [null, '2030-02-01', '2030-02-01T10:00:00.5+02:00']
+const priorities = ['LOW', 'MEDIUM', 'HIGH', undefined]
+const dates = ['2030-01-01', '2030-01-02', '2030-01-03', '2030-01-04T12:00:00.5+02:00', null]
+const descriptions = ['long '.repeat(300), null, undefined, undefined, undefined, undefined, undefined]
 const at = <T>(list: T[], n: number): T | undefined => list[n % list.length]
+const fieldsOf = (value: number) => ({
+  ...{ status: at(statuses, value), priority: at(priorities, value), dueDate: at(dates, value) },
+  description: at(descriptions, value),
+})
 const someone = ({ people }: World, n: number) => at([null, ...people], n)?.id ?? null
 
 const on =
-  (list: keyof World, ask: (it: Body, client: Client, step: Step, world: World) => Promise<Answer>): Ask =>
-  (world, client, step) => {
-    const it = at(world[list] as Body[], step.pick)
-    return it && ask(it, client, step, world)
+  (
+    list: keyof World,
+    ask: (it: Body, client: Client, choices: Choices, world: World) => Promise<Answer>,
+  ): Ask =>
+  (world, client, choices) => {
+    const it = at(world[list] as Body[], choices.pick)
+    return it && ask(it, client, choices, world)
   }
 const adding =
   (list: keyof World, verb: Ask): Ask =>
-  async (world, client, step) => {
-    const answer = await verb(world, client, step)
+  async (world, client, choices) => {
+    const answer = await verb(world, client, choices)
     if (answer?.status === 201) (world[list] as Body[]).push(answer.body)
     return answer as Answer
   }
@@ -64,11 +74,14 @@ export const verbs = {
   createTask: adding(
     'tasks',
     on('projects', ({ id: projectId }, client, { other, value }, world) =>
-      client.post('/tasks', { projectId, title: `T${value}`, assigneeId: someone(world, other) }),
+      client.post('/tasks', {
+        ...{ projectId, title: `T${value}`, assigneeId: someone(world, other) },
+        ...fieldsOf(value),
+      }),
     ),
   ),
   changeTask: on('tasks', ({ id }, client, { value }) =>
-    client.patch(`/tasks/${id}`, { status: at(statuses, value), dueDate: at(dates, value) }),
+    client.patch(`/tasks/${id}`, { ...fieldsOf(value), ...(value % 2 && { title: `C${value}` }) }),
   ),
   assignTask: on('tasks', ({ id }, client, { other }, world) =>
     client.patch(`/tasks/${id}`, { assigneeId: someone(world, other) }),
