@@ -6,7 +6,6 @@ import { webhookFamilies } from '../workers/webhooks/families.ts'
 import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
 import { type Config, readConfig, requireProductionSettings } from './config.ts'
-import { variableNames } from './local/environment.ts'
 import { maxReceivedBytes } from './http/json-body.ts'
 import type { Log } from './log.ts'
 import { withLocalServers } from './process/local-servers.ts'
@@ -44,7 +43,7 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
   const isRunByNpm = 'npm_lifecycle_event' in process.env
   const shutdown = new Shutdown({ ...given, log, isOneOff, isRunByNpm, isChild: isChildProcess })
   if (isChildProcess) return runChild(command, given, log, shutdown)
-  warnOfUnknownSettings(log, variableNames())
+  warnOfUnknownSettings(log)
   const run = async () => {
     if (!isOneOff) await requireFreePorts(command, given)
     const admin = isAdmin && parseAdmin(command === 'jobs' ? [command, ...args] : args)

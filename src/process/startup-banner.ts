@@ -1,7 +1,8 @@
 import process from 'node:process'
 import { type Config, renamedSettings, settingNames } from '../config.ts'
 import { type Log, openLog, openBufferedLog } from '../log.ts'
-import { misspeltSettings, type VariableNames } from '../schema/misspelt.ts'
+import { variableNames } from '../local/environment.ts'
+import { misspeltSettings } from '../schema/misspelt.ts'
 import { urlsOf } from './port.ts'
 
 /** The command `start` buffers its log until `begin(port)`, which first prints the startup banner with the URLs. */
@@ -19,14 +20,13 @@ export function openStartupLog(command: string, { host, logLevel }: Config, isCh
   }
 }
 
-export function warnOfUnknownSettings(log: Log, given: Omit<VariableNames, 'settings'>): void {
+export function warnOfUnknownSettings(log: Log): void {
   const renamed = renamedSettings()
-  for (const { name: variable, suggestion } of misspeltSettings({
-    settings: [...settingNames(), ...renamed.keys()],
-    ...given,
-  }))
+  const settings = [...settingNames(), ...renamed.keys()]
+  const { inFiles, inEnvironment } = variableNames()
+  for (const { name: variable, suggestion } of misspeltSettings({ settings, inFiles, inEnvironment }))
     log.warn({ variable }, `unknown setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
   for (const [variable, name] of renamed)
-    if (given.inFiles.includes(variable) || given.inEnvironment.includes(variable))
+    if (inEnvironment.includes(variable))
       log.warn({ variable }, `this setting is now called ${name}; the next release ignores the old name`)
 }

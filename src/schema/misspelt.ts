@@ -13,7 +13,7 @@ interface Misspelt {
   suggestion: string | undefined
 }
 
-export interface VariableNames {
+interface VariableNames {
   settings: string[]
   inFiles: string[]
   inEnvironment: string[]

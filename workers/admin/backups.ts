@@ -20,7 +20,8 @@ async function write({ config }: AdminContext, file = ''): Promise<string> {
     return ''
   }
   const path = resolveForCaller(file)
-  await writeBackup(config.databaseUrl, await openNewFile(path)).catch(async (error: unknown) => {
+  const to = await opened(createWriteStream(path, { flags: 'wx', mode: 0o600 }))
+  await writeBackup(config.databaseUrl, to).catch(async (error: unknown) => {
     await rm(path)
     throw error
   })
@@ -39,21 +40,15 @@ export const restore: CommandGroup = {
 async function read({ config }: AdminContext, file = '', replace = ''): Promise<string> {
   if (replace && replace !== 'replace')
     throw new AdminError(`"${replace}" must be the word replace or be left out`)
-  const from = file === standard ? process.stdin : await openFile(resolveForCaller(file))
+  const from = file === standard ? process.stdin : await opened(createReadStream(resolveForCaller(file)))
   await restoreBackup(config.databaseUrl, from, { replaces: replace !== '' })
   return 'The backup is restored'
 }
 
-/** Only the current user can read the file. @throws AdminError if the file exists or cannot be created */
-const openNewFile = (path: string): Promise<WriteStream> =>
-  opened(createWriteStream(path, { flags: 'wx', mode: 0o600 }), path)
-
-const openFile = (path: string): Promise<ReadStream> => opened(createReadStream(path), path)
-
-async function opened<S extends ReadStream | WriteStream>(stream: S, path: string): Promise<S> {
+async function opened<S extends ReadStream | WriteStream>(stream: S): Promise<S> {
   await once(stream, 'open').catch(({ code, message }: NodeJS.ErrnoException) => {
-    if (code === 'EEXIST') throw new AdminError(`${path} already exists; name another file`)
-    throw new AdminError(`${path} cannot be opened: ${message}`)
+    if (code === 'EEXIST') throw new AdminError(`${stream.path} already exists; name another file`)
+    throw new AdminError(`${stream.path} cannot be opened: ${message}`)
   })
   return stream
 }
