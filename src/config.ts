@@ -1,7 +1,7 @@
 import { ConfigError } from './setting-values.ts'
 import * as kind from './setting-values.ts'
 
-/** `on`: the pooler does not support named prepared statements; `named`: it does. */
+/** `named` is for a pooler that supports named prepared statements, `on` for any other pooler. */
 const poolers = ['off', 'on', 'named']
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 

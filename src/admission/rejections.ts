@@ -10,7 +10,7 @@ const maxDelayMs = 1_000
 /** Each 8 KiB of the request's body counts as one more rejection. */
 const bytesOfRejection = 8_192
 
-/** Delays many error responses to one account while other accounts are active, or to requests without an account. */
+/** Delays the error responses to a client that causes many errors, unless its account is the only active account. */
 export class Rejections {
   private readonly counts = new Map<string, number>()
   private endsAt = 0

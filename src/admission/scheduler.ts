@@ -32,7 +32,7 @@ class AccountQueue {
   waitingSlots = 0
   /** Increases when the slots of stuck requests are freed. Slots of an earlier generation no longer count. */
   generation = 0
-  /** The last time (performance.now()) when a request ended while others waited, or when the last request ended. */
+  /** The last end of a request (performance.now()), updated only if requests wait or no request is in progress. */
   endedAt = 0
 
   constructor(readonly accountId: string) {}

@@ -12,7 +12,7 @@ import type { RequestInfo, Telemetry } from './telemetry.ts'
 
 /** Responds to every error with the same JSON fields. The cause of an unexpected error is only logged. */
 export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejections) =>
-  // Elysia prepares every property of the context that the source text of this function names, so it names few.
+  // Elysia prepares every property of the context that this function's source text names, so the function names few.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
     const { error, code, request, route, params, caller, claims, share, permit, began, set } = context
     permit?.release()

@@ -28,7 +28,7 @@ export const openWithIdempotency =
     try {
       return await write()
     } catch (error) {
-      // The first attempt of a write with a secret may have used up a token, so its retry may fail with any status.
+      // The first attempt may have used up a mail token, so a retry of a write with a secret may fail with any status.
       const mayBeRetry = isSame || (error instanceof HttpError && statusesOfRetry.has(error.status))
       const reply = mayBeRetry && (await findReply())
       if (reply) return reply

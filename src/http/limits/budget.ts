@@ -39,7 +39,7 @@ export class Budget {
     return this.tryTake(share) ? share : this.takeAfterRefill(key, share)
   }
 
-  /** May exceed the remaining budget, because a large request could otherwise never run. The budget is then empty. */
+  /** A large request may exceed the remaining budget: it could otherwise never run. The budget is then empty. */
   async takeMore(key: string, count: number): Promise<void> {
     const share = this.shareOf(key)
     const fromShare = Math.min(share.left, count)
