@@ -22,8 +22,9 @@ export type CheckPassword = (attempt: SignInAttempt, isRight: Check) => Promise<
 const exemptSeconds = 30 * 86_400
 
 /**
- * Wrong passwords from one address reject sign-ins from this address. Wrong passwords from all addresses together only
- * delay sign-ins, except from an address that has signed in to the account, so an attacker cannot lock the owner out.
+ * After too many wrong passwords, rejects sign-ins to the account from the same address. Wrong passwords from all
+ * addresses together only delay sign-ins, except from an address that has signed in to the account, so an attacker
+ * cannot lock the owner out.
  */
 export function openPasswordChecks(
   counterOf: OpenCounter,
