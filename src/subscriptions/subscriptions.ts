@@ -14,8 +14,6 @@ const maxProjects = 1_000
 const pollEveryMs = 500
 const roundsPerPoll = 4
 
-export type Subscriptions = ReturnType<typeof openSubscriptions>
-
 export function openSubscriptions(
   sql: Sql,
   notifications: Notifications,

@@ -3,14 +3,11 @@ import type { Command } from '../../src/commands/command.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import type { Execute } from '../../src/commands/execute.ts'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
-import { registryOf } from '../../src/commands/registry.ts'
 import { openRun } from '../../src/commands/router.ts'
-import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { distantDeadline } from '../support/queued-command.ts'
-import { lookUpOf, executeOf } from './local-execution.ts'
+import { lookUpOf, executeOf, registry } from './local-execution.ts'
 import { openScene } from '../support/scene.ts'
 
 const taken = 'This id is already used; send a new UUIDv7'
@@ -29,7 +26,7 @@ async function send(name: string, input: object): Promise<() => ReturnType<Execu
   const { reads } = service.services.database
   const sent = Promise.withResolvers<[Command, RoutedCommand]>()
   const run = openRun({
-    registry: registryOf(commands),
+    registry,
     rowLocations: openRowLocations(reads),
     route: (command, routed) => {
       sent.resolve([command, routed])
@@ -41,7 +38,7 @@ async function send(name: string, input: object): Promise<() => ReturnType<Execu
   const [command, routed] = await sent.promise
   const lookedUp = await lookUpOf(service.services)(command, routed)
   const execute = executeOf(service.services, { lookUp: async () => lookedUp })
-  return () => execute(command, routed, distantDeadline())
+  return () => execute(command, routed)
 }
 
 const creates: Record<string, (id: string) => [name: string, input: object]> = {

@@ -5,38 +5,26 @@ import { State } from '../../src/actor/state.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
-import { registryOf } from '../../src/commands/registry.ts'
-import { commands } from '../../modules/commands.ts'
 import { newId, tailOf } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
-import { readConfig } from '../../src/config.ts'
-import { openServices } from '../../src/services.ts'
-import { react } from '../../workers/reactions.ts'
 import { type Body, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { forFile } from '../support/service.ts'
-import { distantDeadline } from '../support/queued-command.ts'
-import { executeOf } from './local-execution.ts'
+import { createCommand as command, executeElsewhere, executeOf, routedCreate } from './local-execution.ts'
 
 const yearMs = 365 * 86_400_000
 let project: Body
 const warnings: string[] = []
 const { service, sql, ada } = await openScene(['Ada'])
-const other = await forFile(openServices(readConfig(service.env), openLog('silent'), { commands, react }))
 const log = Object.assign(openLog('silent'), { warn: (_: object, text: string) => warnings.push(text) })
 const execute = executeOf(service.services, { log })
-const elsewhere = executeOf(other)
+const elsewhere = await executeElsewhere(service.env)
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Timely' })))
 
 const idAt = (ms: number) => {
   const time = ms.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7000${tailOf(newId())}`
 }
-const { command, form } = registryOf(commands).get('task.create')!
-const create = (id = newId()): RoutedCommand => {
-  const input = { projectId: project.id, title: 'Task' }
-  return { name: command.name, form, id, projectId: project.id, input, caller: { userId: ada.id } }
-}
+const create = (id = newId()) => routedCreate(project.id, ada.id, { id })
 const eventCount = async () => (await sql`select from events where project_id = ${project.id}`).length
 
 /** Changes a project's log as if a process whose clock was a year ahead had written this many more events. */
@@ -53,19 +41,19 @@ async function poison(events: number): Promise<void> {
 
 test("rejects a command whose id is ahead of the database's clock, logs a warning, and changes nothing", async () => {
   for (const ms of [60_000, yearMs]) {
-    const rejected = execute(command, create(idAt(Date.now() + ms)), distantDeadline())
+    const rejected = execute(command, create(idAt(Date.now() + ms)))
     expect(await rejected.catch((error) => error)).toMatchObject({ status: 503 })
   }
   expect(warnings).toEqual([expect.stringContaining('clock')])
   expect(await eventCount()).toBe(1)
-  expect(await execute(command, create(), distantDeadline())).toMatchObject({ status: 201 })
+  expect(await execute(command, create())).toMatchObject({ status: 201 })
 })
 
 test('commits a command whose id is less than five seconds ahead', async () => {
   const ahead = create(idAt(Date.now() + 2_000))
-  const answer = await execute(command, ahead, distantDeadline())
+  const answer = await execute(command, ahead)
   expect(answer).toMatchObject({ status: 201 })
-  expect(await elsewhere(command, ahead, distantDeadline())).toEqual(answer)
+  expect(await elsewhere(command, ahead)).toEqual(answer)
   expect(await eventCount()).toBe(2)
 })
 
@@ -83,20 +71,20 @@ test('stops the search for a command after five pages of a log that is ahead', a
 test('in a project whose log is ahead, new events have the correct time, and each command is committed once', async () => {
   await poison(8_000)
   const first = create()
-  const answer = await execute(command, first, distantDeadline())
+  const answer = await execute(command, first)
   expect(answer).toMatchObject({ status: 201 })
   const [row] = await sql<{ age: number }[]>`
     select extract(epoch from now() - created_at)::float8 as age from tasks where project_id = ${project.id}`
   expect(Math.abs(row!.age)).toBeLessThan(60)
-  expect(await elsewhere(command, first, distantDeadline())).toEqual(answer)
-  expect(await elsewhere(command, { ...first, again: true }, distantDeadline())).toEqual(answer)
+  expect(await elsewhere(command, first)).toEqual(answer)
+  expect(await elsewhere(command, { ...first, again: true })).toEqual(answer)
   expect(await eventCount()).toBe(8_002)
 })
 
 test('rejects a retried command with 503 if the command may be further back in a log that is ahead', async () => {
   await poison(8_000)
   const again: RoutedCommand = { ...create(), again: true }
-  expect(await execute(command, again, distantDeadline()).catch((error) => error)).toMatchObject({
+  expect(await execute(command, again).catch((error) => error)).toMatchObject({
     status: 503,
   })
   expect(await eventCount()).toBe(8_001)

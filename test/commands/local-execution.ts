@@ -1,14 +1,57 @@
+import type { Command } from '../../src/commands/command.ts'
+import { openExecute, type Execute } from '../../src/commands/execute.ts'
 import { type LookUp, openLookUp } from '../../src/commands/look-up.ts'
-import { openFindPerson } from '../../src/reads/people.ts'
-import { openExecute } from '../../src/commands/execute.ts'
+import { registryOf } from '../../src/commands/registry.ts'
+import type { RoutedCommand } from '../../src/commands/request.ts'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
-import type { Log } from '../../src/log.ts'
-import type { Services } from '../../src/services.ts'
+import { openServe } from '../../src/commands/serve.ts'
+import { Scheduler } from '../../src/admission/scheduler.ts'
+import { newId } from '../../src/ids.ts'
+import { type Log, openLog } from '../../src/log.ts'
+import { openFindPerson } from '../../src/reads/people.ts'
+import type { RpcResponse } from '../../src/routing/rpc.ts'
+import { readConfig } from '../../src/config.ts'
+import { openServices, type Services } from '../../src/services.ts'
+import { commands } from '../../modules/commands.ts'
+import { react } from '../../workers/reactions.ts'
+import { distantDeadline } from '../support/queued-command.ts'
+import { forFile } from '../support/service.ts'
+
+export const registry = registryOf(commands)
+const { command, form } = registry.get('task.create')!
+export const createCommand = command
+
+export const routedCreate = (projectId: string, userId: string, fields: Partial<RoutedCommand> = {}) => {
+  const input = { projectId, title: 'Task' }
+  const routed: RoutedCommand = {
+    name: command.name,
+    form,
+    id: newId(),
+    projectId,
+    input,
+    caller: { userId },
+  }
+  return { ...routed, ...fields }
+}
 
 export const lookUpOf = ({ database }: Services): LookUp =>
   openLookUp(openFindPerson(database.reads), openRowLocations(database.reads))
 
-export const executeOf = (services: Services, over: { lookUp?: LookUp; log?: Log } = {}) => {
+export function executeOf(services: Services, over: { lookUp?: LookUp; log?: Log } = {}) {
   const { actors, findRole, config } = services
-  return openExecute({ actors, findRole, lookUp: lookUpOf(services), limits: config, ...over })
+  const execute = openExecute({ actors, findRole, lookUp: lookUpOf(services), limits: config, ...over })
+  return (command: Command, routed: RoutedCommand, deadline = distantDeadline()) =>
+    execute(command, routed, deadline)
+}
+
+/** Returns a function that executes commands in another process on the same database. */
+export const executeElsewhere = async (env: Record<string, string>) =>
+  executeOf(await forFile(openServices(readConfig(env), openLog('silent'), { commands, react })))
+
+/** Returns a function that executes a command as the home does for another process. */
+export function openServing(execute: Execute, isClosing = () => false) {
+  const dependencies = { registry, execute, scheduler: new Scheduler(), isClosing, log: openLog('silent') }
+  const serve = openServe({ ...dependencies, ttlMs: 15_000 })
+  return (payload: unknown) =>
+    new Promise<RpcResponse>((respond) => serve([{ payload, deadline: distantDeadline(), respond }]))
 }

@@ -1,38 +1,27 @@
 import { expect, test } from 'bun:test'
-import type { RpcResponse } from '../../src/routing/rpc.ts'
 import { newId } from '../../src/ids.ts'
 import { commands } from '../../modules/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import type { Execute } from '../../src/commands/execute.ts'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
-import { registryOf } from '../../src/commands/registry.ts'
-import { Scheduler } from '../../src/admission/scheduler.ts'
-import { openServe } from '../../src/commands/serve.ts'
 import { openRun } from '../../src/commands/router.ts'
-import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/log.ts'
-import { openServices } from '../../src/services.ts'
-import { react } from '../../workers/reactions.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from '../support/scene.ts'
-import { forFile } from '../support/service.ts'
-import { executeOf } from './local-execution.ts'
+import { executeElsewhere, executeOf, openServing, registry } from './local-execution.ts'
 import { upTo } from '../races/pair.ts'
-import { distantDeadline } from '../support/queued-command.ts'
 import { runIntegrationCommands } from './integration-commands.ts'
 
 let sent: { command: Command; routed: RoutedCommand }
 const { service, sql, ada, bea, guest } = await openScene(['Ada', 'Bea', 'Guest'])
-const other = await forFile(openServices(readConfig(service.env), openLog('silent'), { commands, react }))
 const here = executeOf(service.services)
-const elsewhere = executeOf(other)
+const elsewhere = await executeElsewhere(service.env)
 const route: Execute = (command, routed, deadline) => {
   sent = { command, routed }
   return here(command, routed, deadline)
 }
 const rowLocations = openRowLocations(sql)
-const run = openRun({ registry: registryOf(commands), rowLocations, route, timeoutMs: 15_000 })
+const run = openRun({ registry, rowLocations, route, timeoutMs: 15_000 })
 
 const eventsNow = async () => (await sql`select 1 from events`).length
 
@@ -41,10 +30,10 @@ async function runTwice(name: string, input: object): Promise<{ id: string }> {
   const { command, routed } = sent
   const events = await eventsNow()
   const again: RoutedCommand = { ...structuredClone(routed), again: true }
-  expect(await here(command, again, distantDeadline())).toEqual(answer)
+  expect(await here(command, again)).toEqual(answer)
   // The first copy may arrive late, at another process.
-  expect(await elsewhere(command, routed, distantDeadline())).toEqual(answer)
-  expect(await elsewhere(command, again, distantDeadline())).toEqual(answer)
+  expect(await elsewhere(command, routed)).toEqual(answer)
+  expect(await elsewhere(command, again)).toEqual(answer)
   expect(await eventsNow()).toBe(events)
   return JSON.parse(answer.body)
 }
@@ -101,7 +90,7 @@ test('finds a committed command that two thousand later events follow', async ()
   const { command, routed } = sent
   for (const hundred of upTo(25)) await Promise.all(upTo(100).map((n) => create(`Later ${hundred} ${n}`)))
   const events = await eventsNow()
-  expect(await elsewhere(command, { ...routed, again: true }, distantDeadline())).toEqual(first)
+  expect(await elsewhere(command, { ...routed, again: true })).toEqual(first)
   expect(await eventsNow()).toBe(events)
 })
 
@@ -112,7 +101,7 @@ test('a retry of a rejected command is decided again', async () => {
   expect(run(request)).rejects.toMatchObject({ status: 404 })
   const { command, routed } = sent
   await runTwice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
-  expect(await elsewhere(command, { ...routed, again: true }, distantDeadline())).toMatchObject({
+  expect(await elsewhere(command, { ...routed, again: true })).toMatchObject({
     status: 201,
   })
 })
@@ -122,49 +111,46 @@ test('rejects a retry that changes nothing with 503 while the first copy may sti
   const request = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   await run(request).catch(() => {})
   const { command, routed } = sent
-  const again = () => elsewhere(command, { ...routed, again: true }, distantDeadline())
+  const again = () => elsewhere(command, { ...routed, again: true })
   expect(await again().catch((error) => error)).toMatchObject({ status: 503 })
   await runTwice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
   // The first copy waited in the mailbox of a frozen process.
-  const first = await here(command, routed, distantDeadline())
+  const first = await here(command, routed)
   expect(await again()).toEqual(first)
 
   const rename = (name: string) =>
     run({ name: 'project.update', input: { id: projectId, name }, caller: { userId: ada.id } })
   await rename('Unsure')
   const unchanged = { ...sent.routed, again: true as const }
-  const error = await elsewhere(sent.command, unchanged, distantDeadline()).catch((error) => error)
+  const error = await elsewhere(sent.command, unchanged).catch((error) => error)
   expect(error).toMatchObject({ status: 503 })
   const guard = { scope: ada.id, key: 'kept', fingerprint: '' }
   const keyed = { ...unchanged, guard }
-  expect(await elsewhere(sent.command, keyed, distantDeadline())).toMatchObject({ status: 200 })
+  expect(await elsewhere(sent.command, keyed)).toMatchObject({ status: 200 })
   const renaming = { ...sent }
   await rename('Otherwise')
-  const late = await here(renaming.command, { ...keyed, again: undefined }, distantDeadline())
+  const late = await here(renaming.command, { ...keyed, again: undefined })
   expect(late).toMatchObject({ status: 200, replayed: true })
   expect((await ada.get(`/projects/${projectId}`)).body.name).toBe('Otherwise')
 })
 
 test('rejects both copies with 503 if a retry joins a command that changes nothing', async () => {
   const { id: projectId } = await runTwice('project.create', { name: 'Joined' })
-  const registry = registryOf(commands)
-  const means = { registry, execute: here, scheduler: new Scheduler(), isClosing: () => false }
-  const serve = openServe({ ...means, ttlMs: 15_000, log: openLog('silent') })
-  const serveCommand = (payload: RoutedCommand) =>
-    new Promise<RpcResponse>((answer) => serve([{ payload, deadline: distantDeadline(), respond: answer }]))
+  const serveCommand = openServing(here)
+  const serveTwice = () => {
+    const routed = { ...sent.routed, id: newId() }
+    return Promise.all([serveCommand({ ...routed }), serveCommand({ ...routed, again: true })])
+  }
   const refused = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   const input = { id: projectId, name: 'Joined' }
   const unchanged = { name: 'project.update', input, caller: { userId: ada.id } }
   for (const request of [refused, unchanged]) {
     await run(request).catch(() => {})
-    const routed = { ...sent.routed, id: newId() }
-    const answers = await Promise.all([serveCommand({ ...routed }), serveCommand({ ...routed, again: true })])
+    const answers = await serveTwice()
     expect(answers.map((response) => 'status' in response && response.status)).toEqual([503, 503])
   }
-  const made = { ...refused, caller: { userId: ada.id } }
-  await run(made)
-  const routed = { ...sent.routed, id: newId() }
-  const answers = await Promise.all([serveCommand({ ...routed }), serveCommand({ ...routed, again: true })])
+  await run({ ...refused, caller: { userId: ada.id } })
+  const answers = await serveTwice()
   expect(answers[0]).toMatchObject({ kind: 'reply', status: 201 })
   expect(answers[1]).toEqual(answers[0]!)
 })

@@ -4,12 +4,10 @@ import type { Peer, RpcResponse } from '../../src/routing/rpc.ts'
 import type { Command } from '../../src/commands/command.ts'
 import { openRoute } from '../../src/commands/router.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
-import { registryOf } from '../../src/commands/registry.ts'
-import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make, type Person } from '../support/client.ts'
 import { distantDeadline } from '../support/queued-command.ts'
-import { executeOf } from './local-execution.ts'
+import { createCommand as command, executeOf, routedCreate } from './local-execution.ts'
 import { openScene } from '../support/scene.ts'
 
 let project: Body
@@ -18,11 +16,7 @@ const execute = executeOf(service.services)
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Routed' })))
 
 const home: Peer = { id: newId(), host: '127.0.0.1', port: 1 }
-const { command, form } = registryOf(commands).get('task.create')!
-const create = ({ id: userId }: Person): RoutedCommand => {
-  const input = { projectId: project.id, title: 'Once' }
-  return { name: command.name, form, id: newId(), projectId: project.id, input, caller: { userId } }
-}
+const create = ({ id }: Person) => routedCreate(project.id, id)
 
 /** Sends a command to a home that is lost. Then this process becomes the home. */
 function routePastLostHome(
@@ -50,17 +44,17 @@ test('responds with 503 to a rejected command if a lost home may still commit th
 for (const sent of [false, true])
   test(`commits a command at the next home if the connection was lost ${sent ? 'after' : 'before'} it was sent`, async () => {
     expect(await routePastLostHome(losing(sent), create(ada))).toMatchObject({ status: 201 })
-    expect(await titles()).toEqual(['Once'])
+    expect(await titles()).toEqual(['Task'])
   })
 
 test('returns the first reply without a second commit if the lost home had committed the command', async () => {
   let first: unknown
   const committing = async (command: Command, routed: RoutedCommand): Promise<RpcResponse> => {
-    first = await execute(command, routed, distantDeadline())
+    first = await execute(command, routed)
     throw new ConnectionLost(true, 'Killed')
   }
   expect(await routePastLostHome(committing, create(ada))).toEqual(first as never)
-  expect(await titles()).toEqual(['Once'])
+  expect(await titles()).toEqual(['Task'])
 })
 
 /** Routes a command; the first `lost` homes break the connection. Returns the answer, and `again` of each sent copy. */

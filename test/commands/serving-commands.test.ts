@@ -1,24 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'bun:test'
-import type { RpcResponse } from '../../src/routing/rpc.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
-import { registryOf } from '../../src/commands/registry.ts'
-import { Scheduler } from '../../src/admission/scheduler.ts'
-import { openServe } from '../../src/commands/serve.ts'
-import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
-import { openLog } from '../../src/log.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
-import { distantDeadline } from '../support/queued-command.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { Reply } from '../../src/responses/reply.ts'
+import { openServing, routedCreate } from './local-execution.ts'
 
-const registry = registryOf(commands)
 const reply: Reply = { status: 201, body: '{"id":"1"}', etag: null }
 
 let executed: { routed: RoutedCommand; end: PromiseWithResolvers<Reply> }[]
 let closes: boolean
-let serve: ReturnType<typeof openServe>
+let serveCommand: ReturnType<typeof openServing>
 beforeEach(() => {
   executed = []
   const execute = (_: unknown, routed: RoutedCommand) => {
@@ -27,19 +20,10 @@ beforeEach(() => {
     return end.promise
   }
   closes = false
-  const means = { registry, execute, scheduler: new Scheduler(), isClosing: () => closes }
-  serve = openServe({ ...means, ttlMs: 15_000, log: openLog('silent') })
+  serveCommand = openServing(execute, () => closes)
 })
 
-const routedCommand = (fields: Partial<RoutedCommand> = {}): RoutedCommand => {
-  const { form } = registry.get('task.create')!
-  const projectId = newId()
-  const input = { projectId, title: 'Asked' }
-  return { name: 'task.create', form, id: newId(), projectId, input, caller: { userId: newId() }, ...fields }
-}
-
-const serveCommand = (payload: unknown) =>
-  new Promise<RpcResponse>((answer) => serve([{ payload, deadline: distantDeadline(), respond: answer }]))
+const routedCommand = (fields?: Partial<RoutedCommand>) => routedCreate(newId(), newId(), fields)
 const sent = { kind: 'reply' as const, ...reply }
 
 test('executes a command, and a copy from another connection joins it', async () => {
@@ -61,27 +45,16 @@ test('searches the log for a first copy that arrives after its retry', async () 
 })
 
 test('rejects commands from another release, and all commands while the process shuts down', async () => {
-  const unknown = [
-    routedCommand({ name: 'task.paint' }),
-    routedCommand({ form: 'othrform' }),
-    null,
-    'text',
-    7,
-    [],
-    {},
-  ]
-  for (const payload of unknown) expect(await serveCommand(payload)).toEqual({ kind: 'unknown' })
+  const unknown = [routedCommand({ name: 'task.paint' }), routedCommand({ form: 'othrform' })]
+  for (const payload of [...unknown, null, 'text', 7, [], {}])
+    expect(await serveCommand(payload)).toEqual({ kind: 'unknown' })
   closes = true
   expect(await serveCommand(routedCommand())).toEqual({ kind: 'unknown' })
   expect(executed).toEqual([])
 })
 
 test('sends an HttpError unchanged, hides other errors, and responds with 503 while the database is unavailable', async () => {
-  const answers = Promise.all([
-    serveCommand(routedCommand()),
-    serveCommand(routedCommand()),
-    serveCommand(routedCommand()),
-  ])
+  const answers = Promise.all(Array.from({ length: 3 }, () => serveCommand(routedCommand())))
   executed[0]!.end.reject(conflict('Taken'))
   executed[1]!.end.reject(new TypeError('secret'))
   executed[2]!.end.reject(connectionError('CONNECTION_CLOSED', 'The connection was closed'))
