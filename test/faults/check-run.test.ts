@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { digest } from './check-lists.ts'
 import { responseError } from './check-responses.ts'
 import { withoutComparisons } from './remove-comparisons.ts'
-import { aboutProject, creationOf, eventAt, idOf, owner, project, readOf } from './sample-run.ts'
+import { aboutProject, creationOf, eventAt, idOf, project, readOf } from './sample-run.ts'
 import { type Run, taskOf, validRun, verdictOf, violationsIn } from './sample-run.ts'
 
 function errorsAfter(change: (run: Run) => unknown): string {
@@ -59,26 +59,25 @@ test.each(Object.entries(invalid))('reports an invalid run: %s', (error, change)
   expect(errorsAfter(change)).toContain(error),
 )
 
-test('reports a batch that is incomplete, not contiguous or not committed as one', () => {
-  const asBatch = ({ operations, evidence }: Run) => {
-    const written = evidence.events.slice(2)
-    for (const event of written) event.batch = 3
-    const body = { operations: written.map(({ after }) => ({ op: 'task.create', title: after!.title })) }
-    const results = written.map(({ entityId: id, id: eventId }) => ({ id, etag: `"${eventId}"` }))
-    const text = JSON.stringify({ version: 4, results })
-    operations.splice(2, 2, { ...operations[2]!, kind: 'batch', body, status: 200, etag: null, text })
-    evidence.responses.set('key 3', { status: 200, etag: null, body: text, xact: '3' })
-  }
-  const errorsOfBatch = (change: (run: Run) => void) => errorsAfter((run) => (asBatch(run), change(run)))
+function asBatch({ operations, evidence }: Run) {
+  const written = evidence.events.slice(2)
+  for (const event of written) event.batch = 3
+  const body = { operations: written.map(({ after }) => ({ op: 'task.create', title: after!.title })) }
+  const results = written.map(({ entityId: id, id: eventId }) => ({ id, etag: `"${eventId}"` }))
+  const text = JSON.stringify({ version: 4, results })
+  operations.splice(2, 2, { ...operations[2]!, kind: 'batch', body, status: 200, etag: null, text })
+  evidence.responses.set('key 3', { status: 200, etag: null, body: text, xact: '3' })
+}
+
+const invalidBatches: typeof invalid = {
+  'no event for its operation 1': ({ evidence }) => evidence.events.pop(),
+  'are not contiguous': ({ evidence }) => (evidence.events[3]!.seq = 5),
+  'with the batch null': ({ evidence }) => (evidence.events[3]!.batch = null),
+  'has no request': ({ evidence }) => evidence.responses.delete('key 3'),
+}
+test.each(Object.entries(invalidBatches))('reports an invalid batch: %s', (error, change) => {
   expect(errorsAfter(asBatch)).toBe('')
-  expect(errorsOfBatch(({ evidence }) => void evidence.events.pop())).toContain(
-    'no event for its operation 1',
-  )
-  expect(errorsOfBatch(({ evidence }) => void (evidence.events[3]!.seq = 5))).toContain('are not contiguous')
-  expect(errorsOfBatch(({ evidence }) => void (evidence.events[3]!.batch = null))).toContain(
-    'with the batch null',
-  )
-  expect(errorsOfBatch(({ evidence }) => void evidence.responses.delete('key 3'))).toContain('has no request')
+  expect(errorsAfter((run) => (asBatch(run), change(run)))).toContain(error)
 })
 
 test('resolves an unknown outcome by the stored response', () => {
@@ -124,12 +123,5 @@ function listOf(version: number, start: number, end: number) {
   const rows = Array.from({ length: version - 1 }, (_, i) => readOf(i + 2, 0, 0).text)
   const path = `/tasks?projectId=${project}&limit=200`
   const response = { etag: `"${version}-${idOf(version)}"`, text: digest(`[${rows.join()}]`) }
-  return {
-    ...readOf(2, start, end),
-    kind: 'task.list',
-    callerId: owner,
-    path,
-    about: aboutProject,
-    ...response,
-  }
+  return { ...readOf(2, start, end), kind: 'task.list', path, about: aboutProject, ...response }
 }

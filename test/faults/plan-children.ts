@@ -20,12 +20,8 @@ function randomSubtask(world: World, random: Random) {
   if (!found || !id) return undefined
   const about = { entity: 'subtask' as const, id, taskId: found.task.id }
   const remove = () => removeFrom(found.task.subtasks, id)
-  return {
-    about,
-    caller: world.caller(found.project, random),
-    path: `/tasks/subtasks/${id}`,
-    remove,
-  } as const
+  const caller = world.caller(found.project, random)
+  return { about, caller, path: `/tasks/subtasks/${id}`, remove } as const
 }
 
 export const toggleSubtask: Planner = (world, random) => {

@@ -1,5 +1,5 @@
 import { roles } from '../../src/identity/rights.ts'
-import { aboutProject, deletes, plan, type Planner } from './plan.ts'
+import { aboutNewProject, aboutProject, deletes, plan, type Planner } from './plan.ts'
 import { removeFrom, type EventRef } from './world.ts'
 
 const maxTemporary = 5
@@ -9,16 +9,10 @@ export const createProject: Planner = (world, random) => {
   if (world.projects.filter(({ isPermanent }) => !isPermanent).length >= maxTemporary) return undefined
   const owner = random.pick(world.owners)!
   const lists = { members: [], tasks: [], recent: [] }
-  return plan(
-    'project.create',
-    'POST /projects',
-    owner,
-    { entity: 'project', id: '' },
-    {
-      body: { name: world.tag('project') },
-      onSuccess: ({ id }) => void world.projects.push({ id, owner, isPermanent: false, ...lists }),
-    },
-  )
+  return plan('project.create', 'POST /projects', owner, aboutNewProject, {
+    body: { name: world.tag('project') },
+    onSuccess: ({ id }) => void world.projects.push({ id, owner, isPermanent: false, ...lists }),
+  })
 }
 
 export const patchProject: Planner = (world, random) => {
@@ -32,13 +26,8 @@ export const deleteProject: Planner = (world, random) => {
   const project = random.pick(world.projects.filter(({ isPermanent }) => !isPermanent))
   if (!project) return undefined
   const handlers = deletes(() => removeFrom(world.projects, project))
-  return plan(
-    'project.delete',
-    `DELETE /projects/${project.id}`,
-    project.owner,
-    aboutProject(project),
-    handlers,
-  )
+  const about = aboutProject(project)
+  return plan('project.delete', `DELETE /projects/${project.id}`, project.owner, about, handlers)
 }
 
 export const readHistory: Planner = (world, random) => {

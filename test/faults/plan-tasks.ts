@@ -82,13 +82,8 @@ const membersOf = ({ owner, members }: ProjectRef): User[] => [owner, ...members
 
 export const deleteTask = forTask(({ project, task }, world, random) => {
   const handlers = deletes(() => removeFrom(project.tasks, task))
-  return plan(
-    'task.delete',
-    `DELETE /tasks/${task.id}`,
-    world.caller(project, random),
-    aboutTask(task),
-    handlers,
-  )
+  const caller = world.caller(project, random)
+  return plan('task.delete', `DELETE /tasks/${task.id}`, caller, aboutTask(task), handlers)
 })
 
 export const getTask = forTask(({ project, task }, world, random) => {

@@ -37,6 +37,7 @@ export function plan(
 /** Handlers for a deletion, where 404 also means that the row is deleted. */
 export const deletes = (remove: () => void): Handlers => ({ onSuccess: remove, onMissing: remove })
 
+export const aboutNewProject = { entity: 'project' as const, id: '' }
 export const aboutProject = ({ id }: Pick<ProjectRef, 'id'>) => ({
   ...{ entity: 'project' as const, id, projectId: id },
 })

@@ -38,8 +38,12 @@ export async function openPostgres(dataDir: string) {
     const hosts = ports.map((port) => `127.0.0.1:${port}`).join()
     return `postgres://${databaseName}:${password}@${hosts}/${databaseName}`
   }
-  const queryAt = <T>(server: Server, work: (sql: postgres.Sql) => Promise<T>, database = databaseName) =>
-    connectAndQuery(urlOf(server.port), database, work)
+  const queryAt = <T>(server: Server, work: (sql: postgres.Sql) => Promise<T>, database = databaseName) => {
+    const options = { database, max: 1, connect_timeout: 2, fetch_types: false, onnotice: () => {} }
+    const connection = { application_name: 'faults' }
+    const sql = postgres(urlOf(server.port), { ...options, connection })
+    return work(sql).finally(() => sql.end({ timeout: 1 }))
+  }
   const answers = (server: Server) => queryAt(server, (sql) => sql`select 1`, 'postgres').then(...yesOrNo)
   const start = (server: Server) => startServer(cluster, server, () => answers(server))
 
@@ -104,23 +108,12 @@ async function startServer(cluster: Cluster, server: Server, answers: () => Prom
   const tryStart = () => {
     const { pid, ended } = launch({ command, cwd: '/', logFile, uid, gid })
     server.pid = pid
-    return until(async () => (ended() ? false : (await answers()) || undefined), readyTimeoutMs, {
-      everyMs: 20,
-    })
+    const isReady = async () => (ended() ? false : (await answers()) || undefined)
+    return until(isReady, readyTimeoutMs, { everyMs: 20 })
   }
   // Retried, because processes of the stopped server may still use its shared memory.
   if (await until(async () => (await tryStart()) || undefined, readyTimeoutMs, { everyMs: 100 })) return
   throw new Error(`Postgres did not start. ${await logTail(logFile)}`)
-}
-
-function connectAndQuery<T>(
-  url: string,
-  database: string,
-  work: (sql: postgres.Sql) => Promise<T>,
-): Promise<T> {
-  const options = { database, max: 1, connect_timeout: 2, fetch_types: false, onnotice: () => {} }
-  const sql = postgres(url, { ...options, connection: { application_name: 'faults' } })
-  return work(sql).finally(() => sql.end({ timeout: 1 }))
 }
 
 const yesOrNo = [() => true, () => false] as const

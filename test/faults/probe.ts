@@ -1,5 +1,5 @@
 import { outcomeOf } from './history.ts'
-import { aboutTask, type Plan, plan } from './plan.ts'
+import { aboutNewProject, aboutTask, type Plan, plan } from './plan.ts'
 import type { RecordingClient } from './recording-client.ts'
 import type { ProjectRef, World } from './world.ts'
 
@@ -93,9 +93,7 @@ async function openTarget(client: RecordingClient, world: World, web: number): P
     return (JSON.parse(text) as { id: string }).id
   }
   const name = { body: { name: world.tag('probed') } }
-  const id = await create(
-    plan('project.create', 'POST /projects', owner, { entity: 'project', id: '' }, name),
-  )
+  const id = await create(plan('project.create', 'POST /projects', owner, aboutNewProject, name))
   const about = { entity: 'task' as const, id: '', projectId: id }
   const body = { title: world.tag('probed'), projectId: id }
   const taskId = await create(plan('task.create', 'POST /tasks', owner, about, { body }))

@@ -55,14 +55,8 @@ function updateResponse({ evidence, operations }: Run): void {
   const { text, key } = operations.at(-1)!
   const response = JSON.parse(text) as { changes: { id: string }[] }
   const { events, people, responses } = evidence
-  const changes = response.changes.map(({ id }): unknown =>
-    JSON.parse(
-      eventJson(
-        events.find((event) => event.id === id)!,
-        people,
-      ),
-    ),
-  )
+  const byId = new Map(events.map((event) => [event.id, event]))
+  const changes = response.changes.map(({ id }): unknown => JSON.parse(eventJson(byId.get(id)!, people)))
   const body = JSON.stringify({ ...response, changes })
   operations.at(-1)!.text = body
   responses.get(key)!.body = body

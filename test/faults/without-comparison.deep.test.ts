@@ -1,15 +1,11 @@
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { runFaults } from './run-faults.ts'
 
 // Far more than a run takes, because the checks are slow on a log with duplicate seqs.
-const timeoutMs = 300_000
+setDefaultTimeout(300_000)
 
-test(
-  'finds violations when commits do not compare versions',
-  async () => {
-    const { code, output } = await runFaults('--without-comparison', '--short')
-    expect(output).toContain('violations found, as expected')
-    expect(code).toBe(0)
-  },
-  timeoutMs,
-)
+test('finds violations when commits do not compare versions', async () => {
+  const { code, output } = await runFaults('--without-comparison', '--short')
+  expect(output).toContain('violations found, as expected')
+  expect(code).toBe(0)
+})

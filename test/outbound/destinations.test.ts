@@ -84,10 +84,8 @@ const resolvingTo = (...addresses: string[]) => openDestinations(strict, () => P
 const url = new URL('https://hooks.example.com/')
 
 test('checks every address of a host name', async () => {
-  expect(await resolvingTo('1.1.1.1', '2606:4700::1111').addressesOf(url)).toEqual([
-    '1.1.1.1',
-    '2606:4700::1111',
-  ])
+  const good = ['1.1.1.1', '2606:4700::1111']
+  expect(await resolvingTo(...good).addressesOf(url)).toEqual(good)
   for (const bad of ['127.0.0.1', '10.0.0.1', '::1', '::ffff:10.0.0.1', '169.254.169.254', 'fe80::1'])
     for (const all of [
       [bad],

@@ -16,10 +16,7 @@ server.on('message', (query, { port, address }) => {
 await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve))
 await forFile(server)
 const hostsFile = join(await newFolder(), 'hosts')
-await writeFile(
-  hostsFile,
-  '# own\n10.0.0.7\tinside Inside.example.com # and so on\n::7 inside\nnonsense here\n',
-)
+await writeFile(hostsFile, '# own\n10.0.0.7\tinside Inside.example.com # and so on\n::7 inside\nnonsense a\n')
 const lookup = openLookup(hostsFile, [`127.0.0.1:${(server.address() as AddressInfo).port}`])
 
 /** Encodes a DNS response (RFC 1035, 4.1). `silent…` gets no response, `none…` NXDOMAIN, and `four…` no IPv6 address. */

@@ -43,10 +43,8 @@ test('if a process is killed, each batch and undo is committed once or not at al
   const rows = await pair.sql<{ undoes: number | null; types: string; title: string }[]>`
     select max(undoes)::float8 as undoes, string_agg(type, ' ' order by seq) as types, min(after ->> 'title') as title
     from events where project_id = ${projectId} and batch is not null group by batch, undoes`
-  const [batchRows, undoRows] = [
-    rows.filter(({ undoes }) => undoes === null),
-    rows.filter(({ undoes }) => undoes),
-  ]
+  const batchRows = rows.filter(({ undoes }) => undoes === null)
+  const undoRows = rows.filter(({ undoes }) => undoes)
   const createdTypes = 'task.created subtask.created comment.created'
   for (const { types } of batchRows) expect(types).toBe(`${createdTypes} task.deleted`)
   for (const { types } of undoRows) expect(types).toBe(createdTypes)

@@ -8,20 +8,15 @@ import { emptyDatabase, readiness, run } from './launch.ts'
 const { env } = await forFile(freshEnv())
 
 // test/core/config.test.ts tests each setting.
-test.each(['start', 'web', 'worker', 'migrate'])(
-  '%s reports an invalid setting in one line',
-  async (command) => {
-    const { code, output } = await run(command, { ...env, PORT: 'http' })
-    expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(/^PORT must be .*\n$/) })
-  },
-)
+const commands = ['start', 'web', 'worker', 'migrate']
+test.each(commands)('%s reports an invalid setting in one line', async (command) => {
+  const output = expect.stringMatching(/^PORT must be .*\n$/)
+  expect(await run(command, { ...env, PORT: 'http' })).toEqual({ code: 1, output })
+})
 
 test('rejects an unknown command, and lists the known commands', async () => {
-  const { code, output } = await run('serve', env)
-  expect({ code, output }).toEqual({
-    code: 1,
-    output: expect.stringContaining('start, web, worker, migrate'),
-  })
+  const output = expect.stringContaining('start, web, worker, migrate')
+  expect(await run('serve', env)).toEqual({ code: 1, output })
 })
 
 test('production requires JWT_SECRET and REDIS_URL, except for migrate', async () => {
@@ -40,9 +35,7 @@ test('production requires JWT_SECRET and REDIS_URL, except for migrate', async (
 test('several concurrent migrations of an empty database all succeed', async () => {
   const database = await emptyDatabase()
   const runs = await Promise.all(upTo(5).map(() => run('migrate', { ...env, DATABASE_URL: database.url })))
-  expect(runs.map(({ code, output }) => ({ code, output }))).toEqual(
-    runs.map(() => ({ code: 0, output: '' })),
-  )
+  for (const one of runs) expect(one).toEqual({ code: 0, output: '' })
   const sql = postgres(database.url, { max: 1 })
   const [migrated] =
     await sql`select count(*) = count(distinct hash) as once from drizzle.__drizzle_migrations`

@@ -74,28 +74,22 @@ const dir = await newFolder()
 await mkdir(join(dir, 'bin'))
 for (const name of programs) await symlink(Bun.which(name)!, join(dir, 'bin', name))
 
-test.each(['1', '2'])(
-  'start without Redis and without a package manager warns once and serves; processes: %s',
-  async (WEB_CONCURRENCY) => {
-    const env = { DATA_DIR: join(dir, 'data'), HOST: '127.0.0.1', PORT: '0', WEB_CONCURRENCY }
-    const service = await spawnService('start', { ...env, PATH: join(dir, 'bin') })
-    const warnings = service.output.filter((line) => line.includes('starting without Redis'))
-    expect(warnings).toEqual([expect.stringContaining('There is neither redis-server nor valkey-server')])
-    expect(JSON.parse(warnings[0]!)).toMatchObject({
-      level: 40,
-      reason: expect.stringContaining('Install Redis'),
-    })
-    expect(await readiness(service.url)).toMatchObject({
-      status: 200,
-      body: { postgres: 'ok', redis: 'away' },
-    })
-    const ada = await register(openClient(service.url))
-    const project = await make(ada, '/projects', { name: 'Without Redis' })
-    const task = await make(ada, '/tasks', { title: 'Written', projectId: project.id })
-    await eventually(
-      'a successful read of the task',
-      async () => (await ada.get(`/tasks/${task.id}`)).status === 200,
-    )
-    expect(await service.stop()).toBe(0)
-  },
-)
+test.each(['1', '2'])('start warns if it cannot install Redis; processes: %s', async (WEB_CONCURRENCY) => {
+  const env = { DATA_DIR: join(dir, 'data'), HOST: '127.0.0.1', PORT: '0', WEB_CONCURRENCY }
+  const service = await spawnService('start', { ...env, PATH: join(dir, 'bin') })
+  const warnings = service.output.filter((line) => line.includes('starting without Redis'))
+  expect(warnings).toEqual([expect.stringContaining('There is neither redis-server nor valkey-server')])
+  expect(JSON.parse(warnings[0]!)).toMatchObject({
+    level: 40,
+    reason: expect.stringContaining('Install Redis'),
+  })
+  expect(await readiness(service.url)).toMatchObject({
+    status: 200,
+    body: { postgres: 'ok', redis: 'away' },
+  })
+  const ada = await register(openClient(service.url))
+  const project = await make(ada, '/projects', { name: 'Without Redis' })
+  const task = await make(ada, '/tasks', { title: 'Written', projectId: project.id })
+  await eventually('the task', async () => (await ada.get(`/tasks/${task.id}`)).status === 200)
+  expect(await service.stop()).toBe(0)
+})

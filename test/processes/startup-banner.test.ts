@@ -15,21 +15,18 @@ async function linesOf(service: ReturnType<typeof begin>, last: string): Promise
   return output.split('\n').filter(Boolean)
 }
 
-test.each(['1', '2'])(
-  'start prints the startup banner with the URLs first, then logs JSON; processes: %s',
-  async (n) => {
-    const port = await freePort()
-    const own = { ...env, PORT: String(port), HOST: '0.0.0.0', WEB_CONCURRENCY: n }
-    const [api, docs, ...others] = await linesOf(begin('start', own), '"listening"')
-    expect([api, docs]).toEqual([
-      `API         http://localhost:${port}/api/v1`,
-      `Swagger UI  http://localhost:${port}/api/docs`,
-    ])
-    const messages = others.map((line) => JSON.parse(line).msg)
-    for (const message of ['database migrations are complete', 'working', 'listening', 'stopping'])
-      expect(messages).toContain(message)
-  },
-)
+test.each(['1', '2'])('start prints its URLs first, then logs JSON; processes: %s', async (n) => {
+  const port = await freePort()
+  const own = { ...env, PORT: String(port), HOST: '0.0.0.0', WEB_CONCURRENCY: n }
+  const [api, docs, ...others] = await linesOf(begin('start', own), '"listening"')
+  expect([api, docs]).toEqual([
+    `API         http://localhost:${port}/api/v1`,
+    `Swagger UI  http://localhost:${port}/api/docs`,
+  ])
+  const messages = others.map((line) => JSON.parse(line).msg)
+  for (const message of ['database migrations are complete', 'working', 'listening', 'stopping'])
+    expect(messages).toContain(message)
+})
 
 test('with PORT=0 the startup banner shows the port that the system chose', async () => {
   const [api, docs, ...others] = await linesOf(begin('start', env), '"listening"')

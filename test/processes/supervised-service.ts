@@ -3,7 +3,7 @@ import { eventually } from '../races/pair.ts'
 import { spawnService } from '../support/service.ts'
 
 /** Enough for three starts and three drains, as in a rolling restart of three processes. */
-export const timeoutMs = 100_000
+const timeoutMs = 100_000
 
 export type SupervisedService = Awaited<ReturnType<typeof spawnSupervised>>
 

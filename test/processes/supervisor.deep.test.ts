@@ -30,10 +30,7 @@ test('the supervisor runs web processes on one port and one worker, and logs the
   const { web, worker } = service.pids()
   expect([web.length, worker.length]).toEqual([3, 1])
   const client = requestForever(url, alive, false)
-  await eventually(
-    'each web process has answered',
-    () => new Set(logged('answered').map(({ pid }) => pid)).size === 3,
-  )
+  await eventually('all web processes', () => new Set(logged('answered').map(({ pid }) => pid)).size === 3)
   await client.stop()
   expect(new Set(logged('answered').map(({ pid }) => pid))).toEqual(new Set(web))
   expect(logged('working').map(({ pid }) => pid)).toEqual(worker)

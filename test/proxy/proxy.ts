@@ -4,11 +4,7 @@ import { root } from '../architecture/source.ts'
 
 export const configuration = join(root, 'ops/haproxy.cfg')
 
-export interface ProxyVariables {
-  BIND: string
-  WEB: string
-  DNS: string
-}
+export type ProxyVariables = Record<'BIND' | 'WEB' | 'DNS', string>
 
 const env = (variables: ProxyVariables) => ({ PATH: process.env.PATH, ...variables })
 

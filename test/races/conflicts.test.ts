@@ -36,21 +36,18 @@ test('concurrent changes of different fields of one task are all stored', async 
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test.each([50, 51])(
-  'each of %d concurrent toggles writes one event, and the final state is right',
-  async (toggles) => {
-    const subtask = await make(pair.atA, `/tasks/${task.id}/subtasks`, { title: 'Flip' })
-    const answers = await both(toggles, (client) => client.patch(`/tasks/subtasks/${subtask.id}/toggle`))
-    expect(statuses(answers)).toEqual({ 200: toggles })
-    const { body } = await pair.atA.get(`/tasks/${task.id}/subtasks`)
-    expect(body[0]?.completed).toBe(toggles % 2 === 1)
-    expect(answers.filter(({ body }) => body.completed)).toHaveLength(Math.ceil(toggles / 2))
-    const events =
-      await pair.sql`select 1 from events where type = 'subtask.toggled' and entity_id = ${subtask.id}`
-    expect(events).toHaveLength(toggles)
-    expect(await faultsOf(pair.sql)).toEqual([])
-  },
-)
+test.each([50, 51])('each of %d concurrent toggles takes effect once', async (toggles) => {
+  const subtask = await make(pair.atA, `/tasks/${task.id}/subtasks`, { title: 'Flip' })
+  const answers = await both(toggles, (client) => client.patch(`/tasks/subtasks/${subtask.id}/toggle`))
+  expect(statuses(answers)).toEqual({ 200: toggles })
+  const { body } = await pair.atA.get(`/tasks/${task.id}/subtasks`)
+  expect(body[0]?.completed).toBe(toggles % 2 === 1)
+  expect(answers.filter(({ body }) => body.completed)).toHaveLength(Math.ceil(toggles / 2))
+  const events =
+    await pair.sql`select 1 from events where type = 'subtask.toggled' and entity_id = ${subtask.id}`
+  expect(events).toHaveLength(toggles)
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
 
 test('one of many concurrent invitations of a user succeeds, the others return 409', async () => {
   const guest = await register(openClient(pair.b.url))

@@ -20,11 +20,10 @@ const create = (state: ProjectState, context: Context, title: string) => {
 const validCommand = (projectId: string, title: string): QueuedCommand<TaskRow> =>
   queuedCommand(ada.id, { projectId, decide: (state, context) => create(state, context, title) })
 
+type Columns = Partial<Record<keyof TaskRow, unknown>>
+
 /** A command that writes a row that the database rejects. No real rule returns such a row. */
-const invalidCommand = (
-  projectId: string,
-  columns: Partial<Record<keyof TaskRow, unknown>>,
-): QueuedCommand<TaskRow> =>
+const invalidCommand = (projectId: string, columns: Columns): QueuedCommand<TaskRow> =>
   queuedCommand(ada.id, {
     projectId,
     decide(state, context) {
@@ -34,33 +33,30 @@ const invalidCommand = (
     },
   })
 
-const invalidRows: [string, Partial<Record<keyof TaskRow, unknown>>][] = [
+const invalidRows: [string, Columns][] = [
   ['a missing value', { title: null }],
   ['a character that cannot be stored', { title: 'nul \0' }],
   ['an invalid date', { dueDate: 'someday' }],
   ['an invalid id', { assigneeId: 'nobody' }],
 ]
 
-test.each(invalidRows)(
-  'if the database rejects %s in a row, other commands of the same project and the same commit succeed',
-  async (_, columns) => {
-    const { actors, database } = service.services
-    const [hit, ...others] = (await makeProjects(ada, 3)) as [string, ...string[]]
-    const run = (command: QueuedCommand<TaskRow>) => actors.run(command)
-    const before = upTo(5).map((n) => run(validCommand(hit, `Before ${n}`)))
-    const invalid = run(invalidCommand(hit, columns)).catch((error: Error) => error)
-    const after = upTo(5).map((n) => run(validCommand(hit, `After ${n}`)))
-    const elsewhere = others.flatMap((id) => upTo(5).map((n) => run(validCommand(id, `Elsewhere ${n}`))))
+test.each(invalidRows)('a row with %s fails only its own command', async (_, columns) => {
+  const { actors, database } = service.services
+  const [hit, ...others] = (await makeProjects(ada, 3)) as [string, ...string[]]
+  const run = (command: QueuedCommand<TaskRow>) => actors.run(command)
+  const before = upTo(5).map((n) => run(validCommand(hit, `Before ${n}`)))
+  const invalid = run(invalidCommand(hit, columns)).catch((error: Error) => error)
+  const after = upTo(5).map((n) => run(validCommand(hit, `After ${n}`)))
+  const elsewhere = others.flatMap((id) => upTo(5).map((n) => run(validCommand(id, `Elsewhere ${n}`))))
 
-    expect(await invalid).toBeInstanceOf(Error)
-    const rows = await Promise.all([...before, ...after])
-    expect(rows.map(({ number }) => number)).toEqual(upTo(10))
-    expect(await Promise.all(elsewhere)).toHaveLength(10)
-    for (const [id, count] of [[hit, 10], ...others.map((other) => [other, 5])] as [string, number][])
-      expect((await ada.get(`/tasks?projectId=${id}`)).body).toHaveLength(count)
-    expect(await faultsOf(database.reads)).toEqual([])
-  },
-)
+  expect(await invalid).toBeInstanceOf(Error)
+  const rows = await Promise.all([...before, ...after])
+  expect(rows.map(({ number }) => number)).toEqual(upTo(10))
+  expect(await Promise.all(elsewhere)).toHaveLength(10)
+  for (const [id, count] of [[hit, 10], ...others.map((other) => [other, 5])] as [string, number][])
+    expect((await ada.get(`/tasks?projectId=${id}`)).body).toHaveLength(count)
+  expect(await faultsOf(database.reads)).toEqual([])
+})
 
 test('if the rule of one command throws, other commands succeed', async () => {
   const { actors } = service.services

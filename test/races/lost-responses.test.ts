@@ -3,6 +3,7 @@ import { type Answer, type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openStream, takeEvents } from '../http/streaming.ts'
 import { openBehindProxy } from './behind-proxy.ts'
+import { makeProjects } from './pair.ts'
 
 let project: Body
 const { proxy, sql, ada, web } = await openBehindProxy()
@@ -127,16 +128,13 @@ test('a stream has every committed event once and in order, even when commit res
 })
 
 test('undoing a deletion twice returns 409, even if the second undo runs while the task is deleted in another project', async () => {
-  const [here, there] = [
-    await make(ada, '/projects', { name: 'Here' }),
-    await make(ada, '/projects', { name: 'There' }),
-  ]
-  const { id } = await make(ada, '/tasks', { title: 'Of old', projectId: here.id })
+  const [here, there] = (await makeProjects(ada, 2)) as [string, string]
+  const { id } = await make(ada, '/tasks', { title: 'Of old', projectId: here })
   await ada.delete(`/tasks/${id}`)
-  const undo = (seq: number) => ada.post(`/projects/${here.id}/undo`, { seq })
+  const undo = (seq: number) => ada.post(`/projects/${here}/undo`, { seq })
   expect((await undo(3)).status).toBe(200)
   await ada.patch(`/tasks/${id}`, { title: 'Renewed' })
-  expect((await ada.patch(`/tasks/${id}`, { projectId: there.id })).status).toBe(200)
+  expect((await ada.patch(`/tasks/${id}`, { projectId: there })).status).toBe(200)
   // If the undo were accepted, this would be its commit.
   const commit = proxy.hold('Of old')
   const undone = undo(3)

@@ -11,12 +11,9 @@ async function openMove() {
   return { left, right, task: await make(pair.atA, '/tasks', { title: 'Moving', projectId: left }) }
 }
 
-async function repeatDuring(
-  other: Promise<unknown>,
-  work: (n: number) => Promise<Answer>,
-): Promise<Answer[]> {
+async function repeatUntil(end: Promise<unknown>, work: (n: number) => Promise<Answer>): Promise<Answer[]> {
   let going = true
-  void other.finally(() => (going = false)).catch(() => {})
+  void end.finally(() => (going = false)).catch(() => {})
   const answers: Answer[] = []
   for (let n = 0; going; n++) answers.push(await work(n))
   return answers
@@ -51,8 +48,8 @@ test('moves in both directions at both processes, with other writes in between, 
   }
   const moves = Promise.all(tasks.map((task, n) => moveAndReturn(n % 4 < 2 ? atA : atB, task)))
   const [creations, patches] = await Promise.all([
-    repeatDuring(moves, (n) => atA.post('/tasks', { title: `New ${n}`, projectId: n % 2 ? left : right })),
-    repeatDuring(moves, (n) => atB.patch(`/projects/${n % 2 ? left : right}`, { description: `Words ${n}` })),
+    repeatUntil(moves, (n) => atA.post('/tasks', { title: `New ${n}`, projectId: n % 2 ? left : right })),
+    repeatUntil(moves, (n) => atB.patch(`/projects/${n % 2 ? left : right}`, { description: `Words ${n}` })),
   ])
   expect(statuses((await moves).flat())).toEqual({ 200: 120 })
   expect(statuses(creations)).toEqual({ 201: creations.length })
@@ -76,10 +73,10 @@ test('requests for a task and its subtasks never return 404 while the task moves
     return answers
   })()
   const others = await Promise.all([
-    repeatDuring(moves, (n) => atB.patch(`/tasks/${task.id}`, { title: `Title ${n}` })),
-    repeatDuring(moves, () => atB.patch(`/tasks/subtasks/${subtask.id}/toggle`)),
-    repeatDuring(moves, () => atB.get(`/tasks/${task.id}`)),
-    repeatDuring(moves, () => atB.get(`/tasks/${task.id}/subtasks`)),
+    repeatUntil(moves, (n) => atB.patch(`/tasks/${task.id}`, { title: `Title ${n}` })),
+    repeatUntil(moves, () => atB.patch(`/tasks/subtasks/${subtask.id}/toggle`)),
+    repeatUntil(moves, () => atB.get(`/tasks/${task.id}`)),
+    repeatUntil(moves, () => atB.get(`/tasks/${task.id}/subtasks`)),
   ])
   expect(statuses(await moves)).toEqual({ 200: 60 })
   for (const answers of others) expect(statuses(answers)).toEqual({ 200: answers.length })

@@ -1,14 +1,13 @@
 import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
+import { makeProjects } from './pair.ts'
 import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'], {
-  ...{
-    LOCK_TIMEOUT_MS: '200',
-    WRITE_TIMEOUT_MS: '2000',
-    BACKGROUND_TIMEOUT_MS: '500',
-    COMMIT_TIMEOUT_MS: '2200',
-  },
+  LOCK_TIMEOUT_MS: '200',
+  WRITE_TIMEOUT_MS: '2000',
+  BACKGROUND_TIMEOUT_MS: '500',
+  COMMIT_TIMEOUT_MS: '2200',
 })
 
 async function whileBusy(pool: 'reads' | 'background', work: () => Promise<void>): Promise<void> {
@@ -37,20 +36,17 @@ test('reads and writes do not wait for background queries', () =>
   }))
 
 test('a write to a locked project returns 503 and does not delay other projects', async () => {
-  const [locked, free] = [
-    await make(ada, '/projects', { name: 'Locked' }),
-    await make(ada, '/projects', { name: 'Free' }),
-  ]
+  const [locked, free] = (await makeProjects(ada, 2)) as [string, string]
   await service.services.database.background.begin(async (tx) => {
-    await tx`select from streams where project_id = ${locked.id} for update`
-    const waiting = ada.post('/tasks', { projectId: locked.id, title: 'Waits' })
-    await make(ada, '/tasks', { projectId: free.id, title: 'Passes' })
+    await tx`select from streams where project_id = ${locked} for update`
+    const waiting = ada.post('/tasks', { projectId: locked, title: 'Waits' })
+    await make(ada, '/tasks', { projectId: free, title: 'Passes' })
     const { status, headers } = await waiting
     expect({ status, after: headers.get('retry-after') }).toEqual({ status: 503, after: '1' })
   })
   // If the write that got 503 was committed after all, its task has the previous number.
-  const { number } = await make(ada, '/tasks', { projectId: locked.id, title: 'Passes' })
-  expect((await ada.get(`/tasks?projectId=${locked.id}`)).body).toHaveLength(number)
+  const { number } = await make(ada, '/tasks', { projectId: locked, title: 'Passes' })
+  expect((await ada.get(`/tasks?projectId=${locked}`)).body).toHaveLength(number)
 })
 
 test('a query timeout in one pool cancels no statement of another pool', async () => {

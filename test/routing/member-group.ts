@@ -35,10 +35,8 @@ export class MemberGroup {
 
   /** The view alone does not show whether a member has read the stored assignment. */
   private async untilAllHaveRead(view: string[]): Promise<void> {
-    const stored = async () => String(await this.command('GET', this.assignment()))
-    await eventually('the assignment to be stored', async () =>
-      (await stored()).endsWith(` ${JSON.stringify(view)}`),
-    )
+    const isStored = async () => (await this.stored()).endsWith(` ${JSON.stringify(view)}`)
+    await eventually('the assignment to be stored', isStored)
     const [seconds, micros] = (await this.command('TIME')) as string[]
     const now = Number(seconds) * 1_000 + Number(micros) / 1_000
     await eventually('all members to read the assignment', async () => {
@@ -78,6 +76,7 @@ export class MemberGroup {
 
   living = () => `run${this.runs}:{homes-2}:living`
   assignment = () => `run${this.runs}:{homes-2}:of-${shards}`
+  stored = async () => String(await this.command('GET', this.assignment()))
   listed = async () => (await this.command('ZRANGE', this.living(), '0', '-1')) as string[]
 
   /** Returns true if each member becomes a home when all other members are lost. */

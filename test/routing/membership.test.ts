@@ -71,10 +71,7 @@ test('replaces an assignment in the format of another version', async () => {
   await group.start()
   for (const text of [...invalidAssignments, tooLarge, `8 ${JSON.stringify([...'rstrstrst'])}`]) {
     await group.command('SET', group.assignment(), text)
-    await eventually(
-      'another assignment',
-      async () => (await group.command('GET', group.assignment())) !== text,
-    )
+    await eventually('another assignment', async () => (await group.stored()) !== text)
     await agreed(group.members)
   }
   await group.command('LPUSH', 'list', 'one')
@@ -93,10 +90,7 @@ async function openConnections() {
   const log = openLog('silent')
   const redis = openRedis(url, log)
   const subscriber = openSubscriber(url, log)
-  await eventually(
-    'both connections to be ready',
-    () => redis.status === 'ready' && subscriber.status === 'ready',
-  )
+  await eventually('both connections', () => redis.status === 'ready' && subscriber.status === 'ready')
   const close = async () => [redis, subscriber].forEach(disconnect)
   return disposable({ redis, subscriber, close })
 }

@@ -25,15 +25,12 @@ test('a new process that is the first in a flushed Redis gets no shard', async (
 
 test('processes restore the last assignment of shards if Redis lost it', async () => {
   await group.start()
-  const old = (await group.command('GET', group.assignment())) as string
+  const old = await group.stored()
   const after = await group.leave('r')
   // A new assignment would give the shards of `r` to `new`.
   expect(await group.join('new')).toEqual(after)
   await group.command('SET', group.assignment(), old)
-  await eventually(
-    'the newer assignment',
-    async () => (await group.command('GET', group.assignment())) !== old,
-  )
+  await eventually('the newer assignment', async () => (await group.stored()) !== old)
   await group.expectStable(after)
 })
 

@@ -74,10 +74,7 @@ test('closes a silent connection before the deadline of its calls', async () => 
   const { client } = direct
   await callHome(1)
   line.hold('responses')
-  expect(await lossOf(callHome(2))).toMatchObject({
-    sent: true,
-    message: 'no heartbeat in time',
-  })
+  expect(await lossOf(callHome(2))).toMatchObject({ sent: true, message: 'no heartbeat in time' })
   expect(client.isUsable('home-1')).toBe(false)
 })
 

@@ -19,19 +19,14 @@ afterEach(() => pair?.close())
 
 test('delivers payload and deadline unchanged, and returns the response', async () => {
   const received: RpcRequest[] = []
+  const created: RpcResponse = { kind: 'reply', status: 201, body: '{"id":1}', etag: '"v1"' }
   pair = await openPair((requests) => {
     received.push(...requests)
-    for (const { respond } of requests)
-      respond({ ...(reply('{"id":1}', '"v1"') as object), status: 201 } as RpcResponse)
+    for (const { respond } of requests) respond(created)
   })
   const payload = { name: 'task.create', input: { title: 'Plate', none: null, list: [1, 2] } }
   const deadline = inTenSeconds()
-  expect(await pair.call(payload, deadline)).toEqual({
-    kind: 'reply',
-    status: 201,
-    body: '{"id":1}',
-    etag: '"v1"',
-  })
+  expect(await pair.call(payload, deadline)).toEqual(created)
   expect(received.map((request) => request.payload)).toEqual([payload])
   // Client and server share a clock here. The received deadline may be earlier by the duration of the handshake.
   expect(received[0]!.deadline).toBeLessThanOrEqual(deadline)

@@ -11,11 +11,7 @@ function shakeHands(ours: string[], theirs: string[], serverId = 'home-1') {
   verifyWelcome(client, serverId, nonce, JSON.parse(JSON.stringify(welcome)))
 }
 
-const [old, current, next] = ['old '.repeat(9), 'now '.repeat(9), 'next'.repeat(9)] as [
-  string,
-  string,
-  string,
-]
+const [old, current, next] = ['old '.repeat(9), 'now '.repeat(9), 'next'.repeat(9)] as const
 
 const namesOf = (secrets: string[]) => secrets.map((secret) => secret.slice(0, 4).trim()).join(' and ')
 

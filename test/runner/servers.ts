@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
-import { type Local, startLocal } from '../../src/local/start.ts'
+import { startLocal } from '../../src/local/start.ts'
 
 const templateDatabase = 'docket_template'
 
@@ -15,7 +15,7 @@ export async function startServers(dataDir: string) {
     const env = { TEST_DATABASE_URL: adminUrl, TEST_REDIS_URL: local.redisUrl!, TEST_DATA_DIR: dataDir }
     return { env, stop: () => local.stop() }
   } catch (error) {
-    await stopQuietly(local)
+    await local.stop().catch(console.error)
     throw error
   }
 }
@@ -46,5 +46,3 @@ function withDatabase(databaseUrl: string, name: string): string {
 function logInstallation(message: string): void {
   if (message.startsWith('Redis is missing')) console.error(message)
 }
-
-const stopQuietly = (local: Local) => local.stop().catch(console.error)

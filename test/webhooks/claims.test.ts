@@ -39,10 +39,7 @@ test('one of two workers that claim a webhook concurrently gets the claim', asyn
     const beginning = claimWebhooks(sql, newId(), [id]).finally(() => (isDone = true))
     const waiting = () => sql`select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%lease_by%'`
-    await eventually(
-      'a lock wait or the end of the other worker',
-      async () => isDone || (await waiting()).length > 0,
-    )
+    await eventually('a lock wait or an end', async () => isDone || (await waiting()).length > 0)
     return { beginning }
   })
   expect(await second.beginning).toEqual([undefined])
