@@ -40,9 +40,6 @@ export function destinationOf(command: WriteDefinition, projectId: string, input
   return otherId === projectId ? undefined : otherId
 }
 
-export const needsRole = ({ target, role }: WriteDefinition): boolean =>
-  target.kind !== 'new' && role !== null
-
 /** Needs only roles, so the check runs before any look-up, load or lock. @throws HttpError 404 without a role, 403 */
 export function authorize(
   command: WriteDefinition,

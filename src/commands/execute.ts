@@ -6,7 +6,7 @@ import type { FindRole } from '../reads/lookups.ts'
 import { idTaken, unavailable } from '../responses/errors.ts'
 import type { Reply } from '../responses/reply.ts'
 import type { Command, WriteDefinition, RuleContext } from './command.ts'
-import { authorize, destinationOf, clientIdIn, needsRole } from './decide.ts'
+import { authorize, destinationOf, clientIdIn } from './decide.ts'
 import { Execution } from './execution.ts'
 import type { LookUp } from './look-up.ts'
 import type { RoutedCommand } from './request.ts'
@@ -60,7 +60,7 @@ export async function requireAuthorized(
   { projectId, caller, input }: Pick<RoutedCommand, 'projectId' | 'caller' | 'input'>,
 ): Promise<void> {
   const rolesIn = async (id: string) => {
-    const seen = needsRole(command) && isId(id) ? await findRole(caller, id) : undefined
+    const seen = command.role !== null && isId(id) ? await findRole(caller, id) : undefined
     return { projectId: id, roleOf: () => seen?.role ?? null }
   }
   const otherId = destinationOf(command, projectId, input)

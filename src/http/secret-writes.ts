@@ -1,5 +1,4 @@
 import type { AccountCommand, AccountWrite, Command, WriteDefinition } from '../commands/command.ts'
-import { needsRole } from '../commands/decide.ts'
 import { requireAuthorized } from '../commands/execute.ts'
 import { replyOf } from '../commands/execution.ts'
 import type { RouteRequest } from '../commands/route-request.ts'
@@ -91,7 +90,7 @@ async function respondOnce<Input extends object>(
   const { scope = holderOf(caller!), account = scope, fingerprinted: content = body } = write
   if (claims && !command.endsTokens) await authenticate.require(claims)
   const definition = command as WriteDefinition
-  if (caller && needsRole(definition))
+  if (caller && definition.role !== null)
     await requireAuthorized(findRole, definition, { projectId: params.id ?? '', caller, input })
   const attempt = { address: address ?? scope, email: account, accountId: claims?.userId }
   const guess = (isRight: () => Promise<boolean>) =>
