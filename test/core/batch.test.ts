@@ -20,36 +20,36 @@ function byHand(limits: BatchOptions<number>) {
     ends[n]!.reject(error)
     await turn()
   }
-  return { call, calls, finish, fail }
+  const callAll = async (keys: number[]) => {
+    const answers = keys.map(call)
+    await turn()
+    return answers
+  }
+  return { call, callAll, calls, finish, fail }
 }
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 test('all keys of one event-loop iteration share one call, and each caller gets its own result', async () => {
-  const { call, calls, finish } = byHand({ keys: 10, slots: 1 })
-  const answers = Promise.all([3, 1, 2].map(call))
-  await turn()
+  const { callAll, calls, finish } = byHand({ keys: 10, slots: 1 })
+  const answers = Promise.all(await callAll([3, 1, 2]))
   expect(calls).toEqual([[3, 1, 2]])
   await finish(0)
   expect(await answers).toEqual([30, 10, 20])
 })
 
 test('limits the number of keys in a call, and keeps the order of arrival', async () => {
-  const { call, calls, finish } = byHand({ keys: 2, slots: 1 })
-  const answers = Promise.all([1, 2, 3, 4, 5].map(call))
-  await turn()
+  const { callAll, calls, finish } = byHand({ keys: 2, slots: 1 })
+  const answers = Promise.all(await callAll([1, 2, 3, 4, 5]))
   for (const n of [0, 1, 2]) await finish(n)
   expect(calls).toEqual([[1, 2], [3, 4], [5]])
   expect(await answers).toEqual([10, 20, 30, 40, 50])
 })
 
 test('collects keys while all slots are in use, and sends them together', async () => {
-  const { call, calls, finish } = byHand({ keys: 10, slots: 2 })
+  const { callAll, calls, finish } = byHand({ keys: 10, slots: 2 })
   const answers: Promise<number>[] = []
-  for (const key of [1, 2, 3, 4, 5]) {
-    answers.push(call(key))
-    await turn()
-  }
+  for (const key of [1, 2, 3, 4, 5]) answers.push(...(await callAll([key])))
   expect(calls).toEqual([[1], [2]])
   await finish(1)
   expect(calls).toEqual([[1], [2], [3, 4, 5]])
@@ -59,9 +59,8 @@ test('collects keys while all slots are in use, and sends them together', async 
 })
 
 test('uses all slots concurrently if the keys do not fit into one call', async () => {
-  const { call, calls, finish } = byHand({ keys: 2, slots: 3 })
-  const answers = Promise.all([1, 2, 3, 4, 5, 6, 7].map(call))
-  await turn()
+  const { callAll, calls, finish } = byHand({ keys: 2, slots: 3 })
+  const answers = Promise.all(await callAll([1, 2, 3, 4, 5, 6, 7]))
   expect(calls).toEqual([
     [1, 2],
     [3, 4],
@@ -73,9 +72,8 @@ test('uses all slots concurrently if the keys do not fit into one call', async (
 })
 
 test('limits the total weight of a call, and sends a key above the limit in a call of its own', async () => {
-  const { call, calls, finish } = byHand({ keys: 10, slots: 1, weigh: { limit: 10, of: (key) => key } })
-  const answers = Promise.all([4, 6, 1, 25, 3, 3, 3, 3].map(call))
-  await turn()
+  const { callAll, calls, finish } = byHand({ keys: 10, slots: 1, weigh: { limit: 10, of: (key) => key } })
+  const answers = Promise.all(await callAll([4, 6, 1, 25, 3, 3, 3, 3]))
   for (const n of [0, 1, 2, 3, 4]) await finish(n)
   expect(calls).toEqual([[4, 6], [1], [25], [3, 3, 3], [3]])
   expect(await answers).toEqual([40, 60, 10, 250, 30, 30, 30, 30])
@@ -83,12 +81,9 @@ test('limits the total weight of a call, and sends a key above the limit in a ca
 
 test('waits for a call in progress, unless the call contains a heavy key', async () => {
   const weigh = { limit: 100, heavy: 10, of: (key: number) => key }
-  const { call, calls, finish } = byHand({ keys: 10, slots: 3, weigh, lingerMs: 60_000 })
+  const { callAll, calls, finish } = byHand({ keys: 10, slots: 3, weigh, lingerMs: 60_000 })
   const answers: Promise<number>[] = []
-  for (const key of [50, 1, 2]) {
-    answers.push(call(key))
-    await turn()
-  }
+  for (const key of [50, 1, 2]) answers.push(...(await callAll([key])))
   expect(calls).toEqual([[50], [1]])
   await finish(1)
   expect(calls).toEqual([[50], [1], [2]])
@@ -97,9 +92,8 @@ test('waits for a call in progress, unless the call contains a heavy key', async
 })
 
 test('a failed call rejects all its callers and no others, and frees its slot', async () => {
-  const { call, calls, finish, fail } = byHand({ keys: 2, slots: 1 })
-  const settled = Promise.allSettled([1, 2, 3].map(call))
-  await turn()
+  const { callAll, calls, finish, fail } = byHand({ keys: 2, slots: 1 })
+  const settled = Promise.allSettled(await callAll([1, 2, 3]))
   const error = new Error('the database went away')
   await fail(0, error)
   expect(calls).toEqual([[1, 2], [3]])
@@ -112,10 +106,9 @@ test('a failed call rejects all its callers and no others, and frees its slot', 
 })
 
 test('if a call fails quickly, waiting callers send the next call; if it fails after seconds, they fail too', async () => {
-  const { call, calls, fail, finish } = byHand({ keys: 1, slots: 1 })
+  const { call, callAll, calls, finish, fail } = byHand({ keys: 1, slots: 1 })
   const error = connectionError('QUERY_TIMEOUT', 'no answer')
-  const first = Promise.allSettled([1, 2].map(call))
-  await turn()
+  const first = Promise.allSettled(await callAll([1, 2]))
   await fail(0, error)
   expect(calls).toEqual([[1], [2]])
   const second = Promise.allSettled([3, 4].map(call))
@@ -125,8 +118,7 @@ test('if a call fails quickly, waiting callers send the next call; if it fails a
   const refused = { status: 'rejected', reason: error } as const
   expect(await first).toEqual([refused, refused])
   expect(await second).toEqual([refused, refused])
-  const last = call(5)
-  await turn()
+  const [last] = await callAll([5])
   await finish(2)
   expect(await last).toBe(50)
 })
@@ -140,20 +132,16 @@ test('a synchronous exception rejects the caller like any other error', async ()
 })
 
 test('returns a result to each of two callers with the same key', async () => {
-  const { call, calls, finish } = byHand({ keys: 10, slots: 1 })
-  const answers = Promise.all([call(1), call(1)])
-  await turn()
+  const { callAll, calls, finish } = byHand({ keys: 10, slots: 1 })
+  const answers = Promise.all(await callAll([1, 1]))
   expect(calls).toEqual([[1, 1]])
   await finish(0)
   expect(await answers).toEqual([10, 10])
 })
 
 test('starts a second call only when the first call ends or takes too long', async () => {
-  const { call, calls, finish } = byHand({ keys: 10, slots: 2, lingerMs: 50 })
-  const answers = [call(1)]
-  await turn()
-  answers.push(call(2))
-  await turn()
+  const { call, callAll, calls, finish } = byHand({ keys: 10, slots: 2, lingerMs: 50 })
+  const answers = [...(await callAll([1])), ...(await callAll([2]))]
   expect(calls).toEqual([[1]])
   await finish(0)
   expect(calls).toEqual([[1], [2]])
@@ -165,9 +153,8 @@ test('starts a second call only when the first call ends or takes too long', asy
 })
 
 test('starts a full call without waiting for the call in progress', async () => {
-  const { call, calls, finish } = byHand({ keys: 2, slots: 2, lingerMs: 60_000 })
-  const answers = Promise.all([1, 2, 3, 4, 5, 6].map(call))
-  await turn()
+  const { callAll, calls, finish } = byHand({ keys: 2, slots: 2, lingerMs: 60_000 })
+  const answers = Promise.all(await callAll([1, 2, 3, 4, 5, 6]))
   expect(calls).toEqual([
     [1, 2],
     [3, 4],
@@ -180,9 +167,8 @@ test('starts a full call without waiting for the call in progress', async () => 
 
 test('rejects keys beyond 10,000 waiting keys', async () => {
   const keys = Array.from({ length: 10_002 }, (_, n) => n)
-  const { call, finish } = byHand({ keys: 20_000, slots: 1 })
-  const first = call(0)
-  await turn()
+  const { call, callAll, finish } = byHand({ keys: 20_000, slots: 1 })
+  const [first] = await callAll([0])
   const rest = Promise.allSettled(keys.map(call))
   await finish(0)
   await finish(1)

@@ -30,32 +30,26 @@ const batch = (operations: object[]) => ada.post(`/projects/${project.id}/batch`
 const statusesOf = async (answers: Promise<{ status: number }>[]) =>
   (await Promise.all(answers)).map(({ status }) => status).sort()
 
-test.each(creates)(
-  'a %s gets the id from its client, in lower case, and the id cannot be used again',
-  async (_, createOf) => {
-    const id = newId()
-    const [path, body] = createOf(id.toUpperCase())
-    const answer = await ada.post(path, body)
-    expect([answer.status, answer.body.id]).toEqual([201, id])
-    expect(answer.headers.get('location')).toContain(id)
-    for (const client of [ada, pair.atB]) expectError(await client.post(path, body), 409, taken)
-    expect(await faultsOf(pair.sql)).toEqual([])
-  },
-)
+test.each(creates)('a %s gets the id from its client, in lower case, only once', async (_, createOf) => {
+  const id = newId()
+  const [path, body] = createOf(id.toUpperCase())
+  const answer = await ada.post(path, body)
+  expect([answer.status, answer.body.id]).toEqual([201, id])
+  expect(answer.headers.get('location')).toContain(id)
+  for (const client of [ada, pair.atB]) expectError(await client.post(path, body), 409, taken)
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
 
-test.each(creates)(
-  'a %s rejects the id of any other resource, in any project, with 409',
-  async (_, createOf) => {
-    const elsewhere = await make(ada, '/projects', { name: 'Q' })
-    const other = await make(ada, '/tasks', { title: 'T', projectId: elsewhere.id })
-    const subtask = await make(ada, `/tasks/${other.id}/subtasks`, { title: 'S' })
-    const comment = await make(ada, `/tasks/${other.id}/comments`, { text: 'C' })
-    const grace = await register(ada.as())
-    const member = await invite(ada, elsewhere.id, grace)
-    for (const { id } of [elsewhere, other, subtask, comment, grace, member])
-      expectError(await ada.post(...createOf(id)), 409, taken)
-  },
-)
+test.each(creates)('a %s rejects the id of another resource in any project with 409', async (_, createOf) => {
+  const elsewhere = await make(ada, '/projects', { name: 'Q' })
+  const other = await make(ada, '/tasks', { title: 'T', projectId: elsewhere.id })
+  const subtask = await make(ada, `/tasks/${other.id}/subtasks`, { title: 'S' })
+  const comment = await make(ada, `/tasks/${other.id}/comments`, { text: 'C' })
+  const grace = await register(ada.as())
+  const member = await invite(ada, elsewhere.id, grace)
+  for (const { id } of [elsewhere, other, subtask, comment, grace, member])
+    expectError(await ada.post(...createOf(id)), 409, taken)
+})
 
 test.each(creates)('a %s rejects an id that is not a UUIDv7 with 400', async (_, createOf) => {
   const uuid4 = unknownId.replace('-7000-', '-4000-')
@@ -63,26 +57,22 @@ test.each(creates)('a %s rejects an id that is not a UUIDv7 with 400', async (_,
     expectError(await ada.post(...createOf(id)), 400, /^id must be a new UUIDv7/)
 })
 
-test.each(creates)(
-  'exactly one of the concurrent creates of a %s with the same id succeeds, across processes and projects',
-  async (_, createOf) => {
-    const id = newId()
-    const requests: Request[] = []
-    for (const n of upTo(6)) {
-      project = await make(ada, '/projects', { name: `P ${n}` })
-      task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
-      requests.push(createOf(id))
-    }
-    const answers = requests.map((request, n) => (n % 2 ? ada : pair.atB).post(...request))
-    expect(await statusesOf(answers)).toEqual([201, 409, 409, 409, 409, 409])
-    for (const answer of await Promise.all(answers))
-      if (answer.status === 409) expectError(answer, 409, taken)
-    expect(await faultsOf(pair.sql)).toEqual([])
-  },
-)
+test.each(creates)('exactly one of concurrent creates of a %s with one id succeeds', async (_, createOf) => {
+  const id = newId()
+  const requests: Request[] = []
+  for (const n of upTo(6)) {
+    project = await make(ada, '/projects', { name: `P ${n}` })
+    task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
+    requests.push(createOf(id))
+  }
+  const answers = requests.map((request, n) => (n % 2 ? ada : pair.atB).post(...request))
+  expect(await statusesOf(answers)).toEqual([201, 409, 409, 409, 409, 409])
+  for (const answer of await Promise.all(answers)) if (answer.status === 409) expectError(answer, 409, taken)
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
 
 test.each(creates)(
-  'concurrent creates of a %s with one id and one Idempotency-Key return one response',
+  'concurrent repeats of the create of a %s return one response',
   async (entity, createOf) => {
     const key = { 'idempotency-key': `own-${entity}` }
     const [path, body] = createOf(newId())

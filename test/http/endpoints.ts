@@ -17,11 +17,18 @@ const admins: Role[] = ['owner', 'admin']
 const writers: Role[] = ['owner', 'admin', 'editor']
 const readers: Role[] = ['owner', 'admin', 'editor', 'viewer']
 
-type Row = [resource: string, allowedRoles: Role[], title: string, path: string, body?: Endpoint['body']]
+type Row = [
+  resource: string,
+  allowedRoles: Role[],
+  title: string,
+  path: string,
+  body?: object | Endpoint['body'],
+]
 const endpoint =
   (method: string, status: number) =>
   (...[resource, allowedRoles, title, path, body]: Row): Endpoint => {
-    return { resource, allowedRoles, title, method, path: (ids) => fillPath(path, ids), body, status }
+    const bodyOf = typeof body === 'function' ? (body as Endpoint['body']) : body && (() => body)
+    return { resource, allowedRoles, title, method, path: (ids) => fillPath(path, ids), body: bodyOf, status }
   }
 const read = endpoint('GET', 200)
 const create = endpoint('POST', 201)
@@ -33,7 +40,7 @@ const webhook = `${project}/webhooks/{id}`
 
 export const endpoints: Endpoint[] = [
   read('Project', readers, 'read a project', project),
-  change('Project', admins, 'change a project', project, () => ({ name: 'Other' })),
+  change('Project', admins, 'change a project', project, { name: 'Other' }),
   remove('Project', owners, 'delete a project', project),
   ask('Project', writers, 'run a batch', `${project}/batch`, ({ taskId }) => ({
     operations: [
@@ -43,41 +50,37 @@ export const endpoints: Endpoint[] = [
       { op: 'task.update', id: '#new', was: { status: 'TODO' }, status: taskId && 'DONE' },
     ],
   })),
-  ask('Project', writers, 'undo', `${project}/undo`, () => ({ seq: seqOf.subtask })),
+  ask('Project', writers, 'undo', `${project}/undo`, { seq: seqOf.subtask }),
   read('Project', readers, 'list members', `${project}/members`),
   read('Project', readers, 'read the events', `${project}/events`),
   read('Project', readers, "read a project's history", `${project}/history`),
-  create('Project', admins, 'create a webhook', `${project}/webhooks`, () => ({ url: unreachableUrl })),
+  create('Project', admins, 'create a webhook', `${project}/webhooks`, { url: unreachableUrl }),
   read('Project', admins, 'list webhooks', `${project}/webhooks`),
   read('Project', admins, 'read a webhook', webhook),
-  change('Project', admins, 'change a webhook', webhook, () => ({ enabled: false })),
+  change('Project', admins, 'change a webhook', webhook, { enabled: false }),
   ask('Project', admins, 'rotate the secret of a webhook', `${webhook}/rotate`),
   ask('Project', admins, 'test a webhook', `${webhook}/test`),
-  ask('Project', admins, 'replay events to a webhook', `${webhook}/replay`, () => ({ after: 0 })),
+  ask('Project', admins, 'replay events to a webhook', `${webhook}/replay`, { after: 0 }),
   read('Project', admins, 'list the deliveries of a webhook', `${webhook}/deliveries`),
   remove('Project', admins, 'delete a webhook', webhook),
   create('Project', admins, 'invite a member', `${project}/members/invite`, (at) => ({
     email: at.inviteeEmail,
   })),
-  change('Project', admins, 'set the role of a member', `${project}/members/{id}/role`, () => ({
-    role: 'EDITOR',
-  })),
+  change('Project', admins, 'set the role of a member', `${project}/members/{id}/role`, { role: 'EDITOR' }),
   remove('Project', admins, 'remove a member', `${project}/members/{id}`),
   create('Project', writers, 'create a task', '/tasks', ({ projectId }) => ({ title: 'T', projectId })),
   read('Project', readers, "list a project's tasks", '/tasks?projectId={projectId}'),
   read('Task', readers, 'read a task', '/tasks/{id}'),
-  change('Task', writers, 'change a task', '/tasks/{id}', () => ({ status: 'DONE' })),
+  change('Task', writers, 'change a task', '/tasks/{id}', { status: 'DONE' }),
   remove('Task', writers, 'delete a task', '/tasks/{id}'),
-  create('Task', writers, 'add a subtask', '/tasks/{id}/subtasks', () => ({ title: 'S' })),
+  create('Task', writers, 'add a subtask', '/tasks/{id}/subtasks', { title: 'S' }),
   read('Task', readers, 'list subtasks', '/tasks/{id}/subtasks'),
   change('Subtask', writers, 'toggle a subtask', '/tasks/subtasks/{id}/toggle'),
-  change('Subtask', writers, 'change a subtask', '/tasks/subtasks/{id}', () => ({ completed: true })),
+  change('Subtask', writers, 'change a subtask', '/tasks/subtasks/{id}', { completed: true }),
   remove('Subtask', writers, 'delete a subtask', '/tasks/subtasks/{id}'),
-  create('Task', writers, 'add a comment', '/tasks/{id}/comments', () => ({ text: 'C' })),
+  create('Task', writers, 'add a comment', '/tasks/{id}/comments', { text: 'C' }),
   read('Task', readers, 'list comments', '/tasks/{id}/comments'),
   read('Task', readers, "read a task's history", '/tasks/{id}/history'),
-  change('Comment', ['editor'], "edit the editor's comment", '/tasks/comments/{id}', () => ({
-    text: 'Fast',
-  })),
+  change('Comment', ['editor'], "edit the editor's comment", '/tasks/comments/{id}', { text: 'Fast' }),
   remove('Comment', writers, "delete the editor's comment", '/tasks/comments/{id}'),
 ]

@@ -20,7 +20,7 @@ const role = `${members}/${memberId}/role`
 
 const account = { name: 'A', email: 'fields@example.com', password: 'secret-1' }
 /** The last field of each body is unknown. */
-const unknownFields: [method: string, path: string, body: object, suggestion?: string][] = [
+const typos: [method: string, path: string, body: object, suggestion?: string][] = [
   ['POST', '/auth/register', { ...account, nmae: 'B' }, 'name'],
   ['POST', '/auth/login', { ...account, pasword: 'x' }, 'password'],
   ['PATCH', '/auth/me', { fullName: 'B' }, 'name'],
@@ -36,19 +36,16 @@ const unknownFields: [method: string, path: string, body: object, suggestion?: s
   ['PATCH', comment, { text: 'D', projectId }],
 ]
 
-test.each(unknownFields)(
-  '%s %s rejects an unknown field with 400 and suggests the nearest name',
-  async (...row) => {
-    const [method, path, body, suggestion] = row
-    const before = await ada.get(task)
-    const hint = suggestion ? `; did you mean ${suggestion}?` : ''
-    const message = `${Object.keys(body).at(-1)} is not known here${hint}`
-    expectError(await ada.call(method, path, body), 400, message)
-    expect((await ada.get(task)).text).toBe(before.text)
-    expect((await ada.get('/auth/me')).body.name).toBe('Ada')
-    expect((await ada.get(members)).body[0]!.role).toBe('VIEWER')
-  },
-)
+test.each(typos)('%s %s rejects an unknown field with 400 and suggests the nearest name', async (...row) => {
+  const [method, path, body, suggestion] = row
+  const before = await ada.get(task)
+  const hint = suggestion ? `; did you mean ${suggestion}?` : ''
+  const message = `${Object.keys(body).at(-1)} is not known here${hint}`
+  expectError(await ada.call(method, path, body), 400, message)
+  expect((await ada.get(task)).text).toBe(before.text)
+  expect((await ada.get('/auth/me')).body.name).toBe('Ada')
+  expect((await ada.get(members)).body[0]!.role).toBe('VIEWER')
+})
 
 const changes: [read: string, write: string, change: object][] = [
   ['/auth/me', '/auth/me', { name: 'Ada K.' }],
@@ -59,19 +56,16 @@ const changes: [read: string, write: string, change: object][] = [
   [members, role, { role: 'EDITOR' }],
 ]
 
-test.each(changes)(
-  'the response of GET %s can be sent to PATCH %s, and read-only fields are ignored',
-  async (...row) => {
-    const [readPath, path, change] = row
-    const { body: read } = await ada.get(readPath)
-    const resource = Array.isArray(read) ? read[0]! : read
-    const unchanged = await ada.patch(path, resource)
-    expect([unchanged.status, unchanged.body]).toEqual([200, resource])
-    const { status, body } = await ada.patch(path, { ...resource, ...change, id: unknownId })
-    const touched = 'updatedAt' in resource ? { updatedAt: body.updatedAt } : {}
-    expect([status, body]).toEqual([200, Object.assign(resource, change, touched)])
-  },
-)
+test.each(changes)('GET %s can be sent to PATCH %s, which ignores read-only fields', async (...row) => {
+  const [readPath, path, change] = row
+  const { body: read } = await ada.get(readPath)
+  const resource = Array.isArray(read) ? read[0]! : read
+  const unchanged = await ada.patch(path, resource)
+  expect([unchanged.status, unchanged.body]).toEqual([200, resource])
+  const { status, body } = await ada.patch(path, { ...resource, ...change, id: unknownId })
+  const touched = 'updatedAt' in resource ? { updatedAt: body.updatedAt } : {}
+  expect([status, body]).toEqual([200, Object.assign(resource, change, touched)])
+})
 
 test('sending a resource from GET to POST, without its id, creates a copy', async () => {
   const read = (await ada.get(project)).body

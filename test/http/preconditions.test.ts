@@ -44,9 +44,10 @@ for (const kind of kinds) {
     const resource = await prepare(kind)
     const [old, now] = [await update(resource, 1), await update(resource, 2)]
     expect(now).not.toBe(old)
-    for (const tag of [old, `W/${now}`, now.slice(1, -1), '"other"', '', `"other", W/${now}`])
+    const partial = [now.slice(1, -1), `${now.slice(0, -2)}"`, `${now.slice(0, -1)}1"`]
+    for (const tag of [old, `W/${now}`, ...partial, '"other"', '', '""', `"other", W/${now}`])
       expectError(await patch(resource, 3, tag), 412, changed)
-    const next = await patch(resource, 3, `"other", ${now}`)
+    const next = await patch(resource, 3, `"other","another" , ${now}`)
     expect(next.status).toBe(200)
     expect((await patch(resource, 4, next.headers.get('etag')!)).status).toBe(200)
     expect((await patch(resource, 5, '*')).status).toBe(200)

@@ -33,19 +33,16 @@ test.each(kinds)('%s: the list of a task is sorted oldest first', async (_, list
   expectResponse(await viewer.get(path), 200, created)
 })
 
-test.each(kinds)(
-  '%s: DELETE returns a message, and later requests get 404',
-  async (kind, list, body, one) => {
-    const { id } = await one()
-    const path = `/tasks/${list}/${id}`
-    expectResponse(await editor.delete(path), 200, { message: `${kind} deleted successfully` })
-    for (const caller of [editor, viewer])
-      for (const verb of kind === 'Comment' ? [''] : ['', '/toggle'])
-        expectError(await caller.patch(path + verb, body), 404, `${kind} not found`)
-    expectError(await editor.delete(path), 404, `${kind} not found`)
-    expect((await viewer.get(`/tasks/${taskId}/${list}`)).body.map((row) => row.id)).not.toContain(id)
-  },
-)
+test.each(kinds)('%s: DELETE returns a message; later requests get 404', async (kind, list, body, one) => {
+  const { id } = await one()
+  const path = `/tasks/${list}/${id}`
+  expectResponse(await editor.delete(path), 200, { message: `${kind} deleted successfully` })
+  for (const caller of [editor, viewer])
+    for (const verb of kind === 'Comment' ? [''] : ['', '/toggle'])
+      expectError(await caller.patch(path + verb, body), 404, `${kind} not found`)
+  expectError(await editor.delete(path), 404, `${kind} not found`)
+  expect((await viewer.get(`/tasks/${taskId}/${list}`)).body.map((row) => row.id)).not.toContain(id)
+})
 
 test.each(kinds)('%s: an id of another entity gets 404', async (kind, list, body) => {
   const other = kind === 'Comment' ? await add() : await comment()
