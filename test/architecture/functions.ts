@@ -7,10 +7,7 @@ export interface Span {
   lines: number
 }
 
-/**
- * Returns all functions of a file: declarations, expressions, arrow functions, methods, accessors and constructors.
- * An inner function also counts for the outer one. Comments before a function do not count.
- */
+/** Returns all functions of a file. An inner function also counts for the outer function; comments before it do not. */
 export function functionsIn({ path, text }: Pick<Source, 'path' | 'text'>): Span[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
   const lineAt = (at: number) => file.getLineAndCharacterOfPosition(at).line + 1

@@ -15,10 +15,14 @@ const listOf = (count: number, from = 1) =>
 
 const more = { projectId: moreKey, version: 1 }
 
-test('limits the number of visible projects, and adds another project when a visible project disappears', () => {
+function openVisible() {
   const byProject = new MultiMap<VisibleProjects>()
   const visible = new VisibleProjects('somebody', byProject)
-  const subscriber = visible.subscribe()
+  return { byProject, visible, subscriber: visible.subscribe() }
+}
+
+test('limits the number of visible projects, and adds another project when a visible project disappears', () => {
+  const { byProject, visible, subscriber } = openVisible()
   visible.replaceAll(listOf(maxListedProjects, 2))
   expect(subscriber.takeChanges()).toHaveLength(maxListedProjects)
   for (const n of [1, maxListedProjects + 2]) visible.update(idOf(n), 1)
@@ -38,8 +42,7 @@ test('limits the number of visible projects, and adds another project when a vis
 })
 
 test('reports once that the user has more projects than the limit, and once that the user no longer has more', () => {
-  const visible = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
-  const subscriber = visible.subscribe()
+  const { visible, subscriber } = openVisible()
   const all = listOf(maxListedProjects)
   const andMore: typeof all = [...all, [moreKey, 1]]
   visible.replaceAll(all)
@@ -60,8 +63,7 @@ test('reports once that the user has more projects than the limit, and once that
 })
 
 test('replaces a project that disappears with the next project of the user', () => {
-  const visible = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
-  const subscriber = visible.subscribe()
+  const { visible, subscriber } = openVisible()
   visible.replaceAll([...listOf(maxListedProjects), [moreKey, 1]])
   subscriber.takeChanges()
   visible.update(idOf(7), undefined)
@@ -75,9 +77,7 @@ test('replaces a project that disappears with the next project of the user', () 
 })
 
 test('a subscriber that ends during a read of its projects is not registered again', () => {
-  const byProject = new MultiMap<VisibleProjects>()
-  const visible = new VisibleProjects('somebody', byProject)
-  const subscriber = visible.subscribe()
+  const { byProject, visible, subscriber } = openVisible()
   visible.replaceAll(listOf(2))
   subscriber.subscription.end()
   visible.end()
@@ -91,8 +91,7 @@ test('a subscriber that ends during a read of its projects is not registered aga
 })
 
 test('a slow subscriber gets only the latest state of each project', () => {
-  const visible = new VisibleProjects('somebody', new MultiMap<VisibleProjects>())
-  const subscriber = visible.subscribe()
+  const { visible, subscriber } = openVisible()
   for (const version of [1, 2, 3]) visible.update(idOf(1), version)
   visible.update(idOf(2), 5)
   visible.update(idOf(2), undefined)

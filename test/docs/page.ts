@@ -45,11 +45,7 @@ const changing: [RegExp, string][] = [
 const withoutChanging = (text: string) =>
   changing.reduce((rest, [pattern, name]) => rest.replace(pattern, name), text.replaceAll('\r', '').trim())
 
-/**
- * Compares the output of a block with the output that its page shows. Ids and times may differ; `…` on the page stands for
- * any text within a line.
- * @returns undefined if they match, otherwise both texts.
- */
+/** Returns undefined if both outputs match. Ids and times may differ; `…` stands for any text within a line. */
 export function difference(printed: string, shown: string): string | undefined {
   const [actual, expected] = [withoutChanging(printed), withoutChanging(shown)]
   const literal = (piece: string) => piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')

@@ -11,11 +11,7 @@ const mark = '\u001e'
 const shownPorts = [3000, 8088]
 const timeoutMs = 60_000
 
-/**
- * Runs the shell blocks of a page in one shell, in order, against a new service. A JavaScript block is written to the
- * file that its first line names.
- * @returns the output of each shell block.
- */
+/** Runs the shell blocks of a page in one shell against a new service, and returns the output of each block. */
 export async function runPage(shell: string, blocks: Block[]): Promise<string[]> {
   const { env } = await forFile(freshEnv())
   const folder = await checkout()

@@ -1,7 +1,6 @@
 import * as argon2 from '@node-rs/argon2'
 import { expect, test } from 'bun:test'
 import { openPasswords } from '../../src/identity/passwords.ts'
-import { statuses } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 import { words } from '../support/words.ts'
 import { anId, expectError, expectResponse, unknownId } from './responses.ts'
@@ -51,11 +50,6 @@ test('an account that is stored with a decomposed email address is found by both
   await sql`update users set email = ${'zoe\u0308@example.com'}
     where id = ${(await register(account('zoe@example.com'))).body.user.id}`
   await expectRegistered(['zo\u00eb@example.com', 'zoe\u0308@example.com'])
-})
-
-test('exactly one of several concurrent registrations of an email address succeeds', async () => {
-  const responses = await Promise.all([1, 2, 3, 4].map(() => register(account('twin@example.com'))))
-  expect(statuses(responses)).toEqual({ 201: 1, 409: 3 })
 })
 
 test('an unknown email address and a wrong password get the same response', async () => {

@@ -11,5 +11,4 @@ export const batchResult = ({ status, body, text }: Answer): BatchResult => {
   return body as unknown as BatchResult
 }
 
-/** Returns an operation that creates a task. */
 export const newTask = (title: string, fields: object = {}) => ({ op: 'task.create', title, ...fields })

@@ -2,7 +2,6 @@ import { EventSource } from 'eventsource'
 import { model } from '../../modules/modules.ts'
 import type { FeedEvent } from './feed.ts'
 
-/** Opens an EventSource for a project and collects its `events`. `until` waits for a number of events. */
 export function followByEventSource(url: string, token: string, projectId: string) {
   const source = new EventSource(`${url}/api/v1/projects/${projectId}/events?after=0`, {
     fetch: (input, init) =>

@@ -122,7 +122,6 @@ test('a failed sign-in is logged with its address and account id, without the pa
 
 const { service: withDefaults, client, ada } = await openScene(['Ada'], { TRUST_PROXY: 'on' })
 
-/** Sends wrong passwords for unknown accounts from one address, then Ada's sign-in from another address. */
 async function loginBehind(count: number, address: string) {
   let ahead = 0
   const guesses = upTo(count).map(async (n) => {

@@ -1,6 +1,5 @@
 import { invite, make, type Person } from '../support/client.ts'
 
-/** Creates a project with eight events about all entities: project, member, task, subtask and comment. */
 export async function createHistory(ada: Person, grace: Person) {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const member = await invite(ada, projectId, grace, 'EDITOR')

@@ -1,4 +1,3 @@
-/** Values that a required text of at most `max` characters rejects. */
 export const invalidTexts = (max: number): unknown[] => [
   ...['', ' \t\n', 'x'.repeat(max + 1), 'a\0b', '\ud800', 'a\udc00b'],
   ...[7, true, null, ['x'], { x: 1 }],

@@ -70,10 +70,7 @@ export async function costOf(work: () => Promise<unknown>): Promise<Cost> {
   }
 }
 
-/**
- * Lines of the log that continue an entry begin with a tab. Parallel test files share the log. Omits the query for
- * revoked tokens, which runs twice a second.
- */
+/** Returns the plans in the log of Postgres, without the query for revoked tokens, which runs twice a second. */
 function plansIn(log: string): Node[] {
   const entries = log.matchAll(new RegExp(`\\] ${database} LOG: .*plan:\\n((?:\\t.*\\n)+)`, 'g'))
   return Array.from(entries, ([, json]) => JSON.parse(json!)).flatMap(({ 'Query Text': text, Plan }) =>

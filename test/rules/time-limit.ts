@@ -1,9 +1,6 @@
 import fc from 'fast-check'
 
-/**
- * Checks a property with as many cases as fit in `withinMs`. Waits until the last case has finished, so that
- * no request reaches the next test.
- */
+/** Checks a property with as many cases as fit in `withinMs`, and waits until the last case has finished. */
 export async function assertInTime<T>(
   property: fc.IAsyncProperty<T>,
   { withinMs, ...others }: fc.Parameters<T> & { withinMs: number },

@@ -66,7 +66,6 @@ export const untilBlocked = (sql: postgres.Sql, count = 1, like = '%') =>
     return waiting.length === count
   })
 
-/** Ends all connections of the service to the database of `sql`. */
 export const terminateConnections = (sql: postgres.Sql) => sql`
   select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and application_name = 'docket'`

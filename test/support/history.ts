@@ -9,7 +9,6 @@ import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { readRows } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }
-/** An event with the whole row of its entity before and after the event. */
 type RowEvent = Omit<StoredEvent, 'before' | 'after'> &
   Record<'before' | 'after', Row | null> & { undoneId?: string }
 type RowState = Pick<RowEvent, 'id' | 'after'>
@@ -32,9 +31,8 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
 }
 
 /**
- * Compares a log with itself and with the stored rows. Seqs and task numbers must have no gaps, each event must continue
- * the row that the previous event left, and folding the events must give exactly the stored rows.
- * @param isComplete Whether the events of deleted projects are included.
+ * Checks that seqs and task numbers have no gaps, that each event continues the row that the previous event left, and
+ * that folding the events gives the stored rows. `isComplete`: the log includes the events of deleted projects.
  */
 export function faultsIn({ events, rows, streams }: StoredLog, isComplete = false): string[] {
   const ids = new Map(events.map(({ projectId, seq, id }) => [`${projectId} ${seq}`, id]))
@@ -141,7 +139,6 @@ function departureOf(arrival: RowEvent, events: RowEvent[]): RowEvent | undefine
   return latestOf(events.filter((one) => one.type === 'task.moved_out' && one.at === at && one.id < id))
 }
 
-/** Compares each row with the result of folding only the events of the row's project. */
 export function faultsByProject({ events, rows }: Omit<StoredLog, 'streams'>): string[] {
   const histories = [...Map.groupBy(inOrder(events), ({ projectId }) => projectId).values()]
   const expected = new Map(histories.flatMap(foldedRows))

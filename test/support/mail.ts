@@ -78,7 +78,6 @@ async function mailOf(source: Buffer, recipient: string): Promise<Mail> {
   }
 }
 
-/** Opens a TCP server that accepts connections and never sends a byte. */
 export async function openSilentServer() {
   const sockets = new Set<Socket>()
   const { promise: connected, resolve } = Promise.withResolvers<void>()

@@ -40,7 +40,6 @@ export async function freshRedis(dataDir = setting('TEST_DATA_DIR')) {
   }
 }
 
-/** Returns the Redis that all tests share, with a new key prefix. */
 export function sharedRedisPrefix(): { url: string; prefix: string } {
   return { url: setting('TEST_REDIS_URL'), prefix: `t${randomBytes(8).toString('hex')}` }
 }
