@@ -2,12 +2,33 @@ import type { comments } from './schema/comments.ts'
 import type { outbox } from './schema/jobs.ts'
 import type { members } from './schema/members.ts'
 import type { projects } from './schema/projects.ts'
+import type { labels } from './schema/labels.ts'
 import type { subtasks } from './schema/subtasks.ts'
+import type { taskFields } from './schema/task-fields.ts'
+import type { taskViews } from './schema/task-views.ts'
 import type { tasks } from './schema/tasks.ts'
 
 export type ProjectRow = typeof projects.$inferSelect
 export type MemberRow = typeof members.$inferSelect
-export type TaskRow = typeof tasks.$inferSelect
+export type TaskRow = WithDefaults<typeof tasks.$inferSelect, TaskExtras>
+export type LabelRow = typeof labels.$inferSelect
+export type FieldRow = typeof taskFields.$inferSelect
+export type ViewRow = typeof taskViews.$inferSelect
 export type SubtaskRow = typeof subtasks.$inferSelect
 export type CommentRow = typeof comments.$inferSelect
 export type OutboxRow = typeof outbox.$inferSelect
+
+type TaskExtras =
+  | 'labelIds'
+  | 'blockedByIds'
+  | 'fields'
+  | 'externalId'
+  | 'position'
+  | 'claimedBy'
+  | 'claimedUntil'
+  | 'claimSeq'
+  | 'remindAt'
+  | 'dueAfter'
+
+/** A row may leave out these columns. An absent column is null, so that the events of plain tasks stay small. */
+type WithDefaults<Row, Names extends keyof Row> = Omit<Row, Names> & Partial<Pick<Row, Names>>

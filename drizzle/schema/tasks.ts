@@ -1,9 +1,15 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { doublePrecision, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { eventId, instant } from '../columns.ts'
 
 /** Sorts tasks without a due date last. Queries must use exactly this expression. */
 const byDueDate = sql`coalesce(due_date, 'infinity')`
+
+/**
+ * The place of a task in its project. A task that was never placed has a key made from its number, so new tasks are last
+ * and a plain create stores no key. Queries must use exactly this expression. Keys are compared bytewise.
+ */
+export const positionKey = `(coalesce(position, 'j' || lpad(number::text, 10, '0')) collate "C")`
 
 export const tasks = pgTable(
   'tasks',
@@ -20,6 +26,21 @@ export const tasks = pgTable(
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
     eventId,
+    // In the columns below, null is the default: events and inserts of a plain task leave them out.
+    labelIds: uuid('label_ids').array(),
+    blockedByIds: uuid('blocked_by_ids').array(),
+    /** Values by the keys of the project's fields. */
+    fields: jsonb('fields').$type<Record<string, string | number | boolean>>(),
+    externalId: text('external_id'),
+    /** Set when the task is placed between others. */
+    position: text('position'),
+    claimedBy: uuid('claimed_by'),
+    claimedUntil: instant('claimed_until'),
+    /** The seq of the event that began the claim. */
+    claimSeq: doublePrecision('claim_seq'),
+    remindAt: instant('remind_at'),
+    /** Due dates up to this time cause no event `task.due`. Older rows get the time of the migration. */
+    dueAfter: instant('due_after').default(sql`now()`),
   },
   (t) => [
     index('tasks_created').on(t.projectId, t.id, t.number),
@@ -31,5 +52,30 @@ export const tasks = pgTable(
     index('tasks_assignee_due')
       .on(t.projectId, t.assigneeId, t.status, t.priority, byDueDate, t.id, t.createdAt, t.number)
       .where(sql`assignee_id is not null`),
+    // Together, the next three indexes list a project's tasks by position; each task is in exactly one of them.
+    index('tasks_open')
+      .on(t.projectId, t.priority, sql.raw(positionKey))
+      .where(sql`status <> 'DONE' and claimed_by is null`),
+    index('tasks_done')
+      .on(t.projectId, sql.raw(positionKey))
+      .where(sql`status = 'DONE' and claimed_by is null`),
+    index('tasks_claimed')
+      .on(t.projectId, sql.raw(positionKey))
+      .where(sql`claimed_by is not null`),
+    index('tasks_claim_end')
+      .on(t.claimedUntil)
+      .where(sql`claimed_by is not null`),
+    index('tasks_external')
+      .on(t.projectId, t.externalId)
+      .where(sql`external_id is not null`),
+    index('tasks_blockers')
+      .using('gin', t.blockedByIds)
+      .where(sql`blocked_by_ids is not null`),
+    index('tasks_reminder')
+      .on(t.remindAt)
+      .where(sql`remind_at is not null`),
+    index('tasks_due_event')
+      .on(t.dueDate)
+      .where(sql`status <> 'DONE' and due_date > coalesce(due_after, '-infinity')`),
   ],
 )

@@ -1,10 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { field, inputsOf, outputsOf } from '../../src/model/fields.ts'
-import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
+import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
+import { claimOf, claimSchema } from './claim.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
+
+/** The most labels of a task, and the most tasks that block it. */
+export const maxIds = 50
 
 export const statuses = ['TODO', 'IN_PROGRESS', 'DONE'] as const
 export const Status = OneOf('TaskStatus', statuses)
@@ -51,6 +55,23 @@ export const UnassignTasks = Input({
   ids: Type.Array(IdOf('task')),
 })
 
+const idsOf = (noun: string, description: string) =>
+  Type.Array(Id(`The id of a ${noun}`), { maxItems: maxIds, description, examples: [[sampleId]] })
+
+const extras = {
+  labelIds: idsOf('label', 'The labels of the task, in the order of the client'),
+  blockedByIds: idsOf('task', 'The tasks that must be done before this task'),
+  fields: Type.Unsafe<Record<string, string | number | boolean>>({
+    type: 'object',
+    additionalProperties: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
+    description: "Values by the keys of the project's fields",
+    examples: [{ estimate: 3 }],
+  }),
+  externalId: OrNull(Type.String(), 'The id of the task in another system, or null', 'JIRA-42'),
+  remindAt: OrNull(Timestamp('When the event task.reminded is recorded'), 'When the event `task.reminded` is recorded, or null'),
+  claim: OrNull(claimSchema, 'The claim of a worker on the task, or null'),
+}
+
 export const taskView = view<TaskRow>({
   name: 'Task',
   schema: Type.Object({
@@ -61,5 +82,14 @@ export const taskView = view<TaskRow>({
     ...outputsOf(fields),
     createdAt: Timestamp('When the task was created'),
     updatedAt: Timestamp('When the task was last changed'),
+    ...extras,
   }),
+  computed: {
+    labelIds: ({ labelIds }) => labelIds ?? [],
+    blockedByIds: ({ blockedByIds }) => blockedByIds ?? [],
+    fields: ({ fields }) => fields ?? {},
+    externalId: ({ externalId }) => externalId ?? null,
+    remindAt: ({ remindAt }) => remindAt ?? null,
+    claim: claimOf,
+  },
 })

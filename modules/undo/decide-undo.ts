@@ -1,4 +1,5 @@
 import { evolve } from '../../src/actor/state.ts'
+import { checkRow } from '../../src/commands/decide.ts'
 import { mapInOrder, rejectReinvited } from '../../src/batch/map-in-order.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
@@ -27,6 +28,7 @@ export function decideUndo(state: ProjectState, context: RuleContext, undo: Undo
   const types = authorizeUndo({ caller, role: state.roleOf(caller.userId) }, events)
   const changes: EventDraft[] = []
   const apply = (seq: number, change: EventDraft) => {
+    checkRow(fork, change)
     evolve(fork, change)
     changes.push({ ...change, undoes: seq })
   }

@@ -57,7 +57,7 @@ export function openLoader(sql: Sql) {
       missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
       const movingTask = movingTaskIn(state, preloads)
       if (movingTask) state.movingChildren = await loadChildren(sql, movingTask)
-      await loadIntegrations(sql, state, preloads)
+      await Promise.all([loadIntegrations(sql, state, preloads), loadFacts(sql, state, preloads)])
     },
   }
 }
@@ -82,6 +82,16 @@ function contents(): string {
     return `'${name}', (select jsonb_agg(jsonb_build_object(${fields.join(', ')})) from ${getTableName(table)} t where t.project_id = p.id)`
   })
   return `jsonb_build_object(${lists.flat().join(', ')})`
+}
+
+async function loadFacts(sql: Sql, state: State, preloads: Preload[]): Promise<void> {
+  const queries = preloads.flatMap(({ facts = [] }) => facts)
+  const kinds = [...Map.groupBy(queries, ({ kind }) => kind)].map(([kind, some]) => {
+    const fact = state.facts.get(kind) ?? kind.create(state.projectId as never)
+    state.facts.set(kind, fact)
+    return kind.load(sql, fact as never, some.map(({ wanted }) => wanted) as never)
+  })
+  await Promise.all(kinds)
 }
 
 const movingTaskIn = (state: State, preloads: Preload[]): string | undefined =>

@@ -1,11 +1,13 @@
 import type { UndoSelection } from '../log/undo-input.ts'
 import type { Entity } from '../model/entities.ts'
+import type { FactQuery } from '../model/facts.ts'
 
 export type Preload = Partial<Record<Entity, string[]>> & {
   movingTaskId?: string
   /** Events to read from the log. The rows of these events are loaded too. */
   undo?: UndoSelection
   integrations?: IntegrationsQuery[]
+  facts?: FactQuery[]
 }
 
 /** The integrations that a command needs. They are loaded again for each batch, because commands rarely need them. */

@@ -7,6 +7,7 @@ import {
   recordName,
 } from '../commit/idempotency.ts'
 import { isAhead, isCreatedAfter } from '../ids.ts'
+import { definitionOf } from '../model/model.ts'
 import type { UndoInput, ReadUndoInput } from '../log/undo-input.ts'
 import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../within.ts'
@@ -113,17 +114,32 @@ function preloadOfUndo({ events, unassignments }: UndoInput): Preload {
   const assigned = [...unassignments.values()].flat().map(({ entityId }) => entityId)
   const preload: Preload = { task: [...task, ...assigned] }
   for (const { entity, entityId } of events) if (entity !== 'task') (preload[entity] ??= []).push(entityId)
+  const facts = events.flatMap(
+    ({ entity, before }) => (before && definitionOf(entity).factsFor?.(before)) ?? [],
+  )
+  if (facts.length > 0) preload.facts = facts
   return preload
 }
 
 async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[]): Promise<void> {
   const preload = batch.flatMap(({ preload }) => preload ?? [])
   if (preload.length === 0) return
-  const loaded = Promise.all(states.map((state) => loader.rows(state, preload)))
+  const loaded = loadAll(loader, states, preload)
   // A task may have many children, so a move must stop at its deadline. It is the only command in its batch.
   await (preload.some(({ movingTaskId }) => movingTaskId)
     ? beforeDeadline(batch[0]!.deadline, loaded)
     : loaded)
+}
+
+async function loadAll(loader: Loader, states: State[], preload: Preload[]): Promise<State[]> {
+  await Promise.all(states.map((state) => loader.rows(state, preload)))
+  const movingTaskId = preload.find((one) => one.movingTaskId)?.movingTaskId ?? ''
+  for (const [n, state] of states.entries()) {
+    const task = state.row('task', movingTaskId)
+    const facts = task?.projectId === state.projectId ? definitionOf('task').factsFor?.(task) : undefined
+    if (facts?.length) await loader.rows(states[1 - n]!, [{ facts }])
+  }
+  return states
 }
 
 async function findRecords(

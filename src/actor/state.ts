@@ -5,6 +5,7 @@ import { type Children, childEntries } from '../log/children.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
+import type { Fact, FactKind } from '../model/facts.ts'
 import { definitionOf, model, rowAfter, textLength } from '../model/model.ts'
 import { notFound } from '../responses/errors.ts'
 import type { OnDemandRows, Preload } from './preload.ts'
@@ -57,6 +58,7 @@ export class State {
   movingChildren: Children | null = null
   /** Not null while rows of `on demand` entities are loaded. */
   onDemand: OnDemandRows | null = null
+  readonly facts = new Map<FactKind<never, never>, Fact>()
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
   /** Ids of rows deleted since the load. A new row must not reuse these ids. */
   private deletedIds: CopyOnWriteMap<true>
@@ -85,6 +87,7 @@ export class State {
     fork.projectBytes = this.projectBytes
     fork.movingChildren = this.movingChildren
     fork.onDemand = this.onDemand
+    for (const [kind, fact] of this.facts) fork.facts.set(kind, fact.fork())
     return fork
   }
 
@@ -93,6 +96,13 @@ export class State {
     return this.movingChildren
       ? childEntries(this.movingChildren).reduce((sum, [entity, row]) => sum + bytesOf(entity, row), loaded)
       : loaded
+  }
+
+  /** @throws Error if no command of the batch preloads facts of this kind */
+  fact<F extends Fact>(kind: FactKind<F, never>): F {
+    const fact = this.facts.get(kind as never)
+    if (!fact) throw new Error('A fact is not loaded: the command must preload it')
+    return fact as F
   }
 
   memberOf(userId: string): MemberRow | undefined {
@@ -121,7 +131,7 @@ export class State {
   hasLoaded(preload: Preload | undefined): boolean {
     if (!preload) return true
     // These rows are loaded again for each batch.
-    if (preload.movingTaskId || preload.undo || preload.integrations) return false
+    if (preload.movingTaskId || preload.undo || preload.integrations || preload.facts) return false
     return model().byRow.every((entity) => preload[entity]?.every((id) => this.isLoaded(entity, id)) ?? true)
   }
 
@@ -174,6 +184,7 @@ export class State {
   }
 
   unloadOnDemand(): void {
+    this.facts.clear()
     if (!this.onDemand) return
     for (const { name, load } of model().all)
       if (load === 'on demand') for (const { id } of this.all(name)) this.put(name, id, null)
@@ -192,6 +203,7 @@ export function evolve(state: State, change: EventDraft): State {
   if (after)
     state.put(entity, entityId, unlogged ? { ...state.row(entity, entityId), ...after, ...unlogged } : after)
   else state.drop(entity, entityId)
+  if (state.facts.size > 0) for (const fact of state.facts.values()) fact.apply(change)
   const number = entity === 'task' ? (after as StoredRows['task'] | null)?.number : undefined
   if (number !== undefined && number > state.lastNumber) state.lastNumber = number
   return state

@@ -116,8 +116,9 @@ function preloadOf(kinds: OperationTypes, operations: Operation[], lookupResults
     const isRow =
       target.kind !== 'new' && target.kind !== 'project' && definitionOf(target.kind).parent === 'project'
     if (isRow && isId(String(input[target.key]))) need(target.kind, String(input[target.key]))
-    for (const wanted of preload?.(input, lookupResults)?.integrations ?? [])
-      (needs.integrations ??= []).push(wanted)
+    const { integrations, facts } = preload?.(input, lookupResults) ?? {}
+    if (integrations) needs.integrations = [...(needs.integrations ?? []), ...integrations]
+    if (facts) needs.facts = [...(needs.facts ?? []), ...facts]
   }
   for (const [n, { kind, id }] of childrenOf(kinds, operations).entries()) {
     const taskId = lookupResults?.taskIds[n]

@@ -5,6 +5,7 @@ import { mapIds } from '../schema/input.ts'
 import { decide } from '../commands/decide.ts'
 import type { Person } from '../reads/people.ts'
 import { type EventDraft, isEqual } from '../model/events.ts'
+import { definitionOf } from '../model/model.ts'
 import { hideDeletedReferences } from '../model/references.ts'
 import { conflict } from '../responses/errors.ts'
 import { mapInOrder, rejectReinvited } from './map-in-order.ts'
@@ -45,7 +46,7 @@ export function decideOperations(
         ? undefined
         : hideDeletedReferences(trial, kind.noun, trial.row(kind.noun, subject))
     const decision = decide(kind.command, trial, contextOf(context, person, ifMatch), input)
-    requireWas(before, was)
+    if (was) requireWas(before && definitionOf(kind.noun).view.of(before as never, person), was)
     rejectReinvited(removedMembers, decision.changes, reinvited)
     for (const change of decision.changes) evolve(trial, change)
     changes.push(...decision.changes)
@@ -74,7 +75,7 @@ const rowNamed = (names: ReadonlyMap<string, NamedRow>, reference: unknown): Nam
   isReference(reference) ? names.get(reference.slice(1)) : undefined
 
 /** Compares only the fields in `was`, so changes of other fields cause no conflict. */
-function requireWas(row: object | undefined, was: Record<string, unknown> = {}): void {
+function requireWas(row: object | undefined, was: Record<string, unknown>): void {
   const now = (row ?? {}) as Record<string, unknown>
   const differing = Object.keys(was).filter((name) => !isEqual(now[name], was[name]))
   if (differing.length > 0) throw wasConflict(differing)

@@ -58,10 +58,11 @@ function reference({ format: _, ...schema }: TSchema): TSchema {
 const withoutFormat = ({ format: _, ...schema }: TSchema) => schema
 
 const accountFields = ['authorRemoved']
+const taskObjects = ['fields', 'claim']
 
 function wasSchema({ schema }: View): TObject {
   const plain = Object.entries(schema.properties as Record<string, TSchema>).filter(
-    ([name, one]) => !accountFields.includes(name) && !isObject(one),
+    ([name, one]) => taskObjects.includes(name) || (!accountFields.includes(name) && !isObject(one)),
   )
   const fields = plain.map(([name, one]) => [name, Type.Optional({ ...one, [Kind]: 'Unknown' } as TSchema)])
   const about = 'Fields and the values that they must have; if not, 409 is returned'

@@ -10,6 +10,7 @@ import {
   roleIn,
 } from '../identity/rights.ts'
 import type { Entity } from '../model/entities.ts'
+import type { EventDraft } from '../model/events.ts'
 import { definitionOf, model } from '../model/model.ts'
 import { hideDeletedReferences, checkReferences } from '../model/references.ts'
 import { idTaken, notFound } from '../responses/errors.ts'
@@ -29,10 +30,22 @@ export function decide<Input extends object, Row>(
   requireInProject(command, state, input)
   authorize(command, state, context.caller, input, destination)
   const entity = command.noun as Entity
-  if (!model().references[entity]) return command.decide(state, context, input, destination)
-  const decision = command.decide(state, context, checkReferences(destination, entity, input), destination)
-  decision.answer = hideDeletedReferences(destination, entity, decision.answer)
+  const { references, entities } = model()
+  const hasReferences = references[entity] !== undefined
+  const checked = hasReferences ? checkReferences(destination, entity, input) : input
+  const decision = command.decide(state, context, checked, destination)
+  if (entities[entity]?.check)
+    for (const change of decision.changes)
+      if (change.entity === entity)
+        checkRow(change.projectId === state.projectId ? state : destination, change)
+  if (hasReferences) decision.answer = hideDeletedReferences(destination, entity, decision.answer)
   return decision
+}
+
+/** @throws HttpError 409 if the row after the event contradicts other rows of the project */
+export function checkRow(state: ProjectState, { entity, entityId, after }: EventDraft): void {
+  if (after)
+    definitionOf(entity).check?.(after, state.row(entity, entityId) as typeof after | undefined, state)
 }
 
 export function destinationOf(command: WriteDefinition, projectId: string, input: object) {

@@ -37,9 +37,10 @@ export function openExecute(dependencies: ExecuteDependencies): Execute {
     const lookupResults = looksUp(command, routed.input) ? await lookUp(command, routed) : undefined
     // An existing project has the id. Rejects here, because the command must not reach the actor of that project.
     if (command.target.kind === 'new' && lookupResults?.takenIds.length && !routed.again) throw idTaken()
-    const queued = new Execution(command, routed, deadline, limits, lookupResults)
-    return queued.preload?.undo && explain ? actors.run(queued).catch(explain) : actors.run(queued)
+    return start(new Execution(command, routed, deadline, limits, lookupResults))
   }
+  const start = (queued: Execution) =>
+    queued.preload?.undo && explain ? actors.run(queued).catch(explain) : actors.run(queued)
 
   return (command, routed, deadline) => {
     // Later events must have larger ids, so one id from a clock that is ahead would make all later ids wrong.
@@ -48,8 +49,8 @@ export function openExecute(dependencies: ExecuteDependencies): Execute {
       return Promise.reject(unavailable('The clock of a process was ahead: send the write again'))
     }
     const isKnown = isAuthorized(actors, command, routed)
-    return isKnown && !looksUp(command, routed.input) && !command.preload
-      ? actors.run(new Execution(command, routed, deadline, limits))
+    return isKnown && !looksUp(command, routed.input)
+      ? start(new Execution(command, routed, deadline, limits))
       : prepare(command, routed, deadline, isKnown)
   }
 }

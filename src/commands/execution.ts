@@ -108,7 +108,7 @@ function preloadOf(
   const leaves = destinationOf(command, projectId, input) !== undefined
   const own: Preload = { task: taskId ? [taskId] : [], movingTaskId: leaves ? taskId : undefined }
   if (target.kind !== 'task') own[target.kind] = [idIn(input, target.key)]
-  return own
+  return preload ? { ...preload(input, lookupResults), ...own } : own
 }
 
 export function replyOf<Row>(

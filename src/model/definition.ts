@@ -1,8 +1,9 @@
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type ProjectCaller, requireRole, requireScope, type Role, scopeOfWrite } from '../identity/rights.ts'
 import type { HttpError } from '../responses/errors.ts'
-import type { Entities, Entity, Rows } from './entities.ts'
+import type { Entities, Entity, Rows, StoredRows } from './entities.ts'
 import type { StoredEvent } from './events.ts'
+import type { Fact, FactKind, FactQuery } from './facts.ts'
 import type { View } from './view.ts'
 
 export type AuthorizeUndo = (projectCaller: ProjectCaller, event: StoredEvent) => void
@@ -39,6 +40,21 @@ export interface EntityDefinition<E extends Entity = Entity> {
   /** Columns that events do not contain: secrets, and values that change without an event. */
   unlogged?: readonly string[]
   isDeletedByWorker?: boolean
+  /**
+   * Checks a new, changed, restored or moved row against the other rows of its project. `before` is undefined for a row
+   * that is new in the project.
+   * @throws HttpError 409
+   */
+  check?(row: Rows[E], before: Rows[E] | undefined, state: CheckedState): void
+  /** The facts that `check` needs for a row that an undo restores, or that moves into the project. */
+  factsFor?(row: Partial<Rows[E]>): FactQuery[]
+}
+
+/** The state of a project before the checked event. */
+export interface CheckedState {
+  row<O extends Entity>(entity: O, id: string): StoredRows[O] | undefined
+  all<O extends Entity>(entity: O): StoredRows[O][]
+  fact<F extends Fact>(kind: FactKind<F, never>): F
 }
 
 type CompleteDefinition<E extends Entity> = EntityDefinition<E> & {

@@ -63,7 +63,7 @@ export function updated<T extends EventType>(
 
 function previousValues<R extends { eventId: string }>(row: R, fields: Partial<R>): Partial<R> {
   const had: Partial<R> = {}
-  for (const name in fields) if (!isEqual(row[name], fields[name])) had[name] = row[name]
+  for (const name in fields) if (!isEqual(row[name], fields[name])) had[name] = row[name] ?? (null as never)
   had.eventId = row.eventId
   return had
 }
@@ -91,6 +91,8 @@ export function diff<R extends object>(row: R, wanted: Partial<R>): Partial<R> |
   return isChanged ? fields : null
 }
 
-/** Compares two values of a field. Lists and JSON are compared by their contents. */
+/** Compares two values of a field. Lists and JSON are compared by their contents; an absent value equals null. */
 export const isEqual = (one: unknown, other: unknown): boolean =>
-  one === other || (typeof one === 'object' && one !== null && isDeepStrictEqual(one, other))
+  one === other ||
+  (one ?? null) === (other ?? null) ||
+  (typeof one === 'object' && one !== null && isDeepStrictEqual(one, other))

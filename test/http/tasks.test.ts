@@ -17,7 +17,8 @@ const projectId = await openProject(people)
 
 const add = (fields: object = {}) => make(editor, '/tasks', { title: 'Wheels', projectId, ...fields })
 const optional = { description: null, dueDate: null, assigneeId: null }
-const defaults = { ...optional, status: 'TODO', priority: 'MEDIUM' }
+const empty = { labelIds: [], blockedByIds: [], fields: {}, externalId: null, remindAt: null, claim: null }
+const defaults = { ...optional, ...empty, status: 'TODO', priority: 'MEDIUM' }
 const instants = { createdAt: aTimestamp, updatedAt: aTimestamp }
 
 test('a new task gets defaults for absent fields, and every field can be set', async () => {

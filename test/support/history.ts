@@ -180,12 +180,13 @@ export function visibleIn(rows: StoredLog['rows']) {
   }
 }
 
+/** Compares rows. An absent field equals null. */
 function isSame(one: Row | null | undefined, other: Row | null | undefined, except: string[] = []): boolean {
   const toJson = (row: Row | null | undefined) =>
     row &&
     JSON.stringify(
       Object.entries(row)
-        .filter(([name]) => !except.includes(name))
+        .filter(([name, value]) => value !== null && !except.includes(name))
         .sort(),
     )
   return (toJson(one) ?? null) === (toJson(other) ?? null)

@@ -1,0 +1,29 @@
+import type { Sql } from '../postgres/database.ts'
+import type { EventDraft } from './events.ts'
+
+/**
+ * What rules must know about a project besides loaded rows, such as which external ids are taken. It is loaded for each
+ * batch of commands, and follows the events that the batch decides.
+ */
+export interface Fact {
+  /** A copy on which operations can be tried. */
+  fork(): Fact
+  apply(change: EventDraft): void
+}
+
+/** One kind of fact. Each kind is one object, which is also its key. */
+export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
+  create(projectId: string): F
+  /** Adds what `wanted` asks for, as of the project's committed version. */
+  load(sql: Sql, fact: F, wanted: Wanted[]): Promise<void>
+}
+
+export interface FactQuery {
+  kind: FactKind<never, never>
+  wanted: unknown
+}
+
+export const factQuery = <F extends Fact, Wanted>(kind: FactKind<F, Wanted>, wanted: Wanted): FactQuery => ({
+  kind: kind as unknown as FactKind<never, never>,
+  wanted,
+})
