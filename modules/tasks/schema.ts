@@ -68,7 +68,10 @@ const extras = {
     examples: [{ estimate: 3 }],
   }),
   externalId: OrNull(Type.String(), 'The id of the task in another system, or null', 'JIRA-42'),
-  remindAt: OrNull(Timestamp('When the event task.reminded is recorded'), 'When the event `task.reminded` is recorded, or null'),
+  remindAt: OrNull(
+    Timestamp('When the event task.reminded is recorded'),
+    'When the event `task.reminded` is recorded, or null',
+  ),
   claim: OrNull(claimSchema, 'The claim of a worker on the task, or null'),
 }
 

@@ -122,7 +122,9 @@ test('two callers who get different bodies get different ETags', async () => {
 
 const cacheHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization' }
 const cacheHeadersOf = ({ headers }: { headers: Headers }) =>
-  Object.fromEntries(Object.keys(cacheHeaders).map((name) => [name, headers.get(name)?.replace(', Accept-Encoding', '')]))
+  Object.fromEntries(
+    Object.keys(cacheHeaders).map((name) => [name, headers.get(name)?.replace(', Accept-Encoding', '')]),
+  )
 
 test('reads have Cache-Control: private, no-cache; responses that contain a token have no-store', async () => {
   for (const path of reads) {
