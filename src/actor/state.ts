@@ -8,6 +8,7 @@ import type { EventDraft } from '../model/events.ts'
 import type { Fact, FactKind } from '../model/facts.ts'
 import { definitionOf, model, rowAfter, textLength } from '../model/model.ts'
 import { notFound } from '../responses/errors.ts'
+import { CopyOnWriteMap } from './copy-on-write-map.ts'
 import type { OnDemandRows, Preload } from './preload.ts'
 
 type Row = { id: string }
@@ -16,36 +17,6 @@ const deletedIdBytes = 100
 
 /** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes per character. */
 const bytesOf = (entity: Entity, row: object | null): number => 700 + (row ? 2 * textLength(entity, row) : 0)
-
-/** A map whose copy costs the same for every size: the copy stores only its changes, and reads the rest from its base. */
-class CopyOnWriteMap<V> {
-  private readonly changes = new Map<string, V | null>()
-
-  constructor(private readonly base?: CopyOnWriteMap<V>) {}
-
-  /** Null for a value that is known to be absent, undefined if nothing is known. */
-  get(key: string): V | null | undefined {
-    const value = this.changes.get(key)
-    return value === undefined && this.base ? this.base.get(key) : value
-  }
-
-  set(key: string, value: V | null): void {
-    this.changes.set(key, value)
-  }
-
-  delete(key: string): void {
-    if (this.base) this.changes.set(key, null)
-    else this.changes.delete(key)
-  }
-
-  values(): V[] {
-    return [...this.entries().values()].filter((value) => value !== null)
-  }
-
-  private entries(): Map<string, V | null> {
-    return this.base ? new Map([...this.base.entries(), ...this.changes]) : this.changes
-  }
-}
 
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
 export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'unloadRows' | 'unloadOnDemand'>>
