@@ -13,7 +13,7 @@ import type { Command, WriteDefinition, RuleContext } from './command.ts'
 import { authorize, decide, idIn, destinationOf } from './decide.ts'
 import type { LookupResults, RoutedCommand } from './request.ts'
 
-/** A routed command with its look-ups. The rule gets it as its context, so no further object is created. */
+/** A routed command with its look-up results. The object is also the rule's context, because a copy would cost time. */
 export class Execution implements QueuedCommand<Reply>, RuleContext {
   readonly id: string
   readonly projectId: string

@@ -11,7 +11,7 @@ export type AuthorizeUndo = (projectCaller: ProjectCaller, event: StoredEvent) =
 /** The verb of the inverse event, and the check that the caller may undo. A function: its error rejects every undo. */
 export type UndoRule<Verb extends string = string> = { by: Verb; admit: AuthorizeUndo } | (() => HttpError)
 
-/** When a task moves, its reference is dropped, or replaced by the row there with the same value in the field `by`. */
+/** When a task moves, a reference is dropped, or replaced by the target project's row with the same value in `by`. */
 export interface Reference {
   to: Entity
   onMove: 'drop' | { by: string }
