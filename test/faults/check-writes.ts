@@ -21,11 +21,8 @@ export function attribute(
   writes: Operation[],
   { events, responses, people }: Pick<Evidence, 'events' | 'responses' | 'people'>,
 ): Attribution {
-  const attribution: Attribution = {
-    errors: [],
-    causes: new Map(),
-    resolved: { applied: 0, notApplied: 0, late: 0 },
-  }
+  const resolved = { applied: 0, notApplied: 0, late: 0 }
+  const attribution: Attribution = { errors: [], causes: new Map(), resolved }
   const { causes, errors } = attribution
   const byEtag = new Map(events.map((event) => [`"${event.id}"`, event]))
   const find = finderOf(events, byEtag, causes)

@@ -22,10 +22,8 @@ function errorsOf(deliveries: Delivery[], more: Partial<Webhook> = {}, feed = di
     ...{ path: '/0', project: projectRef, types: null, created: { id: 'webhook', after: 1 }, secrets: [] },
     ...{ replays: [], isDeleted: false, ...more },
   }
-  return checkDeliveries(
-    { webhooks: [webhook], deliveries, feeds: new Map([[project, feed]]) },
-    evidence,
-  ).join('\n')
+  const feeds = new Map([[project, feed]])
+  return checkDeliveries({ webhooks: [webhook], deliveries, feeds }, evidence).join('\n')
 }
 
 const failed = { accepted: undefined }

@@ -38,12 +38,12 @@ export function plan(
 export const deletes = (remove: () => void): Handlers => ({ onSuccess: remove, onMissing: remove })
 
 export const aboutNewProject = { entity: 'project' as const, id: '' }
-export const aboutProject = ({ id }: Pick<ProjectRef, 'id'>) => ({
-  ...{ entity: 'project' as const, id, projectId: id },
+export const aboutProject = ({ id }: Pick<ProjectRef, 'id'>): About => ({
+  entity: 'project',
+  id,
+  projectId: id,
 })
-export const aboutTask = ({ id }: Pick<TaskRef, 'id'>) => ({
-  ...{ entity: 'task' as const, id, taskId: id },
-})
+export const aboutTask = ({ id }: Pick<TaskRef, 'id'>): About => ({ entity: 'task', id, taskId: id })
 
 export function applyResponse(plan: Plan, operation: Operation): void {
   if (outcomeOf(operation) === 'done')

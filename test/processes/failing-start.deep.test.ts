@@ -78,11 +78,8 @@ test('start and migrate wait until Postgres can be reached, and log that they wa
   const database = await emptyDatabase()
   const { port, hostname } = new URL(database.url)
   const unusedPort = await freePort()
-  const waiting = {
-    ...env,
-    LOG_LEVEL: 'info',
-    DATABASE_URL: database.url.replace(`:${port}/`, `:${unusedPort}/`),
-  }
+  const DATABASE_URL = database.url.replace(`:${port}/`, `:${unusedPort}/`)
+  const waiting = { ...env, LOG_LEVEL: 'info', DATABASE_URL }
   const both = [begin('migrate', waiting), begin('start', waiting)]
   await eventually('both commands to wait for Postgres', () =>
     both.every(({ output }) => output().includes('Postgres cannot be reached')),
@@ -102,11 +99,8 @@ test('start and migrate wait until Postgres can be reached, and log that they wa
 })
 
 test('migrate exits with 128 + the signal number if a signal interrupts it', async () => {
-  const nowhere = {
-    ...env,
-    LOG_LEVEL: 'info',
-    DATABASE_URL: `postgres://127.0.0.1:${await freePort()}/docket`,
-  }
+  const DATABASE_URL = `postgres://127.0.0.1:${await freePort()}/docket`
+  const nowhere = { ...env, LOG_LEVEL: 'info', DATABASE_URL }
   for (const [signal, code] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -145,18 +139,13 @@ test('the jobs command lists and retries dead letters, and rejects an unknown id
 
 test('the jobs command reports a database that is not migrated', async () => {
   const empty = await emptyDatabase()
-  const { code, output } = await run('jobs', { DATABASE_URL: empty.url })
-  expect({ code, output }).toEqual({
-    code: 1,
-    output: 'The database is not migrated: run npm run migrate first\n',
-  })
+  const output = 'The database is not migrated: run npm run migrate first\n'
+  expect(await run('jobs', { DATABASE_URL: empty.url })).toEqual({ code: 1, output })
   await empty.drop()
 })
 
 test('without DATABASE_URL, the jobs command uses the local Postgres of DATA_DIR', async () => {
   const dir = await newFolder()
-  expect(await run('jobs', { DATA_DIR: dir })).toEqual({
-    code: 0,
-    output: '0 dead letters, 0 jobs waiting or running\n',
-  })
+  const output = '0 dead letters, 0 jobs waiting or running\n'
+  expect(await run('jobs', { DATA_DIR: dir })).toEqual({ code: 0, output })
 })

@@ -83,10 +83,7 @@ test.each(['1', '2'])('start warns if it cannot install Redis; processes: %s', a
     level: 40,
     reason: expect.stringContaining('Install Redis'),
   })
-  expect(await readiness(service.url)).toMatchObject({
-    status: 200,
-    body: { postgres: 'ok', redis: 'away' },
-  })
+  expect(await readiness(service.url)).toMatchObject({ status: 200, body: { postgres: 'ok', redis: 'away' } })
   const ada = await register(openClient(service.url))
   const project = await make(ada, '/projects', { name: 'Without Redis' })
   const task = await make(ada, '/tasks', { title: 'Written', projectId: project.id })

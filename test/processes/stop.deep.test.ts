@@ -55,10 +55,8 @@ test('a draining process is not ready, and serves requests until its port closes
   expect((await readiness(web.url)).status).toBe(200)
   const exited = web.stop()
   await logged(web, '"stopping"')
-  expect(await readiness(web.url)).toMatchObject({
-    status: 503,
-    body: { status: 'draining', postgres: 'ok' },
-  })
+  const body = { status: 'draining', postgres: 'ok' }
+  expect(await readiness(web.url)).toMatchObject({ status: 503, body })
   await make(ada, '/projects', { name: 'Accepted while it drains' })
   expect((await fetch(`${web.url}/health/live`)).status).toBe(200)
   expect(await exited).toBe(0)

@@ -76,12 +76,9 @@ test("the service takes the client's address from the proxy, and ignores X-Forwa
   const { email } = await register(nobody)
   const guess = (forwardedFor: string) =>
     nobody.post('/auth/login', { email, password: 'wrong-1' }, { 'x-forwarded-for': forwardedFor })
-  const answers = [
-    await guess('198.51.100.1'),
-    await guess('198.51.100.2'),
-    await guess('198.51.100.3, 10.0.0.1'),
-  ]
-  expect(answers.map(({ status }) => status)).toEqual([401, 429, 429])
+  expect((await guess('198.51.100.1')).status).toBe(401)
+  for (const other of ['198.51.100.2', '198.51.100.3, 10.0.0.1'])
+    expect((await guess(other)).status).toBe(429)
 })
 
 test('the proxy sends no new requests to a draining process, and no request fails', async () => {

@@ -21,6 +21,7 @@ const redis = await forFile(secureRedis())
 const url = new URL(postgres.url)
 url.hostname = 'localhost'
 const DATABASE_URL = `${url.href}?sslmode=verify-full`
+const withAuthority = { NODE_EXTRA_CA_CERTS: join(dir, 'cert') }
 const env = { DATABASE_URL, REDIS_URL: redis.url, JWT_SECRET: testSecret, HOST: '127.0.0.1', PORT: '0' }
 
 async function enableTls({ query }: PostgresServer): Promise<void> {
@@ -42,10 +43,7 @@ async function secureRedis() {
     `--tls-${name}-file`,
     join(dir, name.slice(-4).replace('-', '')),
   ])
-  const users = ['default off', 'docket on >s3cret ~* &* +@all'].flatMap((user) => [
-    '--user',
-    ...user.split(' '),
-  ])
+  const users = '--user default off --user docket on >s3cret ~* &* +@all'.split(' ')
   const command = [await redisBinary(console.error), ...tls, ...files, ...users, '--dir', dir]
   const { pid } = launch({ command, cwd: dir, logFile: join(dir, 'redis.log') })
   const url = `rediss://docket:s3cret@localhost:${port}`
@@ -55,7 +53,7 @@ async function secureRedis() {
 const health = async ({ url }: ServiceProcess) => (await fetch(`${url}/health/ready`)).json()
 
 test('connects to Postgres and Redis over TLS, verifies their certificates and sends the password', async () => {
-  const one = await startService('start', { NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
+  const one = await startService('start', withAuthority)
   await eventually('Postgres and Redis to be available', async () =>
     Bun.deepEquals(await health(one), { status: 'ok', ...bothAre('ok') }),
   )
@@ -79,10 +77,7 @@ test('does not connect to a server whose certificate is not trusted, or that rej
   const withoutAuthority = await startService('web', {})
   expect(await health(withoutAuthority)).toEqual({ status: 'unready', ...bothAre('away') })
   const wrong = redis.url.replace('s3cret', 'wrong')
-  const withWrongPassword = await startService('web', {
-    REDIS_URL: wrong,
-    NODE_EXTRA_CA_CERTS: join(dir, 'cert'),
-  })
+  const withWrongPassword = await startService('web', { REDIS_URL: wrong, ...withAuthority })
   await eventually('Postgres to be available', async () =>
     Bun.deepEquals(await health(withWrongPassword), { status: 'ok', postgres: 'ok', redis: 'away' }),
   )

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Actors } from '../../src/actor/actors.ts'
-import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Outcome } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
 import { deleted } from '../../src/model/events.ts'
@@ -50,12 +49,8 @@ afterEach(async () => {
   disconnect()
 })
 
-const command = (
-  projectId: string,
-  destinationId?: string,
-  deadline = distantDeadline(),
-): QueuedCommand<undefined> =>
-  queuedCommand(nilId, {
+const command = (projectId: string, destinationId?: string, deadline = distantDeadline()) =>
+  queuedCommand<undefined>(nilId, {
     projectId,
     destinationId,
     deadline,

@@ -9,10 +9,8 @@ import { execute } from './run-admin.ts'
 const { service, ada } = await openScene(['Ada'])
 
 // Admin commands must work without JWT_SECRET.
-const context = {
-  config: { ...service.services.config, jwtSecret: '' },
-  sql: service.services.database.background,
-}
+const { config, database } = service.services
+const context = { config: { ...config, jwtSecret: '' }, sql: database.background }
 const admin = (...words: string[]) => execute(words, context)
 const signIn = (email: string, password: string) => service.client.post('/auth/login', { email, password })
 
@@ -32,10 +30,7 @@ test('an operator deletes an account with its projects and memberships', async (
     const { body } = await ada.get(`/projects/${shared}/members`)
     return !body.some(({ userId }) => userId === someone.id)
   })
-  await eventually(
-    'its project has ended',
-    async () => (await admin('projects', 'show', projectId)).code === 1,
-  )
+  await eventually('a purged project', async () => (await admin('projects', 'show', projectId)).code === 1)
   const nobody = { code: 1, text: `No account has the address ${someone.email}` }
   expect(await admin('users', 'delete', someone.email)).toEqual(nobody)
 })

@@ -142,13 +142,8 @@ test('npm run admin uses the database of DATABASE_URL, and prints help without a
     code: 0,
     output: expect.stringContaining('users create <email> <name>'),
   })
-  const { code, output } = await run(
-    'admin',
-    { DATABASE_URL: service.env.DATABASE_URL! },
-    'users',
-    'list',
-    ada.email,
-  )
+  const env = { DATABASE_URL: service.env.DATABASE_URL! }
+  const { code, output } = await run('admin', env, 'users', 'list', ada.email)
   expect([code, output]).toEqual([0, expect.stringContaining(ada.id)])
   expect((await run('admin', {}, 'sing')).code).toBe(1)
 })

@@ -15,12 +15,8 @@ const ada = await register(service.client)
 test('purging a deleted project deletes its rows in every table, and no row of another project', async () => {
   const [deleted, other] = [await createFullProject(ada, 20), await createFullProject(ada, 5)]
   const neighbour = await rowsWith(sql(), other.ids)
-  expect(await rowsWith(sql(), deleted.ids)).toMatchObject({
-    tasks: 20,
-    comments: 40,
-    events: 81,
-    streams: 1,
-  })
+  const before = { tasks: 20, comments: 40, events: 81, streams: 1 }
+  expect(await rowsWith(sql(), deleted.ids)).toMatchObject(before)
   expect((await ada.delete(`/projects/${deleted.id}`)).status).toBe(200)
   expect((await ada.get(`/tasks/${deleted.taskIds[0]}`)).status).toBe(404)
   await untilOutboxEmpty(sql())
@@ -106,10 +102,8 @@ test('a purge that waits for rows that another purge deletes continues with the 
 
 test('a paused purge does not delete the rows of a new task with the same id', async () => {
   const bea = await register(service.client)
-  const [old, other] = [
-    await make(ada, '/projects', { name: 'Old' }),
-    await make(bea, '/projects', { name: 'Other' }),
-  ]
+  const old = await make(ada, '/projects', { name: 'Old' })
+  const other = await make(bea, '/projects', { name: 'Other' })
   const id = newId()
   await make(ada, '/tasks', { id, title: 'Old', projectId: old.id })
   const [woken, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

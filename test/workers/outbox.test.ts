@@ -6,7 +6,7 @@ import { openSweep } from '../../workers/sweep.ts'
 import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
-import { eventually } from '../races/pair.ts'
+import { eventually, upTo } from '../races/pair.ts'
 import {
   flushRedis,
   type FullProject,
@@ -106,11 +106,7 @@ test('runs jobs that Redis lost', async () => {
 
 test('runs every job when Redis is flushed while jobs run', async () => {
   service.startWorkers()
-  const more = await Promise.all([
-    createFullProject(ada, 10),
-    createFullProject(ada, 10),
-    createFullProject(ada, 10),
-  ])
+  const more = await Promise.all(upTo(3).map(() => createFullProject(ada, 10)))
   for (const { id } of [doomed, ...more]) await ada.delete(`/projects/${id}`)
   await flushRedis(redis.url)
   await untilPurged()
@@ -166,7 +162,7 @@ test('if the outbox cannot be read, no attempt is counted, and the job runs late
 })
 
 test('two concurrent workers together run every job', async () => {
-  const more = await Promise.all(Array.from({ length: 20 }, () => createFullProject(ada, 1)))
+  const more = await Promise.all(upTo(20).map(() => createFullProject(ada, 1)))
   service.startWorkers()
   service.startWorkers()
   await Promise.all([doomed, ...more].map(({ id }) => ada.delete(`/projects/${id}`)))

@@ -3,6 +3,7 @@ import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { workerActor } from '../../workers/cascade.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
+import { expectError } from '../http/responses.ts'
 import { expectUndone } from '../http/undo-scene.ts'
 import { openScene } from './member-scene.ts'
 import { untilOutboxEmpty } from './remains.ts'
@@ -89,29 +90,18 @@ test('undoing the restoration removes the member and the assignments again', asy
 
 test('undoing a removal returns 409 if the member was invited again or the account was deleted', async () => {
   const again = await invite(ada, project.id, guest)
-  const refused = await undo()
-  expect([refused.status, refused.body.message]).toEqual([
-    409,
-    'Seq 11 cannot be undone: member changed since by seq 12',
-  ])
+  expectError(await undo(), 409, 'Seq 11 cannot be undone: member changed since by seq 12')
   await ada.delete(`/projects/${project.id}/members/${again.id}`)
   await guest.delete('/auth/me')
-  const deletedAccount = await undo()
-  expect([deletedAccount.status, deletedAccount.body.message]).toEqual([
-    409,
-    'The account of this member was deleted',
-  ])
+  expectError(await undo(), 409, 'The account of this member was deleted')
 })
 
 test('undoing the deletion of a service account returns 409', async () => {
   const path = `/projects/${project.id}/service-accounts`
   const { id } = await make(ada, path, { name: 'Robot' })
   await ada.delete(`${path}/${id}`)
-  const { status, body } = await ada.post(`/projects/${project.id}/undo`, { seq: 15 })
-  expect([status, body.message]).toEqual([
-    409,
-    'A deleted service account cannot be restored: create a new one',
-  ])
+  const refused = await ada.post(`/projects/${project.id}/undo`, { seq: 15 })
+  expectError(refused, 409, 'A deleted service account cannot be restored: create a new one')
 })
 
 test('a task whose assignee has left is restored without an assignee', async () => {

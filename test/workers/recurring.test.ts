@@ -71,9 +71,8 @@ test('the search for orphans goes through the table by key, and queues one job f
   await open()
   const { id: existing } = (await ada.post('/projects', { name: 'Kept' })).body
   for (let n = 0; n < 4; n++) await leaveStream()
-  const keys = (await sql()<{ id: string }[]>`select project_id as id from streams order by 1`).map(
-    ({ id }) => id,
-  )
+  const streams = await sql()<{ id: string }[]>`select project_id as id from streams order by 1`
+  const keys = streams.map(({ id }) => id)
   const look = (after: string) => queueOrphanJobs(sql(), orphanStreams, after, 2)
   const pages = [await look(nilId), await look(keys[1]!), await look(keys[3]!)]
   expect(pages.map(({ last }) => last)).toEqual([keys[1], keys[3], undefined])
@@ -101,10 +100,7 @@ test('a step continues at its stored position, or from the beginning if Redis ha
     options,
   )
   const rests = (times: number) =>
-    eventually(
-      'a delayed step',
-      async () => positions.length === times && (await queue.getDelayedCount()) === 1,
-    )
+    eventually('a delay', async () => positions.length === times && (await queue.getDelayedCount()) === 1)
   await recurring.restore()
   await rests(1)
   await recurring.restore()

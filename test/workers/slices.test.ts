@@ -6,17 +6,14 @@ import { type Throttle, SliceEnded } from '../../workers/throttle.ts'
 import { type StepData, runStep } from '../../workers/recurring.ts'
 import { claimJob, recordFailure } from '../../workers/run-job.ts'
 import { runJob } from '../../workers/run-job.ts'
-import { register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
 import { eventually } from '../races/pair.ts'
 import { createFullProject, outboxSize, rowsWith } from './remains.ts'
 
 const sql = () => service.services.database.reads
 // With these settings, purging a large project takes two minutes, and only one job runs at a time.
-const service = await forFile(
-  openTestService({ JOB_CONCURRENCY: '1', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '1000' }),
-)
-const ada = await register(service.client)
+const slow = { JOB_CONCURRENCY: '1', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '1000' }
+const { service, ada } = await openScene(['Ada'], slow)
 
 const log = openLog('silent')
 const beginSlice = (): Throttle => ({ batchRows: 1, pauseMs: 0 })
@@ -52,12 +49,8 @@ test('an unfinished step runs again immediately, a finished step after a minute'
   const restOf = async (step: () => Promise<void>) => {
     let at = 0
     const moveToDelayed = async (time: number) => void (at = time)
-    const job = {
-      name: 'step',
-      data: {},
-      updateData: async () => {},
-      moveToDelayed,
-    } as unknown as Job<StepData>
+    const fields = { name: 'step', data: {}, updateData: async () => {}, moveToDelayed }
+    const job = fields as unknown as Job<StepData>
     expect(await runStep({ step }, beginSlice, log, job).catch((error) => error)).toBeInstanceOf(DelayedError)
     return at
   }
