@@ -107,7 +107,7 @@ test('rejects a cluster of another major version of Postgres, and does not chang
   expect(await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).toBe('17\n')
 })
 
-test('reports why a server does not start, from its log', async () => {
+test('reports the error in the log of a server that does not start', async () => {
   await (await start({ postgres: true, redis: false })).stop()
   await writeFile(join(dataDir, 'postgres/postgresql.conf'), 'max_wishes = 3\n')
   const failure = startLocal({ dataDir, postgres: true, redis: false, log: () => {} })

@@ -37,7 +37,7 @@ test.each(commands)('%s does not wait for a crashed Redis at shutdown', async (c
   expect(await process.stop()).toBe(0)
 })
 
-test.each(commands)('%s does not wait at shutdown for a Redis that it never reached', async (command) => {
+test.each(commands)('%s does not wait at shutdown for a Redis that was never reached', async (command) => {
   redis.kill()
   const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
   expect(await process.stop()).toBe(0)

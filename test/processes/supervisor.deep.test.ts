@@ -39,7 +39,7 @@ test('the supervisor runs web processes on one port and one worker, and logs the
   await service.ended()
 })
 
-test('a killed web process is replaced, and the others serve meanwhile', async () => {
+test('while a killed web process is replaced, the other web processes serve requests', async () => {
   const service = await forEach(spawnSupervised('web', env))
   const [killed, other] = service.pids().web
   process.kill(killed!, 'SIGKILL')

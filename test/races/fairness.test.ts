@@ -10,7 +10,7 @@ const others: ServiceProcess[] = await Promise.all(
   upTo(processes - 2).map(() => forFile(spawnService('web', pair.env))),
 )
 
-test('if four processes write to one project, each makes between 12.5 % and 50 % of the writes', async () => {
+test('if four processes write to one project, each process makes between 12.5 % and 50 % of the writes', async () => {
   const clients = [pair.atA, pair.atB, ...others.map((other) => at(pair.atA, other))]
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'Hot' })
   const written: number[] = []

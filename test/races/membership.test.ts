@@ -23,7 +23,7 @@ async function setRole(role: string) {
   expect(status).toBe(200)
 }
 
-test('a role that is set at one process applies to the next write at the other', async () => {
+test('a role that is set at one process applies to the next write at the other process', async () => {
   for (const _ of upTo(rounds)) {
     await setRole('VIEWER')
     expect(await write()).toBe(403)
@@ -45,7 +45,7 @@ test('a member removed at one process gets 404 from the next request at the othe
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('under load, every write that starts after its member became a VIEWER is rejected', async () => {
+test('under load, every write is rejected that starts after the member became a VIEWER', async () => {
   for (const _ of upTo(10)) {
     await setRole('EDITOR')
     let isRevoked = false

@@ -44,7 +44,7 @@ test('subtasks, comments and members are listed in the order of their creation',
   await expectOrder(members, `/projects/${project.id}/members`)
 })
 
-test('a client that reads on from its last cursor misses no task', async () => {
+test('a client that continues from its last cursor misses no new task', async () => {
   const read: string[] = []
   let from = ''
   await alternately(async (user, n) => {

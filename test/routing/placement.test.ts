@@ -130,7 +130,7 @@ test('clusters with different Redis prefixes are separate', async () => {
   expect(a.view(['a'])).toEqual(['a', 'a', 'a', 'a'])
 })
 
-test('processes with the same number of shards agree on homes, and replace processes with another number that leave', async () => {
+test('processes with equal shard counts agree on homes, and replace leaving processes with another shard count', async () => {
   const { join } = cluster(2)
   const withTwo = ['a', 'b'].map((id) => join(id))
   await agreed(withTwo)

@@ -34,7 +34,7 @@ test('processes restore the last assignment of shards if Redis lost it', async (
   await group.expectStable(after)
 })
 
-test('homes stay during an outage of Redis and after it, also if Redis lost its data', async () => {
+test('homes do not change during and after an outage of Redis, even if Redis lost its data', async () => {
   const before = await group.start()
   for (const hasLostData of [false, true]) {
     group.redis.kill()

@@ -78,7 +78,7 @@ async function countMessages(): Promise<number[]> {
   return messages
 }
 
-test('sends the calls of one turn of the event loop in one message', async () => {
+test('sends all calls that are made in one turn of the event loop in one message', async () => {
   const messages = await countMessages()
   for (const count of [500, 300]) await pair!.callAll(upTo(count))
   expect(messages).toEqual([500, 300])

@@ -29,7 +29,7 @@ const tooLate: RpcResponse = {
   headers: { 'retry-after': '1' },
 }
 
-test('rejects a request that arrives after its deadline, and serves one that arrives before', async () => {
+test('rejects a request that arrives after its deadline, and serves requests that arrive before', async () => {
   const { client } = pair
   await client.call(home(), 'first', inTenSeconds())
   const held = line.hold('requests')

@@ -48,7 +48,7 @@ test('the span of a rejected request has no error status; the span of an interna
   expect((await collected(11, 1))[0]!.status.code).toBe(2)
 })
 
-test('sends no span for an unsampled trace, and starts a trace for a request without one', async () => {
+test('sends no span for an unsampled trace, and starts a trace for a request without a trace', async () => {
   const before = new Set(collector.spans.map((span) => span.traceId))
   await pair.atA.get('/tasks', from(20, '00'))
   await pair.atA.get('/auth/me')

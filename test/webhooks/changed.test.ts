@@ -110,7 +110,7 @@ for (const [what, change, sent] of [
   ['maxEvents', { maxEvents: 2 }, [3, 4, 5, 6, 7]],
   ['types', { types: ['task.created'] }, [3, 4, 5]],
 ] as const)
-  test(`a change of ${what} replaces a failed delivery by one with new contents and a new id`, async () => {
+  test(`after a change of ${what}, a failed delivery is retried with new contents and a new id`, async () => {
     scene = await openScene(undefined, (response) => response.writeHead(500).end())
     const { ada, receiver } = scene
     const { id } = await scene.hook({ enabled: false })
@@ -127,7 +127,7 @@ for (const [what, change, sent] of [
     expect(receiver.seqs().slice(4)).toEqual([...sent])
   })
 
-test('concurrent changes of one webhook are both applied', async () => {
+test('two concurrent changes of a webhook are both applied', async () => {
   scene = await openScene()
   const { id } = await scene.hook()
   const changed = await scene.service.services.database.reads.begin(async (sql) => {

@@ -26,7 +26,7 @@ test('delivers every event once, in order, with the content of the feed and a si
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('events committed during a slow delivery follow together, at most maxEvents in one delivery', async () => {
+test('events that are committed during a slow delivery are sent together afterwards, at most maxEvents at a time', async () => {
   const { promise: first, resolve: answer } = Promise.withResolvers<void>()
   await using scene = await openScene(undefined, async (response) => {
     await first

@@ -11,7 +11,7 @@ afterEach(async () => {
   await scene.close()
 })
 
-test('more unresponsive receivers than the limit do not block responsive ones', async () => {
+test('more unresponsive receivers than the limit do not block a responsive receiver', async () => {
   const silent = await openReceiver(() => {})
   scene = await openScene({ WEBHOOK_CONCURRENCY: '2', PROJECT_WEBHOOKS: '100' })
   const { receiver } = scene

@@ -25,7 +25,7 @@ test('purging a deleted project deletes its rows in every table, and no row of a
   expect(await faultsOf(sql())).toEqual([])
 })
 
-test('purging a project also deletes its members, and its other pending jobs find nothing left to do', async () => {
+test('purging a project also deletes its members, and the other pending jobs of the project succeed', async () => {
   const { id, taskIds, ids } = await createFullProject(ada, 3)
   const guest = await register(service.client)
   const invited = await ada.post(`/projects/${id}/members/invite`, { email: guest.email, role: 'EDITOR' })

@@ -103,7 +103,7 @@ test('a later run deletes the expired events that an earlier run left', async ()
   expect(await seqsOf(projectId)).toEqual(from(46, 50))
 })
 
-test('two concurrent workers delete the same events as one worker', async () => {
+test('concurrent workers delete the same events as one worker', async () => {
   await open()
   const ids = [await openProject(100, 95), await openProject(100, 90)]
   await Promise.all([expire(), expire({ batchRows: 7 }), expire({ batchRows: 3 })])

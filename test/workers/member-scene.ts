@@ -2,6 +2,9 @@ import { unassignMember } from '../../workers/cascade.ts'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, forFile } from '../support/service.ts'
 
+type Scene = Awaited<ReturnType<typeof openScene>>
+export type FullProject = Awaited<ReturnType<Scene['createFullProject']>>
+
 const throttle = { batchRows: 3, pauseMs: 0 }
 
 /** `createFullProject` creates a project with a member and eight tasks that are assigned to the member. */

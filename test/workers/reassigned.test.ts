@@ -5,13 +5,10 @@ import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectError } from '../http/responses.ts'
 import { expectUndone } from '../http/undo-scene.ts'
-import { openScene } from './member-scene.ts'
+import { type FullProject, openScene } from './member-scene.ts'
 import { untilOutboxEmpty } from './remains.ts'
 
-type Scene = Awaited<ReturnType<typeof openScene>>
-let { guest, project, member, mine, unassign, assignees } = {} as Awaited<
-  ReturnType<Scene['createFullProject']>
->
+let { guest, project, member, mine, unassign, assignees } = {} as FullProject
 const sql = () => scene.reads
 const scene = await openScene()
 const ada = scene.ada

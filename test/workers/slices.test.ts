@@ -60,7 +60,7 @@ test('an unfinished step runs again immediately, a finished step after a minute'
   expect(await restOf(async () => {})).toBeGreaterThanOrEqual(began + 60_000)
 })
 
-test('a small purge does not wait for large ones', async () => {
+test('a small purge does not wait for large purges', async () => {
   const large = await Promise.all([createFullProject(ada, 40), createFullProject(ada, 40)])
   const small = await createFullProject(ada, 0)
   service.startWorkers()

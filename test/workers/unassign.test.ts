@@ -2,13 +2,10 @@ import { beforeEach, expect, test } from 'bun:test'
 import { workerActor } from '../../workers/cascade.ts'
 import { invite, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openScene } from './member-scene.ts'
+import { type FullProject, openScene } from './member-scene.ts'
 import { untilOutboxEmpty } from './remains.ts'
 
-type Scene = Awaited<ReturnType<typeof openScene>>
-let { guest, project, mine, remove, unassign, assignees } = {} as Awaited<
-  ReturnType<Scene['createFullProject']>
->
+let { guest, project, mine, remove, unassign, assignees } = {} as FullProject
 const sql = () => scene.reads
 const scene = await openScene()
 const ada = scene.ada
