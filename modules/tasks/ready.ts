@@ -1,0 +1,29 @@
+import type { Snapshot } from '../../src/log/as-of.ts'
+import { rowSources } from '../../src/log/rows-at.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+
+interface ReadyOptions {
+  /** Tasks that this account has claimed count as ready too. */
+  holder?: string
+  snapshot?: Snapshot
+}
+
+/** SQL for: the task is not DONE, nobody else has claimed the task, and no blocker is left to do. */
+export const isReady = (sql: Sql, alias: string, { holder, snapshot }: ReadyOptions = {}): SqlPart => {
+  const column = (name: string) => sql(`${alias}.${name}`)
+  const isOwn = holder === undefined ? sql`` : sql`or ${column('claimed_by')} = ${holder}`
+  const hasEnded = snapshot ? sql`` : sql`or ${column('claimed_until')} <= now()`
+  return sql`(${column('status')} <> 'DONE' and (${column('claimed_by')} is null ${hasEnded} ${isOwn})
+    and (${column('blocked_by_ids')} is null or not ${hasOpenBlocker(sql, alias, snapshot)}))`
+}
+
+/** Blockers that are deleted, or in another project, block nothing. */
+function hasOpenBlocker(sql: Sql, alias: string, snapshot?: Snapshot): SqlPart {
+  const open = rowSources(sql, 'task', snapshot)
+    .map(
+      (source) => sql`select from ${source} b
+        where b.id = any(${sql(`${alias}.blocked_by_ids`)}) and b.project_id = ${sql(`${alias}.project_id`)} and b.status <> 'DONE'`,
+    )
+    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+  return sql`exists (${open})`
+}
