@@ -7,7 +7,8 @@ import type { Sql } from '../postgres/database.ts'
 import { errorCode, isTransient } from '../postgres/errors.ts'
 import { model } from '../model/model.ts'
 import { idTaken } from '../responses/errors.ts'
-import { type ChooseStatement, openChooseStatement, parametersOf, shapeOf } from './statement.ts'
+import { parametersOf, type Shape, shapeOf, widestShape } from './parameter-lists.ts'
+import { commitStatement } from './statement.ts'
 import { batchOf, type CommitUnit } from './unit.ts'
 
 /**
@@ -90,3 +91,21 @@ const openWrite =
     const committed = new Set(row?.committed?.split(' ').map(Number))
     return units.map((_, unit) => (committed.has(unit) ? 'committed' : 'conflict'))
   }
+
+type ChooseStatement = (shape: Shape) => { shape: Shape; text: string }
+
+/**
+ * Chooses the statement for a batch. A prepared statement takes about 0.4 MiB on each connection, and there are 100,000
+ * possible shapes: so the first `maxStatements` shapes get their own statement, and all others share the widest one.
+ */
+export function openChooseStatement(maxStatements: number): ChooseStatement {
+  const texts = new Map<string, string>()
+  return (wanted) => {
+    const hasOwn = texts.has(JSON.stringify(wanted)) || texts.size < maxStatements
+    const shape = hasOwn ? wanted : widestShape(wanted)
+    const key = JSON.stringify(shape)
+    const text = texts.get(key) ?? commitStatement(shape)
+    texts.set(key, text)
+    return { shape, text }
+  }
+}

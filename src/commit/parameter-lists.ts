@@ -1,4 +1,75 @@
-import type { Column } from '../postgres/columns.ts'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
+import { outbox } from '../../drizzle/schema/jobs.ts'
+import { events } from '../../drizzle/schema/log.ts'
+import type { Entity } from '../model/entities.ts'
+import { model } from '../model/model.ts'
+import { type Column, columnsOf } from '../postgres/columns.ts'
+import { type Batch, hasUnlogged, type CommitUnit, rowWrites } from './unit.ts'
+
+/** What a batch writes, in addition to versions and events. Each shape has its own statement, without unused parts. */
+export interface Shape {
+  /** A unit writes two projects, both or neither. */
+  spansProjects: boolean
+  hasNewProjects: boolean
+  writes: string[]
+  unlogged: boolean
+  jobs: boolean
+  records: boolean
+}
+
+let known: string[] | undefined
+
+const allWrites = () =>
+  (known ??= rowWrites.flatMap((write) =>
+    (write === 'upsert' ? model().ofTask : model().all).map(({ name }) => `${write} ${name}`).sort(),
+  ))
+
+export function shapeOf(units: CommitUnit[], { heads, events, jobs, records }: Batch): Shape {
+  const writes = new Set(events.map(({ write, entity }) => write && `${write} ${entity}`))
+  return {
+    spansProjects: heads.length > units.length,
+    hasNewProjects: heads.some(({ expected }) => expected === 0),
+    writes: allWrites().filter((one) => writes.has(one)),
+    unlogged: events.some(({ entity }) => hasUnlogged(entity)),
+    jobs: jobs.length > 0,
+    records: records.length > 0,
+  }
+}
+
+/** Returns the shape that fits all batches of its kind. It has unused parts, which cost time in Postgres. */
+export function widestShape({ spansProjects, unlogged }: Shape): Shape {
+  const writes = allWrites().filter((one) => unlogged || !hasUnlogged(one.split(' ')[1] as Entity))
+  return { spansProjects, hasNewProjects: true, writes, unlogged, jobs: true, records: true }
+}
+
+/** Leaves columns with a default to the database, so that the times of rows come from the database's clock. */
+export const parameterColumns = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
+
+/** The columns of an event that are parameters. `task_id` is derived from the row. */
+export const logged = columnsOf(events).filter(({ name }) => name !== 'task_id' && name !== 'told')
+
+const parameters = (types: Record<string, string>): Column[] =>
+  Object.entries({ unit: 'int', ...types }).map(([key, type]) => ({ key, name: key, type }))
+
+export const columns = {
+  heads: parameters({
+    ...{ projectId: 'uuid', expected: 'bigint', expectedEventId: 'uuid' },
+    ...{ version: 'bigint', lastNumber: 'int', lastEventId: 'uuid' },
+  }),
+  events: [...parameters({ write: 'text' }), ...logged],
+  unlogged: parameters({ entityId: 'uuid', fields: 'jsonb' }),
+  jobs: [...parameters({}), ...parameterColumns(outbox)],
+  records: [...parameters({}), ...parameterColumns(idempotencyKeys)],
+}
+
+export const partsOf = (shape: Shape) =>
+  (Object.keys(columns) as (keyof Batch)[]).filter(
+    (part) => part === 'heads' || part === 'events' || shape[part],
+  )
+
+export const parametersOf = (shape: Shape, batch: Batch): string[] =>
+  partsOf(shape).flatMap((part) => listsOf(columns[part], batch[part]))
 
 // Each column is one array parameter: reading it costs Postgres a quarter of reading values from JSON objects.
 

@@ -2,73 +2,21 @@ import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
-import { events } from '../../drizzle/schema/log.ts'
 import type { Entity } from '../model/entities.ts'
 import { model } from '../model/model.ts'
-import { type Column, columnsOf } from '../postgres/columns.ts'
-import { keysOf, listsOf, namesOf, rowsFrom } from './parameter-lists.ts'
+import {
+  columns,
+  keysOf,
+  logged,
+  namesOf,
+  parameterColumns,
+  partsOf,
+  rowsFrom,
+  type Shape,
+} from './parameter-lists.ts'
 import { rowWrite } from './row-writes.ts'
-import { type Batch, hasUnlogged, type CommitUnit, type RowWrite, rowWrites } from './unit.ts'
+import type { Batch, RowWrite } from './unit.ts'
 
-/** What a batch writes, in addition to versions and events. Each shape has its own statement, without unused parts. */
-export interface Shape {
-  /** A unit writes two projects, both or neither. */
-  spansProjects: boolean
-  hasNewProjects: boolean
-  writes: string[]
-  unlogged: boolean
-  jobs: boolean
-  records: boolean
-}
-
-let known: string[] | undefined
-
-const allWrites = () =>
-  (known ??= rowWrites.flatMap((write) =>
-    (write === 'upsert' ? model().ofTask : model().all).map(({ name }) => `${write} ${name}`).sort(),
-  ))
-
-export function shapeOf(units: CommitUnit[], { heads, events, jobs, records }: Batch): Shape {
-  const writes = new Set(events.map(({ write, entity }) => write && `${write} ${entity}`))
-  return {
-    spansProjects: heads.length > units.length,
-    hasNewProjects: heads.some(({ expected }) => expected === 0),
-    writes: allWrites().filter((one) => writes.has(one)),
-    unlogged: events.some(({ entity }) => hasUnlogged(entity)),
-    jobs: jobs.length > 0,
-    records: records.length > 0,
-  }
-}
-
-/** Returns the shape that fits all batches of its kind. It has unused parts, which cost time in Postgres. */
-function widestShape({ spansProjects, unlogged }: Shape): Shape {
-  const writes = allWrites().filter((one) => unlogged || !hasUnlogged(one.split(' ')[1] as Entity))
-  return { spansProjects, hasNewProjects: true, writes, unlogged, jobs: true, records: true }
-}
-
-export type ChooseStatement = (shape: Shape) => { shape: Shape; text: string }
-
-/**
- * Chooses the statement for a batch. A prepared statement takes about 0.4 MiB on each connection, and there are 100,000
- * possible shapes: so the first `maxStatements` shapes get their own statement, and all others share the widest one.
- */
-export function openChooseStatement(maxStatements: number): ChooseStatement {
-  const texts = new Map<string, string>()
-  return (wanted) => {
-    const hasOwn = texts.has(JSON.stringify(wanted)) || texts.size < maxStatements
-    const shape = hasOwn ? wanted : widestShape(wanted)
-    const key = JSON.stringify(shape)
-    const text = texts.get(key) ?? commitStatement(shape)
-    texts.set(key, text)
-    return { shape, text }
-  }
-}
-
-/** Leaves columns with a default to the database, so that the times of rows come from the database's clock. */
-const parameterColumns = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
-
-/** The columns of an event that are parameters. `task_id` is derived from the row. */
-const logged = columnsOf(events).filter(({ name }) => name !== 'task_id' && name !== 'told')
 const oneOf = (names: string[]) => `entity in (${names.map((name) => `'${name}'`)})`
 const taskOfEvent = () => `case when entity = 'task' then "entityId"
     when ${oneOf(model().ofTask.map(({ name }) => name))} then (coalesce(after, before) ->> 'taskId')::uuid end`
@@ -87,34 +35,12 @@ function insertEvents(unlogged: boolean): string {
        case when ${isTold} then jsonb_build_object('before', before, 'after', after) end from event)`
 }
 
-const parameters = (types: Record<string, string>): Column[] =>
-  Object.entries({ unit: 'int', ...types }).map(([key, type]) => ({ key, name: key, type }))
-
-const columns = {
-  heads: parameters({
-    ...{ projectId: 'uuid', expected: 'bigint', expectedEventId: 'uuid' },
-    ...{ version: 'bigint', lastNumber: 'int', lastEventId: 'uuid' },
-  }),
-  events: [...parameters({ write: 'text' }), ...logged],
-  unlogged: parameters({ entityId: 'uuid', fields: 'jsonb' }),
-  jobs: [...parameters({}), ...parameterColumns(outbox)],
-  records: [...parameters({}), ...parameterColumns(idempotencyKeys)],
-}
-
-const partsOf = (shape: Shape) =>
-  (Object.keys(columns) as (keyof Batch)[]).filter(
-    (part) => part === 'heads' || part === 'events' || shape[part],
-  )
-
-export const parametersOf = (shape: Shape, batch: Batch): string[] =>
-  partsOf(shape).flatMap((part) => listsOf(columns[part], batch[part]))
-
 /**
  * A unit is committed only if all its projects have the expected version; other units write nothing. Projects are
  * locked in id order, so that two commits cannot deadlock. Each row is written as the `after` of its last event: the
  * tables are a projection of the events.
  */
-function commitStatement(shape: Shape): string {
+export function commitStatement(shape: Shape): string {
   const { spansProjects, hasNewProjects, writes, unlogged, jobs, records } = shape
   return [
     ...(spansProjects ? lockAndSwap : hasNewProjects ? swapOrInsert : swapOnly),
