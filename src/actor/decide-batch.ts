@@ -1,13 +1,32 @@
 import type { CommitHead, CommitUnit } from '../commit/unit.ts'
-import { idClaim, isCommandKey, type IdempotencyRecord, recordName, replay } from '../commit/idempotency.ts'
-import { Clock, newId } from '../ids.ts'
+import {
+  idClaim,
+  type IdempotencyKey,
+  isCommandKey,
+  type IdempotencyRecord,
+  recordName,
+  replay,
+} from '../commit/idempotency.ts'
+import { Clock, isAhead, isCreatedAfter, newId } from '../ids.ts'
 import type { Reactions } from '../log/rule.ts'
 import type { EventDraft, StoredEvent } from '../model/events.ts'
 import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
-import { firstEventState, type Prepared, stateOf } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { evolve, type State } from './state.ts'
+
+/** The part of an actor that a commit uses. `state` is set to null when it is out of date. */
+export interface StateHolder {
+  readonly projectId: string
+  state: State | null
+}
+
+export interface Prepared {
+  states: State[]
+  batch: QueuedCommand[]
+  /** The idempotency records of the batch's keys and claimed ids, by `recordName`. */
+  records?: Map<string, IdempotencyRecord>
+}
 
 interface BatchDecision extends Prepared {
   clock: Clock
@@ -111,3 +130,35 @@ const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitH
   lastNumber,
   lastEventId,
 })
+
+export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean {
+  for (const { state } of holders) {
+    if (!state) return false
+    for (const { preload, rejection } of batch) if (rejection || !state.hasLoaded(preload)) return false
+  }
+  const states = holders.map(({ state }) => state!)
+  return batch.every(
+    (command) => !keyToFind(states, command) && !(command.isRecallable && mayBeCommitted(states, command)),
+  )
+}
+
+/** A key made from the command's id is looked up only if the command may be committed already. */
+export const keyToFind = (states: State[], command: QueuedCommand): IdempotencyKey | undefined =>
+  command.guard && isCommandKey(command.guard) && !mayBeCommitted(states, command) ? undefined : command.guard
+
+/** True if a command may already be in the log: after a retry, or if it is older than the load of the state. */
+export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {
+  if (command.again) return true
+  const { loaded } = firstEventState(states, command)
+  // If the log is ahead of the clock, ids are not in the order of time, so the times are compared too.
+  return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
+}
+
+/** The state of the project whose log gets the command's first event: for a move, the destination. */
+export const firstEventState = (
+  states: State[],
+  { projectId, destinationId = projectId }: QueuedCommand,
+): State => stateOf(states, destinationId)
+
+export const stateOf = (states: State[], projectId: string): State =>
+  states.length === 1 ? states[0]! : states.find((state) => state.projectId === projectId)!

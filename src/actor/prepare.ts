@@ -2,15 +2,21 @@ import {
   idClaim,
   type FindRecord,
   type IdempotencyKey,
-  isCommandKey,
   type IdempotencyRecord,
   recordName,
 } from '../commit/idempotency.ts'
-import { isAhead, isCreatedAfter } from '../ids.ts'
 import { definitionOf } from '../model/model.ts'
 import type { UndoInput, ReadUndoInput } from '../log/undo-input.ts'
 import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../within.ts'
+import {
+  firstEventState,
+  keyToFind,
+  mayBeCommitted,
+  type Prepared,
+  type StateHolder,
+  stateOf,
+} from './decide-batch.ts'
 import type { FindCommitted } from './find-committed.ts'
 import type { Loader } from './load.ts'
 import type { Preload } from './preload.ts'
@@ -22,30 +28,6 @@ export interface PrepareDependencies {
   findCommitted: FindCommitted
   findRecord: FindRecord
   readUndoInput: ReadUndoInput
-}
-
-/** The part of an actor that a commit uses. `state` is set to null when it is out of date. */
-export interface StateHolder {
-  readonly projectId: string
-  state: State | null
-}
-
-export interface Prepared {
-  states: State[]
-  batch: QueuedCommand[]
-  /** The idempotency records of the batch's keys and claimed ids, by `recordName`. */
-  records?: Map<string, IdempotencyRecord>
-}
-
-export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean {
-  for (const { state } of holders) {
-    if (!state) return false
-    for (const { preload, rejection } of batch) if (rejection || !state.hasLoaded(preload)) return false
-  }
-  const states = holders.map(({ state }) => state!)
-  return batch.every(
-    (command) => !keyToFind(states, command) && !(command.isRecallable && mayBeCommitted(states, command)),
-  )
 }
 
 /** Loads what the batch needs. Roles are checked first, so that nothing more is loaded for a rejected command. */
@@ -175,24 +157,3 @@ async function withoutCommitted(
     return answer === undefined && !isUnknown
   })
 }
-
-/** A key made from the command's id is looked up only if the command may be committed already. */
-const keyToFind = (states: State[], command: QueuedCommand): IdempotencyKey | undefined =>
-  command.guard && isCommandKey(command.guard) && !mayBeCommitted(states, command) ? undefined : command.guard
-
-/** True if a command may already be in the log: after a retry, or if it is older than the load of the state. */
-export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {
-  if (command.again) return true
-  const { loaded } = firstEventState(states, command)
-  // If the log is ahead of the clock, ids are not in the order of time, so the times are compared too.
-  return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
-}
-
-/** The state of the project whose log gets the command's first event: for a move, the destination. */
-export const firstEventState = (
-  states: State[],
-  { projectId, destinationId = projectId }: QueuedCommand,
-): State => stateOf(states, destinationId)
-
-export const stateOf = (states: State[], projectId: string): State =>
-  states.length === 1 ? states[0]! : states.find((state) => state.projectId === projectId)!
