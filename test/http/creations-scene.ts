@@ -14,8 +14,6 @@ export type IntegrationEvent = Body & {
 type Integrations = { webhooks: Body; serviceAccounts: Body; tokens: Body }
 export type RemovalResponse = Body & { stillWorking: Integrations; revoked: Integrations }
 
-export type Creations = Awaited<ReturnType<typeof openCreations>>
-
 /** Creates a project with an ADMIN, who creates a webhook, a service account and a token for the service account. */
 export async function openCreations(owner: Person) {
   const admin = await register(owner.as(), 'Admin')

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { nextPath } from './list-pages.ts'
-import { countEvents, expectError } from './responses.ts'
+import { expectError } from './responses.ts'
 import { openProject, openTeam } from './scene.ts'
 
-const { service, client, people, owner, editor, viewer, stranger } = await openTeam()
+const { client, people, owner, editor, viewer, stranger, countEvents } = await openTeam()
 const projectId = await openProject(people)
 await make(owner, '/projects', { name: 'A project without members' })
 for (const assigneeId of [owner.id, editor.id, owner.id, editor.id])
@@ -93,7 +93,7 @@ test('a moved task has new ETags, even if both projects are at the same version'
   const otherId = await openProject(people, 'Other')
   const { id } = await make(owner, '/tasks', { title: 'T', projectId })
   const path = `/tasks/${id}/subtasks`
-  const lead = async () => (await countEvents(service, projectId)) - (await countEvents(service, otherId))
+  const lead = async () => (await countEvents(projectId)) - (await countEvents(otherId))
   // The move and the new subtask bring the other project to the version of this project.
   for (let by = await lead(); by !== 2; by = await lead())
     await make(owner, '/tasks', { title: 'Filler', projectId: by < 2 ? projectId : otherId })

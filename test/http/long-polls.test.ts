@@ -3,9 +3,8 @@ import { openFeedLongPoll } from '../../modules/events/long-poll.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
 import { type Answer, type Client, invite, make, register, withToken } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { openTestService } from '../support/service.ts'
+import { openTestService, type TestService } from '../support/service.ts'
 import { expectError } from './responses.ts'
-import { startHeldRequest } from './held-request.ts'
 import { expectEvents } from './read-events.ts'
 
 const { service, client, ada } = await openScene(['Ada'])
@@ -19,6 +18,20 @@ const read = (after: object, more = {}, client: Client = ada) =>
 const pollEvents = (after: object, client: Client = ada) =>
   startHeldRequest(service, () => read(after, { wait: 25 }, client))
 const typesIn = ({ body }: { body: object }) => (body as { type: string }[]).map(({ type }) => type)
+
+/** Sends a request, and returns its pending response as soon as the request waits in the service. */
+async function startHeldRequest({ services: { subscriptions } }: TestService, send: () => Promise<Answer>) {
+  const { subscribe } = subscriptions
+  const { promise: isHeld, resolve } = Promise.withResolvers<void>()
+  subscriptions.subscribe = (...args) => {
+    resolve()
+    return subscribe(...args)
+  }
+  const answer = send()
+  await Promise.race([isHeld, answer])
+  subscriptions.subscribe = subscribe
+  return { answer }
+}
 
 type Poll = (client: Client, projectId: string, after: number, wait: number) => Promise<Answer>
 const polls: [name: string, poll: Poll, empty: (projectId: string) => unknown][] = [

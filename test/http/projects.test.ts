@@ -1,18 +1,10 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
-import {
-  unknownId,
-  anId,
-  aTimestamp,
-  countEvents,
-  expectResponse,
-  expectError,
-  malformedIds,
-} from './responses.ts'
+import { anId, aTimestamp, expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
 import { registerTeam, openProject, openTeam } from './scene.ts'
 import { invalidTexts } from './sample-texts.ts'
 
-const { service, client, people, owner, admin, viewer } = await openTeam()
+const { client, people, owner, admin, viewer, countEvents } = await openTeam()
 const projectId = await openProject(people)
 const path = `/projects/${projectId}/members`
 const sendInvitation = (body: object) => owner.post(`${path}/invite`, body)
@@ -37,12 +29,12 @@ test('an update keeps absent fields, clears null fields, and writes no event whe
     expectResponse(answer, 200, before)
     expect(answer.headers.get('etag')).toBe(headers.get('etag'))
   }
-  expect(await countEvents(service, before.id)).toBe(1)
+  expect(await countEvents(before.id)).toBe(1)
   expectResponse(await owner.patch(at, { name: ' New ' }), 200, { ...before, name: 'New' })
   const after = { ...before, name: 'New', description: null }
   expectResponse(await owner.patch(at, { description: null }), 200, after)
   expectResponse(await owner.get(at), 200, after)
-  expect(await countEvents(service, before.id)).toBe(3)
+  expect(await countEvents(before.id)).toBe(3)
 })
 
 test("the list contains the caller's own projects and those of which the caller is a member", async () => {
@@ -99,10 +91,10 @@ test('the list contains all members in the order of their invitations, without t
 test('setting a role returns the member; setting the same role again writes no event', async () => {
   const member = await invite(owner, projectId, await register(client))
   const set = (role: unknown) => admin.patch(`${path}/${member.id}/role`, { role })
-  const before = await countEvents(service, projectId)
+  const before = await countEvents(projectId)
   for (const [role, events] of Object.entries({ VIEWER: 0, ADMIN: 1, EDITOR: 2 })) {
     for (const _again of [1, 2]) expectResponse(await set(role), 200, { ...member, role })
-    expect(await countEvents(service, projectId)).toBe(before + events)
+    expect(await countEvents(projectId)).toBe(before + events)
   }
   for (const role of ['OWNER', 'admin', '', null, 0, undefined]) expectError(await set(role), 400, /^role /)
 })

@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { expect } from 'bun:test'
 import type { Answer, Client } from '../support/client.ts'
-import type { TestService } from '../support/service.ts'
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const utcMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -33,11 +32,6 @@ export async function statusAndMessage(caller: Client, path: string): Promise<st
 export function expectResponse({ status, body }: Answer, wanted: number, exactBody: unknown) {
   expect(body).toStrictEqual(exactBody as never)
   expect(status).toBe(wanted)
-}
-
-export async function countEvents({ services }: TestService, projectId: string): Promise<number> {
-  const events = await services.database.reads`select from events where project_id = ${projectId}`
-  return events.length
 }
 
 export const remainingBudget = ({ headers }: Answer) =>

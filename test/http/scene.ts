@@ -27,7 +27,9 @@ export async function openTeam<Name extends string = never>(
 ) {
   const scene = await openScene(names, env)
   const people = await registerTeam(scene.client)
-  return { ...scene, people, ...people }
+  const countEvents = async (projectId: string) =>
+    (await scene.sql`select from events where project_id = ${projectId}`).length
+  return { ...scene, people, ...people, countEvents }
 }
 
 export async function openProject({ owner, admin, editor, viewer }: Team, name = 'Engine'): Promise<string> {

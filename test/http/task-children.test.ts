@@ -1,17 +1,9 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make } from '../support/client.ts'
-import {
-  unknownId,
-  anId,
-  aTimestamp,
-  countEvents,
-  expectResponse,
-  expectError,
-  malformedIds,
-} from './responses.ts'
+import { anId, aTimestamp, expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
 import { openProject, openTeam } from './scene.ts'
 
-const { service, people, owner, editor, viewer } = await openTeam()
+const { people, owner, editor, viewer, countEvents } = await openTeam()
 const projectId = await openProject(people)
 const to = await openProject(people, 'To')
 const { id: taskId } = await make(owner, '/tasks', { title: 'Wheels', projectId })
@@ -63,10 +55,10 @@ test('a new subtask is not completed; a toggle inverts the flag and ignores its 
 test('completed must be true or false, and setting the same value again writes no event', async () => {
   const subtask = await add()
   const set = (body: object) => editor.patch(`/tasks/subtasks/${subtask.id}`, body)
-  const events = await countEvents(service, projectId)
+  const events = await countEvents(projectId)
   for (const _again of [1, 2])
     expectResponse(await set({ completed: true }), 200, { ...subtask, completed: true })
-  expect(await countEvents(service, projectId)).toBe(events + 1)
+  expect(await countEvents(projectId)).toBe(events + 1)
   const { body } = await set({ title: 'Grease' })
   expect(body).toEqual({ ...subtask, title: 'Grease', completed: true })
   expectResponse(await set({}), 200, body)
@@ -87,9 +79,9 @@ test('a comment has its caller as author, and only the author may edit it', asyn
   const { body } = await editor.patch(path, { text: 'Fast' })
   expect(body).toStrictEqual({ ...answer.body, text: 'Fast', updatedAt: aTimestamp } as never)
   expect(body.updatedAt > answer.body.updatedAt).toBeTrue()
-  const events = await countEvents(service, projectId)
+  const events = await countEvents(projectId)
   expectResponse(await editor.patch(path, { text: ' Fast ' }), 200, body)
-  expect(await countEvents(service, projectId)).toBe(events)
+  expect(await countEvents(projectId)).toBe(events)
   expectError(await owner.patch(path, { text: 'Mine' }), 403, 'Only the author may edit a comment')
   expectError(await viewer.delete(path), 403, 'Only the author or an admin may delete a comment')
 })
@@ -102,11 +94,11 @@ const move = (id: string, toProject: unknown, fields: object = {}) =>
 test('a moved task gets the next number of its new project, and keeps its other fields', async () => {
   const { number } = await make(owner, '/tasks', { title: 'Before', projectId: to })
   const task = await createTask({ description: 'D', dueDate: '2027-01-01', assigneeId: viewer.id })
-  const before = [await countEvents(service, projectId), await countEvents(service, to)] as const
+  const before = [await countEvents(projectId), await countEvents(to)] as const
   expect((await move(task.id, projectId)).body).toEqual(task)
   const answer = await move(task.id, to)
   expectResponse(answer, 200, { ...task, projectId: to, number: number + 1, updatedAt: aTimestamp })
-  const after = [await countEvents(service, projectId), await countEvents(service, to)] as const
+  const after = [await countEvents(projectId), await countEvents(to)] as const
   expect(after).toEqual([before[0] + 1, before[1] + 1])
   expectResponse(await viewer.get(`/tasks/${task.id}`), 200, answer.body)
   expect((await make(owner, '/tasks', { title: 'After', projectId: to })).number).toBe(number + 2)
@@ -121,11 +113,11 @@ test('subtasks and comments move with their task in both directions, and can be 
   await move(task.id, to)
   expectResponse(await viewer.get(`/tasks/${task.id}/subtasks`), 200, [subtask])
   expectResponse(await viewer.get(`/tasks/${task.id}/comments`), 200, [remark])
-  const events = await countEvents(service, to)
+  const events = await countEvents(to)
   const toggled = { ...subtask, completed: true }
   expectResponse(await editor.patch(`/tasks/subtasks/${subtask.id}/toggle`), 200, toggled)
   expect((await editor.patch(`/tasks/comments/${remark.id}`, { text: 'Fast' })).body.text).toBe('Fast')
-  expect(await countEvents(service, to)).toBe(events + 2)
+  expect(await countEvents(to)).toBe(events + 2)
   const { body } = await move(task.id, projectId)
   expect(body).toMatchObject({ id: task.id, projectId, createdAt: task.createdAt })
   expect(body.number).toBeGreaterThan(task.number)

@@ -1,24 +1,15 @@
 import { expect, test } from 'bun:test'
-import type { State } from '../../src/actor/state.ts'
 import { requireRole, type Role, suffices } from '../../src/identity/rights.ts'
 import { callers, everyCommand, events } from './every-command.ts'
 import { projectDeleted } from './given-events.ts'
 import { contextOf, folded, errorOf } from './given.ts'
 
-type Rule = (typeof everyCommand)[number]['rule']
-const statusOf = (rule: Rule, state: State, caller: string) =>
-  errorOf(() => rule(state, contextOf(caller)))?.status ?? 200
-
-for (const { name, rule, answers } of everyCommand) {
-  test(`only callers with the right role may ${name}`, () => {
-    expect(callers.map((caller) => statusOf(rule, folded(events), caller))).toEqual(answers)
-  })
-
+for (const { name, rule } of everyCommand)
   test(`no caller may ${name} in a deleted project`, () => {
     const state = folded([...events, projectDeleted])
-    expect(callers.map((caller) => statusOf(rule, state, caller))).toEqual([404, 404, 404, 404, 404])
+    const statuses = callers.map((caller) => errorOf(() => rule(state, contextOf(caller)))?.status)
+    expect(statuses).toEqual([404, 404, 404, 404, 404])
   })
-}
 
 test('each role includes the rights of all lower roles', () => {
   const ascending: Role[] = ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER']
