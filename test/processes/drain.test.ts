@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
 import { eventually, upTo, statuses } from '../races/pair.ts'
 import { type Answer, type Body, make, openClient, type Person, register } from '../support/client.ts'
-import { freshRedis, type FreshRedis } from '../support/redis.ts'
-import { freshEnv, type ServiceProcess, spawnService, openForEach } from '../support/service.ts'
+import { freshRedis } from '../support/redis.ts'
+import { forFile, freshEnv, type ServiceProcess, spawnService, openForEach } from '../support/service.ts'
 import { idleConnection } from './launch.ts'
 
 const accepted = 20
 const forEach = openForEach()
+const redis = await forFile(freshRedis())
 let env: Record<string, string>
 let web: ServiceProcess
 let admin: postgres.Sql
@@ -94,9 +95,6 @@ describe('with Redis', () => {
 })
 
 describe('with a failing Redis', () => {
-  let redis: FreshRedis
-  beforeAll(async () => void (redis = await freshRedis()))
-  afterAll(() => redis.stop())
   beforeEach(() => begin({ REDIS_URL: redis.url }))
 
   test('if Redis hangs, the process responds to accepted requests and exits with 0', async () => {

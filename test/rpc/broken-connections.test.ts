@@ -1,7 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
+import { openForEach } from '../support/service.ts'
 import { openFaultyConnection, type FaultyConnection } from './faulty-connection.ts'
 import { echo, echoInto, openPair, type Pair, reply, inTenSeconds, until, lossOf } from './pair.ts'
 
+const forEach = openForEach()
 let served: unknown[]
 let direct: Pair
 let line: FaultyConnection
@@ -9,13 +11,9 @@ const home = () => ({ ...direct.peer, port: line.port })
 let other: Pair
 beforeEach(async () => {
   served = []
-  direct = await openPair(echoInto(served))
-  other = await openPair(echo, { id: 'home-2' })
-  line = await openFaultyConnection(direct.peer.port)
-})
-afterEach(async () => {
-  line.close()
-  await Promise.all([direct.close(), other.close()])
+  direct = await forEach(openPair(echoInto(served)))
+  other = await forEach(openPair(echo, { id: 'home-2' }))
+  line = await forEach(openFaultyConnection(direct.peer.port))
 })
 
 const callHome = (payload: unknown) => direct.client.call(home(), payload, inTenSeconds())
@@ -54,7 +52,7 @@ test('marks calls as unsent if no process listens, or the server does not answer
   const { client } = direct
   expect(await lossOf(callHome(1))).toMatchObject({ sent: false })
 
-  line = await openFaultyConnection(direct.peer.port)
+  line = await forEach(openFaultyConnection(direct.peer.port))
   line.hold('requests')
   const silent = { ...home(), id: 'silent' }
   const lost = await lossOf(client.call(silent, 1, inTenSeconds()))

@@ -1,25 +1,24 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
 import { ClockOffset } from '../../src/routing/clock-offset.ts'
+import { openForEach } from '../support/service.ts'
 import { openFaultyConnection, type FaultyConnection } from './faulty-connection.ts'
 import { echo, openPair, type Pair, reply, inTenSeconds, until } from './pair.ts'
 
+const forEach = openForEach()
 let received: RpcRequest[]
 let pair: Pair
 let line: FaultyConnection
 const home = () => ({ ...pair.peer, port: line.port })
 beforeEach(async () => {
   received = []
-  pair = await openPair((requests) => {
+  const opening = openPair((requests) => {
     received.push(...requests)
     echo(requests)
   })
-  line = await openFaultyConnection(pair.peer.port)
-})
-afterEach(async () => {
-  line.close()
-  await pair.close()
+  pair = await forEach(opening)
+  line = await forEach(openFaultyConnection(pair.peer.port))
 })
 
 const tooLate: RpcResponse = {

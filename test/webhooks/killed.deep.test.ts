@@ -1,28 +1,23 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
 import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type ServiceProcess, spawnService, type TestService } from '../support/service.ts'
+import {
+  openForEach,
+  openTestService,
+  type ServiceProcess,
+  spawnService,
+  type TestService,
+} from '../support/service.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
+const forEach = openForEach()
 let service: TestService
 let receiver: Receiver
-let workers: ServiceProcess[] = []
-afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.stop('SIGKILL')))
-  workers = []
-  await receiver.close()
-  await service.close()
-})
-
-const startWorker = async (): Promise<ServiceProcess> => {
-  const worker = await spawnService('worker', service.env)
-  workers.push(worker)
-  return worker
-}
+const startWorker = (): Promise<ServiceProcess> => forEach(spawnService('worker', service.env))
 
 async function open(respond?: Receiver['respond'], overrides = {}) {
-  service = await openTestService(overrides)
-  receiver = await openReceiver(respond)
+  service = await forEach(openTestService(overrides))
+  receiver = await forEach(openReceiver(respond))
   const ada = await register(service.client)
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const { id } = await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url, maxEvents: 3 })

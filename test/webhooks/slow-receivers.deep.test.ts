@@ -1,19 +1,15 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { eventually, upTo } from '../races/pair.ts'
+import { openForEach } from '../support/service.ts'
 import { openReceiver } from './receiver.ts'
-import { openScene, type Scene } from './scene.ts'
+import { openScene } from './scene.ts'
 
-let scene: Scene
-let own: postgres.Sql | undefined
-afterEach(async () => {
-  await own?.end()
-  await scene.close()
-})
+const forEach = openForEach()
 
 test('more unresponsive receivers than the limit do not block a responsive receiver', async () => {
   const silent = await openReceiver(() => {})
-  scene = await openScene({ WEBHOOK_CONCURRENCY: '2', PROJECT_WEBHOOKS: '100' })
+  const scene = await forEach(openScene({ WEBHOOK_CONCURRENCY: '2', PROJECT_WEBHOOKS: '100' }))
   const { receiver } = scene
   const unresponsive = await Promise.all(upTo(16).map(() => scene.hook({ url: silent.url })))
   await scene.createTasks(1)
@@ -32,21 +28,20 @@ test('a delivery that waits in Postgres to store its result does not block other
   const locks: Promise<unknown>[] = []
   const lock = (path: string) =>
     new Promise<void>((resolve) => {
-      const hold = own!.begin(async (sql) => {
+      const hold = own.begin(async (sql) => {
         await sql`select from webhooks where url like ${`%${path}`} for update`
         resolve()
         await held
       })
       locks.push(hold)
     })
-  scene = await openScene(
-    { WEBHOOK_CONCURRENCY: '1', LOCK_TIMEOUT_MS: '30000', COMMIT_TIMEOUT_MS: '30000' },
-    async (response, { path }) => {
-      if (path.startsWith('/held')) await lock(path)
-      response.end()
-    },
-  )
-  own = postgres(scene.service.env.DATABASE_URL!, { max: 10 })
+  const settings = { WEBHOOK_CONCURRENCY: '1', LOCK_TIMEOUT_MS: '30000', COMMIT_TIMEOUT_MS: '30000' }
+  const opening = openScene(settings, async (response, { path }) => {
+    if (path.startsWith('/held')) await lock(path)
+    response.end()
+  })
+  const scene = await forEach(opening)
+  const own: postgres.Sql = await forEach(postgres(scene.service.env.DATABASE_URL!, { max: 10 }))
   const { receiver } = scene
   // The fast and slow limits together allow six deliveries.
   const paths = Array.from({ length: 6 }, (_, n) => `/held/${n}`)
