@@ -57,31 +57,32 @@ test.each(creates)('a %s rejects an id that is not a UUIDv7 with 400', async (_,
     expectError(await ada.post(...createOf(id)), 400, /^id must be a new UUIDv7/)
 })
 
-test.each(creates)('exactly one of concurrent creates of a %s with one id succeeds', async (_, createOf) => {
-  const id = newId()
-  const requests: Request[] = []
-  for (const n of upTo(6)) {
-    project = await make(ada, '/projects', { name: `P ${n}` })
-    task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
-    requests.push(createOf(id))
-  }
-  const answers = requests.map((request, n) => (n % 2 ? ada : pair.atB).post(...request))
-  expect(await statusesOf(answers)).toEqual([201, 409, 409, 409, 409, 409])
-  for (const answer of await Promise.all(answers)) if (answer.status === 409) expectError(answer, 409, taken)
-  expect(await faultsOf(pair.sql)).toEqual([])
-})
-
 test.each(creates)(
-  'concurrent repeats of the create of a %s return one response',
-  async (entity, createOf) => {
-    const key = { 'idempotency-key': `own-${entity}` }
-    const [path, body] = createOf(newId())
-    const answers = await Promise.all(upTo(4).map((n) => (n % 2 ? ada : pair.atB).post(path, body, key)))
-    const [first] = answers
-    expect(first!.status).toBe(201)
-    for (const { status, text } of answers) expect([status, text]).toEqual([201, first!.text])
+  'only one of several concurrent creates of a %s with one id succeeds',
+  async (_, createOf) => {
+    const id = newId()
+    const requests: Request[] = []
+    for (const n of upTo(6)) {
+      project = await make(ada, '/projects', { name: `P ${n}` })
+      task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
+      requests.push(createOf(id))
+    }
+    const answers = requests.map((request, n) => (n % 2 ? ada : pair.atB).post(...request))
+    expect(await statusesOf(answers)).toEqual([201, 409, 409, 409, 409, 409])
+    for (const answer of await Promise.all(answers))
+      if (answer.status === 409) expectError(answer, 409, taken)
+    expect(await faultsOf(pair.sql)).toEqual([])
   },
 )
+
+test.each(creates)('concurrent repeats create one %s and return one response', async (entity, createOf) => {
+  const key = { 'idempotency-key': `own-${entity}` }
+  const [path, body] = createOf(newId())
+  const answers = await Promise.all(upTo(4).map((n) => (n % 2 ? ada : pair.atB).post(path, body, key)))
+  const [first] = answers
+  expect(first!.status).toBe(201)
+  for (const { status, text } of answers) expect([status, text]).toEqual([201, first!.text])
+})
 
 test('a create with a taken id is rejected without affecting other commands in the same commit', async () => {
   const id = newId()

@@ -1,6 +1,6 @@
 import { type Body, invite, make, makeToken, type Person, register } from '../support/client.ts'
 import { unreachableUrl } from './scene.ts'
-import { type Account, accountsPath, tokensPath } from './service-account-scene.ts'
+import { type Account, accountsPath, tokensPath } from './account-scene.ts'
 
 export type IntegrationEvent = Body & {
   type: string

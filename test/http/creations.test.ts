@@ -13,7 +13,7 @@ import {
 } from './creations-scene.ts'
 import { expectError, expectResponse } from './responses.ts'
 import { unreachableUrl } from './scene.ts'
-import { type Account, accountsPath, tokensPath } from './service-account-scene.ts'
+import { type Account, accountsPath, tokensPath } from './account-scene.ts'
 
 const { service, sql, owner } = await openScene(['Owner'])
 const asRequest = ({ token }: { token: string }) =>

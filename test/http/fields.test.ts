@@ -56,7 +56,7 @@ const changes: [read: string, write: string, change: object][] = [
   [members, role, { role: 'EDITOR' }],
 ]
 
-test.each(changes)('GET %s can be sent to PATCH %s, which ignores read-only fields', async (...row) => {
+test.each(changes)('the body from GET %s can be sent to PATCH %s', async (...row) => {
   const [readPath, path, change] = row
   const { body: read } = await ada.get(readPath)
   const resource = Array.isArray(read) ? read[0]! : read

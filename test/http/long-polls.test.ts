@@ -43,7 +43,7 @@ const polls: [name: string, poll: Poll, empty: (projectId: string) => unknown][]
   ],
 ]
 
-test.each(polls)('%s: returns an empty list after wait seconds without events', async (_, poll, empty) => {
+test.each(polls)('%s: returns an empty list if no event arrives in time', async (_, poll, empty) => {
   const projectId = await openProject()
   const start = performance.now()
   const { body, headers } = await poll(ada, projectId, 1, 1)

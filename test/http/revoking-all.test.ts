@@ -5,7 +5,7 @@ import { openScene } from '../support/scene.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import { idsIn, openCreations, type RemovalResponse } from './creations-scene.ts'
 import { unreachableUrl } from './scene.ts'
-import { type Account, accountsPath, tokensPath } from './service-account-scene.ts'
+import { type Account, accountsPath, tokensPath } from './account-scene.ts'
 
 const { service, sql, owner } = await openScene(['Owner'])
 service.startWorkers()

@@ -3,7 +3,7 @@ import { eventually, upTo } from '../races/pair.ts'
 import { type Client, expiresAt, invite, make, type Person, register } from '../support/client.ts'
 import { expectError } from './responses.ts'
 import { unreachableUrl, openProject, openTeam } from './scene.ts'
-import { accountsPath, openServiceAccount, tokensPath } from './service-account-scene.ts'
+import { accountsPath, openServiceAccount, tokensPath } from './account-scene.ts'
 
 const { service, client, sql, people } = await openTeam([], { PROJECT_MEMBERS: '6' })
 service.startWorkers()

@@ -3,13 +3,7 @@ import { type Client, make, makeToken, expiresAt } from '../support/client.ts'
 import { unknownId, anId, aTimestamp, expectResponse, expectError, malformedIds } from './responses.ts'
 import { readFeed } from './feed.ts'
 import { callers, openProject, openTeam } from './scene.ts'
-import {
-  type Account,
-  accountsPath,
-  emailOf,
-  openServiceAccount,
-  tokensPath,
-} from './service-account-scene.ts'
+import { type Account, accountsPath, emailOf, openServiceAccount, tokensPath } from './account-scene.ts'
 
 const { client, people } = await openTeam()
 

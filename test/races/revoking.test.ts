@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { accountsPath, type Account, tokensPath } from '../http/service-account-scene.ts'
+import { accountsPath, type Account, tokensPath } from '../http/account-scene.ts'
 import { unreachableUrl } from '../http/scene.ts'
 import { invite, make, openClient, register, expiresAt } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'

@@ -11,7 +11,7 @@ import { distantDeadline, queuedCommand } from '../support/queued-command.ts'
 import { openLog } from '../../src/log.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
-import { project } from '../rules/given-events.ts'
+import { project } from '../rules/events.ts'
 import { sharedRedisPrefix } from '../support/redis.ts'
 import { eventually } from './pair.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { batchProject } from '../../modules/commands.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
 import { evolve } from '../../src/actor/state.ts'
-import { busy, editor, project, task, viewer } from './given-events.ts'
+import { busy, editor, project, task, viewer } from './events.ts'
 import { ruleOf, contextOf, folded, when, errorOf } from './given.ts'
 
 const batch = (operations: object[]) =>

@@ -1,6 +1,6 @@
 import { test } from 'bun:test'
 import { deleteComment, updateComment } from '../../modules/comments/commands.ts'
-import { busy, comment, editor, eventOf, invited, memberOf } from './given-events.ts'
+import { busy, comment, editor, eventOf, invited, memberOf } from './events.ts'
 import { ruleOf, when, now } from './given.ts'
 
 const { id } = comment

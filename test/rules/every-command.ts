@@ -3,25 +3,8 @@ import * as members from '../../modules/members/commands.ts'
 import * as projects from '../../modules/projects/commands.ts'
 import * as subtasks from '../../modules/subtasks/commands.ts'
 import * as tasks from '../../modules/tasks/commands.ts'
-import {
-  admin,
-  busy,
-  comment,
-  commentCreated,
-  editor,
-  elsewhereCreated,
-  elsewhereId,
-} from './given-events.ts'
-import {
-  invitedElsewhere,
-  memberOf,
-  owner,
-  project,
-  stranger,
-  subtask,
-  task,
-  viewer,
-} from './given-events.ts'
+import { admin, busy, comment, commentCreated, editor, elsewhereCreated, elsewhereId } from './events.ts'
+import { invitedElsewhere, memberOf, owner, project, stranger, subtask, task, viewer } from './events.ts'
 import { ruleOf, folded, type Rule } from './given.ts'
 
 interface Command {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { diff } from '../../src/model/events.ts'
-import { busy, elsewhereId, eventOf, memberOf } from './given-events.ts'
-import { staffed, subtask, task, taskOf, viewer } from './given-events.ts'
+import { busy, elsewhereId, eventOf, memberOf } from './events.ts'
+import { staffed, subtask, task, taskOf, viewer } from './events.ts'
 import { folded } from './given.ts'
 
 test('member.role_set and member.removed change the state of a member immediately', () => {

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { model } from '../../modules/modules.ts'
 import type { MemberRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
-import { evolve } from '../../src/actor/state.ts'
-import type { State } from '../../src/actor/state.ts'
+import { evolve, type State } from '../../src/actor/state.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import {
   busy,
@@ -16,8 +15,8 @@ import {
   owner,
   project,
   stranger,
-} from './given-events.ts'
-import { subtask, subtaskCreated, task, taskCreated, taskOf, viewer } from './given-events.ts'
+} from './events.ts'
+import { subtask, subtaskCreated, task, taskCreated, taskOf, viewer } from './events.ts'
 import { ruleOf, contextOf, folded } from './given.ts'
 import { cases } from '../support/depth.ts'
 

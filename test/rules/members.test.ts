@@ -1,17 +1,7 @@
 import { describe, test } from 'bun:test'
 import { inviteMember, removeMember } from '../../modules/members/commands.ts'
 import type { MemberRole } from '../../src/identity/rights.ts'
-import {
-  admin,
-  editor,
-  eventOf,
-  memberOf,
-  owner,
-  projectId,
-  staffed,
-  stranger,
-  viewer,
-} from './given-events.ts'
+import { admin, editor, eventOf, memberOf, owner, projectId, staffed, stranger, viewer } from './events.ts'
 import { ruleOf, when, now, testRejections } from './given.ts'
 
 const invite = (userId: string | undefined, role: MemberRole = 'VIEWER', projectMembers = 10) =>

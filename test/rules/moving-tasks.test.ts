@@ -3,9 +3,9 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import { maxMoved } from '../../src/log/children.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import { admin, busy, comment, commentCreated, editor, elsewhereCreated } from './given-events.ts'
-import { elsewhereId, eventOf, invitedElsewhere, owner, staffed, stranger, subtask } from './given-events.ts'
-import { subtaskCreated, task, taskCreated, taskOf, viewer } from './given-events.ts'
+import { admin, busy, comment, commentCreated, editor, elsewhereCreated } from './events.ts'
+import { elsewhereId, eventOf, invitedElsewhere, owner, staffed, stranger, subtask } from './events.ts'
+import { subtaskCreated, task, taskCreated, taskOf, viewer } from './events.ts'
 import { ruleOf, contextOf, folded, when, now, withLoadedChildren } from './given.ts'
 
 const there = [elsewhereCreated, invitedElsewhere(editor, 'EDITOR'), invitedElsewhere(viewer, 'VIEWER')]

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { EventDraft } from '../../src/model/events.ts'
 import { react } from '../../workers/reactions.ts'
-import { busy, eventOf, memberOf, project, projectId, task, viewer } from './given-events.ts'
+import { busy, eventOf, memberOf, project, projectId, task, viewer } from './events.ts'
 
 const jobsOf = (change: EventDraft) => react({ ...change, seq: 1, actorId: 'someone', at: task.createdAt })
 

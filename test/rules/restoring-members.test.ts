@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { restore } from '../../modules/undo/restore.ts'
 import type { UndoState } from '../../modules/undo/invert.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
-import { editor, memberOf, owner, project, stranger } from './given-events.ts'
+import { editor, memberOf, owner, project, stranger } from './events.ts'
 import { contextOf, folded, errorOf } from './given.ts'
 
 const before = memberOf(stranger, 'VIEWER')

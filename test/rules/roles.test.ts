@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { requireRole, type Role, suffices } from '../../src/identity/rights.ts'
 import { callers, everyCommand, events } from './every-command.ts'
-import { projectDeleted } from './given-events.ts'
+import { projectDeleted } from './events.ts'
 import { contextOf, folded, errorOf } from './given.ts'
 
 for (const { name, rule } of everyCommand)

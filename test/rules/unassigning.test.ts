@@ -1,7 +1,7 @@
 import { describe, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
-import { elsewhereId, eventOf, owner, projectId, staffed, stranger } from './given-events.ts'
-import { task, taskCreated, taskOf, viewer } from './given-events.ts'
+import { elsewhereId, eventOf, owner, projectId, staffed, stranger } from './events.ts'
+import { task, taskCreated, taskOf, viewer } from './events.ts'
 import { ruleOf, when, now } from './given.ts'
 
 const alreadyMember = 'The user is a member again, or the project is deleted'

@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { undoRuleOf } from '../../src/model/model.ts'
 import { type Caller, roles, scopes } from '../../src/identity/rights.ts'
-import { editor, viewer } from './given-events.ts'
+import { editor, viewer } from './events.ts'
 import { errorOf } from './given.ts'
 
 /** The lowest role and token scope that may undo each change of another user. */
