@@ -57,23 +57,19 @@ test.each(creates)('a %s rejects an id that is not a UUIDv7 with 400', async (_,
     expectError(await ada.post(...createOf(id)), 400, /^id must be a new UUIDv7/)
 })
 
-test.each(creates)(
-  'only one of several concurrent creates of a %s with one id succeeds',
-  async (_, createOf) => {
-    const id = newId()
-    const requests: Request[] = []
-    for (const n of upTo(6)) {
-      project = await make(ada, '/projects', { name: `P ${n}` })
-      task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
-      requests.push(createOf(id))
-    }
-    const answers = requests.map((request, n) => (n % 2 ? ada : pair.atB).post(...request))
-    expect(await statusesOf(answers)).toEqual([201, 409, 409, 409, 409, 409])
-    for (const answer of await Promise.all(answers))
-      if (answer.status === 409) expectError(answer, 409, taken)
-    expect(await faultsOf(pair.sql)).toEqual([])
-  },
-)
+test.each(creates)('one of several concurrent creates of a %s with one id succeeds', async (_, createOf) => {
+  const id = newId()
+  const requests: Request[] = []
+  for (const n of upTo(6)) {
+    project = await make(ada, '/projects', { name: `P ${n}` })
+    task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
+    requests.push(createOf(id))
+  }
+  const answers = requests.map((request, n) => (n % 2 ? ada : pair.atB).post(...request))
+  expect(await statusesOf(answers)).toEqual([201, 409, 409, 409, 409, 409])
+  for (const answer of await Promise.all(answers)) if (answer.status === 409) expectError(answer, 409, taken)
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
 
 test.each(creates)('concurrent repeats create one %s and return one response', async (entity, createOf) => {
   const key = { 'idempotency-key': `own-${entity}` }
