@@ -134,7 +134,6 @@ const namesPackage = (source: Source, pattern: RegExp) =>
 /** This file imports every module, so the search for indirect imports stops here. */
 const listOfModules = 'modules/modules.ts'
 
-/** Returns the files and all files that they import directly or indirectly at run time. */
 function closureOf(sources: Source[]): Source[] {
   const found = new Map(sources.map((source) => [source.path, source]))
   for (const source of found.values()) {

@@ -2,7 +2,6 @@ import { expect, spyOn, test } from 'bun:test'
 import { batched, type BatchOptions } from '../../src/postgres/batch.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 
-/** A batched function whose calls the test resolves or rejects one by one. */
 function byHand(limits: BatchOptions<number>) {
   const calls: number[][] = []
   const ends: PromiseWithResolvers<number[]>[] = []

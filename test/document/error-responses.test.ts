@@ -46,7 +46,6 @@ async function ageProject(): Promise<void> {
 const nobody = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
 type Wrong = { who?: Person; path?: string; body?: unknown; headers?: Record<string, string> }
 
-/** Sends a valid request to an operation, except for the parts in `wrong`. */
 function send(name: string, operation: Operation, wrong: Wrong): Promise<Answer> {
   const [method = '', path = ''] = name.split(' ')
   const author = operation.operationId === 'updateComment' ? people.editor : people.owner

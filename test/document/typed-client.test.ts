@@ -13,7 +13,6 @@ const types = astToString(await openapiTypescript(await openDocument()))
 const codes = { 'right.ts': right, ...Object.fromEntries(wrong.map((code, i) => [`wrong-${i}.ts`, code])) }
 await writeFile(join(folder, 'api.d.ts'), types)
 for (const [name, code] of Object.entries(codes)) await writeFile(join(folder, name), code)
-/** The compiler's messages, by file. */
 const messages: Map<string, string[]> = compiled(Object.keys(codes).map((name) => join(folder, name)))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

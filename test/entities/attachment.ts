@@ -61,7 +61,6 @@ export const updateAttachment = update(attachment, {
 export const deleteAttachment = deletion(attachment, { role: 'EDITOR' })
 `
 
-/** A child entity of tasks with a JSON column, a list of tags in another JSON column, and a single tag. */
 export const attachment: NewEntity = {
   files: moduleText({
     ...{ name: 'attachment', about: 'Files of a task.', parent: 'task', load: 'by row' },

@@ -50,7 +50,6 @@ export const updateTag = update(tag, {
 export const deleteTag = deletion(tag, { role: 'EDITOR' })
 `
 
-/** An entity that belongs to a project; tasks refer to its rows by a list of ids. */
 export const tag: NewEntity = {
   files: moduleText({
     ...{ name: 'tag', about: 'Words for tasks of a project.', parent: 'project', load: 'with project' },

@@ -12,10 +12,7 @@ export async function openLarge() {
   return { service, sql, owner, large, small }
 }
 
-/**
- * Inserts tasks with a realistic distribution: most are DONE, few are HIGH, half have a due date, half are assigned to
- * the owner. The log has 200,000 events, so that the test notices a plan that reads the whole log.
- */
+/** Inserts tasks, and 200,000 events, so that the test notices a plan that reads the whole log. */
 export async function fill(sql: Sql, projectId: string, count: number, ownerId: string): Promise<void> {
   await sql`insert into tasks
       (id, project_id, number, title, status, priority, due_date, assignee_id, created_at, updated_at, event_id)

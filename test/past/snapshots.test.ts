@@ -15,7 +15,6 @@ const timeOf = async (projectId: string, seq: number): Promise<string> => {
 }
 const open = () => make(ada, '/projects', { name: 'Engine' })
 const taskIn = (projectId: string, title = 'Wheels') => make(ada, '/tasks', { title, projectId })
-/** All reads that accept asOf, with the name of the resource in the 404 message. */
 const reads = (project: Body, task: Body): [path: string, what: string][] => [
   [`/projects/${project.id}?`, 'Project'],
   [`/projects/${project.id}/members?`, 'Project'],

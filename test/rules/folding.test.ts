@@ -23,9 +23,7 @@ import { readRows } from '../support/stored-rows.ts'
 import { forgetAll } from './states.ts'
 
 const maxMoreRuns = 200
-/**
- * All event types that callers can cause, except those of integrations. The compiler checks that the list is complete.
- */
+/** The compiler checks that the list has all event types that callers can cause, except those of integrations. */
 type Integration = 'webhook' | 'service_account' | 'token'
 const everyEventType: Record<Exclude<EventType, 'task.unassigned' | `${Integration}.${string}`>, true> = {
   ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },

@@ -21,7 +21,6 @@ export const ruleOf =
   (state, known, other) =>
     decide(command, state, { ...known, ...others }, input, other)
 
-/** The context of one command, with a fixed clock and ids that count up. */
 export function contextOf(userId: string): RuleContext {
   let ids = 0
   const newId = () => `new-${++ids}`

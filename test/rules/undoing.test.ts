@@ -74,7 +74,6 @@ const unassigned = ({ events, before }: Done) =>
 const runs = { numRuns: cases(15), withinMs: 30_000 }
 const undoneTypes = new Set<string>()
 
-/** Expects that an undo restores the state before a change, and that an undo of the undo restores the state after it. */
 async function checkUndo(done: Done, n: number, isRedone: boolean): Promise<void> {
   const undone = await undoneBy(done, n)
   if (!undone) return
