@@ -6,7 +6,8 @@ import { eventually } from '../races/pair.ts'
 import { faultsOf } from '../support/history.ts'
 import { openReceiver } from '../webhooks/receiver.ts'
 import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
-import { ada, batch, createPlace, created, type Place, rowsAt, sql, undo, versionOf } from './scene.ts'
+import { ada, batch, createPlace, created, type Place, rowsAt, sql, undo } from './scene.ts'
+import { versionOf } from '../support/client.ts'
 
 interface Kind {
   entity: string
@@ -122,7 +123,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     await sql`delete from idempotency_keys`
     expect((await ada.post(list(other), own)).status).toBe(409)
     expect((await ada.post(list(place), own)).status).toBe(409)
-    expect(await versionOf(place.projectId)).toBe(5)
+    expect(await versionOf(ada, place.projectId)).toBe(5)
   })
 
   test('is sent to a webhook', async () => {

@@ -4,7 +4,8 @@ import { newId } from '../../src/ids.ts'
 import { faultsOf } from '../support/history.ts'
 import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
 import { ada, batch, createPlace, created, errorOf, type Place, readTask } from './scene.ts'
-import { type Row, rowsAt, sql, undo, versionOf } from './scene.ts'
+import { type Row, rowsAt, sql, undo } from './scene.ts'
+import { versionOf } from '../support/client.ts'
 
 const tagIn = async ({ projectId }: Place, name: string) =>
   (await created(`/projects/${projectId}/tags`, { name })).id
@@ -54,9 +55,9 @@ test('a deleted tag disappears immediately from every response, and an undo rest
   const { projectId, taskId, red, blue, shown } = await createTagged()
   const before = await ada.get(`/tasks/${taskId}`)
   expect(await shown()).toEqual([[red, blue], [red, blue], red])
-  const version = await versionOf(projectId)
+  const version = await versionOf(ada, projectId)
   await ada.delete(`/tags/${red}`)
-  expect(await versionOf(projectId)).toBe(version + 1)
+  expect(await versionOf(ada, projectId)).toBe(version + 1)
   expect(await shown()).toEqual([[blue], [blue], null])
   const after = await ada.get(`/tasks/${taskId}`, { 'if-none-match': before.headers.get('etag')! })
   expect(after.status).toBe(200)
@@ -79,7 +80,7 @@ test('a deleted tag disappears immediately from every response, and an undo rest
 test("undoing a change of a task's tags does not show a tag that was deleted later", async () => {
   const { projectId, taskId, red, blue } = await createTagged()
   await ada.patch(`/tasks/${taskId}`, { tagIds: [] })
-  const seq = await versionOf(projectId)
+  const seq = await versionOf(ada, projectId)
   await ada.delete(`/tags/${red}`)
   await undo(projectId, seq)
   expect((await readTask(taskId)).tagIds).toEqual([blue])
@@ -110,7 +111,7 @@ test('a move replaces tags with those of the same name, drops the other tags, an
 test('attachments are deleted and restored with their task', async () => {
   const { projectId, taskId, attachment, path } = await createTagged()
   await ada.delete(`/tasks/${taskId}`)
-  const seq = await versionOf(projectId)
+  const seq = await versionOf(ada, projectId)
   await untilOutboxEmpty(sql)
   expect(await rowsWith(sql, [attachment.id])).toEqual({ events: 1 })
   await undo(projectId, seq)

@@ -27,8 +27,6 @@ export const rowsAt = async (path: string): Promise<Row[]> => (await ada.get(pat
 export const readTask = async (id: string) => (await ada.get(`/tasks/${id}`)).body as Row
 export const batch = ({ projectId }: Place, operations: object[], query = '') =>
   ada.post(`/projects/${projectId}/batch${query}`, { operations })
-export const versionOf = async (projectId: string) =>
-  Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
 
 export const undo = async (projectId: string, seq: number): Promise<UndoResponse> => {
   const { status, body, text } = await ada.post(`/projects/${projectId}/undo`, { seq })

@@ -4,7 +4,7 @@ import { newId } from '../../src/ids.ts'
 import { workerActor } from '../../workers/cascade.ts'
 import { costOf, explained } from '../large/plans.ts'
 import { upTo } from '../races/pair.ts'
-import { type Answer, type Body, invite, make, type Person, register } from '../support/client.ts'
+import { type Answer, type Body, invite, make, type Person, register, versionOf } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { endpoints } from './endpoints.ts'
@@ -87,8 +87,7 @@ test('checks the role in the project to which a task has moved', async () => {
   expect((await viewer.patch(`/tasks/${id}`, { title: 'Mine' })).status).toBe(200)
 })
 
-const nextSeq = async (id: string) =>
-  Number((await owner.get(`/projects/${id}`)).headers.get('docket-version')) + 1
+const nextSeq = async (id: string) => (await versionOf(owner, id)) + 1
 
 async function removeRepeatedly(projectId: string, removals: number, tasks: number): Promise<number[]> {
   const guest = await register(client)

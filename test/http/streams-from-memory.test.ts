@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { model } from '../../modules/modules.ts'
 import { Random } from '../faults/random.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
-import { invite, make, type Person, register } from '../support/client.ts'
+import { invite, make, type Person, register, versionOf } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { openTestService } from '../support/service.ts'
 import { streamBodyIn } from './streaming.ts'
@@ -38,9 +38,6 @@ async function openTextStream(reader: Person, projectId: string) {
     stop: () => chunks.cancel(),
   }
 }
-
-const versionOf = async (reader: Person, projectId: string) =>
-  Number((await reader.get(`/projects/${projectId}`)).headers.get('docket-version'))
 
 test('events sent from memory have exactly the bytes that the feed returns', async () => {
   const ada = await register(service.client, 'Ada "the first"\\ — ä')

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { type Answer, type Body, make, type Person } from '../support/client.ts'
+import { type Answer, type Body, make, type Person, versionOf } from '../support/client.ts'
 import { openScene as openService } from '../support/scene.ts'
 
 export interface UndoResponse {
@@ -37,8 +37,7 @@ export async function openUndoScene() {
     events: () => scene.sql<{ seq: number; type: string; batch: number | null }[]>`
       select seq::float8 as seq, type, batch::float8 as batch from events
       where project_id = ${scene.project.id} order by events.seq`,
-    version: async () =>
-      Number((await ada.get(`/projects/${scene.project.id}`)).headers.get('docket-version')),
+    version: () => versionOf(ada, scene.project.id),
   }
   return scene
 }

@@ -1,15 +1,14 @@
 import { expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { workerActor } from '../../workers/cascade.ts'
-import { type Body, invite, make, register } from '../support/client.ts'
+import { type Body, invite, make, register, versionOf } from '../support/client.ts'
 import { openLarge } from './fill.ts'
 import { type Cost, costOf } from './plans.ts'
 
 const { service, owner: ada, large, small } = await openLarge()
 const bea = await register(service.client)
 
-const version = async ({ id }: Body) =>
-  Number((await ada.get(`/projects/${id}`)).headers.get('docket-version'))
+const version = ({ id }: Body) => versionOf(ada, id)
 
 async function undoLast(project: Body): Promise<Cost[]> {
   const costs: Cost[] = []

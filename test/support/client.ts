@@ -103,6 +103,9 @@ export async function make(client: Client, path: string, body: unknown): Promise
 export const invite = (owner: Client, projectId: string, person: Person, role = 'VIEWER') =>
   make(owner, `/projects/${projectId}/members/invite`, { email: person.email, role })
 
+export const versionOf = async (client: Client, projectId: string) =>
+  Number((await client.get(`/projects/${projectId}`)).headers.get('docket-version'))
+
 export type Token = Body & { token: string }
 export const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
 
