@@ -6,7 +6,7 @@ import type { Versioned } from './reads/versions.ts'
 import type { Services } from './services.ts'
 
 type Write = readonly [
-  method: 'post' | 'patch' | 'delete',
+  method: 'post' | 'put' | 'patch' | 'delete',
   path: string,
   command: Command<never>,
   summary: string,

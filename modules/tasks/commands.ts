@@ -1,13 +1,16 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { diff, updated } from '../../src/model/events.ts'
-import { requireMatch } from '../../src/responses/if-match.ts'
+import { created, updated } from '../../src/model/events.ts'
+import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
 import { creation, deletion } from '../../src/commands/row-commands.ts'
-import { conflict } from '../../src/responses/errors.ts'
+import { badRequest, conflict } from '../../src/responses/errors.ts'
 import { task } from './entity.ts'
-import { defaults, type Editable, fieldsOf, notAssignable, requireAssignable } from './fields.ts'
+import { changeTask, newTask } from './changes.ts'
+import { externalIds, externalIdTaken } from './external-ids.ts'
+import { preloadFacts } from './facts.ts'
+import { fieldsOf, notAssignable } from './fields.ts'
 import { move, tooManyToMove } from './move.ts'
-import { CreateTask, taskView, UnassignTasks, UpdateTask } from './schema.ts'
+import { CreateTask, taskView, UnassignTasks, UpdateTask, UpsertTask } from './schema.ts'
 
 export const createTask = creation(task, {
   about:
@@ -16,19 +19,9 @@ export const createTask = creation(task, {
   target: inProject(),
   role: 'EDITOR',
   path: '/tasks',
-  fields({ id: _, projectId: __, title, ...input }, { now }, state) {
-    requireAssignable(state, input.assigneeId)
-    return {
-      projectId: state.projectId,
-      number: state.lastNumber + 1,
-      title: title.trim(),
-      ...defaults,
-      ...fieldsOf(input),
-      createdAt: now,
-      updatedAt: now,
-    }
-  },
-  errors: [notAssignable()],
+  preload: preloadFacts,
+  fields: ({ id: _, projectId: __, ...input }, { now }, state) => newTask(state, now, input),
+  errors: [notAssignable(), externalIdTaken(42)],
 })
 
 export const updateTask = command('task.update', {
@@ -38,19 +31,45 @@ export const updateTask = command('task.update', {
   target: ofTask(),
   role: 'EDITOR',
   destination: ({ projectId }) => projectId,
+  preload: preloadFacts,
   decide(state, context, { id, projectId: _, ...input }, target) {
     const task = state.requireRow('task', id)
     const wanted = fieldsOf(input)
     requireMatch(context, task)
     if (target !== state) return move(state, target, context, task, wanted)
-    requireAssignable(state, wanted.assigneeId)
-    const fields = diff<Partial<Editable>>(task, wanted)
-    if (!fields) return { changes: [], answer: task }
-    const change = updated(state, context, 'task.updated', task, { ...fields, updatedAt: context.now })
+    return changeTask(state, context, task, wanted)
+  },
+  view: taskView,
+  errors: [notAssignable(), tooManyToMove(), externalIdTaken(42)],
+})
+
+const titleMissing = () => badRequest('title is required, because no task has this externalId')
+
+export const upsertTask = command('task.upsert', {
+  about:
+    'Creates the task with this `externalId`, or changes the fields that the body contains. A repeated request changes nothing and writes no event, so a client can mirror another system by sending every task again. The path contains the external id percent-encoded.',
+  input: UpsertTask,
+  target: inProject(),
+  role: 'EDITOR',
+  creates: true,
+  preload: preloadFacts,
+  decide(state, context, { projectId: _, ...input }) {
+    const holder = state.fact(externalIds).holderOf(input.externalId.trim())
+    if (holder) {
+      const task = state.requireRow('task', holder.id)
+      requireMatch(context, task)
+      return changeTask(state, context, task, fieldsOf(input))
+    }
+    const { title } = input
+    if (title === undefined) throw titleMissing()
+    if (context.ifMatch !== undefined) throw preconditionFailed()
+    const row = { id: context.newId(), ...newTask(state, context.now, { ...input, title }) }
+    const change = created(state, context, 'task.created', row)
     return { changes: [change], answer: change.after }
   },
   view: taskView,
-  errors: [notAssignable(), tooManyToMove()],
+  location: (id) => `/tasks/${id}`,
+  errors: [notAssignable(), titleMissing()],
 })
 
 export const deleteTask = deletion(task, { about: 'Also deletes its subtasks and comments.', role: 'EDITOR' })

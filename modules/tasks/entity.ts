@@ -3,6 +3,8 @@ import { tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
 import { referencesIn } from '../../src/model/fields.ts'
 import { conflict } from '../../src/responses/errors.ts'
+import { requireFreeExternalId } from './external-ids.ts'
+import { factsFor } from './facts.ts'
 import { fields, taskView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -24,6 +26,8 @@ export const task = entity<'task'>({
   load: 'by row',
   view: taskView,
   references: referencesIn(fields),
+  check: requireFreeExternalId,
+  factsFor,
   events: {
     ...standardEvents,
     moved_in: moveNotUndoable,

@@ -15,6 +15,7 @@ export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): P
     if (wanted[key] === undefined) delete wanted[key]
   if (wanted.title !== undefined) wanted.title = wanted.title.trim()
   if (wanted.description !== undefined) wanted.description = optionalText(wanted.description)
+  if (wanted.externalId) wanted.externalId = wanted.externalId.trim()
   if (wanted.dueDate) wanted.dueDate = parseInstant(wanted.dueDate)
   return wanted
 }

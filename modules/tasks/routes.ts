@@ -1,5 +1,5 @@
 import type { Module } from '../../src/module.ts'
-import { createTask, deleteTask, updateTask } from './commands.ts'
+import { createTask, deleteTask, updateTask, upsertTask } from './commands.ts'
 import { task } from './entity.ts'
 import { getTask, taskList } from './reads.ts'
 
@@ -8,6 +8,12 @@ export const tasks = {
   writes: [
     ['post', '/tasks', createTask, 'Create a task'],
     ['patch', '/tasks/:id', updateTask, 'Change a task, or move it'],
+    [
+      'put',
+      '/projects/:id/tasks/external/:externalId',
+      upsertTask,
+      'Create or change a task by its external id',
+    ],
     ['delete', '/tasks/:id', deleteTask, 'Delete a task'],
   ],
   reads: (services, seeTask) => [

@@ -5,6 +5,7 @@ import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { claimOf, claimSchema } from './claim.ts'
+import { unique } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 
 /** The most labels of a task, and the most tasks that block it. */
@@ -16,6 +17,12 @@ export const priorities = ['LOW', 'MEDIUM', 'HIGH'] as const
 export const Priority = OneOf('TaskPriority', priorities)
 
 const Title = Name(500, 'Draw the second plate')
+
+const ExternalId = {
+  ...Name(200, 'JIRA-42'),
+  [unique]: true,
+  description: 'A text of 1 to 200 characters, without control characters',
+}
 
 /** The fields that clients can set, in the order of the response. */
 export const fields = {
@@ -38,6 +45,11 @@ export const fields = {
     }),
     null,
   ),
+  externalId: field.of(
+    Nullable(ExternalId),
+    OrNull(Type.String(), 'The id of the task in another system, or null', 'JIRA-42'),
+    undefined,
+  ),
 }
 const optional = inputsOf(fields)
 
@@ -48,6 +60,12 @@ export const UpdateTask = Input({
   title: Type.Optional(Title),
   projectId: Type.Optional(IdOf('project')),
   ...optional,
+})
+export const UpsertTask = Input({
+  ...optional,
+  projectId: IdOf('project'),
+  externalId: ExternalId,
+  title: Type.Optional(Title),
 })
 export const UnassignTasks = Input({
   projectId: IdOf('project'),
@@ -67,7 +85,6 @@ const extras = {
     description: "Values by the keys of the project's fields",
     examples: [{ estimate: 3 }],
   }),
-  externalId: OrNull(Type.String(), 'The id of the task in another system, or null', 'JIRA-42'),
   remindAt: OrNull(
     Timestamp('When the event task.reminded is recorded'),
     'When the event `task.reminded` is recorded, or null',

@@ -37,7 +37,7 @@ export function openLoader(sql: Sql) {
   })
   const find = Object.fromEntries(
     model().byRow.map((entity) => [entity, openFindRows(sql, definitionOf(entity).table)]),
-  ) as Record<Entity, ReturnType<typeof openFindRows>>
+  ) as FindRows
 
   return {
     async state(projectId: string): Promise<State> {
@@ -52,12 +52,12 @@ export function openLoader(sql: Sql) {
     },
 
     async rows(state: State, preloads: Preload[]): Promise<void> {
-      const missing = missingFrom(state, preloads)
-      const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
-      missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
+      await loadMissing(find, state, preloads)
       const movingTask = movingTaskIn(state, preloads)
       if (movingTask) state.movingChildren = await loadChildren(sql, movingTask)
-      await Promise.all([loadIntegrations(sql, state, preloads), loadFacts(sql, state, preloads)])
+      const integrations = loadIntegrations(sql, state, preloads)
+      const [task] = await Promise.all([loadFacts(sql, state, preloads), integrations])
+      if (task.length > 0) await loadMissing(find, state, [{ task }])
     },
   }
 }
@@ -84,14 +84,22 @@ function contents(): string {
   return `jsonb_build_object(${lists.flat().join(', ')})`
 }
 
-async function loadFacts(sql: Sql, state: State, preloads: Preload[]): Promise<void> {
+type FindRows = Record<Entity, ReturnType<typeof openFindRows>>
+
+async function loadMissing(find: FindRows, state: State, preloads: Preload[]): Promise<void> {
+  const missing = missingFrom(state, preloads)
+  const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
+  missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
+}
+
+async function loadFacts(sql: Sql, state: State, preloads: Preload[]): Promise<string[]> {
   const queries = preloads.flatMap(({ facts = [] }) => facts)
   const kinds = [...Map.groupBy(queries, ({ kind }) => kind)].map(([kind, some]) => {
     const fact = state.facts.get(kind) ?? kind.create(state.projectId as never)
     state.facts.set(kind, fact)
     return kind.load(sql, fact as never, some.map(({ wanted }) => wanted) as never)
   })
-  await Promise.all(kinds)
+  return (await Promise.all(kinds)).flatMap((ids) => ids ?? [])
 }
 
 const movingTaskIn = (state: State, preloads: Preload[]): string | undefined =>

@@ -67,6 +67,8 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   view?: View<Row>
   message?: string
   status: 200 | 201 | 202 | 204
+  /** The command may create its row. Then the status is 201. */
+  creates?: boolean
   replyDescription?: string
   does?: 'add'
   location?(id: string, input: Input): string
@@ -78,7 +80,7 @@ export interface Command<Input extends object = object, Row = unknown> extends W
   target: Target
   /** Look-ups whose results `preload` needs. */
   lookups?(input: Input, caller: Caller): Lookups
-  preload?(input: Input, lookupResults?: LookupResults): Preload
+  preload?(input: Input, lookupResults?: LookupResults): Preload | undefined
   /** The client may choose the id of the new row: the input field `id`. */
   acceptsClientId?: boolean
   /** The number of writes, for the limit of writes in one commit. Default: 1. */

@@ -43,9 +43,10 @@ export function decide<Input extends object, Row>(
 }
 
 /** @throws HttpError 409 if the row after the event contradicts other rows of the project */
-export function checkRow(state: ProjectState, { entity, entityId, after }: EventDraft): void {
-  if (after)
-    definitionOf(entity).check?.(after, state.row(entity, entityId) as typeof after | undefined, state)
+export function checkRow(state: ProjectState, { entity, entityId, before, after }: EventDraft): void {
+  if (!after) return
+  const row = before ? (state.row(entity, entityId) as typeof after | undefined) : undefined
+  definitionOf(entity).check?.(after, row, state)
 }
 
 export function destinationOf(command: WriteDefinition, projectId: string, input: object) {

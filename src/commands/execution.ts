@@ -86,12 +86,15 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
     this.clock = clock
     this.hasEvents = false
     const decision: Decision<unknown> = decide(this.command, state, this, this.routed.input, destination)
-    decision.answer = replyOf(this.command, decision.answer, this.person)
+    const reply = replyOf(this.command, decision.answer, this.person)
+    if (this.command.creates && decision.changes[0]?.before === null) reply.status = 201
+    decision.answer = reply
     return decision as Decision<Reply>
   }
 
-  recall({ entity, after }: StoredEvent, state: ProjectState): Reply {
-    return replyOf(this.command, hideDeletedReferences(state, entity, after), this.person)
+  recall({ entity, before, after }: StoredEvent, state: ProjectState): Reply {
+    const reply = replyOf(this.command, hideDeletedReferences(state, entity, after), this.person)
+    return this.command.creates && !before ? { ...reply, status: 201 } : reply
   }
 }
 

@@ -16,6 +16,7 @@ interface RowCommand<Given> {
   role: Role | null
   errors?: HttpError[]
   person?: Command<object & Given>['person']
+  preload?: Command<object & Given>['preload']
 }
 
 type Fields<E extends Entity> = Omit<Rows[E], 'id' | 'eventId'>
@@ -43,7 +44,7 @@ export const creation = <E extends Entity, S extends TObject>(
     },
     view,
     status: 201,
-    errors: [...errors, idTaken()],
+    errors: [idTaken(), ...errors],
     location: (id) => `${path}/${id}`,
   })
 

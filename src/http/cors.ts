@@ -22,7 +22,7 @@ export function cors(origins: string[]) {
     set.headers['access-control-allow-origin'] = isOpen ? '*' : origin
     set.headers['access-control-expose-headers'] = exposedHeaders
     if (request.method !== 'OPTIONS' || !request.headers.has('access-control-request-method')) return
-    set.headers['access-control-allow-methods'] = 'GET, POST, PATCH, DELETE'
+    set.headers['access-control-allow-methods'] = 'GET, POST, PUT, PATCH, DELETE'
     set.headers['access-control-allow-headers'] = requestHeaders
     set.headers['access-control-max-age'] = '600'
     if (!isOpen) set.headers.vary = 'Origin'

@@ -14,8 +14,8 @@ export interface Fact {
 /** One kind of fact. Each kind is one object, which is also its key. */
 export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
   create(projectId: string): F
-  /** Adds what `wanted` asks for, as of the project's committed version. */
-  load(sql: Sql, fact: F, wanted: Wanted[]): Promise<void>
+  /** Adds what `wanted` asks for, as of the project's committed version. Returns the ids of tasks to load as rows. */
+  load(sql: Sql, fact: F, wanted: Wanted[]): Promise<string[] | void>
 }
 
 export interface FactQuery {

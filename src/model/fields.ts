@@ -39,7 +39,11 @@ export const inputsOf = <F extends Fields>(fields: F) =>
     .properties
 export const outputsOf = (fields: Fields) => each(fields, ({ output }) => output)
 export const defaultsOf = <F extends Fields>(fields: F) =>
-  each(fields, ({ defaultValue }) => defaultValue) as { [K in keyof F]: F[K]['defaultValue'] }
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, { defaultValue }]) =>
+      defaultValue === undefined ? [] : [[name, defaultValue]],
+    ),
+  ) as { [K in keyof F]: F[K]['defaultValue'] }
 export const referencesIn = (fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, { reference }]) => (reference ? [[name, reference]] : [])),

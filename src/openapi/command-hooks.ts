@@ -25,7 +25,10 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
     open: callers === 'anyone',
     scope: callers ? undefined : command.scope,
     description: [about, requires].filter(Boolean).join(' '),
-    responses: { [status]: responseOf(command, pathParameters) },
+    responses: {
+      [status]: responseOf(command, pathParameters),
+      ...(command.creates && { 201: responseOf({ ...command, status: 201 }, pathParameters) }),
+    },
     general: changes ? [422, 412] : [422],
     errors: [sampleValidationError(body, query) ?? invalidIdempotencyKey(), ...errorsOf(command)],
   })
@@ -46,7 +49,8 @@ function responseOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [
       ...(view && !view.hasNoEtag && headerRefs(['ETag'])),
       ...(view?.hasNoEtag && !isSecret && headerRefs(['Docket-Version'])),
       ...(isSecret && { 'Cache-Control': noStoreHeader }),
-      ...(location && { Location: locationAt(location(sampleId, input as never)) }),
+      ...(location &&
+        (!command.creates || status === 201) && { Location: locationAt(location(sampleId, input as never)) }),
     },
     ...(status !== 204 && { content: { 'application/json': { schema, example } } }),
   }

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
+import { unique } from '../schema/named.ts'
 
 /** Example bodies omit optional fields of these formats, because the valid values depend on stored data. */
 const formatsOfReferences = ['uuid', 'password', 'int64']
@@ -27,4 +28,5 @@ function examplesOf(properties: Record<string, TSchema>, isGiven: IsGiven = () =
 
 const isReference = (schema: TSchema): boolean =>
   formatsOfReferences.includes(schema.format) ||
+  unique in schema ||
   [schema.items ?? [], schema.anyOf ?? []].flat().some(isReference)

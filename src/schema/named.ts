@@ -1,6 +1,8 @@
 import type { TSchema } from '@sinclair/typebox'
 
 const component = Symbol('component')
+/** Marks a text that only one row may have. Example bodies omit it, so that they can be sent twice. */
+export const unique = Symbol('unique')
 
 /** Makes the schema a component of the OpenAPI document with this name. */
 export const named = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, [component]: name })
