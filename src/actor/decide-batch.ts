@@ -12,6 +12,7 @@ import type { Reactions } from '../log/rule.ts'
 import type { EventDraft, StoredEvent } from '../model/events.ts'
 import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
+import { hasLoaded } from './missing-rows.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { evolve, type State } from './state.ts'
 
@@ -134,7 +135,7 @@ const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitH
 export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean {
   for (const { state } of holders) {
     if (!state) return false
-    for (const { preload, rejection } of batch) if (rejection || !state.hasLoaded(preload)) return false
+    for (const { preload, rejection } of batch) if (rejection || !hasLoaded(state, preload)) return false
   }
   const states = holders.map(({ state }) => state!)
   return batch.every(

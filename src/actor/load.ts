@@ -9,6 +9,7 @@ import { columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/row-order.ts'
 import { loadIntegrations } from './load-integrations.ts'
+import { missingRows, unknownTasks } from './missing-rows.ts'
 import type { Preload } from './preload.ts'
 import { State } from './state.ts'
 
@@ -58,6 +59,7 @@ export function openLoader(sql: Sql) {
       const integrations = loadIntegrations(sql, state, preloads)
       const [task] = await Promise.all([loadFacts(sql, state, preloads), integrations])
       if (task.length > 0) await loadMissing(find, state, [{ task }])
+      await loadReferencedTasks(sql, state, [...preloads, { task }])
     },
   }
 }
@@ -68,6 +70,16 @@ const openFindRows = (sql: Sql, table: PgTable) =>
       select ${columnList(sql, table, 't')} from ${sql(getTableName(table))} t where id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)
   })
+
+/** Rows of tasks are not needed: replies show only the ids of tasks that exist in the project. */
+async function loadReferencedTasks(sql: Sql, state: State, preloads: Preload[]): Promise<void> {
+  const ids = unknownTasks(state, preloads)
+  if (ids.length === 0) return
+  const rows = await sql<{ id: string }[]>`
+    select id from tasks where id = any(${ids}::uuid[]) and project_id = ${state.projectId}`
+  const found = new Set(rows.map(({ id }) => id))
+  for (const id of ids) state.setInProject(id, found.has(id))
+}
 
 /** SQL for rows of project `p`, with all columns, because a commit writes whole rows. */
 function contents(): string {
@@ -87,7 +99,7 @@ function contents(): string {
 type FindRows = Record<Entity, ReturnType<typeof openFindRows>>
 
 async function loadMissing(find: FindRows, state: State, preloads: Preload[]): Promise<void> {
-  const missing = missingFrom(state, preloads)
+  const missing = missingRows(state, preloads)
   const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
   missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
 }
@@ -105,13 +117,6 @@ async function loadFacts(sql: Sql, state: State, preloads: Preload[]): Promise<s
 const movingTaskIn = (state: State, preloads: Preload[]): string | undefined =>
   preloads.find(({ movingTaskId = '' }) => state.row('task', movingTaskId)?.projectId === state.projectId)
     ?.movingTaskId
-
-function missingFrom(state: State, preloads: Preload[]) {
-  return model().byRow.flatMap((entity) => {
-    const ids = preloads.flatMap((named) => named[entity] ?? [])
-    return [...new Set(ids)].flatMap((id) => (state.isLoaded(entity, id) ? [] : { entity, id }))
-  })
-}
 
 /** Loads a task's children. If more exist than may move, loads one row too many, so that the rule rejects the move. */
 async function loadChildren(sql: Sql, taskId: string): Promise<Children> {

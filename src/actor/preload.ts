@@ -8,6 +8,8 @@ export type Preload = Partial<Record<Entity, string[]>> & {
   undo?: UndoSelection
   integrations?: IntegrationsQuery[]
   facts?: FactQuery[]
+  /** Tasks to which the input refers, besides the tasks to which loaded rows refer. */
+  referencedTasks?: string[]
 }
 
 /** The integrations that a command needs. They are loaded again for each batch, because commands rarely need them. */

@@ -5,7 +5,9 @@ import {
   type IdempotencyRecord,
   recordName,
 } from '../commit/idempotency.ts'
+import type { StoredEvent } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
+import { referencedTasks } from '../model/references.ts'
 import type { UndoInput, ReadUndoInput } from '../log/undo-input.ts'
 import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../within.ts'
@@ -41,7 +43,7 @@ export async function prepare(
     states.push((holder.state ??= await dependencies.loader.state(holder.projectId)))
   const admitted = batch.filter((command) => isAuthorized(states, command))
   await loadRows(dependencies.loader, states, admitted)
-  const remaining = await withoutCommitted(dependencies.findCommitted, states, batch)
+  const remaining = await withoutCommitted(dependencies, states, batch)
   const [records] = await Promise.all([
     findRecords(dependencies.findRecord, states, remaining),
     ...remaining.map((command) => loadUndoInput(dependencies, states, command)),
@@ -96,12 +98,18 @@ function preloadOfUndo({ events, unassignments }: UndoInput): Preload {
   const assigned = [...unassignments.values()].flat().map(({ entityId }) => entityId)
   const preload: Preload = { task: [...task, ...assigned] }
   for (const { entity, entityId } of events) if (entity !== 'task') (preload[entity] ??= []).push(entityId)
+  preload.referencedTasks = tasksIn(events)
   const facts = events.flatMap(
     ({ entity, before }) => (before && definitionOf(entity).factsFor?.(before)) ?? [],
   )
   if (facts.length > 0) preload.facts = facts
   return preload
 }
+
+const tasksIn = (events: (Pick<StoredEvent, 'entity' | 'before' | 'after'> | null)[]): string[] =>
+  events.flatMap((event) =>
+    [event?.before, event?.after].flatMap((row) => (row ? referencedTasks(event!.entity, row) : [])),
+  )
 
 async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[]): Promise<void> {
   const preload = batch.flatMap(({ preload }) => preload ?? [])
@@ -139,15 +147,16 @@ async function findRecords(
 
 /** Replies to commands that are already committed, and returns the other commands. */
 async function withoutCommitted(
-  find: FindCommitted,
+  { findCommitted, loader }: PrepareDependencies,
   states: State[],
   batch: QueuedCommand[],
 ): Promise<QueuedCommand[]> {
   const candidates = batch.filter((command) => command.isRecallable && mayBeCommitted(states, command))
   if (candidates.length === 0) return batch
-  const { projectId, version } = firstEventState(states, candidates[0]!)
+  const state = firstEventState(states, candidates[0]!)
   const ids = candidates.map(({ id }) => id)
-  const committed = await find(projectId, version, ids)
+  const committed = await findCommitted(state.projectId, state.version, ids)
+  await loader.rows(state, [{ referencedTasks: tasksIn([...committed.values()]) }])
   return batch.filter((command) => {
     const event = committed.get(command.id)
     const answer = event ? command.recall(event, firstEventState(states, command)) : undefined

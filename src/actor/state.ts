@@ -1,6 +1,6 @@
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/rights.ts'
-import { nilId } from '../ids.ts'
+import { isId, nilId } from '../ids.ts'
 import { type Children, childEntries } from '../log/children.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
@@ -9,17 +9,19 @@ import type { Fact, FactKind } from '../model/facts.ts'
 import { definitionOf, model, rowAfter, textLength } from '../model/model.ts'
 import { notFound } from '../responses/errors.ts'
 import { CopyOnWriteMap } from './copy-on-write-map.ts'
-import type { OnDemandRows, Preload } from './preload.ts'
+import type { OnDemandRows } from './preload.ts'
 
 type Row = { id: string }
 
-const deletedIdBytes = 100
+const idBytes = 100
 
 /** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes per character. */
 const bytesOf = (entity: Entity, row: object | null): number => 700 + (row ? 2 * textLength(entity, row) : 0)
 
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
-export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'unloadRows' | 'unloadOnDemand'>>
+export type ProjectState = Readonly<
+  Omit<State, 'put' | 'drop' | 'setInProject' | 'unloadRows' | 'unloadOnDemand'>
+>
 
 /** A project in memory, kept between commits. Null stands for a row that does not exist. */
 export class State {
@@ -33,6 +35,8 @@ export class State {
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
   /** Ids of rows deleted since the load. A new row must not reuse these ids. */
   private deletedIds: CopyOnWriteMap<true>
+  /** Whether referenced tasks are in the project. Outdated for a task whose row is loaded or changed. */
+  private tasksInProject: CopyOnWriteMap<boolean>
   private readonly byUser: CopyOnWriteMap<MemberRow>
   private rowBytes = 0
   private projectBytes = 0
@@ -47,6 +51,7 @@ export class State {
   ) {
     this.loaded = base?.loaded ?? { eventId: lastEventId, at: performance.now() }
     this.deletedIds = new CopyOnWriteMap(base?.deletedIds)
+    this.tasksInProject = new CopyOnWriteMap(base?.tasksInProject)
     this.byUser = new CopyOnWriteMap(base?.byUser)
   }
 
@@ -85,6 +90,16 @@ export class State {
     return (this.rowsOf(entity).get(id) ?? undefined) as StoredRows[E] | undefined
   }
 
+  /** True if the project contains the row. @throws Error for a task if nothing is known about it */
+  has(entity: Entity, id: string): boolean {
+    const row = this.rowsOf(entity).get(id) as { projectId?: string } | null | undefined
+    if (entity !== 'task' || row !== undefined)
+      return row != null && (row.projectId ?? this.projectId) === this.projectId
+    const isInProject = isId(id) && this.tasksInProject.get(id)
+    if (isInProject === undefined) throw new Error('A referenced task is not loaded')
+    return isInProject === true
+  }
+
   requireRow<E extends Entity>(entity: E, id: string): StoredRows[E] {
     const row = this.row(entity, id)
     if (!row) throw notFound(definitionOf(entity).noun)
@@ -99,11 +114,14 @@ export class State {
     return (this.rows[entity] ??= new CopyOnWriteMap(this.base?.rowsOf(entity)))
   }
 
-  hasLoaded(preload: Preload | undefined): boolean {
-    if (!preload) return true
-    // These rows are loaded again for each batch.
-    if (preload.movingTaskId || preload.undo || preload.integrations || preload.facts) return false
-    return model().byRow.every((entity) => preload[entity]?.every((id) => this.isLoaded(entity, id)) ?? true)
+  /** True if it is known for each task whether the project contains the task. */
+  knowsAll(taskIds: string[]): boolean {
+    return taskIds.every((id) => this.isLoaded('task', id) || this.tasksInProject.get(id) !== undefined)
+  }
+
+  setInProject(taskId: string, isInProject: boolean): void {
+    this.tasksInProject.set(taskId, isInProject)
+    this.rowBytes += idBytes
   }
 
   /** True if the row is loaded, or is known not to exist. */
@@ -139,7 +157,7 @@ export class State {
   drop(entity: Entity, id: string): void {
     this.put(entity, id, null)
     this.deletedIds.set(id, true)
-    this.rowBytes += deletedIdBytes
+    this.rowBytes += idBytes
     for (const { name, parent, load } of model().all) {
       if (load !== 'on demand' || parent !== entity) continue
       const key = parentKeys[parent] as 'id'
@@ -150,6 +168,7 @@ export class State {
   unloadRows(): void {
     for (const entity of model().byRow) this.rows[entity] = new CopyOnWriteMap()
     this.deletedIds = new CopyOnWriteMap()
+    this.tasksInProject = new CopyOnWriteMap()
     this.rowBytes = 0
     this.movingChildren = null
   }

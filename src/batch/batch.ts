@@ -8,6 +8,7 @@ import type { LookupResults } from '../commands/request.ts'
 import type { Preload } from '../actor/preload.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
+import { referencedTasks } from '../model/references.ts'
 import { type ProjectCaller, requireRole, requireScope, type Role, roleNeeded } from '../identity/rights.ts'
 import { OneOf } from '../schema/text.ts'
 import { HttpError } from '../responses/errors.ts'
@@ -112,13 +113,15 @@ function preloadOf(kinds: OperationTypes, operations: Operation[], lookupResults
   const needs: Preload = { task: [] }
   const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
   for (const { op, ...input } of operations) {
-    const { target, preload } = commandOf(kinds, { op })
+    const { command, noun } = kinds.get(op)!
+    const { target, preload } = command
     const isRow =
       target.kind !== 'new' && target.kind !== 'project' && definitionOf(target.kind).parent === 'project'
     if (isRow && isId(String(input[target.key]))) need(target.kind, String(input[target.key]))
     const { integrations, facts } = preload?.(input, lookupResults) ?? {}
     if (integrations) needs.integrations = [...(needs.integrations ?? []), ...integrations]
     if (facts) needs.facts = [...(needs.facts ?? []), ...facts]
+    for (const id of referencedTasks(noun, input)) (needs.referencedTasks ??= []).push(id)
   }
   for (const [n, { kind, id }] of childrenOf(kinds, operations).entries()) {
     const taskId = lookupResults?.taskIds[n]

@@ -6,7 +6,8 @@ import type { Clock } from '../ids.ts'
 import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
 import type { Caller } from '../identity/rights.ts'
-import { hideDeletedReferences } from '../model/references.ts'
+import type { Entity } from '../model/entities.ts'
+import { hideDeletedReferences, referencedTasks } from '../model/references.ts'
 import type { Person } from '../reads/people.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
 import type { Command, WriteDefinition, RuleContext } from './command.ts'
@@ -105,13 +106,16 @@ function preloadOf(
   { projectId, taskId, input }: RoutedCommand,
   lookupResults?: LookupResults,
 ) {
-  const { target, preload } = command
+  const { target, preload, noun } = command
   if (target.kind === 'new') return undefined
-  if (target.kind === 'project') return preload?.(input, lookupResults)
+  const tasks = referencedTasks(noun as Entity, input)
+  const named = preload?.(input, lookupResults)
+  const given = tasks.length > 0 ? { ...named, referencedTasks: tasks } : named
+  if (target.kind === 'project') return given
   const leaves = destinationOf(command, projectId, input) !== undefined
   const own: Preload = { task: taskId ? [taskId] : [], movingTaskId: leaves ? taskId : undefined }
   if (target.kind !== 'task') own[target.kind] = [idIn(input, target.key)]
-  return preload ? { ...preload(input, lookupResults), ...own } : own
+  return given ? { ...given, ...own } : own
 }
 
 export function replyOf<Row>(

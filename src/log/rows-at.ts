@@ -13,7 +13,12 @@ export const firstLaterEventId = (sql: Sql, { projectId, version }: Snapshot) =>
     order by seq limit 1), ${maxId}::uuid)`
 
 /** With a snapshot, the sources are the unchanged rows, and the earlier states of rows that changed later. */
-export function rowSources(sql: Sql, entity: Entity, moment?: Snapshot, taskId?: string): SqlPart[] {
+export function rowSources(
+  sql: Sql,
+  entity: Entity,
+  moment?: Snapshot,
+  taskId?: string | SqlPart,
+): SqlPart[] {
   const { table } = definitionOf(entity)
   const rows = `select ${columnsOf(table).map(({ name }) => name)} from ${getTableName(table)}`
   if (!moment) return [sql.unsafe(`(${rows})`)]
@@ -111,10 +116,14 @@ function referencedIds(
 
 function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, moment?: Snapshot): SqlPart {
   if (moment) {
-    const rows = rowSources(sql, to, moment)
-      .map((source) => sql`select id from ${source} r where project_id = ${moment.projectId}`)
+    const isTask = to === 'task'
+    const rows = rowSources(sql, to, moment, isTask ? sql`x.id` : undefined)
+      .map(
+        (source) =>
+          sql`select id from ${source} r where project_id = ${moment.projectId} ${isTask ? sql`and id = x.id` : sql``}`,
+      )
       .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
-    return sql`x.id = any(array(${rows}))`
+    return isTask ? sql`exists (${rows})` : sql`x.id = any(array(${rows}))`
   }
   const project =
     definitionOf(entity).parent === 'task'

@@ -8,6 +8,7 @@ import { definitionOf, model, type ReferenceField } from './model.ts'
 
 interface RowSource {
   row(entity: Entity, id: string): object | undefined
+  has(entity: Entity, id: string): boolean
 }
 type Row = Record<string, unknown>
 
@@ -15,6 +16,18 @@ export const referencesOf = (entity: Entity): ReferenceField[] | undefined => mo
 
 const idsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value : value == null ? [] : [String(value)]
+
+const noIds: string[] = []
+
+/** The ids of tasks in a row or an input. Tasks are not loaded with the project, so commands must preload them. */
+export function referencedTasks(entity: Entity, row: object): string[] {
+  let ids = noIds
+  for (const { name, to } of referencesOf(entity) ?? []) {
+    const value = to === 'task' ? (row as Row)[name] : null
+    if (value != null) ids = [...ids, ...idsIn(value)]
+  }
+  return ids
+}
 
 export const invalidReference = ({ name, to, isMany }: ReferenceField) => {
   const { noun, plural } = definitionOf(to)
@@ -31,7 +44,7 @@ export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: 
   let bits = ''
   for (const { name, to, isMany } of fields) {
     const there = idsIn(shown[name]).filter((id) => {
-      const isThere = state.row(to, id) !== undefined
+      const isThere = state.has(to, id)
       bits += isThere ? '1' : '0'
       return isThere
     })
@@ -46,7 +59,7 @@ export function checkReferences<Input extends object>(state: RowSource, entity: 
   for (const field of referencesOf(entity) ?? []) {
     const wanted = checked[field.name]
     if (wanted === undefined) continue
-    if (idsIn(wanted).some((id) => !state.row(field.to, id))) throw invalidReference(field)
+    if (idsIn(wanted).some((id) => !state.has(field.to, id))) throw invalidReference(field)
     const row = state.row(entity, String(checked.id)) as Row | undefined
     const isShown = row && isEqual((hideDeletedReferences(state, entity, row) as Row)[field.name], wanted)
     if (isShown) checked = { ...checked, [field.name]: row[field.name] }

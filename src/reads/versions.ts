@@ -51,7 +51,13 @@ export function openVersions(
 
 interface Committed {
   heads: (VersionRef & { expected: number; expectedEventId: string })[]
-  events: { entity: string; entityId: string; before: object | null }[]
+  events: {
+    entity: string
+    entityId: string
+    before: object | null
+    after: object | null
+    undoes?: number | null
+  }[]
 }
 /** The first commit after an event: the new version, and the ids of the tasks that the commit changed or deleted. */
 type NextCommit = VersionRef & { tasks: string[] }
@@ -78,8 +84,10 @@ export class LocalCommits {
     if (!head || other || head.expected === 0) return
     const { expectedEventId, version, lastEventId } = head
     const tasks: string[] = []
-    for (const { entity, entityId, before } of events) {
-      if (entity === 'project' || entity === 'member' || this.isTarget(entity)) return
+    for (const { entity, entityId, before, after, undoes } of events) {
+      if (entity === 'project' || entity === 'member') return
+      // Rows that refer to this row change only if this row disappears or comes back.
+      if ((!after || (!before && undoes != null)) && this.isTarget(entity)) return
       if (entity === 'task' && before) tasks.push(entityId)
     }
     if (tasks.length <= maxTasks) this.commits.set(expectedEventId, { version, lastEventId, tasks })

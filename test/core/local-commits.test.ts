@@ -6,10 +6,16 @@ let commits: LocalCommits
 beforeEach(() => (commits = new LocalCommits()))
 
 /** Commits events after the version `expected`. The event at version n has the id `en`. */
-function commit(expected: number, ...all: [type: string, entityId: string][]): void {
-  const events = all.map(([type, entityId]) => {
-    const before = type.endsWith('.created') ? null : {}
-    return { entity: type.split('.')[0]!, entityId, before }
+function commit(expected: number, ...all: [type: string, entityId: string, undoes?: number][]): void {
+  const events = all.map(([type, entityId, undoes]) => {
+    const [entity = '', verb] = type.split('.')
+    return {
+      entity,
+      entityId,
+      undoes,
+      before: verb === 'created' ? null : {},
+      after: verb === 'deleted' ? null : {},
+    }
   })
   commits.add({ heads: [headFrom(projectId, expected, events.length)], events })
 }
@@ -50,6 +56,22 @@ test('after a commit that may change rights, everything is checked again', () =>
     commit(4, ['task.updated', 'a'], [type, 'm'])
     commit(6, ['task.created', 'c'])
     expect([type, advanced(3).version, advanced(6).version]).toEqual([type, 4, 7])
+  }
+})
+
+test('after a commit that deletes or restores a row to which others may refer, everything is checked again', () => {
+  for (const [event, isChecked] of [
+    [['task.deleted', 'b'], true],
+    [['task.created', 'b', 2], true],
+    [['task.created', 'b'], false],
+    [['task.updated', 'b', 2], false],
+    [['comment.deleted', 'b'], false],
+  ] as const) {
+    commits = new LocalCommits((entity) => entity === 'task')
+    commit(3, ['task.created', 'a'])
+    commit(4, event as never)
+    commit(5, ['task.created', 'c'])
+    expect([event, advanced(3, 'a').version]).toEqual([event, isChecked ? 4 : 6])
   }
 })
 

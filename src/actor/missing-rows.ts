@@ -1,0 +1,37 @@
+import { isId } from '../ids.ts'
+import { model } from '../model/model.ts'
+import { referencedTasks } from '../model/references.ts'
+import type { Preload } from './preload.ts'
+import type { ProjectState } from './state.ts'
+
+/** Must be fast: it runs for each command. */
+export function hasLoaded(state: ProjectState, preload: Preload | undefined): boolean {
+  if (!preload) return true
+  // These rows are loaded again for each batch.
+  if (preload.movingTaskId || preload.undo || preload.integrations || preload.facts) return false
+  for (const entity of model().byRow)
+    for (const id of preload[entity] ?? []) {
+      const row = state.row(entity, id)
+      if (!row && !state.isLoaded(entity, id)) return false
+      if (row && !state.knowsAll(referencedTasks(entity, row))) return false
+    }
+  return preload.referencedTasks === undefined || state.knowsAll(preload.referencedTasks)
+}
+
+export function missingRows(state: ProjectState, preloads: Preload[]) {
+  return model().byRow.flatMap((entity) => {
+    const ids = preloads.flatMap((named) => named[entity] ?? [])
+    return [...new Set(ids)].flatMap((id) => (state.isLoaded(entity, id) ? [] : { entity, id }))
+  })
+}
+
+/** Tasks to which loaded rows or inputs refer, if it is unknown whether the project contains them. */
+export function unknownTasks(state: ProjectState, preloads: Preload[]): string[] {
+  const ids = preloads.flatMap((preload) => [
+    ...(preload.referencedTasks ?? []),
+    ...model().byRow.flatMap((entity) =>
+      (preload[entity] ?? []).flatMap((id) => referencedTasks(entity, state.row(entity, id) ?? {})),
+    ),
+  ])
+  return [...new Set(ids)].filter((id) => isId(id) && !state.knowsAll([id]))
+}
