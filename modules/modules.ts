@@ -1,5 +1,6 @@
 import { defineModel } from '../src/model/model.ts'
 import { comments } from './comments/routes.ts'
+import { fields } from './fields/routes.ts'
 import { members } from './members/routes.ts'
 import { projects } from './projects/routes.ts'
 import { serviceAccount, token } from './service-accounts/entity.ts'
@@ -8,6 +9,6 @@ import { tasks } from './tasks/routes.ts'
 import { webhook } from './webhooks/entity.ts'
 
 /** New modules are added only to this list. */
-export const modules = [projects, members, tasks, subtasks, comments]
+export const modules = [projects, members, tasks, subtasks, comments, fields]
 
 export const model = defineModel([...modules.map(({ entity }) => entity), webhook, serviceAccount, token])

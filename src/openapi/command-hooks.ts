@@ -64,8 +64,8 @@ function bodyOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [stri
   if (keys.length === 0) return undefined
   // An input has its own examples if some fields of its body cannot be sent together.
   const { examples } = input
-  const own = { ...Input(fields), ...(examples && { examples }) }
-  return named(name, view?.hasNoEtag ? own : Body(fields, view?.schema ?? Input({})))
+  const own = view?.hasNoEtag ? Input(fields) : Body(fields, view?.schema ?? Input({}))
+  return named(name, { ...own, ...(examples && { examples }) })
 }
 
 const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>

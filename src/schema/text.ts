@@ -50,11 +50,11 @@ export const Text = (min: number, max: number, example: string) =>
 /** Control characters, and bidirectional embeddings, overrides and isolates, which change the displayed order. */
 const forbiddenInNames = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
 const FORBIDDEN_IN_NAMES = new RegExp(`[${forbiddenInNames}]`)
-const isName = (value: unknown, bounds: Bounds) =>
+export const isNameText = (value: unknown, bounds: Bounds): boolean =>
   isText(value, bounds) && !FORBIDDEN_IN_NAMES.test((value as string).trim())
 
 export const Name = (max: number, example: string) =>
-  checked<string>(isName, {
+  checked<string>(isNameText, {
     ...textOf(1, max, example),
     pattern: `^\\s*[^\\s${forbiddenInNames}][^${forbiddenInNames}]*\\s*$`,
     description: `A text of 1 to ${max} characters, without control or bidirectional-override characters`,

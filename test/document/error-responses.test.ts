@@ -138,8 +138,8 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
 }
 
 function ownIdOf(operationId: string): string | undefined {
-  const { projectId, taskId, subtaskId, commentId } = things
-  const ids: Record<string, string> = { createProject: projectId, createTask: taskId }
+  const { projectId, taskId, subtaskId, commentId, fieldId } = things
+  const ids: Record<string, string> = { createProject: projectId, createTask: taskId, createField: fieldId }
   return { ...ids, createSubtask: subtaskId, createComment: commentId }[operationId]
 }
 

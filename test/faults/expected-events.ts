@@ -1,4 +1,5 @@
 import { commentView } from '../../modules/comments/schema.ts'
+import { fieldView } from '../../modules/fields/schema.ts'
 import { memberView } from '../../modules/members/schema.ts'
 import { projectView } from '../../modules/projects/schema.ts'
 import { subtaskView } from '../../modules/subtasks/schema.ts'
@@ -34,6 +35,7 @@ const views: { [E in Exclude<Entity, Integration>]: (row: Rows[E]) => object } =
   member: (row) => memberView.of(row),
   task: (row) => taskView.of(row),
   subtask: (row) => subtaskView.of(row),
+  field: (row) => fieldView.of(row),
   comment: (row) => ({ ...commentView.of(row), authorRemoved: false }),
 }
 

@@ -13,6 +13,7 @@ export type ProjectParts = {
   taskId: string
   subtaskId: string
   commentId: string
+  fieldId: string
   webhookId: string
 }
 
@@ -57,7 +58,12 @@ export async function createFullProject(people: Team, guest: Person, given?: str
   const subtask = await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
   const comment = await make(editor, `/tasks/${taskId}/comments`, { text: 'Slow' })
   const webhook = await make(owner, `/projects/${projectId}/webhooks`, { url: unreachableUrl })
-  const ids = { memberId: member.id, taskId, subtaskId: subtask.id, commentId: comment.id }
+  const field = await make(owner, `/projects/${projectId}/fields`, {
+    key: 'note',
+    name: 'Note',
+    type: 'text',
+  })
+  const ids = { fieldId: field.id, memberId: member.id, taskId, subtaskId: subtask.id, commentId: comment.id }
   return { projectId, inviteeEmail: stranger.email, webhookId: webhook.id, ...ids }
 }
 

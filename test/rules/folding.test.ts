@@ -32,6 +32,7 @@ const everyEventType: Record<Exclude<EventType, 'task.unassigned' | `${Integrati
   ...{ 'task.moved_in': true, 'task.moved_out': true },
   ...{ 'subtask.created': true, 'subtask.updated': true, 'subtask.toggled': true, 'subtask.deleted': true },
   ...{ 'comment.created': true, 'comment.updated': true, 'comment.deleted': true },
+  ...{ 'field.created': true, 'field.updated': true, 'field.deleted': true },
 }
 
 const movedWithAll = readFileSync(

@@ -1,0 +1,46 @@
+import { inProject } from '../../src/commands/command.ts'
+import { creation, deletion, update } from '../../src/commands/row-commands.ts'
+import { badRequest } from '../../src/responses/errors.ts'
+import { field, fieldKeyTaken, tooManyFields } from './entity.ts'
+import { CreateField, type FieldInput, UpdateField } from './schema.ts'
+
+const optionsNeeded = () =>
+  badRequest('options is required: a field of the type choice needs a list of texts')
+const optionsNotAllowed = () =>
+  badRequest('options must be absent or null: only a field of the type choice has options')
+
+/** @throws HttpError 400 if the options do not fit the type */
+function optionsOf(type: FieldInput['type'], options: string[] | null): string[] | null {
+  if (type === 'choice' && !options) throw optionsNeeded()
+  if (type !== 'choice' && options) throw optionsNotAllowed()
+  return options && options.map((one) => one.trim())
+}
+
+export const createField = creation(field, {
+  about:
+    'Tasks of the project have values for the field in `fields`. A field of the type choice needs `options`.',
+  input: CreateField,
+  target: inProject(),
+  role: 'ADMIN',
+  path: '/fields',
+  fields: ({ projectId, key, name, type, options = null }, { now }) => {
+    return { projectId, key, name: name.trim(), type, options: optionsOf(type, options), createdAt: now }
+  },
+  errors: [optionsNeeded(), optionsNotAllowed(), fieldKeyTaken('note'), tooManyFields()],
+})
+
+export const updateField = update(field, {
+  about:
+    'Absent values do not change; the key and the type never change. Tasks do not show a value that is no longer an option.',
+  input: UpdateField,
+  role: 'ADMIN',
+  fields: ({ name, options }, _, { type }) => {
+    return { name: name?.trim(), options: options === undefined ? undefined : optionsOf(type, options) }
+  },
+  errors: [optionsNeeded(), optionsNotAllowed()],
+})
+
+export const deleteField = deletion(field, {
+  about: 'The values of the field disappear from all tasks. An undo restores the field and its values.',
+  role: 'ADMIN',
+})
