@@ -8,7 +8,7 @@ import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/
 import { Instant, OneOf, parseInstant } from '../../src/schema/text.ts'
 import { Priority, Status } from './schema.ts'
 
-export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate'] as const
+export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'] as const
 
 export const ListTasksQuery = Input({
   projectId: Type.Optional(IdOf('project')),
@@ -26,7 +26,11 @@ export const ListTasksQuery = Input({
 })
 
 export const asOfNeedsProject = () => badRequest('asOf needs a projectId: each project has its own versions')
-export const badAssignee = () => badRequest('assigneeId must be the id of a user, or "me"')
+const positionNeedsProject = () =>
+  badRequest('sort=position needs a projectId: each project has its own order')
+const badAssignee = () => badRequest('assigneeId must be the id of a user, or "me"')
+
+export const badListQuery = () => [badAssignee(), asOfNeedsProject(), positionNeedsProject()]
 
 export type TaskFilter = ReturnType<typeof readTaskFilter>
 
@@ -38,12 +42,14 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
   if (assigneeId !== undefined && !isId(assigneeId)) throw badAssignee()
   const [dueBefore, dueAfter] = [instant(query.dueBefore), instant(query.dueAfter)]
   const sort = query.sort ?? (dueBefore || dueAfter ? 'dueDate' : 'createdAt')
-  const parts = sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
+  if (sort === 'position' && projectId === undefined) throw positionNeedsProject()
+  const parts =
+    sort === 'position' ? [isKeyPart] : sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
   return {
     ...{ caller: userId, projectId, status, priority, assigneeId, dueBefore, dueAfter, sort },
     tokenProjects: token?.projects ?? null,
     limit: readLimit(query.limit, 50, 200),
-    /** The sort key of the last row on the previous page: [id], or [due date, id]. */
+    /** The sort key of the last row on the previous page: [id], [due date, id], or [position key]. */
     after: query.cursor === undefined ? null : readCursor(query.cursor, parts),
   }
 }
@@ -53,3 +59,5 @@ const instant = (text?: string) => (text && parseInstant(text)) || undefined
 /** Accepts only the format of this API, because Postgres may read another format as another time. */
 const isDuePart = (part: unknown) =>
   part === null || (typeof part === 'string' && parseInstant(part) === part)
+
+const isKeyPart = (part: unknown) => typeof part === 'string' && /^[0-9A-Za-z]{1,100}$/.test(part)

@@ -7,6 +7,7 @@ import { ofToken, visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import { maxId, nilId } from '../../src/ids.ts'
 import type { TaskFilter } from './list-query.ts'
+import { isByPosition, positionOrder, rowsByPosition } from './by-position.ts'
 import { priorities, statuses } from './schema.ts'
 
 /** The most tasks that one page scans if no index covers both the order and the filter of the list. */
@@ -22,7 +23,7 @@ export async function listTasks(
   snapshot?: Snapshot,
 ): Promise<PageRows<TaskRow> | undefined> {
   // Outside the branches the sort key is a column, so that Postgres knows that the branches are sorted.
-  const { by } = orderOf(sql, filter, sql`t.due`)
+  const by = isByPosition(filter) ? positionOrder(sql) : orderOf(sql, filter, sql`t.due`).by
   const sources = rowSources(sql, 'task', snapshot)
   const needsScan = isScanned(filter)
   const page = (rows: number) => (needsScan ? scannedRows : mergedRows)(sql, filter, sources, by, rows)
@@ -70,12 +71,13 @@ function mergedRows(
   by: SqlPart,
   rows: number,
 ): SqlPart {
+  if (isByPosition(filter))
+    return rowsByPosition(sql, filter, [unchanged!, ...(changed ? [changed] : [])], rows)
   const order = orderOf(sql, filter, dueKey(sql))
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
   const branch = ([status, priority]: Branch, from = unchanged!) => sql`
     (select t.* ${due} from ${from} t where t.project_id = v.id
-      ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
-      ${filter.assigneeId ? sql`and t.assignee_id = ${filter.assigneeId}` : sql``}
+      ${isInFilter(sql, { status, priority, assigneeId: filter.assigneeId } as Partial<TaskFilter>)}
       ${isScanned(filter) ? sql`` : sql`and ${isDue(sql, filter)}`} ${order.after} order by ${order.by} limit ${rows})`
   const branches = branchesOf(filter).map((one) => branch(one))
   if (changed) branches.push(branch([filter.status, filter.priority], changed))
@@ -85,9 +87,11 @@ function mergedRows(
     order by ${by} limit ${rows}`
 }
 
-/** Returns true for a filter by due date in the order of creation: no index covers both, so tasks are scanned. */
-const isScanned = ({ sort, dueBefore, dueAfter }: TaskFilter) =>
-  sort.endsWith('createdAt') && (dueBefore ?? dueAfter) !== undefined
+/** Returns true if no index covers both the filter and the order of the list, so tasks are scanned. */
+const isScanned = ({ sort, status, priority, assigneeId, dueBefore, dueAfter }: TaskFilter) =>
+  sort === 'position'
+    ? (status ?? priority ?? assigneeId ?? dueBefore ?? dueAfter) !== undefined
+    : sort.endsWith('createdAt') && (dueBefore ?? dueAfter) !== undefined
 
 const scannedRows = (
   sql: Sql,
@@ -96,9 +100,17 @@ const scannedRows = (
   by: SqlPart,
   rows: number,
 ): SqlPart => sql`
-  select t.* from (select t.*, ${isDue(sql, filter)} as fits, row_number() over () = ${maxScannedTasks} as ends
+  select t.* from (select t.*, ${fits(sql, filter)} as fits, row_number() over () = ${maxScannedTasks} as ends
     from (${mergedRows(sql, filter, sources, by, maxScannedTasks)}) t) t
   where t.fits or t.ends order by ${by} limit ${rows}`
+
+/** The conditions that the scanned rows are not known to meet. */
+const fits = (sql: Sql, filter: TaskFilter) =>
+  isByPosition(filter) ? sql`(${isDue(sql, filter)} ${isInFilter(sql, filter)})` : isDue(sql, filter)
+
+const isInFilter = (sql: Sql, { status, priority, assigneeId }: Partial<TaskFilter>) => sql`
+  ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
+  ${assigneeId ? sql`and t.assignee_id = ${assigneeId}` : sql``}`
 
 const visible = (sql: Sql, { projectId, caller, tokenProjects }: TaskFilter) =>
   projectId

@@ -14,23 +14,26 @@ import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { respondByDigest, etagOf, respondWithBody, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { badAssignee, ListTasksQuery, asOfNeedsProject, readTaskFilter } from './list-query.ts'
+import { badListQuery, ListTasksQuery, asOfNeedsProject, readTaskFilter } from './list-query.ts'
+import { keyOf } from '../order/keys.ts'
 import { listTasks, maxScannedTasks } from './list.ts'
 import { taskSnapshotParameters, getTaskAsOf, projectIdNeedsAsOf } from './as-of.ts'
 import { taskView } from './schema.ts'
 
+const aboutList = `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date come last with \`sort=dueDate\`, and first with \`sort=-dueDate\`. \`sort=position\` lists one project in the order of its tasks. A page that is sorted by creation and filtered by due date, or sorted by position and filtered, scans at most ${maxScannedTasks} tasks of a project: the page may show fewer tasks than \`limit\` although the Link header leads to another page.`
+
 export function taskList({ database, findRole, snapshots, serve }: Services): Query {
   return {
-    about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date come last with \`sort=dueDate\`, and first with \`sort=-dueDate\`. A page that is sorted by creation and filtered by due date scans at most ${maxScannedTasks} tasks of a project: the page may show fewer tasks than \`limit\` although the Link header leads to another page.`,
+    about: aboutList,
     input: ListTasksQuery,
     view: taskView,
     isList: true,
-    errors: [badAssignee(), asOfNeedsProject(), ...snapshots.errors, notFound('Project')],
+    errors: [...badListQuery(), ...snapshots.errors, notFound('Project')],
     async read({ request, caller, query }) {
       const filter = readTaskFilter(query, caller)
       const { projectId, sort } = filter
       const project = projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId)
-      const key = (row: TaskRow) => (sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id])
+      const key = sortKeyOf(sort)
       if (query.asOf !== undefined) {
         if (!project) throw asOfNeedsProject()
         const snapshot = await snapshots.find(project, query.asOf)
@@ -56,6 +59,11 @@ export function taskList({ database, findRole, snapshots, serve }: Services): Qu
     },
   }
 }
+
+const sortKeyOf =
+  (sort: string) =>
+  (row: TaskRow): (string | null)[] =>
+    sort === 'position' ? [keyOf(row)] : sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id]
 
 /** The last event of a task that the caller may see, from which the ETag is built without reading the row. */
 interface SeenTask extends Versioned {

@@ -88,6 +88,15 @@ test('filters can be combined, in every order', async () => {
   expect(idsOf(body)).toEqual(idsOf(fits.filter((t) => t.assigneeId === ada.id && t.dueDate !== null)))
 })
 
+test('a list in the order of positions accepts every other filter, and needs a project', async () => {
+  for (const [query, matches] of filters.filter(([one]) => !one.startsWith('projectId')))
+    await expectExactly(
+      `${query}&projectId=${first}&sort=position`,
+      (task) => task.projectId === first && matches(task),
+    )
+  expectError(await ada.get('/tasks?sort=position'), 400, /^sort=position needs a projectId/)
+})
+
 test('dueAfter and dueBefore exclude tasks that are due exactly at the given time', async () => {
   const range = `dueAfter=2027-01-01&dueBefore=2027-01-03T00:00:00.001Z`
   await expectExactly(range, ({ dueDate }) => dueDate === dues[2] || dueDate === dues[3])

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, make, register } from '../support/client.ts'
+import { impliedKey } from '../../modules/order/keys.ts'
 import { maxScannedTasks } from '../../modules/tasks/list.ts'
 import { workerActor } from '../../workers/cascade.ts'
 import { nextPath } from '../http/list-pages.ts'
@@ -28,13 +29,19 @@ const ranges: Record<string, string>[] = [
 const lists: Record<string, string>[] = [
   ...sorts.flatMap((sort) => filters.map((filter) => ({ sort, ...filter }))),
   ...['dueDate', '-dueDate'].flatMap((sort) => ranges.map((range) => ({ sort, ...range, status: 'DONE' }))),
+  { sort: 'position' },
 ]
 
 for (const list of lists) {
   test(`a page reads only the rows of the page: ${new URLSearchParams(list)}`, async () => {
     const [middle] = await service.services.database.reads<{ id: string; dueDate: string }[]>`
       select id, due_date from tasks where project_id = ${large.id} and number = ${tasks / 2}`
-    const key = list.sort!.endsWith('dueDate') ? [middle!.dueDate, middle!.id] : [middle!.id]
+    const keys: Record<string, string[]> = {
+      dueDate: [middle!.dueDate, middle!.id],
+      createdAt: [middle!.id],
+      position: [impliedKey(tasks / 2)],
+    }
+    const key = keys[list.sort!.replace('-', '')]!
     for (const page of [list, { ...list, cursor: writeCursor(key) }]) {
       const query = new URLSearchParams({ projectId: large.id, limit: '20', ...page })
       const cost = await costOfGet(owner, `/tasks?${query}`)

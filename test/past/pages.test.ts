@@ -30,7 +30,7 @@ test('the pages of a list in a snapshot together show the whole list, even while
   const lists = [
     `/projects/${projectId}/members?`,
     ...busy,
-    ...['createdAt', '-createdAt', 'dueDate', '-dueDate'].flatMap((sort) =>
+    ...['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'].flatMap((sort) =>
       ['', '&status=DONE', '&priority=LOW&assigneeId=me', '&dueBefore=2030-01-04'].map(
         (filter) => `/tasks?projectId=${projectId}&sort=${sort}${filter}`,
       ),

@@ -45,7 +45,7 @@ function someList(random: Random, projectId: string, people: Person[]): string {
     ...some('assigneeId', ['me', people[1]!.id]),
     ...some('dueAfter', ['2030-01-01', '2030-01-02']),
     ...some('dueBefore', ['2030-01-03', '2030-01-05']),
-    ...some('sort', ['createdAt', '-createdAt', 'dueDate', '-dueDate'], 0.7),
+    ...some('sort', ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'], 0.7),
     ...some('limit', ['1', '2', '3', '5', '7', '100', '200'], 0.9),
   ] as [string, string][])}`
 }

@@ -1,0 +1,29 @@
+import { positionKey } from '../../drizzle/schema/tasks.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { partsInOrder } from '../order/parts.ts'
+import type { TaskFilter } from './list-query.ts'
+
+export const isByPosition = ({ sort }: TaskFilter): boolean => sort === 'position'
+
+export const positionOrder = (sql: Sql): SqlPart => sql`t.sort_key`
+
+/**
+ * SQL for the first rows of project `v` in the order of their positions: one branch for each index that has this order.
+ * @param rows the most rows of a branch
+ */
+export function rowsByPosition(
+  sql: Sql,
+  { after, status, priority }: TaskFilter,
+  [unchanged, changed]: SqlPart[],
+  rows: number,
+): SqlPart {
+  const key = sql.unsafe(positionKey)
+  const start = after ? sql`and ${key} > ${after[0]!}` : sql``
+  const branch = (from: SqlPart, where: SqlPart) => sql`
+    (select t.*, ${key} as sort_key from ${from} t where t.project_id = v.id and ${where} ${start}
+      order by ${key} limit ${rows})`
+  const branches = partsInOrder(status, priority).map((part) => branch(unchanged!, sql.unsafe(part)))
+  if (changed) branches.push(branch(changed, sql`true`))
+  const all = branches.reduce((some, one) => sql`${some} union all ${one}`)
+  return sql`select t.* from (${all}) t order by ${positionOrder(sql)} limit ${rows}`
+}
