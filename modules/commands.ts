@@ -8,9 +8,10 @@ import { unassignTasks } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
 import { webhookCommands } from './webhooks/commands.ts'
 import { replayWebhook } from './webhooks/replay.ts'
+import { workQueue } from './work-queue/routes.ts'
 
 const integrations = [...serviceAccountCommands, createToken, deleteToken, ...webhookCommands, replayWebhook]
-const single = [...commandsOf(modules), unassignTasks, ...integrations]
+const single = [...commandsOf([...modules, workQueue]), unassignTasks, ...integrations]
 
 export const batchProject = batchOf(single)
 

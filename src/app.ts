@@ -9,6 +9,7 @@ import { serviceAccountRoutes } from '../modules/service-accounts/routes.ts'
 import { openSeenTasks } from '../modules/tasks/reads.ts'
 import { tokenRoutes } from '../modules/tokens/routes.ts'
 import { undo } from '../modules/undo/routes.ts'
+import { workQueue } from '../modules/work-queue/routes.ts'
 import { webhookRoutes } from '../modules/webhooks/routes.ts'
 import { cors } from './http/cors.ts'
 import { docs } from './http/docs.ts'
@@ -39,7 +40,7 @@ export function createApp(services: Services) {
         .use(accountRoutes(routes, services))
         .use(mailRoutes(routes, services))
         .use(tokenRoutes(routes, services))
-        .use(routesOf([...modules, batch, undo, events], routes, services))
+        .use(routesOf([...modules, workQueue, batch, undo, events], routes, services))
         .use(serviceAccountRoutes(routes, services))
         .use(feedRoutes(routes, services))
         .use(webhookRoutes(routes, services)),

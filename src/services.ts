@@ -139,7 +139,7 @@ function openSharedServices(config: Config, log: Log) {
 function openActors(shared: ReturnType<typeof openSharedServices>, react: Reactions): Actors {
   const { config, counts, database, redis, subscriber, notifications, recent, localCommits, jobs } = shared
   const dependencies = {
-    loader: openLoader(database.reads),
+    loader: openLoader(database.reads, shared.findPerson),
     findCommitted: openFindCommitted(database.reads),
     versions: shared.versions,
     commit: openCommit(database.commits, config, counts.commits),

@@ -1,13 +1,19 @@
 import { responseExample } from '../../src/openapi/example.ts'
+import { claimSchema } from '../tasks/claim.ts'
 import { model } from '../modules.ts'
 import { eventView } from './schema.ts'
 
 type Fields = Record<string, unknown>
 
+const claim = responseExample(claimSchema)
+
 const changes: Record<string, [before: Fields, after: Fields]> = {
   'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
   'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],
   'task.updated': [{ status: 'TODO' }, { status: 'DONE' }],
+  'task.claimed': [{ claim: null }, { claim }],
+  'task.released': [{ claim }, { claim: null }],
+  'task.claim_expired': [{ claim }, { claim: null }],
   'subtask.updated': [{ title: 'Sharpen the pencil' }, { title: 'Sharpen both pencils' }],
   'subtask.toggled': [{ completed: false }, { completed: true }],
   'comment.updated': [{ text: 'In brass' }, { text: 'In brass, please' }],

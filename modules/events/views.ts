@@ -18,9 +18,11 @@ function shownRow(entity: Entity, row: Rows[Entity], people: People): object {
 
 export function peopleIn(event: StoredEvent): string[] {
   const { entity, actorId } = event
-  const row = event.before ? rowBefore(event) : rowAfter(event)
+  const [row, after] = [event.before ? rowBefore(event) : null, rowAfter(event)]
   const shown = childrenIn(event).flatMap(([child, rows]) => rows.map((one) => personIdOf(child, one)))
-  return [actorId, row && personIdOf(entity, row), ...shown].filter((id) => id !== null)
+  return [actorId, row && personIdOf(entity, row), after && personIdOf(entity, after), ...shown].filter(
+    (id) => id !== null,
+  )
 }
 
 /** In the API, `before` and `after` are views, not rows. */

@@ -2,6 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import type { Decision } from '../../src/log/rule.ts'
+import { endClaim } from '../../src/model/claims.ts'
 import { diff, updated } from '../../src/model/events.ts'
 import { defaults, type Editable, fieldsOf, requireAssignable } from './fields.ts'
 import type { TaskInput } from './schema.ts'
@@ -30,6 +31,8 @@ export function changeTask(
   requireAssignable(state, wanted.assigneeId)
   const fields = diff<Partial<Editable>>(task, wanted)
   if (!fields) return { changes: [], answer: task }
-  const change = updated(state, context, 'task.updated', task, { ...fields, updatedAt: context.now })
+  const ended = fields.status === 'DONE' ? endClaim(task) : undefined
+  const changed = { ...fields, ...ended, updatedAt: context.now }
+  const change = updated(state, context, 'task.updated', task, changed)
   return { changes: [change], answer: change.after }
 }

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
+import { noClaim } from '../../src/model/claims.ts'
 import type { Person } from '../../src/reads/people.ts'
 import { named } from '../../src/schema/named.ts'
 import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
@@ -21,5 +22,14 @@ export const claimSchema = named(
 )
 
 /** The claim of a task as responses show it, or null. @param holder the account that holds the claim */
-export const claimOf = ({ claimedBy, claimedUntil, claimSeq }: TaskRow, holder?: Person) =>
-  claimedBy ? { by: { id: claimedBy, name: holder?.name ?? null }, until: claimedUntil, seq: claimSeq } : null
+export function claimOf({ claimedBy, claimedUntil, claimSeq }: TaskRow, holder?: Person) {
+  if (claimedBy == null) return null
+  const name = holder?.id === claimedBy ? holder.name : null
+  return { by: { id: claimedBy, name }, until: claimedUntil, seq: claimSeq }
+}
+
+/** An undo never restores a claim, and ends the claim of a task that it changes back to DONE. */
+export function withoutClaim(values: Partial<TaskRow>, task?: TaskRow): Partial<TaskRow> {
+  const restoresClaim = values.claimedBy !== undefined || values.claimedUntil !== undefined
+  return restoresClaim || (values.status === 'DONE' && task?.claimedBy) ? { ...values, ...noClaim } : values
+}

@@ -5,18 +5,30 @@ import { referencesIn } from '../../src/model/fields.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { requireFreeExternalId } from './external-ids.ts'
 import { factsFor } from './facts.ts'
+import { withoutClaim } from './claim.ts'
 import { fields, taskView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
   interface Entities {
     task: {
       row: TaskRow
-      event: 'created' | 'updated' | 'deleted' | 'moved_in' | 'moved_out' | 'unassigned'
+      event:
+        | 'created'
+        | 'updated'
+        | 'deleted'
+        | 'moved_in'
+        | 'moved_out'
+        | 'unassigned'
+        | 'claimed'
+        | 'released'
+        | 'claim_expired'
     }
   }
 }
 
 export const moveNotUndoable = () => conflict('A move between projects cannot be undone: move the task back')
+
+export const claimNotUndoable = () => conflict('The end of a claim cannot be undone: claim the task again')
 
 export const task = entity<'task'>({
   name: 'task',
@@ -33,5 +45,10 @@ export const task = entity<'task'>({
     moved_in: moveNotUndoable,
     moved_out: moveNotUndoable,
     unassigned: { by: 'updated', admit: byEditor },
+    claimed: { by: 'released', admit: byEditor },
+    released: claimNotUndoable,
+    claim_expired: claimNotUndoable,
   },
+  person: 'claimedBy',
+  restored: withoutClaim,
 })

@@ -3,6 +3,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import { splitForEvents, exceedsMoveLimit, maxMoved } from '../../src/log/children.ts'
 import { withChildren } from '../../src/log/rows.ts'
+import { noClaim } from '../../src/model/claims.ts'
 import { created, deleted, updated } from '../../src/model/events.ts'
 import { movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
@@ -20,7 +21,7 @@ export function move(
   const { movingChildren } = source
   if (!movingChildren) throw new Error('The children of the task are not loaded')
   if (exceedsMoveLimit(movingChildren)) throw tooManyToMove()
-  const { eventId: _, ...kept } = task
+  const { eventId: _, ...kept } = task.claimedBy ? { ...task, ...noClaim } : task
   const { projectId, lastNumber } = target
   const references = movedReferences('task', task, source, target)
   const moved = {

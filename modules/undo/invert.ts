@@ -4,7 +4,7 @@ import { type EventDraft, isEqual, deleted, updated } from '../../src/model/even
 import type { EventType } from '../../src/model/entities.ts'
 import type { LoggedEvent, UndoContext } from '../../src/log/undo-input.ts'
 import { rowBefore } from '../../src/log/rows.ts'
-import { rowAfter } from '../../src/model/model.ts'
+import { definitionOf, rowAfter } from '../../src/model/model.ts'
 import { UndoConflict } from '../../src/log/undo-limits.ts'
 import { conflict } from '../../src/responses/errors.ts'
 
@@ -43,7 +43,8 @@ export function invert(by: EventType, event: LoggedEvent, run: UndoState): Event
   if (!row || changedLater.length > 0) throw undoConflict(event, row ? changedLater : [], run)
   if (before) {
     const at = 'updatedAt' in row ? { updatedAt: context.now } : {}
-    const set = Object.fromEntries(fields.map((name) => [name, before[name]]))
+    const logged = Object.fromEntries(fields.map((name) => [name, before[name]]))
+    const set = definitionOf(event.entity).restored?.(logged as never, row as never) ?? logged
     return updated(state, context, by, row as never, { ...set, ...at } as never)
   }
   if (event.entity === 'task' && hasLaterChildren(event.entityId, run)) throw undoConflict(event, [], run)

@@ -3,6 +3,7 @@ import { childEntries } from '../../src/log/children.ts'
 import { withDefaults } from '../../src/log/rows.ts'
 import { created, type EventDraft, updated } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
+import { definitionOf } from '../../src/model/model.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
 import { conflict, idTaken } from '../../src/responses/errors.ts'
 import { tooManyMembers } from '../members/entity.ts'
@@ -24,7 +25,8 @@ export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Gen
     if (task || undo.movedAway.has(seq)) throw idTaken()
   } else if ((taskId && !isInProject) || state.row(entity, entityId)) throw undoConflict(event, [], run)
   const create = (type: EventType, row: object) => created(state, context, type, row as never) as EventDraft
-  yield [seq, create(by, withDefaults(entity, event.before!))]
+  const row = withDefaults(entity, event.before!)
+  yield [seq, create(by, definitionOf(entity).restored?.(row, undefined) ?? row)]
   const children = undo.children.get(seq)
   for (const [child, row] of children ? childEntries(children) : [])
     yield [seq, create(`${child}.created`, withDefaults(child, row))]

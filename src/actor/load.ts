@@ -8,6 +8,7 @@ import { batched } from '../postgres/batch.ts'
 import { columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/row-order.ts'
+import type { FindPerson } from '../reads/people.ts'
 import { loadIntegrations } from './load-integrations.ts'
 import { missingRows, unknownTasks } from './missing-rows.ts'
 import type { Preload } from './preload.ts'
@@ -27,7 +28,7 @@ interface Head extends ProjectRow {
 export type Loader = ReturnType<typeof openLoader>
 
 /** Reads the version before the rows, so that a row newer than the version fails the compare-and-swap. */
-export function openLoader(sql: Sql) {
+export function openLoader(sql: Sql, findPerson: FindPerson) {
   const { table: projects } = definitionOf('project')
   const heads = batched(limits, async (ids: string[]) => {
     const rows = await sql<Head[]>`
@@ -59,7 +60,8 @@ export function openLoader(sql: Sql) {
       const integrations = loadIntegrations(sql, state, preloads)
       const [task] = await Promise.all([loadFacts(sql, state, preloads), integrations])
       if (task.length > 0) await loadMissing(find, state, [{ task }])
-      await loadReferencedTasks(sql, state, [...preloads, { task }])
+      const all = [...preloads, { task }]
+      await Promise.all([loadReferencedTasks(sql, state, all), loadHolders(findPerson, state, all)])
     },
   }
 }
@@ -112,6 +114,14 @@ async function loadFacts(sql: Sql, state: State, preloads: Preload[]): Promise<s
     return kind.load(sql, fact as never, some.map(({ wanted }) => wanted) as never)
   })
   return (await Promise.all(kinds)).flatMap((ids) => ids ?? [])
+}
+
+async function loadHolders(findPerson: FindPerson, state: State, preloads: Preload[]): Promise<void> {
+  const ids = preloads.flatMap(({ task = [] }) =>
+    task.flatMap((id) => state.row('task', id)?.claimedBy ?? []),
+  )
+  const people = await Promise.all([...new Set(ids)].map((key) => findPerson({ by: 'id', key })))
+  for (const person of people) if (person) state.people.set(person.id, person)
 }
 
 const movingTaskIn = (state: State, preloads: Preload[]): string | undefined =>

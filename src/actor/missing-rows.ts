@@ -14,6 +14,8 @@ export function hasLoaded(state: ProjectState, preload: Preload | undefined): bo
       const row = state.row(entity, id)
       if (!row && !state.isLoaded(entity, id)) return false
       if (row && !state.knowsAll(referencedTasks(entity, row))) return false
+      // The name of a claim's holder is loaded again for each batch.
+      if ((row as { claimedBy?: string | null } | undefined)?.claimedBy) return false
     }
   return preload.referencedTasks === undefined || state.knowsAll(preload.referencedTasks)
 }

@@ -1,22 +1,19 @@
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/rights.ts'
 import { isId, nilId } from '../ids.ts'
-import { type Children, childEntries } from '../log/children.ts'
+import type { Children } from '../log/children.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
 import type { Fact, FactKind } from '../model/facts.ts'
-import { definitionOf, model, rowAfter, textLength } from '../model/model.ts'
+import { definitionOf, model, rowAfter } from '../model/model.ts'
+import type { Person } from '../reads/people.ts'
 import { notFound } from '../responses/errors.ts'
 import { CopyOnWriteMap } from './copy-on-write-map.ts'
+import { bytesOf, bytesOfChildren, idBytes } from './memory.ts'
 import type { OnDemandRows } from './preload.ts'
 
 type Row = { id: string }
-
-const idBytes = 100
-
-/** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes per character. */
-const bytesOf = (entity: Entity, row: object | null): number => 700 + (row ? 2 * textLength(entity, row) : 0)
 
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
 export type ProjectState = Readonly<
@@ -32,6 +29,8 @@ export class State {
   /** Not null while rows of `on demand` entities are loaded. */
   onDemand: OnDemandRows | null = null
   readonly facts = new Map<FactKind<never, never>, Fact>()
+  /** The holders of claims on loaded tasks, for one batch, because their names may change without an event. */
+  readonly people: Map<string, Person>
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
   /** Ids of rows deleted since the load. A new row must not reuse these ids. */
   private deletedIds: CopyOnWriteMap<true>
@@ -49,6 +48,7 @@ export class State {
     public lastEventId = nilId,
     private readonly base?: State,
   ) {
+    this.people = base?.people ?? new Map()
     this.loaded = base?.loaded ?? { eventId: lastEventId, at: performance.now() }
     this.deletedIds = new CopyOnWriteMap(base?.deletedIds)
     this.tasksInProject = new CopyOnWriteMap(base?.tasksInProject)
@@ -68,10 +68,8 @@ export class State {
   }
 
   get bytes(): number {
-    const loaded = this.rowBytes + this.projectBytes
-    return this.movingChildren
-      ? childEntries(this.movingChildren).reduce((sum, [entity, row]) => sum + bytesOf(entity, row), loaded)
-      : loaded
+    const children = this.movingChildren ? bytesOfChildren(this.movingChildren) : 0
+    return this.rowBytes + this.projectBytes + children
   }
 
   /** @throws Error if no command of the batch preloads facts of this kind */
@@ -175,6 +173,7 @@ export class State {
 
   unloadOnDemand(): void {
     this.facts.clear()
+    this.people.clear()
     if (!this.onDemand) return
     for (const { name, load } of model().all)
       if (load === 'on demand') for (const { id } of this.all(name)) this.put(name, id, null)

@@ -3,9 +3,11 @@ import type { ProjectState } from '../actor/state.ts'
 import type { RuleContext } from '../commands/command.ts'
 import { mapIds } from '../schema/input.ts'
 import { decide } from '../commands/decide.ts'
+import { personIn } from '../commands/execution.ts'
 import type { Person } from '../reads/people.ts'
 import { type EventDraft, isEqual } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
+import { withoutEndedClaim } from '../model/claims.ts'
 import { hideDeletedReferences } from '../model/references.ts'
 import { conflict } from '../responses/errors.ts'
 import { mapInOrder, rejectReinvited } from './map-in-order.ts'
@@ -46,13 +48,15 @@ export function decideOperations(
         ? undefined
         : hideDeletedReferences(trial, kind.noun, trial.row(kind.noun, subject))
     const decision = decide(kind.command, trial, contextOf(context, person, ifMatch), input)
-    if (was) requireWas(before && definitionOf(kind.noun).view.of(before as never, person), was)
+    const shown = withoutEndedClaim(before, context.now)
+    const shownBy = personIn(trial, shown, person)
+    if (was) requireWas(shown && definitionOf(kind.noun).view.of(shown as never, shownBy), was)
     rejectReinvited(removedMembers, decision.changes, reinvited)
     for (const change of decision.changes) evolve(trial, change)
     changes.push(...decision.changes)
     const id = (decision.answer as { id: string } | undefined)?.id ?? subject!
     if (as !== undefined) names.set(as, { id, person })
-    return resultOf(kind.command, id, decision.answer, person, isFull)
+    return resultOf(kind.command, id, decision.answer, personIn(trial, decision.answer, person), isFull)
   })
   return { changes, results, version: trial.version }
 }

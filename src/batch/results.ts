@@ -63,7 +63,7 @@ export function resultOf(
   const { number, ...row } = answer as Row
   return {
     id: row.id,
-    etag: etagOf(row, shows.etagSuffix?.(person)),
+    etag: etagOf(row, shows.etagSuffix?.(person, answer)),
     ...(number !== undefined && { number }),
   }
 }

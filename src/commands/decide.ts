@@ -12,6 +12,7 @@ import {
 import type { Entity } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
 import { definitionOf, model } from '../model/model.ts'
+import { withoutEndedClaim } from '../model/claims.ts'
 import { hideDeletedReferences, checkReferences } from '../model/references.ts'
 import { idTaken, notFound } from '../responses/errors.ts'
 import type { Command, WriteDefinition, RuleContext } from './command.ts'
@@ -38,6 +39,7 @@ export function decide<Input extends object, Row>(
     for (const change of decision.changes)
       if (change.entity === entity)
         checkRow(change.projectId === state.projectId ? state : destination, change)
+  decision.answer = withoutEndedClaim(decision.answer, context.now)
   if (hasReferences) decision.answer = hideDeletedReferences(destination, entity, decision.answer)
   return decision
 }

@@ -87,16 +87,27 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
     this.clock = clock
     this.hasEvents = false
     const decision: Decision<unknown> = decide(this.command, state, this, this.routed.input, destination)
-    const reply = replyOf(this.command, decision.answer, this.person)
+    const { answer } = decision
+    const reply = replyOf(this.command, answer, personIn(state, answer, this.person))
     if (this.command.creates && decision.changes[0]?.before === null) reply.status = 201
     decision.answer = reply
     return decision as Decision<Reply>
   }
 
   recall({ entity, before, after }: StoredEvent, state: ProjectState): Reply {
-    const reply = replyOf(this.command, hideDeletedReferences(state, entity, after), this.person)
+    const answer = hideDeletedReferences(state, entity, after)
+    const reply = replyOf(this.command, answer, personIn(state, answer, this.person))
     return this.command.creates && !before ? { ...reply, status: 201 } : reply
   }
+}
+
+/** Returns the account that the row's view shows: the holder of its claim, or else the account that was looked up. */
+export function personIn({ people }: ProjectState, row: unknown, lookedUp?: Person): Person | undefined {
+  const id = (row as { claimedBy?: string | null } | undefined)?.claimedBy
+  if (!id) return lookedUp
+  // The command may have begun the claim. Later commands of the batch show the same name.
+  if (id === lookedUp?.id) people.set(id, lookedUp)
+  return people.get(id) ?? lookedUp
 }
 
 const notQueued = (_: unknown): void => {}

@@ -13,11 +13,14 @@ export class UndoConflict extends HttpError {
     readonly undone: number[],
     by: number[] = [],
   ) {
-    const what = fields.length > 0 ? fields.join(', ') : event.entity
+    const what = fields.length > 0 ? [...new Set(fields.map(shownName))].join(', ') : event.entity
     const named = by.length > 0 ? ` by seq ${by.join(', ')}` : ''
     super(409, `Seq ${event.seq} cannot be undone: ${what} changed since${named}`)
   }
 }
+
+/** Responses show the columns of a claim as one field. */
+const shownName = (field: string): string => (field.startsWith('claim') ? 'claim' : field)
 
 export const maxUndoneEvents = 500
 export const maxUndoneRows = maxMoved.rows

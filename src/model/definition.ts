@@ -46,6 +46,11 @@ export interface EntityDefinition<E extends Entity = Entity> {
    * @throws HttpError 409
    */
   check?(row: Rows[E], before: Rows[E] | undefined, state: CheckedState): void
+  /**
+   * Returns the values that an undo gives to a row, if they differ from the logged values. `row` is the current row, or
+   * undefined for a deleted row.
+   */
+  restored?(values: Partial<Rows[E]>, row: Rows[E] | undefined): Partial<Rows[E]>
   /** The facts that `check` needs for a row that an undo restores, or that moves into the project. */
   factsFor?(row: Partial<Rows[E]>): FactQuery[]
 }

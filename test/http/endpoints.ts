@@ -76,6 +76,8 @@ export const endpoints: Endpoint[] = [
   read('Project', readers, "list a project's tasks", '/tasks?projectId={projectId}'),
   read('Task', readers, 'read a task', '/tasks/{id}'),
   change('Task', writers, 'change a task', '/tasks/{id}', { status: 'DONE' }),
+  ask('Task', writers, 'claim a task', '/tasks/{id}/claim', { leaseSeconds: 60 }),
+  ask('Task', writers, 'release a task', '/tasks/{id}/release'),
   remove('Task', writers, 'delete a task', '/tasks/{id}'),
   create('Task', writers, 'add a subtask', '/tasks/{id}/subtasks', { title: 'S' }),
   read('Task', readers, 'list subtasks', '/tasks/{id}/subtasks'),

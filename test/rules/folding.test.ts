@@ -25,11 +25,14 @@ import { forgetAll } from './states.ts'
 const maxMoreRuns = 200
 /** The compiler checks that the list has all event types that callers can cause, except those of integrations. */
 type Integration = 'webhook' | 'service_account' | 'token'
-const everyEventType: Record<Exclude<EventType, 'task.unassigned' | `${Integration}.${string}`>, true> = {
+const everyEventType: Record<
+  Exclude<EventType, 'task.unassigned' | 'task.claim_expired' | `${Integration}.${string}`>,
+  true
+> = {
   ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },
   ...{ 'member.invited': true, 'member.role_set': true, 'member.removed': true },
   ...{ 'task.created': true, 'task.updated': true, 'task.deleted': true },
-  ...{ 'task.moved_in': true, 'task.moved_out': true },
+  ...{ 'task.moved_in': true, 'task.moved_out': true, 'task.claimed': true, 'task.released': true },
   ...{ 'subtask.created': true, 'subtask.updated': true, 'subtask.toggled': true, 'subtask.deleted': true },
   ...{ 'comment.created': true, 'comment.updated': true, 'comment.deleted': true },
   ...{ 'field.created': true, 'field.updated': true, 'field.deleted': true },

@@ -1,15 +1,21 @@
+import { noClaim } from '../../src/model/claims.ts'
 import { isEqual, type StoredEvent } from '../../src/model/events.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { visibleIn } from '../support/history.ts'
 import { readRows } from '../support/stored-rows.ts'
 
+/** Without claims, because an undo never restores a claim. */
 export type State = Map<string, unknown>
 export async function stateOf(sql: Sql): Promise<State> {
   const rows = await readRows(sql)
   const isVisible = visibleIn(rows)
   const state: State = new Map()
   for (const { entity, row } of rows) {
-    const { eventId: _, updatedAt: __, ...fields } = row as typeof row & { updatedAt?: string }
+    const {
+      eventId: _,
+      updatedAt: __,
+      ...fields
+    } = { ...row, ...noClaim } as typeof row & { updatedAt?: string }
     for (const [name, value] of isVisible(entity, row) ? Object.entries(fields) : [])
       state.set(`${entity} ${row.id} ${name}`, value)
   }

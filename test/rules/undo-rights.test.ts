@@ -12,7 +12,7 @@ const expected: Partial<Record<EventType, string>> = {
   ...{ 'project.updated': 'ADMIN admin', 'member.invited': 'ADMIN admin' },
   ...{ 'member.role_set': 'ADMIN admin', 'member.removed': 'ADMIN admin' },
   ...{ 'task.created': 'EDITOR write', 'task.updated': 'EDITOR write', 'task.deleted': 'ADMIN admin' },
-  ...{ 'task.unassigned': 'EDITOR write', 'subtask.created': 'EDITOR write' },
+  ...{ 'task.claimed': 'EDITOR write', 'task.unassigned': 'EDITOR write', 'subtask.created': 'EDITOR write' },
   ...{ 'subtask.updated': 'EDITOR write', 'subtask.toggled': 'EDITOR write' },
   ...{ 'subtask.deleted': 'ADMIN admin', 'comment.created': 'ADMIN admin' },
   ...{ 'comment.updated': 'nobody', 'comment.deleted': 'ADMIN admin' },

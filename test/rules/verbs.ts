@@ -100,6 +100,10 @@ export const verbs = {
     }
     return client.patch(`/tasks/${taskId}`, { projectId: at(projects, pick)?.id })
   }),
+  claimTask: on('tasks', ({ id }, client, { value }) =>
+    client.post(`/tasks/${id}/claim`, { leaseSeconds: 10 + (value % 3) }),
+  ),
+  releaseTask: on('tasks', ({ id }, client) => client.post(`/tasks/${id}/release`)),
   deleteTask: on('tasks', ({ id }, client) => client.delete(`/tasks/${id}`)),
   addSubtask: adding(
     'subtasks',

@@ -1,4 +1,5 @@
 import { model } from '../../modules/modules.ts'
+import { noClaim } from '../../src/model/claims.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { emptyContents, fold } from './fold.ts'
@@ -112,7 +113,7 @@ function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: 
     // A row that was deleted with its task has no deletion event, so its last event before the undone event counts.
     const undone = isRestored && latestOf(own.filter((one) => one.id <= undoneId && one !== event))
     const lost = undone && (undone.after ?? undone.before)
-    if (lost && !isSame(onlyFieldsOf(lost, event.after!), lost, ['eventId']))
+    if (lost && !isSame(onlyFieldsOf(lost, event.after!), lost, ['eventId', ...Object.keys(noClaim)]))
       faults.push(`${type} ${id} restored a row that differs from the deleted row`)
     if (previous && continued.has(previous.id))
       faults.push(`${type} ${id} and another event both change the same version of a row`)

@@ -1,0 +1,20 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+
+type Claim = Pick<TaskRow, 'claimedBy' | 'claimedUntil' | 'claimSeq'>
+
+/** The columns of a task without a claim. */
+export const noClaim = { claimedBy: null, claimedUntil: null, claimSeq: null } as const
+
+/** True until the claim's end, also if no worker has recorded the end yet. @param now an instant in ISO 8601 */
+export const isLive = ({ claimedBy, claimedUntil }: Claim, now: string): boolean =>
+  claimedBy != null && claimedUntil != null && claimedUntil > now
+
+/** The fields that end a task's claim; undefined if the task has none. */
+export const endClaim = ({ claimedBy }: Claim): typeof noClaim | undefined =>
+  claimedBy == null ? undefined : noClaim
+
+/** Returns the row as responses show it: without a claim that has ended. */
+export function withoutEndedClaim<R>(row: R, now: string): R {
+  const claim = row as Claim | undefined
+  return claim?.claimedBy != null && !isLive(claim, now) ? { ...row, ...noClaim } : row
+}

@@ -1,0 +1,110 @@
+import { beforeEach, expect, test } from 'bun:test'
+import { type Answer, type Body, invite, make, type Person } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openScene } from '../support/scene.ts'
+import { aTimestamp, expectError } from './responses.ts'
+
+const { ada, bea, sql } = await openScene(['Ada', 'Bea'])
+let [projectId, taskId] = ['', '']
+
+beforeEach(async () => {
+  projectId = (await make(ada, '/projects', { name: 'Queue' })).id
+  await invite(ada, projectId, bea, 'EDITOR')
+  taskId = (await make(ada, '/tasks', { projectId, title: 'Draw' })).id
+})
+
+const claim = (by: Person = ada, leaseSeconds = 60, id = taskId) =>
+  by.post(`/tasks/${id}/claim`, { leaseSeconds })
+const release = (by: Person = ada) => by.post(`/tasks/${taskId}/release`)
+const claimIn = ({ body }: Answer) => (body as Body & { claim: unknown }).claim
+const claimNow = async () => claimIn(await ada.get(`/tasks/${taskId}`))
+const undo = (seq: number) => ada.post(`/projects/${projectId}/undo`, { seq })
+const typesAfter = async (seq: number) => {
+  const { body } = await ada.get(`/projects/${projectId}/events?after=${seq}`)
+  return body.map((event) => (event as unknown as { type: string }).type)
+}
+
+test('a claim names its holder, its end and its seq, and all answers show it', async () => {
+  const claimed = await claim()
+  expect(claimed.status).toBe(200)
+  const shown = { by: { id: ada.id, name: 'Ada' }, until: aTimestamp, seq: 4 }
+  expect(claimIn(claimed)).toEqual(shown)
+  const [event] = (await bea.get(`/projects/${projectId}/events?after=3`)).body
+  expect(event).toMatchObject({ type: 'task.claimed', before: { claim: null }, after: { claim: shown } })
+  expect(claimIn(await bea.patch(`/tasks/${taskId}`, { title: 'Ink' }))).toEqual(shown)
+})
+
+test('another account gets 409 with holder and end, the holder extends the claim and keeps its seq', async () => {
+  const { until } = claimIn(await claim()) as { until: string }
+  const message = `Ada holds a claim on the task until ${until}`
+  expectError(await claim(bea), 409, message)
+  expectError(await release(bea), 409, message)
+  const extended = claimIn(await claim(ada, 3_600)) as { until: string; seq: number }
+  expect(extended.seq).toBe(4)
+  expect(extended.until > until).toBe(true)
+  expect(claimIn(await release())).toBe(null)
+  expect(claimIn(await claim(bea))).toMatchObject({ by: { name: 'Bea' }, seq: 7 })
+  expect(await typesAfter(3)).toEqual(['task.claimed', 'task.claimed', 'task.released', 'task.claimed'])
+})
+
+test('a release without a claim changes nothing', async () => {
+  expect((await release()).status).toBe(200)
+  expect(await typesAfter(3)).toEqual([])
+})
+
+test('DONE, a deletion and a move end the claim in their own event', async () => {
+  await claim()
+  expect(claimIn(await ada.patch(`/tasks/${taskId}`, { status: 'DONE' }))).toBe(null)
+  expectError(await claim(), 409, 'A task that is DONE cannot be claimed')
+  await ada.patch(`/tasks/${taskId}`, { status: 'TODO' })
+  await claim()
+  const other = await make(ada, '/projects', { name: 'Other' })
+  expect(claimIn(await ada.patch(`/tasks/${taskId}`, { projectId: other.id }))).toBe(null)
+  await claim()
+  await ada.delete(`/tasks/${taskId}`)
+  await ada.post(`/projects/${other.id}/undo`, { seq: 4 })
+  expect(await claimNow()).toBe(null)
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('an undo ends a claim and never restores one', async () => {
+  await claim()
+  expect((await undo(4)).status).toBe(200)
+  expect(await claimNow()).toBe(null)
+  expectError(await undo(5), 409, 'The end of a claim cannot be undone: claim the task again')
+  await claim()
+  await claim()
+  expectError(await undo(6), 409, /claim/)
+  await ada.patch(`/tasks/${taskId}`, { status: 'DONE' })
+  expect((await undo(8)).status).toBe(200)
+  expect(await claimNow()).toBe(null)
+  await claim()
+  // The undo of the undo sets the status DONE again.
+  expect((await undo(9)).status).toBe(200)
+  expect(await claimNow()).toBe(null)
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a batch claims tasks, with the seq of each event', async () => {
+  const operations = [
+    { op: 'task.create', as: 'one', title: 'One' },
+    { op: 'task.claim', id: taskId, leaseSeconds: 60 },
+    { op: 'task.claim', id: '#one', leaseSeconds: 60 },
+    { op: 'task.update', id: '#one', title: 'Two', was: { title: 'One' } },
+  ]
+  const { body } = await ada.post(`/projects/${projectId}/batch?return=full`, { operations })
+  const { results } = body as unknown as { results: object[] }
+  const by = { id: ada.id, name: 'Ada' }
+  const seqs = [undefined, 5, 6, 6]
+  for (const [n, seq] of seqs.entries()) if (seq) expect(results[n]).toMatchObject({ claim: { by, seq } })
+})
+
+test.each([
+  {},
+  { leaseSeconds: 9 },
+  { leaseSeconds: 86_401 },
+  { leaseSeconds: '60' },
+  { leaseSeconds: 10.5 },
+])('rejects the lease %p with 400', async (body) =>
+  expectError(await ada.post(`/tasks/${taskId}/claim`, body), 400),
+)
