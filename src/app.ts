@@ -6,6 +6,7 @@ import { feedRoutes } from '../modules/feeds/routes.ts'
 import { mailRoutes } from '../modules/mail/routes.ts'
 import { modules } from '../modules/modules.ts'
 import { serviceAccountRoutes } from '../modules/service-accounts/routes.ts'
+import { taskLists } from '../modules/task-lists/routes.ts'
 import { openSeenTasks } from '../modules/tasks/reads.ts'
 import { tokenRoutes } from '../modules/tokens/routes.ts'
 import { undo } from '../modules/undo/routes.ts'
@@ -40,7 +41,7 @@ export function createApp(services: Services) {
         .use(accountRoutes(routes, services))
         .use(mailRoutes(routes, services))
         .use(tokenRoutes(routes, services))
-        .use(routesOf([...modules, workQueue, batch, undo, events], routes, services))
+        .use(routesOf([...modules, taskLists, workQueue, batch, undo, events], routes, services))
         .use(serviceAccountRoutes(routes, services))
         .use(feedRoutes(routes, services))
         .use(webhookRoutes(routes, services)),

@@ -1,7 +1,7 @@
 import type { Module } from '../../src/module.ts'
 import { createTask, deleteTask, updateTask, upsertTask } from './commands.ts'
 import { task } from './entity.ts'
-import { getTask, taskList } from './reads.ts'
+import { getTask } from './reads.ts'
 
 export const tasks = {
   entity: task,
@@ -16,8 +16,5 @@ export const tasks = {
     ],
     ['delete', '/tasks/:id', deleteTask, 'Delete a task'],
   ],
-  reads: (services, seeTask) => [
-    ['/tasks', taskList(services), 'List tasks'],
-    ['/tasks/:id', getTask(services, seeTask), 'Get a task'],
-  ],
+  reads: (services, seeTask) => [['/tasks/:id', getTask(services, seeTask), 'Get a task']],
 } satisfies Module

@@ -31,7 +31,16 @@ function withoutExplanation(description: string): string {
 }
 
 function unknown(name: string, { properties }: TSchema): string {
-  const fields = Object.keys(properties).filter((one) => !properties[one].readOnly)
+  return unknownOf(
+    name,
+    Object.keys(properties).filter((one) => !properties[one].readOnly),
+  )
+}
+
+export const unknownField = (name: string, fields: string[]) =>
+  badRequest(unknownOf(name.slice(0, 100), fields))
+
+function unknownOf(name: string, fields: string[]): string {
   const suggestion = nearest(name.slice(name.lastIndexOf('.') + 1), fields)
   return unknownName(name) + (suggestion ? `; did you mean ${suggestion}?` : '')
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { readTaskFilter } from '../../modules/tasks/list-query.ts'
-import { listTasks } from '../../modules/tasks/list.ts'
+import { readTaskFilter } from '../../modules/task-lists/list-query.ts'
+import { listTasks } from '../../modules/task-lists/list.ts'
 import { projectsOf } from '../../modules/projects/queries.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
 import { type Body, make } from '../support/client.ts'

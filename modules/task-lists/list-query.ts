@@ -1,16 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { IdOf, Input } from '../../src/schema/input.ts'
+import { IdOf } from '../../src/schema/input.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import { Instant, OneOf, parseInstant } from '../../src/schema/text.ts'
-import { Priority, Status } from './schema.ts'
+import { fieldParameter, filterParameters, readFilters } from './parameters.ts'
+import { fieldPrefix } from './field-parameters.ts'
+import { unknownField } from '../../src/schema/validation.ts'
+import { Priority, Status } from '../tasks/schema.ts'
 
 export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'] as const
 
-export const ListTasksQuery = Input({
+const parameters = {
   projectId: Type.Optional(IdOf('project')),
   status: Type.Optional(Status),
   priority: Type.Optional(Priority),
@@ -19,11 +22,18 @@ export const ListTasksQuery = Input({
   ),
   dueBefore: Type.Optional(Instant()),
   dueAfter: Type.Optional(Instant()),
+  ...filterParameters,
   sort: Type.Optional(OneOf('TaskSort', sorts)),
   limit: Limit(50, 200),
   cursor: Cursor(),
   asOf: AsOfParameter(),
-})
+}
+
+/** `readTaskFilter` rejects unknown names, because the names of fields are not known here. */
+export const ListTasksQuery = Type.Object(
+  { ...parameters, ...fieldParameter },
+  { additionalProperties: Type.String() },
+)
 
 export const asOfNeedsProject = () => badRequest('asOf needs a projectId: each project has its own versions')
 const positionNeedsProject = () =>
@@ -36,6 +46,9 @@ export type TaskFilter = ReturnType<typeof readTaskFilter>
 
 /** Without `sort`, tasks are sorted by due date if filtered by due date, else by creation. */
 export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller) {
+  for (const name in query)
+    if (!(name in parameters) && !name.startsWith(fieldPrefix))
+      throw unknownField(name, Object.keys(parameters))
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
   const assigneeId = query.assigneeId === 'me' ? userId : query.assigneeId && canonicalId(query.assigneeId)
@@ -47,6 +60,7 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
     sort === 'position' ? [isKeyPart] : sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
   return {
     ...{ caller: userId, projectId, status, priority, assigneeId, dueBefore, dueAfter, sort },
+    ...readFilters(query, userId),
     tokenProjects: token?.projects ?? null,
     limit: readLimit(query.limit, 50, 200),
     /** The sort key of the last row on the previous page: [id], [due date, id], or [position key]. */

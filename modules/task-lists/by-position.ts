@@ -9,20 +9,27 @@ export const positionOrder = (sql: Sql): SqlPart => sql`t.sort_key`
 
 /**
  * SQL for the first rows of project `v` in the order of their positions: one branch for each index that has this order.
+ * @param where conditions for every row; with `isNarrow`, they find few rows, so that no index of the order is needed
  * @param rows the most rows of a branch
  */
 export function rowsByPosition(
   sql: Sql,
-  { after, status, priority }: TaskFilter,
-  [unchanged, changed]: SqlPart[],
-  rows: number,
+  { after, status, priority, ready }: TaskFilter,
+  {
+    sources: [unchanged, changed],
+    where,
+    isNarrow,
+  }: { sources: SqlPart[]; where: SqlPart; isNarrow: boolean },
+  rows: number | SqlPart,
 ): SqlPart {
   const key = sql.unsafe(positionKey)
   const start = after ? sql`and ${key} > ${after[0]!}` : sql``
-  const branch = (from: SqlPart, where: SqlPart) => sql`
-    (select t.*, ${key} as sort_key from ${from} t where t.project_id = v.id and ${where} ${start}
+  const branch = (from: SqlPart, part: SqlPart) => sql`
+    (select t.*, ${key} as sort_key from ${from} t where t.project_id = v.id and ${part} ${start} ${where}
       order by ${key} limit ${rows})`
-  const branches = partsInOrder(status, priority).map((part) => branch(unchanged!, sql.unsafe(part)))
+  // All open statuses have the same parts.
+  const parts = isNarrow ? ['true'] : partsInOrder(status ?? (ready ? 'TODO' : undefined), priority)
+  const branches = parts.map((part) => branch(unchanged!, sql.unsafe(part)))
   if (changed) branches.push(branch(changed, sql`true`))
   const all = branches.reduce((some, one) => sql`${some} union all ${one}`)
   return sql`select t.* from (${all}) t order by ${positionOrder(sql)} limit ${rows}`

@@ -1,0 +1,32 @@
+import type { FieldRow } from '../../drizzle/rows.ts'
+import type { Snapshot } from '../../src/log/as-of.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { type FieldParameter, fieldValue } from './field-parameters.ts'
+
+type Field = Pick<FieldRow, 'key' | 'type' | 'options'>
+
+/** SQL for each parameter `field.*`. @throws HttpError 400 if a field is unknown or has another type */
+export async function fieldConditions(
+  sql: Sql,
+  { projectId, fields: parameters }: { projectId?: string; fields?: FieldParameter[] },
+  _snapshot?: Snapshot,
+): Promise<SqlPart[]> {
+  if (!parameters) return []
+  const fields = await sql<
+    Field[]
+  >`select key, type, options from task_fields where project_id = ${projectId!}`
+  return parameters.map((parameter) => {
+    const field = fields.find(({ key }) => key === parameter.key)
+    return condition(sql, parameter, fieldValue(parameter, field), field?.type === 'date')
+  })
+}
+
+/** Numbers are compared as JSON. A task may still store a value of an earlier field that had the same key. */
+function condition(sql: Sql, { key, bound }: FieldParameter, value: string, isDate: boolean): SqlPart {
+  const stored = sql`(t.fields -> ${key}::text)`
+  if (!bound) return sql`${stored} = ${value}::text::jsonb`
+  const compare = bound === 'min' ? sql`>=` : sql`<=`
+  if (!isDate) return sql`(jsonb_typeof${stored} = 'number' and ${stored} ${compare} ${value}::text::jsonb)`
+  const text = sql`(t.fields ->> ${key}::text)`
+  return sql`(${text} ~ '^\\d{4}-\\d\\d-\\d\\d$' and ${text} collate "C" ${compare} ${JSON.parse(value)}::text)`
+}

@@ -1,0 +1,58 @@
+import { badRequest } from '../../src/responses/errors.ts'
+import { parseInstant } from '../../src/schema/text.ts'
+
+export const fieldPrefix = 'field.'
+
+/** A parameter `field.<key>`, `field.<key>.min` or `field.<key>.max`. The field's type decides how `text` is read. */
+export interface FieldParameter {
+  name: string
+  key: string
+  bound?: 'min' | 'max'
+  text: string
+}
+
+const NAME = /^field\.([a-z][a-z0-9_]{0,39})(?:\.(min|max))?$/
+
+export const unknownField = (name: string) =>
+  badRequest(`${name.slice(0, 100)} must name a field of the project`)
+export const notOrdered = (name: string) => badRequest(`${name} must name a field of the type number or date`)
+export const badValue = (name: string, expected: string) => badRequest(`${name} must be ${expected}`)
+
+export function readFieldParameters(query: Record<string, unknown>): FieldParameter[] {
+  const found: FieldParameter[] = []
+  for (const name in query) {
+    if (!name.startsWith(fieldPrefix)) continue
+    const [, key, bound] = NAME.exec(name) ?? []
+    if (!key) throw unknownField(name)
+    found.push({ name, key, bound: bound as FieldParameter['bound'], text: String(query[name]) })
+  }
+  return found
+}
+
+interface Field {
+  type: 'text' | 'number' | 'boolean' | 'date' | 'choice'
+  options: string[] | null
+}
+
+const NUMBER = /^-?\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,3})?$/i
+
+const types: Record<Field['type'], { fits(text: string, field: Field): boolean; expected: string }> = {
+  text: { fits: (text) => !text.includes('\0') && text.isWellFormed(), expected: 'a text' },
+  number: { fits: (text) => NUMBER.test(text) && Number.isFinite(Number(text)), expected: 'a number' },
+  boolean: { fits: (text) => text === 'true' || text === 'false', expected: 'true or false' },
+  date: { fits: (text) => text.length === 10 && parseInstant(text) !== null, expected: 'a date: YYYY-MM-DD' },
+  choice: {
+    fits: (text, { options }) => options?.includes(text) ?? false,
+    expected: 'one of the options of the field',
+  },
+}
+
+/** Returns the value of the parameter as JSON. @throws HttpError 400 if the field is unknown or has another type */
+export function fieldValue({ name, bound, text }: FieldParameter, field: Field | undefined): string {
+  if (!field) throw unknownField(name)
+  const { type } = field
+  if (bound && type !== 'number' && type !== 'date') throw notOrdered(name)
+  const { fits, expected } = types[type]
+  if (!fits(text, field)) throw badValue(name, expected)
+  return type === 'number' ? String(Number(text)) : type === 'boolean' ? text : JSON.stringify(text)
+}

@@ -1,0 +1,90 @@
+import type { Snapshot } from '../../src/log/as-of.ts'
+import { rowSources } from '../../src/log/rows-at.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { isByPosition, rowsByPosition } from './by-position.ts'
+import { and, conditionsOf } from './conditions.ts'
+import { type Branch, branchesOf, dueKey, isDue, isInFilter, orderOf } from './list-order.ts'
+import type { TaskFilter } from './list-query.ts'
+import { hasFilters } from './parameters.ts'
+
+/** The most tasks of a project that one page scans if no index covers both the order and the filter of the list. */
+export const maxScannedTasks = 2_000
+
+/** Where a scan ends: after `cap` tasks of each project, and at the task `last`. */
+export interface ScanEnd {
+  cap: number | SqlPart
+  last?: SqlPart
+}
+
+interface Selection {
+  sources: SqlPart[]
+  /** Conditions for the rows of every branch. */
+  where: SqlPart
+  /** The sources contain few rows, and no branch for each status and priority is needed. */
+  isNarrow: boolean
+}
+
+/** Returns functions for the SQL of the first rows of project `v`. `scan` is undefined if indexes serve the list. */
+export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapshot?: Snapshot) {
+  const sources = rowSources(sql, 'task', snapshot)
+  const { indexed, scanned } = hasFilters(filter)
+    ? await conditionsOf(sql, filter, snapshot)
+    : { indexed: [], scanned: [] }
+  const due = isDue(sql, filter)
+  if (indexed.length > 0) {
+    // `offset 0` lets Postgres choose the index by the condition, and not by the order of the list.
+    const found = sources.map(
+      (from) => sql`(select t.* from ${from} t where t.project_id = v.id and ${and(sql, indexed)} offset 0)`,
+    )
+    const all = sql`and ${and(sql, [due, ...scanned])} ${isInFilter(sql, filter)}`
+    const selection = { sources: found, where: all, isNarrow: true }
+    return { page: (rows: number) => mergedRows(sql, filter, selection, by, rows) }
+  }
+  const other = conditionsWithoutIndex(sql, filter, due)
+  const residual = [...other, ...scanned]
+  const isInBranch = other.length === 0 && !isByPosition(filter)
+  const selection = { sources, where: isInBranch ? sql`and ${due}` : sql``, isNarrow: false }
+  if (residual.length === 0) return { page: (rows: number) => mergedRows(sql, filter, selection, by, rows) }
+  const scan = (rows: number, { cap, last }: ScanEnd) => sql`
+    select t.* from (select t.*, ${and(sql, residual)} as fits, row_number() over () = ${cap} ${last ? sql`or t.id = ${last}` : sql``} as ends
+      from (${mergedRows(sql, filter, selection, by, cap)}) t) t
+    where t.fits or t.ends order by ${by} limit ${rows}`
+  return { page: (rows: number) => scan(rows, { cap: maxScannedTasks }), scan }
+}
+
+/** The conditions of the usual filters that no index covers together with the order of the list. */
+function conditionsWithoutIndex(sql: Sql, filter: TaskFilter, due: SqlPart): SqlPart[] {
+  const { status, priority, assigneeId, dueBefore, dueAfter, sort } = filter
+  const hasDue = (dueBefore ?? dueAfter) !== undefined
+  if (!isByPosition(filter)) return hasDue && sort.endsWith('createdAt') ? [due] : []
+  const isFiltered = hasDue || (status ?? priority ?? assigneeId) !== undefined
+  return isFiltered ? [sql`(${due} ${isInFilter(sql, filter)})`] : []
+}
+
+/** SQL for the first rows of project `v`. Postgres merges the sorted branches and reads hardly any other rows. */
+function mergedRows(
+  sql: Sql,
+  filter: TaskFilter,
+  selection: Selection,
+  by: SqlPart,
+  rows: number | SqlPart,
+): SqlPart {
+  if (isByPosition(filter)) return rowsByPosition(sql, filter, selection, rows)
+  const {
+    sources: [unchanged, changed],
+    where,
+    isNarrow,
+  } = selection
+  const { status, priority, assigneeId } = filter
+  const order = orderOf(sql, filter, dueKey(sql))
+  const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
+  const branch = ([status, priority]: Branch, from = unchanged!) => sql`
+    (select t.* ${due} from ${from} t where t.project_id = v.id
+      ${isInFilter(sql, { status, priority, assigneeId })} ${where} ${order.after} order by ${order.by} limit ${rows})`
+  const branches = (isNarrow ? [[status, priority] as Branch] : branchesOf(filter)).map((one) => branch(one))
+  if (changed) branches.push(branch([status, priority], changed))
+  const [first, ...others] = branches
+  if (others.length === 0) return first!
+  return sql`select t.* from (${others.reduce((all, one) => sql`${all} union all ${one}`, first!)}) t
+    order by ${by} limit ${rows}`
+}

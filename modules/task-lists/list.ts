@@ -1,0 +1,120 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import type { Snapshot } from '../../src/log/as-of.ts'
+import { visibleColumns } from '../../src/log/rows-at.ts'
+import { type PageRows, cutToLimit, maxUnmeasuredRows, untilPageFull } from '../../src/reads/pages.ts'
+import { ofToken, visibleProject } from '../../src/reads/visible.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
+import { hasFilters } from './parameters.ts'
+import { projectsOf } from './conditions.ts'
+import { isByPosition, positionOrder } from './by-position.ts'
+import { orderOf } from './list-order.ts'
+import type { TaskFilter } from './list-query.ts'
+import { maxScannedTasks, openRows } from './list-rows.ts'
+
+/** The most tasks that one page of the tasks of many projects scans in the first step, and again in the second step. */
+const maxScannedTasksOfAll = 20_000
+
+/**
+ * Reads one branch for each project, status and priority. Each branch reads at most one page, from an index in the
+ * order of the list, so all pages cost the same. With a snapshot, another branch reads the rows that changed later.
+ */
+export async function listTasks(
+  sql: Sql,
+  filter: TaskFilter,
+  snapshot?: Snapshot,
+): Promise<PageRows<TaskRow> | undefined> {
+  if (filter.ready && filter.status === 'DONE') return { rows: [] }
+  // Outside the branches the sort key is a column, so that Postgres knows that the branches are sorted.
+  const by = isByPosition(filter) ? positionOrder(sql) : orderOf(sql, filter, sql`t.due`).by
+  const rowsOfList = await openRows(sql, filter, by, snapshot)
+  const { page, scan } = rowsOfList
+  const max = filter.limit + 1
+  const ends = scan ? sql`, t.ends, t.fits` : sql``
+  const shown = sql`${visibleColumns(sql, 'task', 't', snapshot)} ${ends}`
+  const read = reader(sql, max, filter, snapshot)
+  if (!filter.projectId) {
+    const rows = await read(
+      scan ? manyScanned(sql, filter, { by, max, shown, scan }) : many(sql, filter, { by, max, shown, page }),
+    )
+    return cutAtEnd(rows, filter.limit)
+  }
+  // For a visible project without a matching task, the query returns one row of nulls.
+  const rows = await read(sql`
+    select ${shown} from ${visible(sql, filter)} left join lateral (${page(max)}) t on true order by ${by} limit ${max}`)
+  if (rows.length === 0) return undefined
+  return cutAtEnd(rows[0]!.id === null ? [] : rows, filter.limit)
+}
+
+/** A list with filters has too many variants for prepared statements. */
+const reader =
+  (sql: Sql, max: number, filter: TaskFilter, snapshot?: Snapshot) =>
+  (rows: SqlPart): Promise<Row[]> => {
+    const isShort = max <= maxUnmeasuredRows && !snapshot && !filter.tokenProjects
+    if (!isShort) return unprepared(sql<Row[]>`${untilPageFull(sql, rows, sql`octet_length(description)`)}`)
+    return hasFilters(filter) ? unprepared(sql<Row[]>`${rows}`) : sql<Row[]>`${rows}`
+  }
+
+/** `ends`: the scan ended at this row. `fits`: the row matches the filter. */
+type Row = TaskRow & { ends?: boolean; fits?: boolean }
+
+interface Parts {
+  by: SqlPart
+  max: number
+  shown: SqlPart
+}
+type Rows = Awaited<ReturnType<typeof openRows>>
+
+/**
+ * With more projects than rows on a page, the query first orders the projects by their first task: only the first
+ * projects in this order, as many as rows, can have a task on the page.
+ */
+const many = (sql: Sql, filter: TaskFilter, { by, max, shown, page }: Parts & Pick<Rows, 'page'>) => sql`
+      with mine as materialized (select id from ${visible(sql, filter)}),
+      many as materialized (select count(*) > ${max} as so from mine),
+      near as (select id from mine where not (select so from many)
+        union all (select v.id from mine v cross join lateral (${page(1)}) t
+          where (select so from many) order by ${by} limit ${max}))
+      select ${shown} from near v cross join lateral (${page(max)}) t order by ${by} limit ${max}`
+
+/**
+ * The projects share the tasks that a page may scan. The second step scans more tasks of each project than the first
+ * step, so the page ends at the last row of the first step: other projects may have tasks after this row.
+ */
+function manyScanned(
+  sql: Sql,
+  filter: TaskFilter,
+  { by, max, shown, scan }: Parts & Required<Pick<Rows, 'scan'>>,
+) {
+  const share = (projects: SqlPart) =>
+    sql`greatest(1, least(${maxScannedTasks}::int, ${maxScannedTasksOfAll}::int / greatest(1, ${projects})))`
+  const first = scan(1, { cap: sql`(select first_cap from many)` })
+  const second = scan(max, {
+    cap: sql`(select cap from many)`,
+    last: sql`(select row_id from near where is_last)`,
+  })
+  return sql`
+      with mine as materialized (select id from ${visible(sql, filter)}),
+      many as materialized (select count(*) > ${max} as so, ${share(sql`count(*)`)} as first_cap,
+        ${share(sql`least(${max}::int, count(*))`)} as cap from mine),
+      near as materialized (select id, null::uuid as row_id, false as is_last from mine where not (select so from many)
+        union all (select v.id, t.id, row_number() over (order by ${by}) = ${max} from mine v cross join lateral (${first}) t
+          where (select so from many) order by ${by} limit ${max}))
+      select ${shown} from near v cross join lateral (${second}) t order by ${by} limit ${max}`
+}
+
+function cutAtEnd(rows: Row[], limit: number): PageRows<TaskRow> {
+  const end = rows.findIndex(({ ends }) => ends)
+  if (end < 0) return cutToLimit(rows, limit)
+  const fitting = rows.slice(0, end + 1).filter(({ fits }) => fits)
+  return { last: rows[end], ...cutToLimit(fitting, limit) }
+}
+
+const visible = (sql: Sql, filter: TaskFilter) => {
+  const { projectId, caller, tokenProjects } = filter
+  if (projectId) return sql`${visibleProject(sql, sql`${projectId}`, sql`${caller}`)} v`
+  const within = sql`${ofToken(sql, tokenProjects)} ${projectsOf(sql, filter)}`
+  return sql`(select id from projects p where owner_id = ${caller} ${within}
+        union all select p.id from members m join projects p on p.id = m.project_id
+        where m.user_id = ${caller} ${within}) v`
+}

@@ -1,0 +1,80 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import type { Query, ReadRequest } from '../../src/commands/query.ts'
+import { pinToVersion } from '../../src/log/as-of.ts'
+import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
+import { pageOf } from '../../src/reads/pages.ts'
+import { etagAt } from '../../src/reads/versions.ts'
+import { notFound } from '../../src/responses/errors.ts'
+import { pathAndQuery, respondByDigest, respondWithBody } from '../../src/responses/reply.ts'
+import type { Services } from '../../src/services.ts'
+import { keyOf } from '../order/keys.ts'
+import { taskView } from '../tasks/schema.ts'
+import {
+  asOfNeedsProject,
+  badListQuery,
+  ListTasksQuery,
+  readTaskFilter,
+  type TaskFilter,
+} from './list-query.ts'
+import { maxScannedTasks } from './list-rows.ts'
+import { listTasks } from './list.ts'
+import { badBlocks, badClaimedBy, type Filters, needsProject } from './parameters.ts'
+
+export const taskList = (services: Services): Query => ({
+  about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date come last with \`sort=dueDate\`, and first with \`sort=-dueDate\`. \`sort=position\` lists one project in the order of its tasks. All filters can be combined. Some filters scan at most ${maxScannedTasks} tasks of a project for a page: the page may show fewer tasks than \`limit\` although the Link header leads to another page.`,
+  input: ListTasksQuery,
+  view: taskView,
+  isList: true,
+  errors: [
+    ...[...badListQuery(), badBlocks(), badClaimedBy(), needsProject('externalId')],
+    ...services.snapshots.errors,
+    notFound('Project'),
+  ],
+  read: openReadTasks(services),
+})
+
+/** Such a list changes when a claim ends, without a new version of the project. */
+const dependsOnTime = ({ ready, claimedBy, isUnclaimed }: Filters) =>
+  ready !== undefined || claimedBy !== undefined || isUnclaimed !== undefined
+
+const cursorOf =
+  ({ sort }: TaskFilter) =>
+  (row: TaskRow): (string | null)[] =>
+    sort === 'position' ? [keyOf(row)] : sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id]
+
+export function openReadTasks(services: Services) {
+  const { database, findRole, serve } = services
+  return async (reading: Pick<ReadRequest, 'request' | 'caller' | 'query'>): Promise<Response> => {
+    const { request, caller, query } = reading
+    const filter = readTaskFilter(query, caller)
+    const { projectId } = filter
+    const project = projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId)
+    if (query.asOf !== undefined) return readAsOf(services, reading, filter, project)
+    const build = async (etag = '') => {
+      const found = await listTasks(database.reads, filter)
+      if (!found) throw notFound('Project')
+      return pageOf(request, found, taskView.of, cursorOf(filter), etag)
+    }
+    if (!project) return respondWithBody(request, await build())
+    if (dependsOnTime(filter)) return respondByDigest(request, await build(), project.version)
+    // The response for `me` depends on the caller.
+    const suffix = query.assigneeId === 'me' ? `.${caller.userId}` : ''
+    const etag = etagAt(project, suffix)
+    return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), project.version)
+  }
+}
+
+async function readAsOf(
+  { snapshots }: Services,
+  { request, caller, query }: Pick<ReadRequest, 'request' | 'caller' | 'query'>,
+  filter: TaskFilter,
+  project: VisibleProject | undefined,
+): Promise<Response> {
+  if (!project) throw asOfNeedsProject()
+  const snapshot = await snapshots.find(project, query.asOf!)
+  const found =
+    snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
+  if (!found) throw notFound('Project')
+  const page = pageOf(pinToVersion(request, snapshot), found, taskView.of, cursorOf(filter))
+  return respondByDigest(request, page, snapshot.version)
+}

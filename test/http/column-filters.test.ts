@@ -1,0 +1,200 @@
+import { expect, test } from 'bun:test'
+import type { TaskRow } from '../../drizzle/rows.ts'
+import { newId } from '../../src/ids.ts'
+import { Random } from '../faults/random.ts'
+import { invite, make, type Person } from '../support/client.ts'
+import { cases } from '../support/depth.ts'
+import { openScene } from '../support/scene.ts'
+import { expectedIds, type Known, type Query, randomQuery } from './filters-scene.ts'
+import { allPages } from './list-pages.ts'
+import { expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
+
+const random = new Random(24)
+const { sql, ada, bob } = await openScene(['Ada', 'Bob'])
+const projects = await Promise.all(['One', 'Two', 'Three'].map((name) => make(ada, '/projects', { name })))
+const [first, second] = projects.map(({ id }) => id) as [string, string]
+for (const { id } of projects) await invite(ada, id, bob, 'EDITOR')
+const hidden = await make(bob, '/projects', { name: 'Hidden from Ada' })
+
+const soon = '2200-01-01T00:00:00.000Z'
+const past = '2020-01-01T00:00:00.000Z'
+const labels = new Map<string, string[]>()
+const fields: { key: string; type: string; options?: string[]; values: (string | number | boolean)[] }[] = [
+  { key: 'estimate', type: 'number', values: [1, 2.5, 3, 10, -4] },
+  { key: 'note', type: 'text', values: ['a', 'A', '10', 'ä "x"'] },
+  { key: 'done', type: 'boolean', values: [true, false] },
+  { key: 'start', type: 'date', values: ['2027-01-01', '2027-02-01', '2027-10-01'] },
+  { key: 'size', type: 'choice', options: ['S', 'M'], values: ['S', 'M'] },
+]
+
+const some = <T>(all: readonly T[], most: number) => random.shuffled(all).slice(0, random.below(most + 1))
+const orNull = <T>(list: T[]) => (list.length > 0 ? list : null)
+
+async function fill(projectId: string): Promise<void> {
+  const operations = Array.from({ length: 60 }, (_, n) => ({
+    ...{ op: 'task.create', title: `T${n}`, status: random.pick(['TODO', 'IN_PROGRESS', 'DONE']) },
+    ...{ priority: random.pick(['LOW', 'HIGH']), assigneeId: random.pick([null, ada.id, bob.id]) },
+    dueDate: random.pick([null, null, '2027-01-01', '2027-02-01']),
+  }))
+  for (const one of operations)
+    if (projectId === hidden.id && one.assigneeId === ada.id) one.assigneeId = null
+  const { status } = await bob.post(`/projects/${projectId}/batch`, { operations })
+  expect(status).toBe(200)
+  const tasks = await sql<{ id: string }[]>`select id from tasks where project_id = ${projectId} order by id`
+  const ids = tasks.map(({ id }) => id)
+  const own = Array.from({ length: 4 }, newId)
+  labels.set(projectId, own)
+  for (const id of own)
+    await sql`insert into labels (id, project_id, name, created_at, event_id)
+      values (${id}, ${projectId}, ${id}, now(), ${newId()})`
+  for (const { key, type, options } of fields)
+    await sql`insert into task_fields (id, project_id, key, name, type, options, created_at, event_id)
+      values (${newId()}, ${projectId}, ${key}, ${key}, ${type}, ${(options ?? null) as never}, now(), ${newId()})`
+  for (const [n, id] of ids.entries()) {
+    const chosen = some(fields, 5).map(({ key, values }) => [key, random.pick(values)])
+    const blockers = random.chance(0.4) ? some(ids.slice(0, n), 3) : []
+    const claim = random.chance(0.3) && [random.pick([ada.id, bob.id])!, random.pick([past, soon])!]
+    await sql`update tasks set label_ids = ${orNull(some(own, 3))}, blocked_by_ids = ${orNull(blockers)},
+      fields = ${(chosen.length ? Object.fromEntries(chosen) : null) as never},
+      external_id = ${n % 5 ? null : `X-${n}`}, claimed_by = ${claim ? claim[0]! : null},
+      claimed_until = ${claim ? claim[1]! : null}, claim_seq = ${claim ? 1 : null},
+      position = ${random.chance(0.3) ? `j00000000${10 + random.below(70)}V${n}V` : null} where id = ${id}`
+  }
+}
+for (const { id } of [...projects, hidden]) await fill(id)
+// Tasks still store the ids of these rows.
+const deletedLabels = projects.map(({ id }) => labels.get(id)![0]!)
+await sql`delete from labels where id = any(${deletedLabels}::uuid[])`
+const [deletedTask] = await sql<{ id: string }[]>`delete from tasks where id = (select b.id from tasks t
+    join tasks b on b.id = any(t.blocked_by_ids) where t.project_id = ${first} limit 1) returning id`
+
+const known: Omit<Known, 'me'> = {
+  tasks: await sql<TaskRow[]>`select * from tasks`,
+  labels: new Set([...labels.values()].flat().filter((id) => !deletedLabels.includes(id))),
+  now: Date.now(),
+}
+const allLabels = projects.flatMap(({ id }) => labels.get(id)!)
+const blockers = [...new Set(known.tasks.flatMap(({ blockedByIds }) => blockedByIds ?? []))]
+
+const choices: Record<string, string[]> = {
+  status: ['TODO', 'IN_PROGRESS', 'DONE'],
+  priority: ['LOW', 'MEDIUM', 'HIGH'],
+  assigneeId: ['me', bob.id],
+  dueBefore: ['2027-01-15', '2028-01-01'],
+  dueAfter: ['2027-01-15', '2026-01-01'],
+  labels: [...allLabels, `${allLabels[1]},${allLabels[2]}`, `${allLabels[0]},${allLabels[1]}`],
+  anyLabel: [`${allLabels[1]},${allLabels[2]},${allLabels[5]}`, allLabels[0]!, allLabels.join()],
+  noLabel: ['true'],
+  blocks: blockers.slice(0, 8),
+  ready: ['true'],
+  claimedBy: ['me', 'none', bob.id],
+  sort: ['createdAt', '-createdAt', 'dueDate', '-dueDate'],
+}
+const ofProject: Record<string, string[]> = {
+  externalId: ['X-0', 'X-5', 'X-55', 'other'],
+  ...Object.fromEntries(fields.map(({ key, values }) => [`field.${key}`, values.map(String)])),
+  'field.estimate.min': ['2.5', '-100', '1e1'],
+  'field.estimate.max': ['2.5', '0'],
+  'field.start.min': ['2027-02-01'],
+  'field.start.max': ['2027-02-01', '2026-12-31'],
+}
+
+async function expectReference(query: Query, caller: Person = ada): Promise<number> {
+  const tasks = known.tasks.filter(({ projectId }) => caller.id === bob.id || projectId !== hidden.id)
+  const expected = expectedIds(query, { ...known, tasks, me: caller.id })
+  const pages = await allPages(caller, `/tasks?${new URLSearchParams({ ...query, limit: '7' })}`)
+  expect([query, pages.flat().map(({ id }) => id)]).toEqual([query, expected])
+  return expected.length
+}
+
+test('each filter returns the same tasks as the reference implementation', async () => {
+  let found = 0
+  for (const [name, values] of Object.entries(choices))
+    for (const value of values)
+      for (const more of [{}, { projectId: first }, { projectId: second }])
+        found += await expectReference({ [name]: value, ...more } as Query)
+  for (const [name, values] of Object.entries(ofProject))
+    for (const value of values) found += await expectReference({ projectId: first, [name]: value })
+  expect(found).toBeGreaterThan(1_000)
+})
+
+test('random combinations of filters return the same tasks as the reference implementation', async () => {
+  let found = 0
+  for (let n = 0; n < cases(150); n++) {
+    const across = randomQuery(random, choices, 4)
+    found += await expectReference(across, random.pick([ada, bob])!)
+    const sorted: Query = random.chance(0.3) ? { sort: 'position' } : {}
+    const within = { ...randomQuery(random, choices, 2), ...randomQuery(random, ofProject, 2) }
+    found += await expectReference(
+      { ...within, ...sorted, projectId: random.pick([first, second])! },
+      random.pick([ada, bob])!,
+    )
+  }
+  expect(found).toBeGreaterThan(200)
+})
+
+test('filtering by a deleted label or blocker finds nothing', async () => {
+  expectResponse(await ada.get(`/tasks?labels=${deletedLabels[0]}`), 200, [])
+  expectResponse(await ada.get(`/tasks?anyLabel=${deletedLabels[0]},${unknownId}`), 200, [])
+  expectResponse(await ada.get(`/tasks?blocks=${deletedTask!.id}`), 200, [])
+})
+
+test('a list shows no task of a project that the caller may not read', async () => {
+  const [theirs] = await sql<TaskRow[]>`select * from tasks
+    where project_id = ${hidden.id} and blocked_by_ids is not null and label_ids is not null limit 1`
+  const { labelIds, blockedByIds } = theirs!
+  for (const filter of [
+    `labels=${labelIds![0]}`,
+    `anyLabel=${labelIds!.join()}`,
+    `blocks=${blockedByIds![0]}`,
+  ])
+    expectResponse(await ada.get(`/tasks?${filter}`), 200, [])
+  expectError(await ada.get(`/tasks?projectId=${hidden.id}&ready=true`), 404, 'Project not found')
+})
+
+test('rejects an invalid filter with 400 and names the parameter', async () => {
+  const wrong: [string, string[], RegExp][] = [
+    ['labels', ['', 'x', `${unknownId},`, ...malformedIds], /^labels must be ids of labels/],
+    ['anyLabel', ['', `${unknownId} ,${unknownId}`], /^anyLabel must be ids of labels/],
+    ['noLabel', ['', 'false', '1', 'TRUE'], /^noLabel must be true$/],
+    ['ready', ['', 'false', 'yes'], /^ready must be true$/],
+    ['blocks', ['', ...malformedIds], /^blocks must be the id of a task$/],
+    ['claimedBy', ['', 'Me', 'nobody'], /^claimedBy must be/],
+    ['externalId', ['', 'x'.repeat(201), '%00'], /^externalId must be a text of 1 to 200 characters/],
+    ['field.estimate', ['', 'x', '1,5', 'NaN', '1e400', 'true'], /^field.estimate must be a number$/],
+    ['field.done', ['', 'yes', '1'], /^field.done must be true or false$/],
+    ['field.start', ['', '2027-02-30', '2027-01-01T00:00:00Z'], /^field.start must be a date/],
+    ['field.start.max', ['tomorrow'], /^field.start.max must be a date/],
+    ['field.size', ['', 'XL', 's'], /^field.size must be one of the options/],
+    ['field.note', ['%00'], /^field.note must be a text$/],
+    ['field.note.min', ['a'], /^field.note.min must name a field of the type number or date$/],
+    ['field.other', ['1'], /^field.other must name a field of the project$/],
+    ['field.estimate.most', ['1'], /^field.estimate.most must name a field/],
+    ['field.', ['1'], /^field. must name a field/],
+    ['field.{key}', ['1'], /^field.{key} must name a field/],
+    ['labls', ['1'], /^labls is not known here; did you mean labels\?$/],
+  ]
+  for (const [name, values, message] of wrong)
+    for (const value of values)
+      expectError(await ada.get(`/tasks?projectId=${first}&${name}=${value}`), 400, message)
+  expectError(await ada.get('/tasks?externalId=X-1'), 400, /^externalId needs a projectId/)
+  expectError(await ada.get('/tasks?field.estimate=1'), 400, /^field.estimate needs a projectId/)
+})
+
+test('a claim that ends changes lists by claims at once, without a new version', async () => {
+  const [task] = await sql<{ id: string }[]>`update tasks set claimed_by = ${bob.id}, claimed_until = ${soon},
+    status = 'TODO', blocked_by_ids = null where id = (select id from tasks where project_id = ${first} limit 1) returning id`
+  const lists = ['ready=true', 'claimedBy=none', `claimedBy=${bob.id}`].map(
+    (filter) => `/tasks?projectId=${first}&limit=200&${filter}`,
+  )
+  const shows = async () =>
+    Promise.all(lists.map(async (path) => (await ada.get(path)).body.some(({ id }) => id === task!.id)))
+  expect(await shows()).toEqual([false, false, true])
+  const tags = await Promise.all(lists.map(async (path) => (await ada.get(path)).headers.get('etag')!))
+  const unchanged = await ada.get(lists[0]!, { 'if-none-match': tags[0]! })
+  expect(unchanged.status).toBe(304)
+  await sql`update tasks set claimed_until = now() where id = ${task!.id}`
+  expect(await shows()).toEqual([true, true, false])
+  for (const [n, path] of lists.entries())
+    expect((await ada.get(path, { 'if-none-match': tags[n]! })).status).toBe(200)
+})

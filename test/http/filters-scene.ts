@@ -1,0 +1,86 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import { keyOf } from '../../modules/order/keys.ts'
+import type { Random } from '../faults/random.ts'
+
+/** What the reference implementation knows besides tasks: the labels that exist, and the time. */
+export interface Known {
+  tasks: TaskRow[]
+  labels: Set<string>
+  me: string
+  now: number
+}
+
+export type Query = Record<string, string>
+type Matches = (task: TaskRow, value: string, known: Known) => boolean
+
+const shownLabels = ({ labelIds }: TaskRow, { labels }: Known) =>
+  (labelIds ?? []).filter((id) => labels.has(id))
+const holder = ({ claimedBy, claimedUntil }: TaskRow, { now }: Known) =>
+  claimedBy && Date.parse(claimedUntil!) > now ? claimedBy : null
+
+function isReady(task: TaskRow, known: Known): boolean {
+  const by = holder(task, known)
+  const blockers = known.tasks.filter(
+    ({ id, projectId }) => projectId === task.projectId && task.blockedByIds?.includes(id),
+  )
+  const isFree = by === null || by === known.me
+  return task.status !== 'DONE' && isFree && blockers.every(({ status }) => status === 'DONE')
+}
+
+function fits(task: TaskRow, name: string, value: string): boolean {
+  const [, key = '', bound] = name.split('.')
+  const stored = task.fields?.[key]
+  if (stored === undefined) return false
+  if (!bound) return String(stored) === value
+  const [a, b] = typeof stored === 'number' ? [stored, Number(value)] : [stored, value]
+  return bound === 'min' ? a >= b : a <= b
+}
+
+const filters: Record<string, Matches> = {
+  projectId: (task, value) => task.projectId === value,
+  status: (task, value) => task.status === value,
+  priority: (task, value) => task.priority === value,
+  assigneeId: (task, value, { me }) => task.assigneeId === (value === 'me' ? me : value),
+  dueBefore: ({ dueDate }, value) => dueDate !== null && Date.parse(dueDate) < Date.parse(value),
+  dueAfter: ({ dueDate }, value) => dueDate !== null && Date.parse(dueDate) > Date.parse(value),
+  labels: (task, value, known) => value.split(',').every((id) => shownLabels(task, known).includes(id)),
+  anyLabel: (task, value, known) => value.split(',').some((id) => shownLabels(task, known).includes(id)),
+  noLabel: (task, _, known) => shownLabels(task, known).length === 0,
+  blocks: ({ blockedByIds, projectId }, value, { tasks }) =>
+    (blockedByIds ?? []).includes(value) &&
+    tasks.some((one) => one.id === value && one.projectId === projectId),
+  ready: (task, _, known) => isReady(task, known),
+  claimedBy: (task, value, known) =>
+    holder(task, known) === (value === 'me' ? known.me : value === 'none' ? null : value),
+  externalId: ({ externalId }, value) => externalId === value,
+}
+
+const compare = <T extends string | number>(a: T, b: T) => (a < b ? -1 : a > b ? 1 : 0)
+
+/** The reference implementation of `GET /tasks`: returns ids in the order of the list. */
+export function expectedIds(query: Query, known: Known): string[] {
+  const { sort = query.dueBefore || query.dueAfter ? 'dueDate' : 'createdAt' } = query
+  const found = known.tasks.filter((task) =>
+    Object.entries(query).every(([name, value]) =>
+      name.startsWith('field.') ? fits(task, name, value) : (filters[name]?.(task, value, known) ?? true),
+    ),
+  )
+  const due = ({ dueDate }: TaskRow) => (dueDate === null ? Infinity : Date.parse(dueDate))
+  const inOrder = found.sort(
+    (a, b) =>
+      (sort === 'position' ? compare(keyOf(a), keyOf(b)) : 0) ||
+      (sort.endsWith('dueDate') ? compare(due(a), due(b)) : 0) ||
+      compare(a.id, b.id),
+  )
+  return (sort.startsWith('-') ? inOrder.reverse() : inOrder).map(({ id }) => id)
+}
+
+/** Returns a query with up to `count` of the choices. */
+export function randomQuery(
+  random: Random,
+  choices: Record<string, readonly string[]>,
+  count: number,
+): Query {
+  const names = random.shuffled(Object.keys(choices)).slice(0, 1 + random.below(count))
+  return Object.fromEntries(names.map((name) => [name, random.pick(choices[name]!)!]))
+}
