@@ -1,6 +1,7 @@
 import { defineModel } from '../src/model/model.ts'
 import { comments } from './comments/routes.ts'
 import { fields } from './fields/routes.ts'
+import { labels } from './labels/routes.ts'
 import { members } from './members/routes.ts'
 import { projects } from './projects/routes.ts'
 import { serviceAccount, token } from './service-accounts/entity.ts'
@@ -9,6 +10,6 @@ import { tasks } from './tasks/routes.ts'
 import { webhook } from './webhooks/entity.ts'
 
 /** New modules are added only to this list. */
-export const modules = [projects, members, tasks, subtasks, comments, fields]
+export const modules = [projects, members, tasks, subtasks, comments, labels, fields]
 
 export const model = defineModel([...modules.map(({ entity }) => entity), webhook, serviceAccount, token])

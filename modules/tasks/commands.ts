@@ -1,5 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { created, updated } from '../../src/model/events.ts'
+import { editReferences } from '../../src/model/references.ts'
 import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
 import { creation, deletion } from '../../src/commands/row-commands.ts'
@@ -34,10 +35,9 @@ export const updateTask = command('task.update', {
   preload: preloadFacts,
   decide(state, context, { id, projectId: _, ...input }, target) {
     const task = state.requireRow('task', id)
-    const wanted = fieldsOf(input)
     requireMatch(context, task)
-    if (target !== state) return move(state, target, context, task, wanted)
-    return changeTask(state, context, task, wanted)
+    if (target !== state) return move(state, target, context, task, input)
+    return changeTask(state, context, task, fieldsOf(editReferences(state, 'task', task, input)))
   },
   view: taskView,
   errors: [notAssignable(), tooManyToMove(), externalIdTaken(42)],

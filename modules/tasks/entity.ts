@@ -1,12 +1,11 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
-import { referencesIn } from '../../src/model/fields.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { requireFreeExternalId } from './external-ids.ts'
 import { factsFor } from './facts.ts'
 import { withoutClaim } from './claim.ts'
-import { fields, taskView } from './schema.ts'
+import { references, taskView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
   interface Entities {
@@ -37,7 +36,7 @@ export const task = entity<'task'>({
   parent: 'project',
   load: 'by row',
   view: taskView,
-  references: referencesIn(fields),
+  references,
   check: requireFreeExternalId,
   factsFor,
   events: {

@@ -1,13 +1,16 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
+import { checkRow, withChanges } from '../../src/commands/decide.ts'
 import { splitForEvents, exceedsMoveLimit, maxMoved } from '../../src/log/children.ts'
 import { withChildren } from '../../src/log/rows.ts'
 import { noClaim } from '../../src/model/claims.ts'
-import { created, deleted, updated } from '../../src/model/events.ts'
-import { movedReferences } from '../../src/model/references.ts'
+import type { EventType } from '../../src/model/entities.ts'
+import { created, deleted, type EventDraft, updated } from '../../src/model/events.ts'
+import { editReferences, movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
-import { type Editable, requireAssignable } from './fields.ts'
+import { fieldsOf, requireAssignable } from './fields.ts'
+import type { TaskChange } from './schema.ts'
 
 /** The task becomes unassigned if the assignee is not a member of the target project. */
 export function move(
@@ -15,23 +18,24 @@ export function move(
   target: ProjectState,
   context: RuleContext,
   task: TaskRow,
-  wanted: Partial<Editable>,
+  input: TaskChange,
 ) {
-  requireAssignable(target, wanted.assigneeId)
   const { movingChildren } = source
   if (!movingChildren) throw new Error('The children of the task are not loaded')
   if (exceedsMoveLimit(movingChildren)) throw tooManyToMove()
+  // Keeps the command's id for the last event, whose row the response shows.
+  const newIds = { newEventId: () => context.newId() }
+  const { row, copies, after } = moveReferences(source, target, task, input, context)
+  const wanted = fieldsOf(editReferences(after, 'task', row, input))
+  requireAssignable(target, wanted.assigneeId)
   const { eventId: _, ...kept } = task.claimedBy ? { ...task, ...noClaim } : task
   const { projectId, lastNumber } = target
-  const references = movedReferences('task', task, source, target)
   const moved = {
-    ...{ ...kept, ...references, ...wanted },
+    ...{ ...kept, ...row, ...wanted },
     ...{ projectId, number: lastNumber + 1, updatedAt: context.now },
   }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   const [first, ...more] = splitForEvents(movingChildren)
-  // Keeps the command's id for the last event, whose row the response shows.
-  const newIds = { newEventId: () => context.newId() }
   const departure = deleted(source, newIds, 'task.moved_out', task)
   const arrival = created(target, more.length > 0 ? newIds : context, 'task.moved_in', moved)
   let last = arrival.after
@@ -41,7 +45,29 @@ export function move(
     last = change.after
     return withChildren(change, part)
   })
-  return { changes: [departure, withChildren(arrival, first!), ...laterArrivals], answer: last }
+  return { changes: [departure, ...copies, withChildren(arrival, first!), ...laterArrivals], answer: last }
+}
+
+/** Copies the rows that the task refers to and that the target project lacks, such as labels. */
+function moveReferences(
+  source: ProjectState,
+  target: ProjectState,
+  task: TaskRow,
+  input: TaskChange,
+  context: RuleContext,
+) {
+  const copies: EventDraft[] = []
+  const after = withChanges(target, copies)
+  const row = movedReferences('task', { ...task, ...input }, source, after, (to, fields) => {
+    const id = context.newId()
+    const type = `${to}.created` as EventType
+    const own = { ...fields, id, projectId: target.projectId, createdAt: context.now }
+    const copy = created(target, { newEventId: () => context.newId() }, type, own as never) as EventDraft
+    checkRow(after, copy)
+    copies.push(copy)
+    return id
+  })
+  return { row, copies, after }
 }
 
 export function tooManyToMove() {

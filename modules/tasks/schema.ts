@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { field, inputsOf, outputsOf } from '../../src/model/fields.ts'
+import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/model/fields.ts'
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
@@ -51,7 +51,10 @@ export const fields = {
     undefined,
   ),
 }
-const optional = inputsOf(fields)
+/** Lists of ids. The empty list is stored as null, so that the rows of plain tasks leave these fields out. */
+const lists = { labelIds: field.ids('label', { by: 'name', creates: true }, maxIds) }
+export const references = referencesIn({ ...fields, ...lists })
+const optional = { ...inputsOf(fields), ...inputsOf(lists) }
 
 export const CreateTask = Input({ id: OwnId(), title: Title, projectId: IdOf('project'), ...optional })
 export type TaskInput = Static<typeof CreateTask>
@@ -60,6 +63,7 @@ export const UpdateTask = Input({
   title: Type.Optional(Title),
   projectId: Type.Optional(IdOf('project')),
   ...optional,
+  ...editsOf(lists),
 })
 export const UpsertTask = Input({
   ...optional,
@@ -67,6 +71,7 @@ export const UpsertTask = Input({
   externalId: ExternalId,
   title: Type.Optional(Title),
 })
+export type TaskChange = Omit<Static<typeof UpdateTask>, 'id' | 'projectId'>
 export const UnassignTasks = Input({
   projectId: IdOf('project'),
   userId: IdOf('user'),

@@ -9,6 +9,7 @@ import {
   requireUnbound,
   roleIn,
 } from '../identity/rights.ts'
+import type { CheckedState } from '../model/definition.ts'
 import type { Entity } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
 import { definitionOf, model } from '../model/model.ts'
@@ -33,19 +34,51 @@ export function decide<Input extends object, Row>(
   const entity = command.noun as Entity
   const { references, entities } = model()
   const hasReferences = references[entity] !== undefined
-  const checked = hasReferences ? checkReferences(destination, entity, input) : input
+  const checked = hasReferences ? checkReferences(destination, entity, input, destination !== state) : input
   const decision = command.decide(state, context, checked, destination)
   if (entities[entity]?.check)
     for (const change of decision.changes)
       if (change.entity === entity)
         checkRow(change.projectId === state.projectId ? state : destination, change)
   decision.answer = withoutEndedClaim(decision.answer, context.now)
-  if (hasReferences) decision.answer = hideDeletedReferences(destination, entity, decision.answer)
+  if (hasReferences)
+    decision.answer = hideDeletedReferences(
+      stateAfter(destination, decision.changes),
+      entity,
+      decision.answer,
+    )
   return decision
 }
 
+/** The state after changes, without a copy. One change alone is the answer itself, to which no other row refers. */
+export const stateAfter = (state: ProjectState, changes: EventDraft[]): CheckedState =>
+  changes.length < 2 ? state : withChanges(state, changes)
+
+export function withChanges(state: ProjectState, changes: EventDraft[]): CheckedState {
+  const { projectId } = state
+  const lastOf = (entity: Entity, id: string) =>
+    changes.findLast((one) => one.entityId === id && one.entity === entity && one.projectId === projectId)
+  return {
+    row(entity, id) {
+      const change = lastOf(entity, id)
+      return change ? ((change.after ?? undefined) as never) : state.row(entity, id)
+    },
+    has(entity, id) {
+      const change = lastOf(entity, id)
+      return change ? change.after !== null : state.has(entity, id)
+    },
+    all(entity) {
+      const changed = changes.filter((one) => one.entity === entity && one.projectId === projectId)
+      const ids = new Set(changed.map(({ entityId }) => entityId))
+      const kept = state.all(entity).filter((one) => !ids.has((one as { id: string }).id))
+      return [...kept, ...[...ids].flatMap((id) => this.row(entity, id) ?? [])]
+    },
+    fact: (kind) => state.fact(kind),
+  }
+}
+
 /** @throws HttpError 409 if the row after the event contradicts other rows of the project */
-export function checkRow(state: ProjectState, { entity, entityId, before, after }: EventDraft): void {
+export function checkRow(state: CheckedState, { entity, entityId, before, after }: EventDraft): void {
   if (!after) return
   const row = before ? (state.row(entity, entityId) as typeof after | undefined) : undefined
   definitionOf(entity).check?.(after, row, state)

@@ -83,7 +83,10 @@ export function visibleColumns(sql: Sql, entity: Entity, alias: string, moment?:
     .reduce((all, one): SqlPart => sql`${all}, ${one}`)
 }
 
-/** SQL for a row's event id. If references are hidden, a suffix follows, with one bit for each reference. */
+/**
+ * SQL for a row's event id. If references are hidden, a suffix follows, with one bit for each reference. A row whose
+ * references are all null costs no look-up.
+ */
 export function visibleEventId(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
   const column = sql`${sql(`${alias}.event_id`)}`
   const fields = referencesOf(entity)
@@ -94,7 +97,10 @@ export function visibleEventId(sql: Sql, entity: Entity, alias: string, moment?:
       return sql`coalesce((select string_agg(f.is_present::int::text, '' order by f.n) from (${ids}) f), '')`
     })
     .reduce((all, one): SqlPart => sql`${all} || ${one}`)
-  return sql`(select ${column}::text || case when b.bits like '%0%' then '.' || b.bits else '' end from (select ${bits} as bits) b)`
+  const isPlain = fields
+    .map((field): SqlPart => sql`${sql(`${alias}.${field.column.name}`)} is null`)
+    .reduce((all, one): SqlPart => sql`${all} and ${one}`)
+  return sql`case when ${isPlain} then ${column}::text else (select ${column}::text || case when b.bits like '%0%' then '.' || b.bits else '' end from (select ${bits} as bits) b) end`
 }
 
 /** SQL for the ids in a reference field, in their order, each with `is_present`: whether its row exists. */

@@ -11,10 +11,15 @@ export type AuthorizeUndo = (projectCaller: ProjectCaller, event: StoredEvent) =
 /** The verb of the inverse event, and the check that the caller may undo. A function: its error rejects every undo. */
 export type UndoRule<Verb extends string = string> = { by: Verb; admit: AuthorizeUndo } | (() => HttpError)
 
-/** When a task moves, a reference is dropped, or replaced by the target project's row with the same value in `by`. */
 export interface Reference {
   to: Entity
-  onMove: 'drop' | { by: string }
+  /**
+   * When a task moves, a reference is dropped, or replaced by the target project's row with the same text in `by`,
+   * without regard to case. If no such row exists, the reference is dropped, or a copy of the row is created.
+   */
+  onMove: 'drop' | { by: string; creates?: true }
+  /** The most ids in a list. */
+  max?: number
 }
 
 /** The parent of a row. The row is deleted, restored and purged together with its parent. */
@@ -58,6 +63,7 @@ export interface EntityDefinition<E extends Entity = Entity> {
 /** The state of a project before the checked event. */
 export interface CheckedState {
   row<O extends Entity>(entity: O, id: string): StoredRows[O] | undefined
+  has(entity: Entity, id: string): boolean
   all<O extends Entity>(entity: O): StoredRows[O][]
   fact<F extends Fact>(kind: FactKind<F, never>): F
 }

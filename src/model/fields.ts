@@ -1,6 +1,7 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type TOptional, type TSchema, Type } from '@sinclair/typebox'
 import { Id } from '../schema/response.ts'
 import { IdOf, IdsOf } from '../schema/input.ts'
+import { capital } from '../schema/named.ts'
 import { Nullable } from '../schema/text.ts'
 import type { Reference } from './definition.ts'
 import type { Entity } from './entities.ts'
@@ -17,9 +18,9 @@ const of = <Input extends TSchema, Value>(input: Input, output: TSchema, default
   ({ input, output, defaultValue }) as Field<Input, Value>
 
 /** Defines a list of ids. The entity `to` must have `load: 'with project'`. */
-const ids = (to: Entity, onMove: Reference['onMove']) => {
+const ids = (to: Entity, onMove: Reference['onMove'], max = 100) => {
   const output = Type.Array(Id(`The id of a ${to}`), { description: `The ids of each ${to}` })
-  return { ...of(IdsOf(`the entity ${to}`), output, [] as string[]), reference: { to, onMove } }
+  return { ...of(IdsOf(`${to}s`, max), output, [] as string[]), reference: { to, onMove, max } }
 }
 
 const id = (to: Entity, onMove: Reference['onMove']) => {
@@ -37,6 +38,19 @@ const each = <F extends Fields, T>(fields: F, of: (one: Field) => T) =>
 export const inputsOf = <F extends Fields>(fields: F) =>
   Type.Partial(Type.Object(each(fields, ({ input }) => input) as { [K in keyof F]: F[K]['input'] }))
     .properties
+/** The names of the inputs that change a list of ids: `addTagIds` and `removeTagIds` for `tagIds`. */
+export const editNames = <Name extends string>(name: Name) =>
+  [`add${capital(name)}`, `remove${capital(name)}`] as EditNames<Name>
+type EditNames<Name extends string> = [`add${Capitalize<Name>}`, `remove${Capitalize<Name>}`]
+
+/** Inputs that add ids to lists, or remove ids, so that two clients can change one list at the same time. */
+export const editsOf = <F extends Record<string, Field<TSchema, string[]>>>(fields: F) =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, { input }]) =>
+      editNames(name).map((edit) => [edit, Type.Optional(input)]),
+    ),
+  ) as { [N in EditNames<keyof F & string>[number]]: TOptional<F[keyof F]['input']> }
+
 export const outputsOf = (fields: Fields) => each(fields, ({ output }) => output)
 export const defaultsOf = <F extends Fields>(fields: F) =>
   Object.fromEntries(

@@ -1,4 +1,5 @@
 import { type Column, columnsOf } from '../postgres/columns.ts'
+import { editNames } from './fields.ts'
 import type { EntityDefinition, Reference, UndoRule } from './definition.ts'
 import type { ChildOfTask, Entity, EventType, Rows } from './entities.ts'
 import type { EventDraft } from './events.ts'
@@ -7,6 +8,8 @@ export interface ReferenceField extends Reference {
   name: string
   column: Column
   isMany: boolean
+  /** The inputs that add and remove ids of a list. */
+  edits: readonly [add: string, remove: string]
 }
 
 type ByName<T> = Record<Entity, T>
@@ -46,7 +49,7 @@ function referencesIn({ references = {}, table }: EntityDefinition): ReferenceFi
   const columns = columnsOf(table)
   return Object.entries(references).map(([name, reference]) => {
     const column = columns.find(({ key }) => key === name)!
-    return { ...reference, name, column, isMany: column.type !== 'uuid' }
+    return { ...reference, name, column, isMany: column.type !== 'uuid', edits: editNames(name) }
   })
 }
 

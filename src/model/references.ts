@@ -1,4 +1,5 @@
-import { badRequest } from '../responses/errors.ts'
+import { badRequest, conflict } from '../responses/errors.ts'
+import { caseless } from '../schema/text.ts'
 import type { Entity } from './entities.ts'
 import { isEqual } from './events.ts'
 import { definitionOf, model, type ReferenceField } from './model.ts'
@@ -29,59 +30,125 @@ export function referencedTasks(entity: Entity, row: object): string[] {
   return ids
 }
 
-export const invalidReference = ({ name, to, isMany }: ReferenceField) => {
+/** A nullable column stores an empty list as null. */
+const storedIds = ({ isMany, column }: ReferenceField, ids: string[]) =>
+  !isMany ? (ids[0] ?? null) : ids.length === 0 && column.isNullable ? null : ids
+
+export const invalidReference = ({ name, to, isMany }: ReferenceField, input = name) => {
   const { noun, plural } = definitionOf(to)
   return badRequest(
-    `${name} must be ${isMany ? `the ids of ${plural}` : `the id of a ${noun.toLowerCase()}`} in the project`,
+    `${input} must be ${isMany ? `the ids of ${plural}` : `the id of a ${noun.toLowerCase()}`} in the project`,
   )
 }
+export const listEditedTwice = ({ name, edits: [add, remove] }: ReferenceField) =>
+  badRequest(`Send ${name}, or ${add} and ${remove}`)
+export const tooManyReferences = (entity: Entity, { name, max }: ReferenceField) =>
+  conflict(`A ${entity} has at most ${max} ${name}`)
 
 /** If references are hidden, `eventId` gets a suffix, so that the ETag changes too. */
 export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: R): R {
   const fields = referencesOf(entity)
   if (!fields || !row) return row
-  const shown: Row = { ...row }
+  let shown: Row | undefined
   let bits = ''
-  for (const { name, to, isMany } of fields) {
-    const there = idsIn(shown[name]).filter((id) => {
-      const isThere = state.has(to, id)
+  for (const field of fields) {
+    const value = (row as Row)[field.name]
+    if (value == null) continue
+    const ids = idsIn(value)
+    const there = ids.filter((id) => {
+      const isThere = state.has(field.to, id)
       bits += isThere ? '1' : '0'
       return isThere
     })
-    if (bits.includes('0')) shown[name] = isMany ? there : (there[0] ?? null)
+    if (there.length < ids.length) (shown ??= { ...(row as Row) })[field.name] = storedIds(field, there)
   }
-  return bits.includes('0') ? ({ ...shown, eventId: `${shown.eventId}.${bits}` } as R) : row
+  return shown ? ({ ...shown, eventId: `${(row as Row).eventId}.${bits}` } as R) : row
 }
 
-/** A field that repeats the shown value keeps the stored value, with deleted references. @throws HttpError 400 */
-export function checkReferences<Input extends object>(state: RowSource, entity: Entity, input: Input): Input {
+/**
+ * A field that repeats the shown value keeps the stored value, with deleted references, unless the row moves.
+ * @throws HttpError 400
+ */
+export function checkReferences<Input extends object>(
+  state: RowSource,
+  entity: Entity,
+  input: Input,
+  isMove: boolean,
+): Input {
   let checked = input as Row
   for (const field of referencesOf(entity) ?? []) {
-    const wanted = checked[field.name]
+    const { name, edits } = field
+    const wanted = checked[name]
+    const added = checked[edits[0]]
+    if (added !== undefined) requireAll(state, field, edits[0], added)
     if (wanted === undefined) continue
-    if (idsIn(wanted).some((id) => !state.has(field.to, id))) throw invalidReference(field)
-    const row = state.row(entity, String(checked.id)) as Row | undefined
-    const isShown = row && isEqual((hideDeletedReferences(state, entity, row) as Row)[field.name], wanted)
-    if (isShown) checked = { ...checked, [field.name]: row[field.name] }
+    requireAll(state, field, name, wanted)
+    const row = isMove ? undefined : (state.row(entity, String(checked.id)) as Row | undefined)
+    const shown = row && (hideDeletedReferences(state, entity, row) as Row)[name]
+    const ids = storedIds(field, idsIn(wanted))
+    if (row && isEqual(shown, ids)) checked = { ...checked, [name]: row[name] ?? null }
+    else if (ids !== wanted) checked = { ...checked, [name]: ids }
   }
   return checked as Input
 }
 
+function requireAll(state: RowSource, field: ReferenceField, name: string, wanted: unknown): void {
+  const ids = idsIn(wanted)
+  // The schema compares ids as they were sent: two names in a batch, or two spellings, may be the same id.
+  const isInvalid = ids.some((id) => !state.has(field.to, id)) || new Set(ids).size < ids.length
+  if (isInvalid) throw invalidReference(field, name)
+}
+
+/**
+ * Replaces the inputs that add and remove ids of a list by the new list. Removes ids before it adds others.
+ * @param row the row before the change
+ * @throws HttpError 400, 409
+ */
+export function editReferences<Input extends object>(
+  state: RowSource,
+  entity: Entity,
+  row: object,
+  input: Input,
+): Input {
+  let edited = input as Row
+  for (const field of referencesOf(entity) ?? []) {
+    const { name, to, max = Infinity } = field
+    const { [field.edits[0]]: add, [field.edits[1]]: remove } = edited
+    if (add === undefined && remove === undefined) continue
+    if (edited[name] !== undefined) throw listEditedTwice(field)
+    const removed = idsIn(remove)
+    const kept = idsIn((row as Row)[name]).filter((id) => !removed.includes(id))
+    const all = [...new Set([...kept, ...idsIn(add)])]
+    // If a list is too long, it loses its references to deleted rows.
+    const ids = all.length > max ? all.filter((id) => state.has(to, id)) : all
+    if (ids.length > max) throw tooManyReferences(entity, field)
+    edited = { ...edited, [name]: storedIds(field, ids) }
+    for (const edit of field.edits) delete edited[edit]
+  }
+  return edited as Input
+}
+
+/** @param create creates a copy of a row in the target project and returns the id of the copy */
 export function movedReferences<R extends object>(
   entity: Entity,
   row: R,
   source: RowSource,
   target: ReferenceTarget,
+  create: (to: Entity, row: object) => string,
 ): Partial<R> {
   const moved: Row = {}
-  for (const { name, to, isMany, onMove } of referencesOf(entity) ?? []) {
-    const ids = idsIn((row as Row)[name]).flatMap((id) => {
+  for (const field of referencesOf(entity) ?? []) {
+    const { name, to, onMove } = field
+    const value = (row as Row)[name]
+    if (value == null) continue
+    const ids = idsIn(value).flatMap((id) => {
       const before = source.row(to, id) as Row | undefined
       if (!before || onMove === 'drop') return []
-      const same = target.all(to).find((one) => isEqual((one as Row)[onMove.by], before[onMove.by]))
-      return same ? same.id : []
+      const textOf = (one: object) => caseless(String((one as Row)[onMove.by]))
+      const same = target.all(to).find((one) => textOf(one) === textOf(before))
+      return same ? same.id : onMove.creates ? create(to, before) : []
     })
-    moved[name] = isMany ? ids : (ids[0] ?? null)
+    moved[name] = storedIds(field, ids)
   }
   return moved as Partial<R>
 }

@@ -1,7 +1,7 @@
 import type { WriteDefinition } from '../commands/command.ts'
 import { targetNoun } from '../commands/decide.ts'
 import type { Entity } from '../model/entities.ts'
-import { invalidReference, referencesOf } from '../model/references.ts'
+import { invalidReference, listEditedTwice, referencesOf, tooManyReferences } from '../model/references.ts'
 import { Body, Input } from '../schema/input.ts'
 import { unboundTokenNeeded, roleNeeded, suffices } from '../identity/rights.ts'
 import { Message, sampleId } from '../schema/response.ts'
@@ -73,8 +73,11 @@ const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>
 
 function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   const { name, input, target, destination, role, errors: own = [] } = command
-  const fields = referencesOf(name.slice(0, name.indexOf('.')) as Entity) ?? []
-  const references = fields.filter((field) => field.name in input.properties).map(invalidReference)
+  const entity = name.slice(0, name.indexOf('.')) as Entity
+  const references = (referencesOf(entity) ?? []).flatMap((field) => [
+    ...(field.name in input.properties ? [invalidReference(field)] : []),
+    ...(field.edits[0] in input.properties ? [listEditedTwice(field), tooManyReferences(entity, field)] : []),
+  ])
   const errors = [...own, ...references]
   if (target.kind === 'new') return [...errors, unboundTokenNeeded()]
   if (target.kind === 'account' || role === null) return errors

@@ -8,6 +8,7 @@ export interface Column {
   name: string
   type: string
   hasDefault?: boolean
+  isNullable?: boolean
   fallback?: unknown
 }
 
@@ -24,6 +25,7 @@ const describe = ([key, column]: [string, PgColumn]): Column => ({
   name: column.name,
   type: column.getSQLType(),
   hasDefault: column.hasDefault,
+  isNullable: !column.notNull,
   fallback: is(column.default, SQL) ? undefined : column.default,
 })
 

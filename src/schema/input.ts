@@ -37,19 +37,18 @@ export function OwnId() {
   return Type.Optional(checked<string>(isOwnId, idSchema(description)))
 }
 
-const maxIds = 100
-function isIdList(value: unknown): boolean {
-  const isList = Array.isArray(value) && value.length <= maxIds && new Set(value).size === value.length
-  return isList && value.every(isIdText)
+function isIdList(value: unknown, { maxItems }: { maxItems: number }): boolean {
+  const isList = Array.isArray(value) && value.length <= maxItems && value.every(isIdText)
+  return isList && new Set(value).size === value.length
 }
 
-export const IdsOf = (noun: string) =>
+export const IdsOf = (noun: string, maxItems: number) =>
   checked<string[]>(isIdList, {
     type: 'array',
-    maxItems: maxIds,
+    maxItems,
     uniqueItems: true,
     items: { type: 'string', format: 'uuid' },
-    description: `A list of at most ${maxIds} ids of ${noun}, without duplicates`,
+    description: `A list of at most ${maxItems} ids of ${noun}, without duplicates`,
     examples: [[]],
   })
 

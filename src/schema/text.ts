@@ -138,5 +138,8 @@ export const orNull = ', or null'
 export const Nullable = <T extends TSchema>(schema: T) =>
   Type.Union([schema, Type.Null()], { description: (schema.description ?? 'A value') + orNull })
 
+/** Two names are the same without regard to case if these texts are equal. */
+export const caseless = (name: string): string => name.normalize('NFC').toLowerCase()
+
 export const optionalText = (text: string | null | undefined): string | null | undefined =>
   typeof text === 'string' ? text.trim() || null : text

@@ -61,6 +61,7 @@ const operations: [name: string, operation: Operation][] = [...operationsOf(api)
 const things = await createFullProject(people, await register(client))
 await fillTask()
 await ageProject()
+const bug = await make(people.owner, `/projects/${things.projectId}/labels`, { name: 'bug' })
 const token = await makeToken(people.owner, { scopes: ['read'], projects: [things.projectId] })
 const accounts = `/projects/${things.projectId}/service-accounts`
 const { id: accountId } = await make(people.owner, accounts, { name: 'Importer' })
@@ -110,6 +111,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     if (/^create.*(Token|Webhook)$/.test(operationId)) return undefined
     if (/^(removeMember|deleteServiceAccount|testWebhook)$/.test(operationId)) return undefined
     if (operationId === 'undoProject') return { body: { seq: 1 } }
+    if (operationId === 'updateLabel') return { path: `/labels/${bug.id}`, body: { name: 'urgent' } }
     const own = ownIdOf(operationId)
     if (own) return { body: { ...bodyOf(operation), id: own } }
     if (operationId === 'updateTask') return { path: `/tasks/${full.id}`, body: { projectId: elsewhere.id } }
@@ -138,9 +140,15 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
 }
 
 function ownIdOf(operationId: string): string | undefined {
-  const { projectId, taskId, subtaskId, commentId, fieldId } = things
-  const ids: Record<string, string> = { createProject: projectId, createTask: taskId, createField: fieldId }
-  return { ...ids, createSubtask: subtaskId, createComment: commentId }[operationId]
+  const { projectId, taskId, subtaskId, commentId, fieldId, labelId } = things
+  const ids: Record<string, string> = { createProject: projectId, createTask: taskId }
+  return {
+    ...ids,
+    createSubtask: subtaskId,
+    createComment: commentId,
+    createField: fieldId,
+    createLabel: labelId,
+  }[operationId]
 }
 
 const withOutdatedValue = ({ taskId: id }: ProjectParts) => {

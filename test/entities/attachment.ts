@@ -83,6 +83,6 @@ export const attachment: NewEntity = {
       find: "import { comments } from './comments/routes.ts'",
       put: "import { attachments } from './attachments/routes.ts'\nimport { comments } from './comments/routes.ts'",
     },
-    { path: 'modules/modules.ts', find: 'subtasks, comments]', put: 'subtasks, comments, attachments]' },
+    { path: 'modules/modules.ts', find: 'subtasks, comments,', put: 'subtasks, comments, attachments,' },
   ],
 }

@@ -1,5 +1,6 @@
 import { commentView } from '../../modules/comments/schema.ts'
 import { fieldView } from '../../modules/fields/schema.ts'
+import { labelView } from '../../modules/labels/schema.ts'
 import { memberView } from '../../modules/members/schema.ts'
 import { projectView } from '../../modules/projects/schema.ts'
 import { subtaskView } from '../../modules/subtasks/schema.ts'
@@ -36,6 +37,7 @@ const views: { [E in Exclude<Entity, Integration>]: (row: Rows[E]) => object } =
   task: (row) => taskView.of(row),
   subtask: (row) => subtaskView.of(row),
   field: (row) => fieldView.of(row),
+  label: (row) => labelView.of(row),
   comment: (row) => ({ ...commentView.of(row), authorRemoved: false }),
 }
 

@@ -88,5 +88,9 @@ export const endpoints: Endpoint[] = [
   read('Task', readers, 'list comments', '/tasks/{id}/comments'),
   read('Task', readers, "read a task's history", '/tasks/{id}/history'),
   change('Comment', ['editor'], "edit the editor's comment", '/tasks/comments/{id}', { text: 'Fast' }),
+  create('Project', writers, 'create a label', `${project}/labels`, { name: 'N' }),
+  read('Project', readers, 'list labels', `${project}/labels`),
+  change('Label', writers, 'change a label', '/labels/{id}', { color: '#d73a4a' }),
+  remove('Label', writers, 'delete a label', '/labels/{id}'),
   remove('Comment', writers, "delete the editor's comment", '/tasks/comments/{id}'),
 ]

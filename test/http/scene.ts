@@ -14,6 +14,7 @@ export type ProjectParts = {
   subtaskId: string
   commentId: string
   fieldId: string
+  labelId: string
   webhookId: string
 }
 
@@ -57,13 +58,15 @@ export async function createFullProject(people: Team, guest: Person, given?: str
   const { id: taskId } = await make(owner, '/tasks', { title: 'Wheels', projectId })
   const subtask = await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
   const comment = await make(editor, `/tasks/${taskId}/comments`, { text: 'Slow' })
+  const label = await make(owner, `/projects/${projectId}/labels`, { name: 'urgent' })
   const webhook = await make(owner, `/projects/${projectId}/webhooks`, { url: unreachableUrl })
   const field = await make(owner, `/projects/${projectId}/fields`, {
     key: 'note',
     name: 'Note',
     type: 'text',
   })
-  const ids = { fieldId: field.id, memberId: member.id, taskId, subtaskId: subtask.id, commentId: comment.id }
+  const rows = { subtaskId: subtask.id, commentId: comment.id, labelId: label.id, fieldId: field.id }
+  const ids = { memberId: member.id, taskId, ...rows }
   return { projectId, inviteeEmail: stranger.email, webhookId: webhook.id, ...ids }
 }
 

@@ -14,7 +14,7 @@ export async function startRandomWrites(random: Random, people: Person[]): Promi
     await make(ada!, '/projects', { name: 'Other' }),
   ]
   for (const { id } of projects) for (const one of others) await invite(ada!, id, one, 'ADMIN')
-  return { random, people, projects, members: [], tasks: [], subtasks: [], comments: [] }
+  return { random, people, projects, members: [], tasks: [], subtasks: [], comments: [], labels: [] }
 }
 
 const batch: Ask = ({ projects }, client, { other, value }) =>
@@ -30,6 +30,7 @@ const batch: Ask = ({ projects }, client, { other, value }) =>
 const weights: Partial<Record<Verb, number>> = {
   ...{ createTask: 6, changeTask: 10, assignTask: 3, moveTask: 10, deleteTask: 1, undo: 6 },
   ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
+  ...{ labelTask: 6, createLabel: 3, changeLabel: 1, deleteLabel: 1 },
   ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
 }
 

@@ -9,7 +9,9 @@ test('every command has a unique name of the form noun.verb', () => {
   expect(
     names.filter(
       (name) =>
-        !/^(project|member|serviceAccount|token|webhook|task|subtask|comment)\.[a-z]+(_[a-z]+)?$/.test(name),
+        !/^(project|member|serviceAccount|token|webhook|task|subtask|comment|label)\.[a-z]+(_[a-z]+)?$/.test(
+          name,
+        ),
     ),
   ).toEqual([])
 })

@@ -36,6 +36,7 @@ const everyEventType: Record<
   ...{ 'subtask.created': true, 'subtask.updated': true, 'subtask.toggled': true, 'subtask.deleted': true },
   ...{ 'comment.created': true, 'comment.updated': true, 'comment.deleted': true },
   ...{ 'field.created': true, 'field.updated': true, 'field.deleted': true },
+  ...{ 'label.created': true, 'label.updated': true, 'label.deleted': true },
 }
 
 const movedWithAll = readFileSync(

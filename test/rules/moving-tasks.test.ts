@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
+import type { TaskChange } from '../../modules/tasks/schema.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import { maxMoved } from '../../src/log/children.ts'
 import type { EventDraft } from '../../src/model/events.ts'
@@ -9,7 +10,7 @@ import { subtaskCreated, task, taskCreated, taskOf, viewer } from './events.ts'
 import { ruleOf, contextOf, folded, when, now, withLoadedChildren } from './given.ts'
 
 const there = [elsewhereCreated, invitedElsewhere(editor, 'EDITOR'), invitedElsewhere(viewer, 'VIEWER')]
-const move = (wanted: Partial<TaskRow> = {}, id = task.id) =>
+const move = (wanted: TaskChange = {}, id = task.id) =>
   ruleOf(updateTask, { ...wanted, id, projectId: elsewhereId })
 const arrived = (fields: Partial<TaskRow> = {}) =>
   taskOf({ projectId: elsewhereId, number: 1, updatedAt: now, eventId: 'new-2', ...fields })

@@ -3,12 +3,20 @@ import type { World } from './verbs.ts'
 export function batchOf(world: World, me: string, choices: number[]): object[] {
   const [one, other] = [world.tasks[0]!, world.tasks.at(-1)!]
   const [subtask, comment] = [world.subtasks.at(-1), world.comments.at(-1)]
+  const label = world.labels.find(({ projectId }) => projectId === world.projects[0]!.id)
   const some = choices.flatMap((n): object[] => {
     const as = `a${n}`
     const all: object[] = [
       { op: 'task.create', title: `B${n}` },
       { op: 'task.update', id: one.id, title: `B${n}`, status: n % 3 ? 'DONE' : 'TODO' },
       { op: 'task.update', id: other.id, description: `B${n}`, assigneeId: n % 2 ? me : null },
+      { op: 'label.create', name: `B${n % 7}` },
+      ...(label
+        ? [
+            { op: 'task.update', id: one.id, addLabelIds: [label.id] },
+            { op: 'label.delete', id: label.id },
+          ]
+        : []),
       { op: 'subtask.create', taskId: one.id, title: `B${n}` },
       { op: 'comment.create', taskId: other.id, text: `B${n}` },
       { op: 'project.update', id: world.projects[0]!.id, name: `B${n}` },

@@ -5,6 +5,8 @@ import { type Step, type Verb, verbs, type World } from './verbs.ts'
 const often = [
   'createTask',
   'changeTask',
+  'labelTask',
+  'createLabel',
   'moveTask',
   'thereAndBack',
   'addSubtask',
@@ -44,7 +46,15 @@ export const assigneeHasLeft = (['assignTask', 'removeMember'] as const).map((ve
 /** Creates the first rows and returns a function that runs steps. A 4xx is expected, any other error fails the test. */
 export async function openWorld(people: Person[][]) {
   const [first = []] = people
-  const world: World = { people: first, projects: [], members: [], tasks: [], subtasks: [], comments: [] }
+  const world: World = {
+    people: first,
+    projects: [],
+    members: [],
+    tasks: [],
+    subtasks: [],
+    comments: [],
+    labels: [],
+  }
   const run = async (step: Step) => {
     const answer = await verbs[step.verb](world, people[step.process]![step.who]!, step)
     const expected = [undefined, 200, 201, 400, 403, 404, 409].includes(answer?.status)

@@ -17,6 +17,7 @@ export interface World {
   tasks: Body[]
   subtasks: Body[]
   comments: Body[]
+  labels: Body[]
 }
 type Choices = Pick<Step, 'pick' | 'other' | 'value'>
 export type Ask = (world: World, client: Client, choices: Choices) => Promise<Answer> | undefined
@@ -31,6 +32,13 @@ const fieldsOf = (value: number) => ({
   ...{ status: at(statuses, value), priority: at(priorities, value), dueDate: at(dates, value) },
   description: at(descriptions, value),
 })
+/** Few names, so that names are taken and moved tasks find labels of the same name. */
+const labelName = (value: number) => `${value % 2 ? 'L' : 'l'}${value % 5}`
+const colors = ['#d73a4a', null, undefined]
+const labelIdsIn = ({ labels }: World, projectId: string, other: number) => {
+  const ids = labels.filter((one) => one.projectId === projectId).map(({ id }) => id)
+  return ids.filter((_, n) => (other + n) % 3 !== 0).slice(0, 50)
+}
 const someone = ({ people }: World, n: number) => at([null, ...people], n)?.id ?? null
 
 const on =
@@ -77,6 +85,7 @@ export const verbs = {
       client.post('/tasks', {
         ...{ projectId, title: `T${value}`, assigneeId: someone(world, other) },
         ...fieldsOf(value),
+        ...(value % 4 === 0 && { labelIds: labelIdsIn(world, projectId, other) }),
       }),
     ),
   ),
@@ -86,6 +95,21 @@ export const verbs = {
   assignTask: on('tasks', ({ id }, client, { other }, world) =>
     client.patch(`/tasks/${id}`, { assigneeId: someone(world, other) }),
   ),
+  labelTask: on('tasks', ({ id, projectId }, client, { other, value }, world) =>
+    client.patch(`/tasks/${id}`, {
+      [at(['labelIds', 'addLabelIds', 'removeLabelIds'], value)!]: labelIdsIn(world, projectId, other),
+    }),
+  ),
+  createLabel: adding(
+    'labels',
+    on('projects', ({ id }, client, { value }) =>
+      client.post(`/projects/${id}/labels`, { name: labelName(value), color: at(colors, value) }),
+    ),
+  ),
+  changeLabel: on('labels', ({ id }, client, { other, value }) =>
+    client.patch(`/labels/${id}`, { name: labelName(value), color: at(colors, other) }),
+  ),
+  deleteLabel: on('labels', ({ id }, client) => client.delete(`/labels/${id}`)),
   moveTask: on('tasks', ({ id }, client, { other, value }, { projects }) =>
     client.patch(`/tasks/${id}`, {
       projectId: at(projects, other)?.id,

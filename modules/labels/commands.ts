@@ -1,0 +1,28 @@
+import { inProject } from '../../src/commands/command.ts'
+import { creation, deletion, update } from '../../src/commands/row-commands.ts'
+import { label, labelNameTaken, tooManyLabels } from './entity.ts'
+import { CreateLabel, UpdateLabel } from './schema.ts'
+
+export const createLabel = creation(label, {
+  input: CreateLabel,
+  target: inProject(),
+  role: 'EDITOR',
+  path: '/labels',
+  fields: ({ projectId, name, color = null }, { now }) => {
+    return { projectId, name: name.trim(), color, createdAt: now }
+  },
+  errors: [labelNameTaken('urgent'), tooManyLabels()],
+})
+
+export const updateLabel = update(label, {
+  about: 'Absent fields do not change.',
+  input: UpdateLabel,
+  role: 'EDITOR',
+  fields: ({ name, color }) => ({ name: name?.trim(), color }),
+  errors: [labelNameTaken('urgent')],
+})
+
+export const deleteLabel = deletion(label, {
+  about: 'The label disappears from all tasks. An undo restores the label and its tasks.',
+  role: 'EDITOR',
+})
