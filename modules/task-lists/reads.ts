@@ -7,6 +7,9 @@ import { etagAt } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { pathAndQuery, respondByDigest, respondWithBody } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
+import type { Person } from '../../src/reads/people.ts'
+import { timedEtag } from '../../src/responses/timed-etag.ts'
+import { showClaims, showClaimsAsOf } from '../claims/shown.ts'
 import { keyOf } from '../order/keys.ts'
 import { taskView } from '../tasks/schema.ts'
 import {
@@ -42,8 +45,11 @@ const cursorOf =
   (row: TaskRow): (string | null)[] =>
     sort === 'position' ? [keyOf(row)] : sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id]
 
+const viewWith = (holderOf?: (row: TaskRow) => Person | undefined) =>
+  holderOf ? (row: TaskRow) => taskView.of(row, holderOf(row)) : taskView.of
+
 export function openReadTasks(services: Services) {
-  const { database, findRole, serve } = services
+  const { database, findPerson, findRole, serve } = services
   return async (reading: Pick<ReadRequest, 'request' | 'caller' | 'query'>): Promise<Response> => {
     const { request, caller, query } = reading
     const filter = readTaskFilter(query, caller)
@@ -53,19 +59,22 @@ export function openReadTasks(services: Services) {
     const build = async (etag = '') => {
       const found = await listTasks(database.reads, filter)
       if (!found) throw notFound('Project')
-      return pageOf(request, found, taskView.of, cursorOf(filter), etag)
+      const { holderOf, untilMs } = await showClaims(findPerson, found.rows)
+      const tag = etag && untilMs ? timedEtag(etag, untilMs, project!.renaming) : etag
+      return pageOf(request, found, viewWith(holderOf), cursorOf(filter), tag)
     }
     if (!project) return respondWithBody(request, await build())
     if (dependsOnTime(filter)) return respondByDigest(request, await build(), project.version)
     // The response for `me` depends on the caller.
     const suffix = query.assigneeId === 'me' ? `.${caller.userId}` : ''
     const etag = etagAt(project, suffix)
-    return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), project.version)
+    const { version, renaming } = project
+    return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version, renaming)
   }
 }
 
 async function readAsOf(
-  { snapshots }: Services,
+  { findPerson, snapshots }: Services,
   { request, caller, query }: Pick<ReadRequest, 'request' | 'caller' | 'query'>,
   filter: TaskFilter,
   project: VisibleProject | undefined,
@@ -75,6 +84,7 @@ async function readAsOf(
   const found =
     snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
   if (!found) throw notFound('Project')
-  const page = pageOf(pinToVersion(request, snapshot), found, taskView.of, cursorOf(filter))
+  const { holderOf } = await showClaimsAsOf(findPerson, found.rows)
+  const page = pageOf(pinToVersion(request, snapshot), found, viewWith(holderOf), cursorOf(filter))
   return respondByDigest(request, page, snapshot.version)
 }

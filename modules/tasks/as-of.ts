@@ -11,6 +11,8 @@ import { IdOf } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { etagOf, respond } from '../../src/responses/reply.ts'
 import { badRequest, notFound } from '../../src/responses/errors.ts'
+import { showClaimsAsOf } from '../claims/shown.ts'
+import { claimTag } from './claim.ts'
 import { taskView } from './schema.ts'
 
 /** A look-up by an instant is charged as this many ordinary reads, because it may read many events of the task. */
@@ -34,8 +36,9 @@ export async function getTaskAsOf(services: Services, reading: ReadRequest): Pro
   const task =
     snapshot && (await services.snapshots.read(caller, snapshot, (sql) => taskAt(sql, snapshot, params.id!)))
   if (!task) throw notFound('Task')
-  const body = JSON.stringify(taskView.of(task))
-  return respond(request, { etag: etagOf(task), body, link: null }, snapshot.version)
+  const holder = (await showClaimsAsOf(services.findPerson, [task])).holderOf?.(task)
+  const body = JSON.stringify(taskView.of(task, holder))
+  return respond(request, { etag: etagOf(task, claimTag(holder, task)), body, link: null }, snapshot.version)
 }
 
 /** Without a project id, uses the task's current or last project; for an instant, its project at that time. */

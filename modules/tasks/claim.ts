@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { noClaim } from '../../src/model/claims.ts'
+import { deletedTag } from '../../src/reads/names.ts'
+import { untilPart } from '../../src/responses/timed-etag.ts'
 import type { Person } from '../../src/reads/people.ts'
 import { named } from '../../src/schema/named.ts'
 import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
@@ -27,6 +29,14 @@ export function claimOf({ claimedBy, claimedUntil, claimSeq }: TaskRow, holder?:
   const name = holder?.id === claimedBy ? holder.name : null
   return { by: { id: claimedBy, name }, until: claimedUntil, seq: claimSeq }
 }
+
+/** The part of a task's ETag that changes with the holder's name and at the end of the claim. Empty without a claim. */
+export const claimTag = (holder?: Person, { claimedBy, claimedUntil }: Partial<TaskRow> = {}): string =>
+  claimedBy && claimedUntil
+    ? claimTagOf(Date.parse(claimedUntil), holder?.id === claimedBy ? holder.nameTag : deletedTag)
+    : ''
+
+export const claimTagOf = (untilMs: number, nameTag: string): string => untilPart(untilMs) + nameTag
 
 /** An undo never restores a claim, and ends the claim of a task that it changes back to DONE. */
 export function withoutClaim(values: Partial<TaskRow>, task?: TaskRow): Partial<TaskRow> {

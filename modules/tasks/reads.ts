@@ -14,23 +14,36 @@ import { etagOf } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { taskSnapshotParameters, getTaskAsOf, projectIdNeedsAsOf } from './as-of.ts'
 import { taskView } from './schema.ts'
+import { claimTag, claimTagOf } from './claim.ts'
+import { showClaims } from '../claims/shown.ts'
+import { nameTagOf } from '../../src/reads/names.ts'
+import { nowMs } from '../../src/ids.ts'
 
 /** The last event of a task that the caller may see, from which the ETag is built without reading the row. */
 interface SeenTask extends Versioned {
   eventId: string
+  /** The end of the task's claim in ms, and the part of the ETag that changes with the holder's name. */
+  claim?: string
 }
 
 export const openSeenTasks = (sql: Sql, versions: Versions) =>
   openLookUp<SeenTask>(sql, versions, {
     joins: sql`join tasks t on t.id = q.id`,
     projectId: sql`t.project_id`,
-    columns: visibleEventId(sql, 'task', 't'),
-    // A task shows no names of accounts, so its ETag does not depend on `renaming`.
-    make: ({ renaming: _, ...seen }, [eventId]) => ({ ...seen, eventId: eventId! }),
+    columns: sql`${visibleEventId(sql, 'task', 't')}, case when t.claimed_by is not null then
+      (extract(epoch from t.claimed_until) * 1000)::bigint || ${nameTagOf(sql, sql`t.claimed_by`)} end`,
+    // Only a claimed task shows the name of an account, so other ETags do not depend on `renaming`.
+    make: ({ renaming, ...seen }, [eventId, claim]) =>
+      claim ? { ...seen, renaming, eventId: eventId!, claim } : { ...seen, eventId: eventId! },
   })
 
+function tagOfClaim({ claim }: SeenTask): string {
+  const [, until, nameTag] = /^(\d+)(.*)$/.exec(claim ?? '') ?? []
+  return Number(until) > nowMs() ? claimTagOf(Number(until), nameTag!) : ''
+}
+
 export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
-  const { database, snapshots, serve } = services
+  const { database, findPerson, snapshots, serve } = services
   const findTask = openFindTask(database.reads)
   return {
     about: 'Returns the task without its subtasks and comments, which have their own lists.',
@@ -45,9 +58,15 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
       const build = async () => {
         const task = await findTask(caller, id)
         if (!task) throw notFound('Task')
-        return { etag: etagOf(task), body: JSON.stringify(taskView.of(task)), link: null }
+        const holder = (await showClaims(findPerson, [task])).holderOf?.(task)
+        return {
+          etag: etagOf(task, claimTag(holder, task)),
+          body: JSON.stringify(taskView.of(task, holder)),
+          link: null,
+        }
       }
-      return serve(request, id, etagOf(visible), build, visible.version)
+      const etag = etagOf(visible, visible.claim && tagOfClaim(visible))
+      return serve(request, id, etag, build, visible.version)
     },
   }
 }

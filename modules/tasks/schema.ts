@@ -4,7 +4,7 @@ import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/mod
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
-import { claimOf, claimSchema } from './claim.ts'
+import { claimOf, claimSchema, claimTag } from './claim.ts'
 import { unique } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 
@@ -109,6 +109,7 @@ export const taskView = view<TaskRow>({
     updatedAt: Timestamp('When the task was last changed'),
     ...extras,
   }),
+  etagSuffix: claimTag,
   computed: {
     labelIds: ({ labelIds }) => labelIds ?? [],
     blockedByIds: ({ blockedByIds }) => blockedByIds ?? [],

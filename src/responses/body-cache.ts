@@ -1,20 +1,31 @@
 import { LRUCache } from 'lru-cache'
 import { newHits } from '../metrics/counts.ts'
+import { isCurrentEtag } from './current-etag.ts'
 import { type CachedBody, gzipCharacters, notModified, respondWithBody } from './reply.ts'
 
 type Build = () => Promise<CachedBody>
 
-/** Responds with 304, the cached body of `etag`, or the body that `build` returns, which is never older than `etag`. */
+/**
+ * Responds with 304, the cached body of `etag`, or the body that `build` returns, which is never older than `etag`. With
+ * `renaming`, `build` may return a timed ETag.
+ */
 export function openBodyCache(limitBytes: number, counts = newHits()) {
   const bodies = new LRUCache<string, CachedBody>({
     maxSize: Math.max(1, limitBytes),
     sizeCalculation: cachedBytes,
   })
-  return async (request: Request, key: string, etag: string, build: Build, version?: number) => {
-    const unchanged = notModified(request, etag, version)
+  return async (
+    request: Request,
+    key: string,
+    etag: string,
+    build: Build,
+    version?: number,
+    renaming?: string,
+  ) => {
+    const unchanged = notModified(request, etag, version, renaming)
     if (unchanged) return unchanged
     const cached = bodies.get(key)
-    const isCurrent = cached?.etag === etag
+    const isCurrent = cached !== undefined && isCurrentEtag(cached.etag, etag, renaming)
     counts[isCurrent ? 'hits' : 'misses']++
     if (isCurrent) return respondWithBody(request, cached, version)
     const built = await build()

@@ -14,9 +14,9 @@ export function requireEtag(ifMatch: string | undefined, etag: string): void {
 }
 
 /**
- * Runs in the actor, so the row cannot change before the commit. Ignores the part of an ETag after a dot, which changes
- * with a user's name: names do not belong to the project.
+ * Runs in the actor, so the row cannot change before the commit. Ignores the parts of an ETag after a dot, which change
+ * with a user's name or with the time.
  */
 export function requireMatch({ ifMatch }: { ifMatch?: string }, { eventId }: { eventId: string }): void {
-  requireEtag(ifMatch?.replaceAll(/\.[\w-]+(?=")/g, ''), `"${eventId}"`)
+  requireEtag(ifMatch?.replaceAll(/(\.[\w-]+)+(?=")/g, ''), `"${eventId}"`)
 }

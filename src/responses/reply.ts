@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { gzipTag, plainTag } from './if-match.ts'
 import { privateHeaders } from './errors.ts'
+import { isCurrentEtag } from './current-etag.ts'
 
 export interface CachedBody {
   /** Empty for a list of several projects, which has no ETag. */
@@ -79,15 +80,23 @@ async function respondCompressed(cached: CachedBody, headers: Record<string, str
   return new Response(await (cached.gzipped ??= compressed(cached.body)), { headers })
 }
 
-export function notModified(request: Request, etag: string, version?: number): Response | undefined {
+/** @param renaming the last renaming of an account, for a list whose ETag contains it */
+export function notModified(
+  request: Request,
+  etag: string,
+  version?: number,
+  renaming?: string,
+): Response | undefined {
   const ifNoneMatch = request.headers.get('if-none-match')
   if (!ifNoneMatch || !etag) return undefined
   const isExact = ifNoneMatch === etag || ifNoneMatch === '*'
-  const match = isExact ? etag : tagsIn(ifNoneMatch).find((tag) => plainTag(tag) === etag)
+  const match = isExact
+    ? etag
+    : tagsIn(ifNoneMatch).find((tag) => isCurrentEtag(plainTag(tag), etag, renaming))
   if (match === undefined) return undefined
   const headers: Record<string, string> = { ...notModifiedHeaders, 'x-request-id': requestId(), etag: match }
   if (version !== undefined) headers[versionHeader] = String(version)
-  if (match !== etag) headers.vary = varyByEncoding
+  if (match !== plainTag(match)) headers.vary = varyByEncoding
   return new Response(null, { status: 304, headers })
 }
 

@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { type Answer, type Body, invite, make, type Person } from '../support/client.ts'
+import { type Answer, type Body, invite, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from '../support/scene.ts'
 import { aTimestamp, expectError } from './responses.ts'
 
-const { ada, bea, sql } = await openScene(['Ada', 'Bea'])
+const { ada, bea, client, sql } = await openScene(['Ada', 'Bea'])
 let [projectId, taskId] = ['', '']
 
 beforeEach(async () => {
@@ -29,6 +29,11 @@ test('a claim names its holder, its end and its seq, and all answers show it', a
   expect(claimed.status).toBe(200)
   const shown = { by: { id: ada.id, name: 'Ada' }, until: aTimestamp, seq: 4 }
   expect(claimIn(claimed)).toEqual(shown)
+  expect(await claimNow()).toEqual(shown)
+  expect((await bea.get(`/tasks?projectId=${projectId}`)).body).toEqual([claimed.body] as never)
+  expect((await bea.get('/tasks')).body).toContainEqual(claimed.body)
+  expect(claimIn(await bea.get(`/tasks/${taskId}?asOf=4`))).toEqual(shown)
+  expect((await bea.get(`/tasks?projectId=${projectId}&asOf=4`)).body).toEqual([claimed.body] as never)
   const [event] = (await bea.get(`/projects/${projectId}/events?after=3`)).body
   expect(event).toMatchObject({ type: 'task.claimed', before: { claim: null }, after: { claim: shown } })
   expect(claimIn(await bea.patch(`/tasks/${taskId}`, { title: 'Ink' }))).toEqual(shown)
@@ -45,6 +50,29 @@ test('another account gets 409 with holder and end, the holder extends the claim
   expect(claimIn(await release())).toBe(null)
   expect(claimIn(await claim(bea))).toMatchObject({ by: { name: 'Bea' }, seq: 7 })
   expect(await typesAfter(3)).toEqual(['task.claimed', 'task.claimed', 'task.released', 'task.claimed'])
+})
+
+test('the ETag of a claimed task changes with the name of the holder, and matches in If-Match', async () => {
+  const holder = await register(client, 'Cyd')
+  await invite(ada, projectId, holder, 'EDITOR')
+  const paths = [`/tasks/${taskId}`, `/tasks?projectId=${projectId}`]
+  const etags = async () => Promise.all(paths.map(async (path) => (await ada.get(path)).headers.get('etag')!))
+  const claimed = await claim(holder)
+  const before = await etags()
+  expect(before[0]).toBe(claimed.headers.get('etag')!)
+  for (const [n, path] of paths.entries())
+    expect((await ada.get(path, { 'if-none-match': before[n]! })).status).toBe(304)
+  await holder.patch('/auth/me', { name: 'Cyd Moore' })
+  for (const [n, path] of paths.entries()) {
+    const { status, text, headers } = await ada.get(path, { 'if-none-match': before[n]! })
+    expect([status, text.includes('Cyd Moore')]).toEqual([200, true])
+    expect(headers.get('etag')).not.toBe(before[n]!)
+  }
+  const [current] = await etags()
+  const changed = await ada.patch(`/tasks/${taskId}`, { title: 'Ink' }, { 'if-match': current! })
+  expect([changed.status, claimIn(changed)]).toEqual([200, claimIn(await ada.get(paths[0]!))])
+  expect(claimIn(changed)).toMatchObject({ by: { name: 'Cyd Moore' } })
+  expect((await etags())[0]).toBe(changed.headers.get('etag')!)
 })
 
 test('a release without a claim changes nothing', async () => {
