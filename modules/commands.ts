@@ -4,6 +4,7 @@ import { commandsOf } from '../src/module.ts'
 import { modules } from './modules.ts'
 import { serviceAccountCommands } from './service-accounts/commands.ts'
 import { createToken, deleteToken } from './service-accounts/tokens.ts'
+import { recordTimes } from './reminders/commands.ts'
 import { unassignTasks } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
 import { webhookCommands } from './webhooks/commands.ts'
@@ -11,7 +12,7 @@ import { replayWebhook } from './webhooks/replay.ts'
 import { workQueue } from './work-queue/routes.ts'
 
 const integrations = [...serviceAccountCommands, createToken, deleteToken, ...webhookCommands, replayWebhook]
-const single = [...commandsOf([...modules, workQueue]), unassignTasks, ...integrations]
+const single = [...commandsOf([...modules, workQueue]), unassignTasks, recordTimes, ...integrations]
 
 export const batchProject = batchOf(single)
 

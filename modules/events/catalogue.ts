@@ -14,6 +14,8 @@ const changes: Record<string, [before: Fields, after: Fields]> = {
   'task.claimed': [{ claim: null }, { claim }],
   'task.released': [{ claim }, { claim: null }],
   'task.claim_expired': [{ claim }, { claim: null }],
+  'task.reminded': [{ remindAt: '2027-01-31T17:00:00.000Z' }, { remindAt: null }],
+  'task.due': [{ updatedAt: '2027-01-15T09:30:00.000Z' }, { updatedAt: '2027-01-31T17:00:00.400Z' }],
   'subtask.updated': [{ title: 'Sharpen the pencil' }, { title: 'Sharpen both pencils' }],
   'subtask.toggled': [{ completed: false }, { completed: true }],
   'comment.updated': [{ text: 'In brass' }, { text: 'In brass, please' }],

@@ -4,17 +4,20 @@ import type { RuleContext } from '../../src/commands/command.ts'
 import type { Decision } from '../../src/log/rule.ts'
 import { endClaim } from '../../src/model/claims.ts'
 import { diff, updated } from '../../src/model/events.ts'
+import { timesOf } from '../reminders/times.ts'
 import { defaults, type Editable, fieldsOf, requireAssignable } from './fields.ts'
 import type { TaskInput } from './schema.ts'
 
 /** The row of a new task without its id. @throws HttpError 400 */
 export function newTask(state: ProjectState, now: string, input: Omit<TaskInput, 'id' | 'projectId'>) {
   requireAssignable(state, input.assigneeId)
+  const fields = fieldsOf(input)
   return {
     projectId: state.projectId,
     number: state.lastNumber + 1,
     ...defaults,
-    ...fieldsOf(input),
+    ...fields,
+    ...timesOf(fields, now),
     title: input.title.trim(),
     createdAt: now,
     updatedAt: now,
@@ -32,7 +35,8 @@ export function changeTask(
   const fields = diff<Partial<Editable>>(task, wanted)
   if (!fields) return { changes: [], answer: task }
   const ended = fields.status === 'DONE' ? endClaim(task) : undefined
-  const changed = { ...fields, ...ended, updatedAt: context.now }
+  const times = timesOf(fields, context.now, task)
+  const changed = { ...fields, ...ended, ...times, updatedAt: context.now }
   const change = updated(state, context, 'task.updated', task, changed)
   return { changes: [change], answer: change.after }
 }

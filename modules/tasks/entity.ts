@@ -21,6 +21,8 @@ declare module '../../src/model/entities.ts' {
         | 'claimed'
         | 'released'
         | 'claim_expired'
+        | 'reminded'
+        | 'due'
     }
   }
 }
@@ -28,6 +30,9 @@ declare module '../../src/model/entities.ts' {
 export const moveNotUndoable = () => conflict('A move between projects cannot be undone: move the task back')
 
 export const claimNotUndoable = () => conflict('The end of a claim cannot be undone: claim the task again')
+
+export const timeNotUndoable = () =>
+  conflict('A recorded reminder or due date cannot be undone: set remindAt or dueDate again')
 
 export const task = entity<'task'>({
   name: 'task',
@@ -47,6 +52,8 @@ export const task = entity<'task'>({
     claimed: { by: 'released', admit: byEditor },
     released: claimNotUndoable,
     claim_expired: claimNotUndoable,
+    reminded: timeNotUndoable,
+    due: timeNotUndoable,
   },
   person: 'claimedBy',
   restored: withoutClaim,

@@ -17,6 +17,7 @@ export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): P
   if (wanted.description !== undefined) wanted.description = optionalText(wanted.description)
   if (wanted.externalId) wanted.externalId = wanted.externalId.trim()
   if (wanted.dueDate) wanted.dueDate = parseInstant(wanted.dueDate)
+  if (wanted.remindAt) wanted.remindAt = parseInstant(wanted.remindAt)
   return wanted
 }
 

@@ -6,9 +6,10 @@ import { splitForEvents, exceedsMoveLimit, maxMoved } from '../../src/log/childr
 import { withChildren } from '../../src/log/rows.ts'
 import { noClaim } from '../../src/model/claims.ts'
 import type { EventType } from '../../src/model/entities.ts'
-import { created, deleted, type EventDraft, updated } from '../../src/model/events.ts'
+import { created, deleted, diff, type EventDraft, updated } from '../../src/model/events.ts'
 import { editReferences, movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
+import { timesOf } from '../reminders/times.ts'
 import { fieldsOf, requireAssignable } from './fields.ts'
 import type { TaskChange } from './schema.ts'
 
@@ -31,7 +32,7 @@ export function move(
   const { eventId: _, ...kept } = task.claimedBy ? { ...task, ...noClaim } : task
   const { projectId, lastNumber } = target
   const moved = {
-    ...{ ...kept, ...row, ...wanted },
+    ...{ ...kept, ...row, ...wanted, ...timesOf(diff(task, wanted) ?? {}, context.now, task) },
     ...{ projectId, number: lastNumber + 1, updatedAt: context.now },
   }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null

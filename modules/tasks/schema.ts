@@ -50,6 +50,14 @@ export const fields = {
     OrNull(Type.String(), 'The id of the task in another system, or null', 'JIRA-42'),
     undefined,
   ),
+  remindAt: field.of(
+    Nullable(Instant()),
+    OrNull(
+      Timestamp('When the event task.reminded is recorded'),
+      'When the event `task.reminded` is recorded, or null',
+    ),
+    undefined,
+  ),
 }
 /** Lists of ids. The empty list is stored as null, so that the rows of plain tasks leave these fields out. */
 const lists = { labelIds: field.ids('label', { by: 'name', creates: true }, maxIds) }
@@ -90,10 +98,6 @@ const extras = {
     description: "Values by the keys of the project's fields",
     examples: [{ estimate: 3 }],
   }),
-  remindAt: OrNull(
-    Timestamp('When the event task.reminded is recorded'),
-    'When the event `task.reminded` is recorded, or null',
-  ),
   claim: OrNull(claimSchema, 'The claim of a worker on the task, or null'),
 }
 

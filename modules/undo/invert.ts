@@ -17,8 +17,8 @@ export interface UndoState {
 
 type Row = Record<string, unknown>
 
-/** Every change sets these fields, so an undo neither compares nor restores them. */
-const changedByEach = ['eventId', 'updatedAt']
+/** An undo neither compares nor restores these fields: every change sets them, and a due date is recorded only once. */
+const notInverted = ['eventId', 'updatedAt', 'dueAfter']
 
 export const undoConflict = (event: LoggedEvent, fields: string[], { undo }: UndoState) =>
   new UndoConflict(
@@ -36,7 +36,7 @@ export function invert(by: EventType, event: LoggedEvent, run: UndoState): Event
   const row = currentRow(state, event)
   const [before, after] = [rowBefore(event) as Row | null, rowAfter(event) as unknown as Row]
   const fields = Object.keys(after).filter(
-    (name) => !changedByEach.includes(name) && !isEqual(after[name], before?.[name]),
+    (name) => !notInverted.includes(name) && !isEqual(after[name], before?.[name]),
   )
   const now = row as Row | null
   const changedLater = fields.filter((name) => !isEqual(now?.[name], after[name]))

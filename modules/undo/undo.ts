@@ -6,12 +6,12 @@ import { maxUndoneEvents, tooManyUndone, undoTooLarge } from '../../src/log/undo
 import { badRequest, notFound } from '../../src/responses/errors.ts'
 import { eventsOf, undoneView } from './response.ts'
 import { creationNotUndoable } from '../projects/entity.ts'
-import { moveNotUndoable } from '../tasks/entity.ts'
+import { claimNotUndoable, moveNotUndoable, timeNotUndoable } from '../tasks/entity.ts'
 import { UndoProject } from './schema.ts'
 import { assigneeNotMember } from './assignees.ts'
 import { authorizeUndo, decideUndo } from './decide-undo.ts'
 
-const about = `Undoes events in one commit, the latest event first. In each new event, \`undoes\` is the seq of the event that is undone. Send exactly one of \`seq\`, \`batch\` (all events of one request) and \`seqs\` (at most ${maxUndoneEvents}). An event can be undone while the fields that it changed still have the values that it set; changes of other fields do not matter. Otherwise the request gets 409 with the seqs of the later changes. An undo requires the same role as the change. To restore a row requires EDITOR, or ADMIN if another user deleted the row. A restored task has its previous id, number, subtasks and comments. A restored member is assigned the tasks that the removal unassigned. Restored rows have the values that they had when they were deleted; changed rows have a new \`updatedAt\`. To redo, undo the undo. Moves between projects and the creation of the project cannot be undone. With \`dryRun=true\`, nothing is committed, and the response shows the events that an undo would commit.`
+const about = `Undoes events in one commit, the latest event first. In each new event, \`undoes\` is the seq of the event that is undone. Send exactly one of \`seq\`, \`batch\` (all events of one request) and \`seqs\` (at most ${maxUndoneEvents}). An event can be undone while the fields that it changed still have the values that it set; changes of other fields do not matter. Otherwise the request gets 409 with the seqs of the later changes. An undo requires the same role as the change. To restore a row requires EDITOR, or ADMIN if another user deleted the row. A restored task has its previous id, number, subtasks and comments. A restored member is assigned the tasks that the removal unassigned. Restored rows have the values that they had when they were deleted; changed rows have a new \`updatedAt\`. To redo, undo the undo. Moves between projects, the creation of the project, the end of a claim, and recorded reminders and due dates cannot be undone. With \`dryRun=true\`, nothing is committed, and the response shows the events that an undo would commit.`
 
 const notOneSelection = () => badRequest('Send exactly one of seq, batch and seqs')
 
@@ -55,6 +55,8 @@ export const undoProject = command('project.undo', {
       roleNeeded('ADMIN'),
       creationNotUndoable(),
       moveNotUndoable(),
+      claimNotUndoable(),
+      timeNotUndoable(),
     ],
     ...[assigneeNotMember(), tooManyUndone(), undoTooLarge(), notFound('Event 42'), eventsExpired(17)],
   ],

@@ -25,10 +25,8 @@ import { forgetAll } from './states.ts'
 const maxMoreRuns = 200
 /** The compiler checks that the list has all event types that callers can cause, except those of integrations. */
 type Integration = 'webhook' | 'service_account' | 'token'
-const everyEventType: Record<
-  Exclude<EventType, 'task.unassigned' | 'task.claim_expired' | `${Integration}.${string}`>,
-  true
-> = {
+type OfWorkers = `task.${'unassigned' | 'claim_expired' | 'reminded' | 'due'}`
+const everyEventType: Record<Exclude<EventType, OfWorkers | `${Integration}.${string}`>, true> = {
   ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },
   ...{ 'member.invited': true, 'member.role_set': true, 'member.removed': true },
   ...{ 'task.created': true, 'task.updated': true, 'task.deleted': true },

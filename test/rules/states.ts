@@ -14,8 +14,9 @@ export async function stateOf(sql: Sql): Promise<State> {
     const {
       eventId: _,
       updatedAt: __,
+      dueAfter: ___,
       ...fields
-    } = { ...row, ...noClaim } as typeof row & { updatedAt?: string }
+    } = { ...row, ...noClaim } as typeof row & { updatedAt?: string; dueAfter?: string }
     for (const [name, value] of isVisible(entity, row) ? Object.entries(fields) : [])
       state.set(`${entity} ${row.id} ${name}`, value)
   }

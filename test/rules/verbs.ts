@@ -25,11 +25,13 @@ export type Ask = (world: World, client: Client, choices: Choices) => Promise<An
 const roles = ['VIEWER', 'EDITOR', 'ADMIN']
 const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
 const priorities = ['LOW', 'MEDIUM', 'HIGH', undefined]
-const dates = ['2030-01-01', '2030-01-02', '2030-01-03', '2030-01-04T12:00:00.5+02:00', null]
+const dates = ['2030-01-01', '2030-01-02', '2030-01-03', '2020-01-01', '2030-01-04T12:00:00.5+02:00', null]
+const reminders = [undefined, undefined, '2130-01-01', undefined, null, '2130-01-02T12:00:00Z']
 const descriptions = ['long '.repeat(300), null, undefined, undefined, undefined, undefined, undefined]
 const at = <T>(list: T[], n: number): T | undefined => list[n % list.length]
 const fieldsOf = (value: number) => ({
   ...{ status: at(statuses, value), priority: at(priorities, value), dueDate: at(dates, value) },
+  remindAt: at(reminders, value),
   description: at(descriptions, value),
 })
 /** Few names, so that names are taken and moved tasks find labels of the same name. */
