@@ -1,10 +1,10 @@
 import { timestamp, uuid } from 'drizzle-orm/pg-core'
 
-// No table has foreign keys, because a foreign key locks and checks each row again. The actor of the project checks
-// references, the compare-and-swap of the project's version protects the commit, and jobs do cascades.
+// Tables have no foreign keys, because a foreign key locks and checks each row again. Instead, the project's actor
+// checks references, the compare-and-swap of the version protects commits, and jobs delete dependent rows.
 
-// Each list has its own index. The columns after the id only steer the planner: queries order by them too, so that
-// Postgres chooses this index.
+// Each list has its own index. The columns after the id do not change the order: queries also sort by these columns, so
+// that the planner chooses the index of the list.
 
 export const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
 

@@ -27,7 +27,7 @@ const tryMigrate = (sql: postgres.Sql): Promise<boolean> =>
     return true
   })
 
-/** No query parameters: they open a snapshot, and the creation of a concurrent index waits for the end of snapshots. */
+/** A query with parameters opens a snapshot, and creating a concurrent index waits for open snapshots. */
 export async function tryMigrationLock(lock: postgres.TransactionSql): Promise<boolean> {
   const [row] = await lock.unsafe<{ taken: boolean }[]>(
     `select pg_try_advisory_xact_lock(${lockKey}) as taken`,

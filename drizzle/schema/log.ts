@@ -2,7 +2,10 @@ import { sql } from 'drizzle-orm'
 import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** The version of each project, and the id of the event with this seq, which may differ after a failover. */
+/**
+ * The version of each project. `lastEventId` is the id of the event with this version as its seq. After a failover,
+ * another event may have the same seq.
+ */
 export const streams = pgTable('streams', {
   projectId: uuid('project_id').primaryKey(),
   version: bigint('version', { mode: 'number' }).notNull(),
@@ -13,7 +16,7 @@ export const streams = pgTable('streams', {
 /** Ids of purged projects. An id is never used again, so that no job or cache confuses two projects. */
 export const goneProjects = pgTable('gone_projects', { projectId: uuid('project_id').primaryKey() })
 
-/** Other indexes serve the queries for events of these entities, so the index `events_entity` excludes them. */
+/** Events of these entities have other indexes, so the index `events_entity` excludes the entities. */
 const indexed = ['project', 'member', 'task', 'subtask', 'comment', 'webhook', 'service_account', 'token']
 
 /** Queries must repeat the condition of the index `events_entity` exactly. */
@@ -33,7 +36,9 @@ export const events = pgTable(
     at: instant('at').notNull(),
     before: jsonb('before'),
     after: jsonb('after'),
-    /** `before` and `after` of webhooks, service accounts and tokens: older releases do not read this column. */
+    /**
+     * Contains `before` and `after` for webhooks, service accounts and tokens. Older releases do not read this column.
+     */
     told: jsonb('told').$type<{ before: unknown; after: unknown }>(),
     taskId: uuid('task_id'),
     /** The seq of the first event of the same batch. */

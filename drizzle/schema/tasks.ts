@@ -6,8 +6,8 @@ import { eventId, instant } from '../columns.ts'
 const byDueDate = sql`coalesce(due_date, 'infinity')`
 
 /**
- * The place of a task in its project. A task that was never placed has a key made from its number, so new tasks are last
- * and a plain create stores no key. Queries must use exactly this expression. Keys are compared bytewise.
+ * The sort key of a task's position in its project, compared bytewise. Without a stored position, the key is made from
+ * the task's number, so that new tasks are last. Queries must use exactly this expression.
  */
 export const positionKey = `(coalesce(position, 'j' || lpad(number::text, 10, '0')) collate "C")`
 
@@ -26,7 +26,7 @@ export const tasks = pgTable(
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
     eventId,
-    // In the columns below, null is the default: events and inserts of a plain task leave them out.
+    // The columns below are optional. Events and inserts omit optional columns without a value.
     labelIds: uuid('label_ids').array(),
     blockedByIds: uuid('blocked_by_ids').array(),
     /** Values by the keys of the project's fields. */
@@ -39,7 +39,7 @@ export const tasks = pgTable(
     /** The seq of the event that began the claim. */
     claimSeq: doublePrecision('claim_seq'),
     remindAt: instant('remind_at'),
-    /** Due dates up to this time cause no event `task.due`. Older rows get the time of the migration. */
+    /** A due date before this time causes no event `task.due`. Default: the time of the insert or the migration. */
     dueAfter: instant('due_after').default(sql`now()`),
   },
   (t) => [

@@ -24,7 +24,7 @@ export const webhooks = pgTable(
     disabledReason: text('disabled_reason'),
     /** Every event up to this seq is delivered or filtered out. */
     cursor: bigint('cursor', { mode: 'number' }).notNull(),
-    // The delivery that runs or has failed. `head`: the project version up to which the delivery reads events.
+    // `deliveryId`: the delivery in progress or to retry. `head`: the last project version of this delivery.
     deliveryId: uuid('delivery_id'),
     head: bigint('head', { mode: 'number' }),
     failures: integer('failures').notNull().default(0),

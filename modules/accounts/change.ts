@@ -9,7 +9,7 @@ import { digestEtag } from '../../src/responses/reply.ts'
 
 export const accountEtag = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
 
-/** Calls `write` again while it returns null, which means that the account has changed since it was read. */
+/** If `write` returns null, the account has changed meanwhile: reads the account again, and calls `write` again. */
 export async function withOwnAccount<T>(
   { database }: Services,
   { claims, request }: { claims: Claims; request?: Request },

@@ -5,7 +5,7 @@ import type { Services } from '../../src/services.ts'
 import { invalidToken, forbidden, type HttpError } from '../../src/responses/errors.ts'
 import { type Account, accountById } from './queries.ts'
 
-/** In the first minutes after a sign-in the password is not required, because a stolen token is rarely so new. */
+/** After a sign-in, the password is not required for this time: a stolen token is usually older. */
 const recentMinutes = 5
 const oldSignIn = `sign-in is older than ${recentMinutes} minutes`
 
@@ -17,7 +17,7 @@ export const confirmationErrors = [passwordRequired(), wrongConfirmation()]
 const description = `The password, required when the ${oldSignIn}`
 export const ConfirmingPassword = Secret(0, 1024, description, 'correct horse battery')
 
-/** Requires the caller's password, or without `password` a recent sign-in by the database's clock. */
+/** Requires the caller's password or, without `password`, a sign-in that is recent by the database's clock. */
 export async function requireConfirmation(
   services: Services,
   { claims, address }: { claims: Claims; address: string },

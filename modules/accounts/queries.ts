@@ -107,7 +107,7 @@ const isUnchanged = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVeri
   id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}
     and (email_verified_at is not null) = ${emailVerified}`
 
-// The following SQL parts write only if the CTE `done` of their statement returns a row.
+// The SQL parts below belong to a statement with the CTE `done`. They write only if `done` returns a row.
 
 /** Records that a name has changed, which invalidates cached names in all processes. */
 export const recordNameChange = (sql: Sql, changeId: string) => sql`

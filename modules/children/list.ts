@@ -62,7 +62,8 @@ function openListNow<E extends Entity>({ database, serve }: Services, entity: En
   return async ({ request, params }: ReadRequest, page: Page, project: Versioned): Promise<Response> => {
     const build = async (etag: string) =>
       pageBody(entity, request, await pageOfChildren(params.id!, page), page, etag)
-    // A new account name does not change the project's version, so the ETag of a list with names contains `renaming`.
+    // A change of an account's name does not change the project's version. So the ETag of a list with names also
+    // contains `renaming`, which changes with every name.
     const etag = entity.person ? project.renaming && etagAt(project, `.${project.renaming}`) : etagAt(project)
     if (!etag) return respondByDigest(request, await build(''), project.version)
     return serve(request, pathAndQuery(request), etag, () => build(etag), project.version)

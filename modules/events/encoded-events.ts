@@ -19,7 +19,7 @@ const cachedMs = 2_000
 /** The estimated memory of a cached chunk without its text. */
 const overheadBytes = 500
 const batchLimits = { keys: 20, slots: 2 }
-/** The most bytes of events that a query reads for one range, and for all ranges together. */
+/** Limits of one query: the bytes of one range, and the bytes of all ranges together. */
 const bounds = { bytesOfOne: 262_144, bytes: pageBytes }
 
 /** The seq of the last event that a stream has sent, and the id of this event if it is known. */
@@ -69,7 +69,7 @@ export function openEncodedEvents(services: Services) {
   }
 }
 
-/** Returns no events if a failover has lost the events, or if the events of other streams filled the query. */
+/** Returns no events if a failover has lost the events, or if events of other streams used up the query's bytes. */
 function openNext({ authenticate, database: { reads: sql }, oldestSeq, recent }: Services) {
   const findPeople = openPeople(sql, authenticate)
   const read = batched(batchLimits, async (ranges: EventRange[]) => {

@@ -78,7 +78,7 @@ export function openReauthorize(services: Pick<Services, 'authenticate' | 'findR
     if (unchanged && unchanged.version >= Math.max(encoded.end.seq, project.version, subscription.notified))
       return { project, checked: unchanged }
     const now = await encoded.visibleTo(caller)
-    // All streams of the caller share this check, so `now.version` may be older than `project.version`.
+    // The check may have run earlier, for another stream of the caller, so `now.version` may be older.
     return { project: project.version > now.version ? project : now, checked: now }
   }
 }

@@ -15,7 +15,8 @@ const { eventTypes } = model
 const isType = (name: string) => (eventTypes as string[]).includes(name)
 const isTypes = (value: unknown) => typeof value === 'string' && value.split(',').every(isType)
 
-// `fallback`, not `default`, because Elysia would fill in a default: a stream without `after` differs from `after=0`.
+// The name is `fallback` because Elysia would add a `default` to each request. A stream without `after` differs from a
+// stream with `after=0`.
 const Count = (maximum: number, description: string, example: number) =>
   Type.Optional(
     checked<string>(isCountTo, {

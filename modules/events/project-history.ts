@@ -69,7 +69,7 @@ export function projectHistory(services: Services): Query {
   }
 }
 
-/** Returns the part of an ETag that depends on the shown projects, and on their oldest events if events expire. */
+/** Returns the part of an ETag that depends on the shown projects and, if events expire, on their oldest events. */
 export const openLogTag =
   ({ config, oldestSeq }: Services) =>
   async (projectIds: string[]): Promise<string> => {

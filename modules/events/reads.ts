@@ -43,7 +43,7 @@ export function listEvents(services: Services): Query {
       const first = await requireVisible(findRole, caller, id)
       const after = lastId ?? (isStream && query.after === undefined ? first.version : wanted.after)
       if (after > first.version) throw aheadOfProject(lastId === null ? 'after' : lastEventIdHeader)
-      // A cached page may contain expired events, and a stream cannot change its status later.
+      // Checked first: a cached page may contain expired events, and a started stream cannot change its status.
       const mayBeExpired = after < first.version && (isStream || config.historyDays > 0)
       if (mayBeExpired) await requireRetained(oldestSeq, id, after)
       if (isStream) {

@@ -44,8 +44,8 @@ export interface EventRange {
 export type RangeRow = EventRow & { n: number; previousId: string | null }
 
 /**
- * Reads ranges in one query, each without a gap. If all events exceed a limit, the query reads the first event of each
- * range before the second event of any range, and chooses among the ranges at random.
+ * Reads ranges in one query, each without a gap. If the events exceed a limit, the first events of all ranges are
+ * chosen before the second events of all ranges, and so on. Ranges are in random order.
  */
 export async function readRanges(
   sql: Sql,
@@ -89,7 +89,7 @@ async function readAccounts(sql: Sql, ids: string[]): Promise<People> {
   return new Map(users.map((user) => [user.id, user]))
 }
 
-/** A streamed name may be as old as a cached token: a query for each commit would double the cost of a stream. */
+/** Caches accounts for the same time as token checks: a query for each commit would double the cost of a stream. */
 export function openPeople(sql: Sql, { isFresh }: Pick<Authenticate, 'isFresh'>) {
   const cache = new LRUCache<string, CheckedSession & { user: User | undefined }>({ max: 10_000 })
   return async (events: StoredEvent[]): Promise<People> => {

@@ -56,7 +56,9 @@ export function taskHistory(services: Services): Query {
   }
 }
 
-/** The current or last project of a task, and the other projects that the task has left. */
+/**
+ * `projectId`: the current or last project of a task. `others`: the ids of the other projects that the task has left.
+ */
 interface TaskProjects extends Versioned {
   others: string[]
 }
@@ -75,7 +77,7 @@ const lastProject = (sql: Sql) => sql`
     (select case when type <> 'task.moved_out' then project_id end
       from events where task_id = q.id order by id desc limit 1)) as project_id`
 
-/** SQL for the other projects that the task left. Each step of the recursion finds one more project by an index. */
+/** SQL for the ids of the other projects that the task has left. Each recursion step reads one id from an index. */
 const leftProjects = (sql: Sql) => sql`
   with recursive visited(project_id) as (
     (select project_id from events

@@ -49,7 +49,10 @@ async function* streamProjects(
   }
 }
 
-/** An EventSource calls `onmessage` only without `event`. There is no `id`, because a stream cannot be resumed. */
+/**
+ * A message with a version has no `event`, so that an EventSource calls `onmessage`. No message has an `id`, because a
+ * stream cannot be resumed.
+ */
 function messageOf(state: ListedVersion): string {
   if (state.projectId !== moreKey) return `data: ${JSON.stringify(state)}\n\n`
   return state.version ? `event: more\ndata: ${JSON.stringify({ told: maxListedProjects })}\n\n` : ''

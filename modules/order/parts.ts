@@ -1,8 +1,8 @@
 const openPart = (priority: string) => `priority = '${priority}' and status <> 'DONE' and claimed_by is null`
 
 /**
- * SQL conditions of the indexes that have a project's tasks in their order. Each task meets exactly one. The filters
- * leave out parts without a matching task.
+ * Returns the conditions of the partial indexes that sort a project's tasks by position. Each task meets exactly one
+ * condition. With filters, returns only the conditions that a matching task can meet.
  */
 export const partsInOrder = (status?: string, priority?: string): string[] => [
   ...['LOW', 'MEDIUM', 'HIGH'].flatMap((one) =>

@@ -55,7 +55,7 @@ export async function projectAt(sql: Sql, snapshot: Snapshot): Promise<ListedPro
   return row
 }
 
-/** The ETag also covers rows beyond the page's bytes, so that `openPageEtags` need not measure texts. */
+/** The ETag also covers rows beyond the page's bytes: `openPageEtags` need not measure texts. */
 export async function projectsOf(
   sql: Sql,
   { userId, token }: Caller,

@@ -8,9 +8,9 @@ export const isByPosition = ({ sort }: TaskFilter): boolean => sort === 'positio
 export const positionOrder = (sql: Sql): SqlPart => sql`t.sort_key`
 
 /**
- * SQL for the first rows of project `v` in the order of their positions: one branch for each index that has this order.
- * @param where conditions for every row; with `isNarrow`, they find few rows, so that no index of the order is needed
- * @param rows the most rows of a branch
+ * SQL for the first rows of project `v`, sorted by position. Reads one branch for each index that has this order.
+ * @param isNarrow true if the sources contain few rows: then one branch without an index is enough
+ * @param rows the limit of rows of each branch
  */
 export function rowsByPosition(
   sql: Sql,
@@ -27,7 +27,7 @@ export function rowsByPosition(
   const branch = (from: SqlPart, part: SqlPart) => sql`
     (select t.*, ${key} as sort_key from ${from} t where t.project_id = v.id and ${part} ${start} ${where}
       order by ${key} limit ${rows})`
-  // All open statuses have the same parts.
+  // All open statuses use the same indexes, so `ready` can use the indexes of any open status.
   const parts = isNarrow ? ['true'] : partsInOrder(status ?? (ready ? 'TODO' : undefined), priority)
   const branches = parts.map((part) => branch(unchanged!, sql.unsafe(part)))
   if (changed) branches.push(branch(changed, sql`true`))

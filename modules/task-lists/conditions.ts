@@ -35,10 +35,10 @@ const scanned: Conditions<Exclude<keyof Values, keyof typeof indexed>> = {
   isUnclaimed: (sql, _, scope) => sql`(t.claimed_by is null or not ${isLive(sql, scope)})`,
 }
 
-/** Claims end with time. In a snapshot, a claim is live if the log had not ended it. */
+/** A claim expires with time. In a snapshot, a claim is live until the log contains the event that ends the claim. */
 const isLive = (sql: Sql, { snapshot }: Scope) => (snapshot ? sql`true` : sql`t.claimed_until > now()`)
 
-/** With an indexed condition, every condition applies to the few tasks that the index finds. */
+/** Returns conditions in two groups: `indexed` find few tasks by an index, `scanned` check each task. */
 export async function conditionsOf(
   sql: Sql,
   filter: Filters & { projectId?: string } & Scope,
@@ -59,7 +59,7 @@ export async function conditionsOf(
 export const and = (sql: Sql, parts: SqlPart[]): SqlPart =>
   parts.reduce((all, one): SqlPart => sql`${all} and ${one}`)
 
-/** SQL that limits projects `p` to those of the labels, and to the project of the task that blocks. */
+/** SQL that limits projects `p` to the projects of the given labels, and to the project of the task `blocks`. */
 export function projectsOf(sql: Sql, { labels, anyLabel, blocks }: Filters): SqlPart {
   const within = [labels, anyLabel].map((ids) =>
     ids ? sql`and p.id = any(array(select project_id from labels where id = any(${ids}::uuid[])))` : sql``,

@@ -39,7 +39,7 @@ export function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {
   const { sort, after, assigneeId } = filter
   const descends = sort.startsWith('-')
   const [than, direction] = descends ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
-  // These columns do not change the order. They make the planner use this index.
+  // These columns do not change the order: they make the planner use the index that ends with the same columns.
   const index = isPlain(filter)
     ? sql`t.number ${direction}`
     : sql`t.created_at ${direction} ${assigneeId ? sql`, t.number ${direction}` : sql``}`

@@ -10,7 +10,7 @@ import { hasFilters } from './parameters.ts'
 /** The most tasks of a project that one page scans if no index covers both the order and the filter of the list. */
 export const maxScannedTasks = 2_000
 
-/** Where a scan ends: after `cap` tasks of each project, and at the task `last`. */
+/** A scan ends after `cap` tasks of each project, and at the task `last`. */
 export interface ScanEnd {
   cap: number | SqlPart
   last?: SqlPart
@@ -20,11 +20,11 @@ interface Selection {
   sources: SqlPart[]
   /** Conditions for the rows of every branch. */
   where: SqlPart
-  /** The sources contain few rows, and no branch for each status and priority is needed. */
+  /** The sources contain few rows, so one branch reads the tasks of all statuses and priorities. */
   isNarrow: boolean
 }
 
-/** Returns functions for the SQL of the first rows of project `v`. `scan` is undefined if indexes serve the list. */
+/** Returns functions that build SQL for the first rows of project `v`. No `scan` if indexes cover the list. */
 export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapshot?: Snapshot) {
   const sources = rowSources(sql, 'task', snapshot)
   const { indexed, scanned } = hasFilters(filter)
@@ -32,7 +32,7 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
     : { indexed: [], scanned: [] }
   const due = isDue(sql, filter)
   if (indexed.length > 0) {
-    // `offset 0` lets Postgres choose the index by the condition, and not by the order of the list.
+    // `offset 0` makes Postgres use the index of the condition, not an index in the order of the list.
     const found = sources.map(
       (from) => sql`(select t.* from ${from} t where t.project_id = v.id and ${and(sql, indexed)} offset 0)`,
     )

@@ -12,12 +12,12 @@ import { orderOf } from './list-order.ts'
 import type { TaskFilter } from './list-query.ts'
 import { maxScannedTasks, openRows } from './list-rows.ts'
 
-/** The most tasks that one page of the tasks of many projects scans in the first step, and again in the second step. */
+/** The most tasks that one page of the tasks of many projects scans in each of its two steps: see `manyScanned`. */
 const maxScannedTasksOfAll = 20_000
 
 /**
- * Reads one branch for each project, status and priority. Each branch reads at most one page, from an index in the
- * order of the list, so all pages cost the same. With a snapshot, another branch reads the rows that changed later.
+ * Reads one branch for each project, status and priority: at most one page, from an index in the order of the list.
+ * So all pages cost the same. With a snapshot, one more branch reads the rows that changed after the snapshot.
  */
 export async function listTasks(
   sql: Sql,
@@ -25,7 +25,7 @@ export async function listTasks(
   snapshot?: Snapshot,
 ): Promise<PageRows<TaskRow> | undefined> {
   if (filter.ready && filter.status === 'DONE') return { rows: [] }
-  // Outside the branches the sort key is a column, so that Postgres knows that the branches are sorted.
+  // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
   const by = isByPosition(filter) ? positionOrder(sql) : orderOf(sql, filter, sql`t.due`).by
   const rowsOfList = await openRows(sql, filter, by, snapshot)
   const { page, scan } = rowsOfList
@@ -66,8 +66,8 @@ interface Parts {
 type Rows = Awaited<ReturnType<typeof openRows>>
 
 /**
- * With more projects than rows on a page, the query first orders the projects by their first task: only the first
- * projects in this order, as many as rows, can have a task on the page.
+ * If a caller has more projects than a page has rows, the query first sorts the projects by their first task. Only the
+ * first projects in this order can have a task on the page, as many projects as the page has rows.
  */
 const many = (sql: Sql, filter: TaskFilter, { by, max, shown, page }: Parts & Pick<Rows, 'page'>) => sql`
       with mine as materialized (select id from ${visible(sql, filter)}),
@@ -78,8 +78,8 @@ const many = (sql: Sql, filter: TaskFilter, { by, max, shown, page }: Parts & Pi
       select ${shown} from near v cross join lateral (${page(max)}) t order by ${by} limit ${max}`
 
 /**
- * The projects share the tasks that a page may scan. The second step scans more tasks of each project than the first
- * step, so the page ends at the last row of the first step: other projects may have tasks after this row.
+ * The first step chooses the projects of the page by the first task of each project. The second step reads their
+ * tasks. The page ends at the first step's last task, because other projects may have tasks after that task.
  */
 function manyScanned(
   sql: Sql,

@@ -36,7 +36,7 @@ export const taskList = (services: Services): Query => ({
   read: openReadTasks(services),
 })
 
-/** Such a list changes when a claim ends, without a new version of the project. */
+/** True for a list that changes when a claim ends. The end of a claim does not change the version of the project. */
 const dependsOnTime = ({ ready, claimedBy, isUnclaimed }: Filters) =>
   ready !== undefined || claimedBy !== undefined || isUnclaimed !== undefined
 

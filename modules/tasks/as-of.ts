@@ -41,7 +41,10 @@ export async function getTaskAsOf(services: Services, reading: ReadRequest): Pro
   return respond(request, { etag: etagOf(task, claimTag(holder, task)), body, link: null }, snapshot.version)
 }
 
-/** Without a project id, uses the task's current or last project; for an instant, its project at that time. */
+/**
+ * Without a project id, a version means a version of the task's current or last project, and an instant means the
+ * project that the task was in at that instant.
+ */
 export async function snapshotOf(
   { findRole, snapshots, charge }: Services,
   { caller, params, query }: ReadRequest,
@@ -60,7 +63,7 @@ export async function snapshotOf(
   return project && snapshots.find(project, asOf)
 }
 
-/** Returns null if the user may see no project of the task. Reads at most `limit` events of the task. */
+/** Returns null if the user may see none of the task's projects. Reads at most `limit` events of the task. */
 async function projectOfTask(
   sql: Sql,
   { taskId, userId, at, limit }: { taskId: string; userId: string; at: number | string; limit: number },

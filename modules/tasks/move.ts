@@ -24,7 +24,7 @@ export function move(
   const { movingChildren } = source
   if (!movingChildren) throw new Error('The children of the task are not loaded')
   if (exceedsMoveLimit(movingChildren)) throw tooManyToMove()
-  // Keeps the command's id for the last event, whose row the response shows.
+  // The last event gets the command's id, because the response shows the row of the last event.
   const newIds = { newEventId: () => context.newId() }
   const { row, copies, after } = moveReferences(source, target, task, input, context)
   const wanted = fieldsOf(editReferences(after, 'task', row, input))

@@ -19,7 +19,6 @@ import { showClaims } from '../claims/shown.ts'
 import { nameTagOf } from '../../src/reads/names.ts'
 import { nowMs } from '../../src/ids.ts'
 
-/** The last event of a task that the caller may see, from which the ETag is built without reading the row. */
 interface SeenTask extends Versioned {
   eventId: string
   /** The end of the task's claim in ms, and the part of the ETag that changes with the holder's name. */

@@ -17,7 +17,10 @@ export function requireHolder(state: ProjectState, { caller, now }: RuleContext,
     throw claimedByOther(state.people.get(claimedBy!)?.name, claimedUntil!)
 }
 
-/** An extension keeps the seq of the claim. A claim that has ended is recorded as expired first. */
+/**
+ * Extends the account's live claim, without a new seq, or begins a claim. If the previous claim has ended, an event
+ * records first that the claim has expired.
+ */
 export function claim(
   state: ProjectState,
   context: RuleContext,
@@ -30,7 +33,7 @@ export function claim(
     const extended = updated(state, context, 'task.claimed', task, { claimedUntil, updatedAt })
     return { changes: [extended], answer: extended.after }
   }
-  // Keeps the command's id for the last event, whose row the response shows.
+  // The event `task.claimed` gets the command's id, because the response shows the row of this event.
   const ids = { newEventId: () => context.newId() }
   const expired = task.claimedBy
     ? [updated(state, ids, 'task.claim_expired', task, { ...noClaim, updatedAt })]

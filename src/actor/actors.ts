@@ -94,7 +94,7 @@ export class Actors {
     const [firstId, secondId] = projectIds.sort() as [string, string]
     const first = this.actorOf(firstId)
     const withFirst = async () => {
-      // An idle actor may be evicted while the first actor is busy, so the second actor is found only now.
+      // Finds the second actor only now: while the first actor was busy, an idle second actor could be evicted.
       const second = this.actorOf(secondId)
       let [hasBegun, isLate] = [false, false]
       const done = second.runAlone(async () => {

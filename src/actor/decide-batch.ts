@@ -151,7 +151,7 @@ export const keyToFind = (states: State[], command: QueuedCommand): IdempotencyK
 export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {
   if (command.again) return true
   const { loaded } = firstEventState(states, command)
-  // If the log is ahead of the clock, ids are not in the order of time, so the times are compared too.
+  // An id from a clock that was ahead is larger than later ids. In this case, the times are compared too.
   return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
 }
 

@@ -16,7 +16,7 @@ import { State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }
 
-/** A project, its version and the rows that are loaded `with project`, from one database snapshot. */
+/** A project, its version and the rows of entities with `load: 'with project'`, from one database snapshot. */
 interface Head extends ProjectRow {
   projectId: string
   version: number

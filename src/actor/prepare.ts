@@ -115,7 +115,7 @@ async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[])
   const preload = batch.flatMap(({ preload }) => preload ?? [])
   if (preload.length === 0) return
   const loaded = loadAll(loader, states, preload)
-  // A task may have many children, so a move must stop at its deadline. It is the only command in its batch.
+  // A task may have many children, so loading them stops at the deadline. A move is the only command of its batch.
   await (preload.some(({ movingTaskId }) => movingTaskId)
     ? beforeDeadline(batch[0]!.deadline, loaded)
     : loaded)

@@ -23,13 +23,13 @@ export type ProjectState = Readonly<
 /** A project in memory, kept between commits. Null stands for a row that does not exist. */
 export class State {
   project: ProjectRow | null = null
-  /** The project's last event at the time of the load, and that time. Later events were decided on this state. */
+  /** The id of the project's last event when this state was loaded, and the time of the load. */
   readonly loaded: { eventId: string; at: number }
   movingChildren: Children | null = null
-  /** Not null while rows of `on demand` entities are loaded. */
+  /** Not null while rows of entities with `load: 'on demand'` are loaded. */
   onDemand: OnDemandRows | null = null
   readonly facts = new Map<FactKind<never, never>, Fact>()
-  /** The holders of claims on loaded tasks, for one batch, because their names may change without an event. */
+  /** The accounts that hold claims on loaded tasks. Valid for one batch, because a name may change without an event. */
   readonly people: Map<string, Person>
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
   /** Ids of rows deleted since the load. A new row must not reuse these ids. */

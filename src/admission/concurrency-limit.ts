@@ -13,7 +13,6 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   let all = 0
 
   return {
-    /** Returns a function that ends the operations. */
     acquire(accountId: string, count = 1): () => void {
       const own = acquired.get(accountId) ?? 0
       if (own + count > ofAccount) throw tooManyRequests(`Too many ${what} of this account are in progress`)

@@ -47,7 +47,7 @@ export class Expensive {
   }
 
   private startNextLater(accountId: string, tookMs: number): void {
-    // With setImmediate, requests that arrived during this operation start before the next operation.
+    // setImmediate lets requests that arrived during this operation start before the next operation.
     if (this.waiting.hasOther(accountId) || !this.scheduler.isShared())
       return void setImmediate(this.startNext)
     const timer = setTimeout(this.startNext, Math.min(maxPauseMs, pauseRatio * tookMs))

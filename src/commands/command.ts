@@ -122,8 +122,9 @@ export const command = <S extends TObject, Row>(
 export type ToRecord<Row> = (row?: Row) => IdempotencyRecord | undefined
 
 export interface AccountWrite<Row> {
-  /** The owner of the Idempotency-Key, and the account whose password is checked. Default for both: the caller. */
+  /** The owner of the Idempotency-Key. Default: the caller. */
   scope?: string
+  /** The account whose password is checked. Default: the caller. */
   account?: string
   /** The data that a retry must repeat. Default: the request body. */
   fingerprinted?: unknown

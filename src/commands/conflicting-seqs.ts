@@ -20,7 +20,7 @@ async function conflictingSeqs(sql: Sql, { event, fields, undone }: UndoConflict
     : sql`project_id = ${projectId} and seq > ${seq}`
   const whole = fields.length === 0
   const { userId = null } = (event.before ?? {}) as { userId?: string }
-  // A task's deletion and a change of the task's subtasks or comments conflict, in both orders.
+  // A task's deletion conflicts with a change of the task's subtasks or comments, whichever event was first.
   const rows = await sql<{ seq: number }[]>`
     select seq::float8 as seq from (
       select * from events where ${later} order by ${taskId ? sql`id` : sql`seq`} limit ${maxSearched}) e

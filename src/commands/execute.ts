@@ -43,7 +43,7 @@ export function openExecute(dependencies: ExecuteDependencies): Execute {
     queued.preload?.undo && explain ? actors.run(queued).catch(explain) : actors.run(queued)
 
   return (command, routed, deadline) => {
-    // Later events must have larger ids, so one id from a clock that is ahead would make all later ids wrong.
+    // Later events must have larger ids, so an id from a clock that is ahead must not be used.
     if (isAhead(routed.id)) {
       warn(routed.id)
       return Promise.reject(unavailable('The clock of a process was ahead: send the write again'))
@@ -75,7 +75,7 @@ const aheadInLog =
 const looksUp = (command: Command, input: object): boolean =>
   command.person !== undefined || command.lookups !== undefined || clientIdIn(command, input) !== undefined
 
-/** Checks roles in memory, which may be old: after false the database is read; after true the actor checks again. */
+/** Checks roles in memory. They may be out of date: if false, the database is read; if true, the actor checks again. */
 function isAuthorized(actors: Actors, command: Command, { projectId, caller, input }: RoutedCommand) {
   const otherId = destinationOf(command, projectId, input)
   const state = actors.stateOf(projectId)

@@ -28,7 +28,7 @@ export interface LookupResults {
 
 /** A command with its project. Plain data, because it is sent between processes. */
 export interface RoutedCommand extends CommandRequest {
-  /** The id of the command's first event ends with the same digits, so a committed command can be found in the log. */
+  /** The id of the command's first event ends with the same digits, so that the log can be searched for the command. */
   id: string
   /** The digest of the command's input schema and scope: see registry.ts. */
   form: string

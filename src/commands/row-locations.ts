@@ -78,7 +78,10 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
 const each = <T>(make: (kind: Entity) => T) =>
   Object.fromEntries(model().names.map((kind) => [kind, make(kind)])) as Record<Entity, T>
 
-/** A full young generation becomes the old one. An LRU cache would cost 3,000 more instructions for each new row. */
+/**
+ * A full young generation replaces the old generation, whose entries are dropped. An LRU cache would cost 3,000 more
+ * instructions for each new row.
+ */
 class LocationCache {
   private young = new Map<string, RowLocation>()
   private old = new Map<string, RowLocation>()

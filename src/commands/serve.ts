@@ -11,7 +11,10 @@ import type { Execute } from './execute.ts'
 import type { Registered, Registry } from './registry.ts'
 import type { RoutedCommand } from './request.ts'
 
-/** The most remembered ids of retried commands. An id is forgotten when a late original would miss its deadline. */
+/**
+ * The most remembered ids of retried commands. An id is remembered for the write timeout, because an original that
+ * arrives later has missed its deadline.
+ */
 const maxRetried = 100_000
 
 interface ServeDependencies {
@@ -26,8 +29,8 @@ interface ServeDependencies {
 }
 
 /**
- * Executes commands that other processes send to this home. A copy of a command in progress gets the same reply. The
- * log is searched before a later copy is decided, also if the retry arrived before the original.
+ * Executes commands that other processes send to this home. Copies of a command in progress share one reply. A copy
+ * that arrives later is decided only after a search of the log, even if the retry arrived before the original.
  */
 export function openServe(dependencies: ServeDependencies) {
   const { registry, execute, scheduler, isClosing, ttlMs, log, counts = newForwardCounts() } = dependencies

@@ -95,8 +95,8 @@ const openWrite =
 type ChooseStatement = (shape: Shape) => { shape: Shape; text: string }
 
 /**
- * Chooses the statement for a batch. A prepared statement takes about 0.4 MiB on each connection, and there are 100,000
- * possible shapes: so the first `maxStatements` shapes get their own statement, and all others share the widest one.
+ * A prepared statement takes about 0.4 MiB on each connection, and 100,000 shapes are possible. So only the first
+ * `maxStatements` shapes get their own statement. All other batches use the statement of `widestShape`.
  */
 export function openChooseStatement(maxStatements: number): ChooseStatement {
   const texts = new Map<string, string>()

@@ -34,7 +34,10 @@ export type IdempotencyRecord = IdempotencyKey & Reply
 
 export type FindRecord = (guard: IdempotencyKey) => Promise<IdempotencyRecord | undefined>
 
-/** Finds the records of many keys in one query. The lateral join forces an index scan, even if the table was empty. */
+/**
+ * Finds the records of many keys in one query. The lateral join forces an index scan, even if the query was planned
+ * when the table was empty.
+ */
 export function openFindRecord(sql: Sql): FindRecord {
   return batched({ keys: 500, slots: 2 }, async (keys: IdempotencyKey[]) => {
     const rows = await sql<(IdempotencyRecord & { n: number })[]>`

@@ -23,9 +23,9 @@ interface EventRange {
   upTo: number
 }
 
-/** Events are used without a database read for this long after the last commit. Token checks are cached as long. */
+/** Events are read from memory for this long after the last commit. Token checks are cached for the same time. */
 const maxAgeMs = 500
-/** The most events of one project, and the most bytes of all projects. */
+/** Limits: the number of events of one project, and the bytes of all projects together. */
 const maxEvents = 500
 const maxBytes = 16_777_216
 /** The most bytes that one call returns. A larger event is returned as the only event. */
@@ -97,7 +97,10 @@ const endOf = ({ from, fromEventId, events }: RecentEvents): VersionRef => ({
   lastEventId: events.at(-1)?.id ?? fromEventId,
 })
 
-/** Also false for a task that moved in, because its children may exceed the memory limit. */
+/**
+ * True if the event changes no rights and may stay in memory. The event of a moved-in task may be too large, because it
+ * contains the task's children.
+ */
 const keepsRights = ({ entity, type }: StoredEvent): boolean =>
   entity !== 'project' && entity !== 'member' && type !== 'task.moved_in'
 

@@ -28,8 +28,8 @@ function inserted(entity: Entity, write: RowWrite): string {
 const insert = (entity: Entity) => inserted(entity, 'insert')
 
 /**
- * Writes rows in the order of their ids, like the worker that deletes such rows, to avoid deadlocks. For an id that
- * another task's row has, `task_id` becomes null, so Postgres rejects the unit.
+ * Writes rows in the order of their ids, like the worker that deletes such rows, to avoid deadlocks. If the id belongs
+ * to a row of another task, sets `task_id` to null on purpose: NOT NULL then makes Postgres reject the unit.
  */
 const upsert = (entity: Entity) => {
   const others = columnsOf(definitionOf(entity).table).filter(({ key }) => key !== 'id' && key !== 'taskId')

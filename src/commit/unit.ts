@@ -82,7 +82,7 @@ function setWrites(events: CommitEvent[]): void {
 const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 
 function writeOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): RowWrite | null {
-  // The rows of a deleted task's children exist until a worker removes them, so a restored child may exist.
+  // A worker removes the children of a deleted task later. So the row of a restored child may still exist.
   const mayExist = !before && undoes != null && definitionOf(entity).parent === 'task'
   if (after) return mayExist ? 'upsert' : before ? 'update' : 'insert'
   const isDeletedNow = before ? !definitionOf(entity).isDeletedByWorker : mayExist

@@ -105,7 +105,7 @@ const openCallerGuard = (
 
 /**
  * Guards routes that need a sign-in token. The first attempt of a request with an Idempotency-Key may have revoked the
- * token, so the route checks the claims of such a request after it has searched for a stored reply.
+ * token. So for such a request, the route first searches for a stored reply and then checks the claims.
  */
 const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependencies) =>
   new Elysia({ name: 'session-guard' })

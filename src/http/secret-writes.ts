@@ -111,7 +111,7 @@ async function respondOnce<Input extends object>(
   return response
 }
 
-/** Signs the stored claims again, which results in the same token, and decrypts the other secrets of a stored reply. */
+/** Adds the secrets to a stored reply: signs the stored claims again (same token), and decrypts the others. */
 async function withSecrets({ tokens, encryption }: SecretDependencies, body: string): Promise<string> {
   const { claims, sealed = {}, id, ...rest }: StoredReply = JSON.parse(body)
   const token = claims && { access_token: await tokens.sign(claims) }

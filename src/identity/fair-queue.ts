@@ -21,7 +21,7 @@ interface Waiter extends Source {
 export class FairQueue {
   private busy = 0
   private waiters: Waiter[] = []
-  /** Sequence numbers of waiting addresses and keys. The lowest runs next, and then gets a new number. */
+  /** Sequence numbers of the addresses and keys that wait. The lowest number runs next, and gets a new number. */
   private readonly numbers = new Map<string, number>()
   private lastNumber = 0
 

@@ -6,7 +6,7 @@ import type { Passwords } from './passwords.ts'
 type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
 export type Fingerprints = ReturnType<typeof openFingerprints>
 
-/** Hashes a body with a password with argon2id, so that its fingerprint is as hard to guess as the password's hash. */
+/** Uses argon2id for a body with a password, so that the fingerprint is as hard to guess as a password hash. */
 export function openFingerprints(secrets: string[], passwords: Passwords) {
   const keys = keysFor(secrets, 'fingerprint')
   const keyed = (digest: string, key: Buffer) =>
@@ -18,7 +18,7 @@ export function openFingerprints(secrets: string[], passwords: Passwords) {
       return keyed(digest, keys[0])
     },
 
-    /** Earlier releases stored argon2id for every body. `guess` limits the comparisons with argon2id. */
+    /** Earlier releases hashed every body with argon2id. `guess` limits the comparisons with argon2id. */
     async isSame(
       digest: string,
       stored: string,

@@ -6,7 +6,7 @@ import { HttpError } from '../../responses/errors.ts'
 /** The part of a key's budget that this process may use without a request to Redis. */
 export class Share {
   left = 0
-  /** The rest of the whole budget when this process last read it from Redis. */
+  /** The rest of the budget of all processes, as of this process's last request to Redis. */
   remaining = 1
   endsAt = 0
   waiting = 0
@@ -39,7 +39,7 @@ export class Budget {
     return this.tryTake(share) ? share : this.takeAfterRefill(key, share)
   }
 
-  /** A large request may exceed the remaining budget: it could otherwise never run. The budget is then empty. */
+  /** A request larger than the remaining budget runs and empties the budget. Otherwise it could never run. */
   async takeMore(key: string, count: number): Promise<void> {
     const share = this.shareOf(key)
     const fromShare = Math.min(share.left, count)

@@ -13,8 +13,8 @@ interface Bounds {
 }
 
 /**
- * KEYS: the account. ARGV: '1' if the address is exempt, then free, windowMs and the delays. Returns the ms to wait; or
- * 0 if the attempt may begin, and then counts it as wrong.
+ * KEYS: the account. ARGV: '1' if the address is exempt, then `free`, `windowMs` and the delays. Returns the ms to
+ * wait. If the attempt may begin, counts the attempt as wrong and returns 0.
  */
 const beginScript = `
 local time = redis.call('time')
@@ -47,7 +47,7 @@ export function openDelays(redis: RedisClient, prefix: string, { free, windowMs 
         () => local.begin(account, isExempt),
       ),
 
-    /** Call this if the password was not wrong: the attempt then does not count, and causes no delay. */
+    /** Call this if the password was not wrong: the attempt then no longer counts, and its delay is removed. */
     end: (account: string): Promise<unknown> =>
       withFallback<unknown>(
         () => redis.eval(endScript, 1, keyOf(account)),

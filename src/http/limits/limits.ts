@@ -42,7 +42,7 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
   }
 }
 
-/** Returns a function that counts uses by a key, at most `points` an hour. */
+/** Returns a function that counts uses of a key. The function throws HttpError 429 above `points` an hour. */
 function openHourly(counterOf: OpenCounter, name: string, points: number) {
   const policy = { name, points, seconds: 3_600 }
   const counter = counterOf(policy)

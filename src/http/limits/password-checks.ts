@@ -22,9 +22,8 @@ export type CheckPassword = (attempt: SignInAttempt, isRight: Check) => Promise<
 const exemptSeconds = 30 * 86_400
 
 /**
- * After too many wrong passwords, rejects sign-ins to the account from the same address. Wrong passwords from all
- * addresses together only delay sign-ins, except from an address that has signed in to the account, so an attacker
- * cannot lock the owner out.
+ * Too many wrong passwords from an address block its sign-ins to the account. Wrong passwords from all addresses
+ * together only delay sign-ins of addresses that have not signed in before, so nobody can lock the owner out.
  */
 export function openPasswordChecks(
   counterOf: OpenCounter,
