@@ -11,7 +11,7 @@ import type { TaskInput } from './schema.ts'
 /** The row of a new task without its id. @throws HttpError 400 */
 export function newTask(state: ProjectState, now: string, input: Omit<TaskInput, 'id' | 'projectId'>) {
   requireAssignable(state, input.assigneeId)
-  const fields = fieldsOf(input)
+  const fields = fieldsOf(input, state)
   return {
     projectId: state.projectId,
     number: state.lastNumber + 1,

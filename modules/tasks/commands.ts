@@ -37,7 +37,12 @@ export const updateTask = command('task.update', {
     const task = state.requireRow('task', id)
     requireMatch(context, task)
     if (target !== state) return move(state, target, context, task, input)
-    return changeTask(state, context, task, fieldsOf(editReferences(state, 'task', task, input)))
+    return changeTask(
+      state,
+      context,
+      task,
+      fieldsOf(editReferences(state, 'task', task, input), state, task.fields),
+    )
   },
   view: taskView,
   errors: [notAssignable(), tooManyToMove(), externalIdTaken(42)],
@@ -58,7 +63,7 @@ export const upsertTask = command('task.upsert', {
     if (holder) {
       const task = state.requireRow('task', holder.id)
       requireMatch(context, task)
-      return changeTask(state, context, task, fieldsOf(input))
+      return changeTask(state, context, task, fieldsOf(input, state, task.fields))
     }
     const { title } = input
     if (title === undefined) throw titleMissing()

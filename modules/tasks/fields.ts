@@ -1,5 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
+import { changedValues } from '../fields/values.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
+import type { CheckedState } from '../../src/model/definition.ts'
 import { defaultsOf } from '../../src/model/fields.ts'
 import { optionalText, parseInstant } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/responses/errors.ts'
@@ -9,8 +11,14 @@ export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt'
 
 export const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
 
-export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): Partial<Editable> {
-  const wanted: Partial<Editable> = { ...input }
+/** @param stored the stored values of fields, to which the input's values are added. @throws HttpError 400 */
+export function fieldsOf(
+  input: Partial<Omit<TaskInput, 'id' | 'projectId'>>,
+  state: Pick<CheckedState, 'all'>,
+  stored?: TaskRow['fields'],
+): Partial<Editable> {
+  const wanted = { ...input } as Partial<Editable>
+  if (input.fields) wanted.fields = changedValues(state, stored, input.fields)
   for (const key of Object.keys(wanted) as (keyof Editable)[])
     if (wanted[key] === undefined) delete wanted[key]
   if (wanted.title !== undefined) wanted.title = wanted.title.trim()

@@ -27,7 +27,7 @@ export function move(
   // The last event gets the command's id, because the response shows the row of the last event.
   const newIds = { newEventId: () => context.newId() }
   const { row, copies, after } = moveReferences(source, target, task, input, context)
-  const wanted = fieldsOf(editReferences(after, 'task', row, input))
+  const wanted = fieldsOf(editReferences(after, 'task', row, input), after, row.fields)
   requireAssignable(target, wanted.assigneeId)
   const { eventId: _, ...kept } = task.claimedBy ? { ...task, ...noClaim } : task
   const { projectId, lastNumber } = target
@@ -59,15 +59,21 @@ function moveReferences(
 ) {
   const copies: EventDraft[] = []
   const after = withChanges(target, copies)
-  const row = movedReferences('task', { ...task, ...input }, source, after, (to, fields) => {
-    const id = context.newId()
-    const type = `${to}.created` as EventType
-    const own = { ...fields, id, projectId: target.projectId, createdAt: context.now }
-    const copy = created(target, { newEventId: () => context.newId() }, type, own as never) as EventDraft
-    checkRow(after, copy)
-    copies.push(copy)
-    return id
-  })
+  const row = movedReferences(
+    'task',
+    { ...task, ...input, fields: task.fields },
+    source,
+    after,
+    (to, fields) => {
+      const id = context.newId()
+      const type = `${to}.created` as EventType
+      const own = { ...fields, id, projectId: target.projectId, createdAt: context.now }
+      const copy = created(target, { newEventId: () => context.newId() }, type, own as never) as EventDraft
+      checkRow(after, copy)
+      copies.push(copy)
+      return id
+    },
+  )
   return { row, copies, after }
 }
 

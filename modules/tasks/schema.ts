@@ -4,6 +4,7 @@ import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/mod
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
+import { FieldValuesInput, FieldValuesOutput, fitsField, fitsSql } from '../fields/values.ts'
 import { claimOf, claimSchema, claimTag } from './claim.ts'
 import { unique } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
@@ -59,10 +60,18 @@ export const fields = {
     undefined,
   ),
 }
+const values = {
+  fields: field.values('field', FieldValuesInput, FieldValuesOutput, {
+    key: 'key',
+    type: 'type',
+    fits: fitsField,
+    fitsSql,
+  }),
+}
 /** Lists of ids. The empty list is stored as null, so that the rows of plain tasks leave these fields out. */
 const lists = { labelIds: field.ids('label', { by: 'name', creates: true }, maxIds) }
-export const references = referencesIn({ ...fields, ...lists })
-const optional = { ...inputsOf(fields), ...inputsOf(lists) }
+export const references = referencesIn({ ...fields, ...lists, ...values })
+const optional = { ...inputsOf(fields), ...inputsOf(lists), ...inputsOf(values) }
 
 export const CreateTask = Input({ id: OwnId(), title: Title, projectId: IdOf('project'), ...optional })
 export type TaskInput = Static<typeof CreateTask>
@@ -92,12 +101,7 @@ const idsOf = (noun: string, description: string) =>
 const extras = {
   labelIds: idsOf('label', 'The labels of the task, in the order of the client'),
   blockedByIds: idsOf('task', 'The tasks that must be done before this task'),
-  fields: Type.Unsafe<Record<string, string | number | boolean>>({
-    type: 'object',
-    additionalProperties: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
-    description: "Values by the keys of the project's fields",
-    examples: [{ estimate: 3 }],
-  }),
+  ...outputsOf(values),
   claim: OrNull(claimSchema, 'The claim of a worker on the task, or null'),
 }
 

@@ -6,6 +6,7 @@ import { referencesOf } from '../model/references.ts'
 import { type Column, columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Snapshot } from './as-of.ts'
+import { keyedValues, visibleValues } from './visible-values.ts'
 
 /** SQL for the id of the first event after a snapshot. Rows that changed later have this event id or a higher one. */
 export const firstLaterEventId = (sql: Sql, { projectId, version }: Snapshot) => sql`
@@ -103,14 +104,19 @@ export function visibleEventId(sql: Sql, entity: Entity, alias: string, moment?:
   return sql`case when ${isPlain} then ${column}::text else (select ${column}::text || case when b.bits like '%0%' then '.' || b.bits else '' end from (select ${bits} as bits) b) end`
 }
 
-/** SQL for the ids in a reference field, in their order, each with `is_present`: whether its row exists. */
+/** SQL for the ids or values in a reference field, in their order, each with `is_present`: whether its row exists. */
 function referencedIds(
   sql: Sql,
   entity: Entity,
-  { to, column, isMany }: ReferenceField,
+  field: ReferenceField,
   alias: string,
   moment?: Snapshot,
 ): SqlPart {
+  const { to, column, isMany, values } = field
+  if (values) {
+    const snapshot = moment && { ...moment, sources: rowSources(sql, to, moment) }
+    return keyedValues(sql, field, alias, snapshot)
+  }
   const value = sql(`${alias}.${column.name}`)
   const ids = !isMany
     ? sql`(select ${value} as id, 1 as n) x`
@@ -138,7 +144,9 @@ function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, moment?:
   return sql`exists (select from ${sql(getTableName(definitionOf(to).table))} r where r.id = x.id and r.project_id = ${project})`
 }
 
-function visibleIds(sql: Sql, { isMany, column }: ReferenceField, alias: string, ids: SqlPart): SqlPart {
+function visibleIds(sql: Sql, field: ReferenceField, alias: string, ids: SqlPart): SqlPart {
+  const { isMany, column, values } = field
+  if (values) return visibleValues(sql, field, alias, ids)
   if (!isMany) return sql`(select f.id from (${ids}) f where f.is_present)`
   const list =
     column.type === 'jsonb'

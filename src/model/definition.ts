@@ -20,6 +20,17 @@ export interface Reference {
   onMove: 'drop' | { by: string; creates?: true }
   /** The most ids in a list. */
   max?: number
+  values?: KeyedValues
+}
+
+/** The column contains an object of values. A value is shown while the project has a row of `to` that accepts it. */
+export interface KeyedValues {
+  /** The columns of `to` with the key and the type of a value. */
+  key: string
+  type: string
+  fits(row: never, value: unknown): boolean
+  /** The same in SQL: true if row `r` accepts `x.value`. */
+  fitsSql: string
 }
 
 /** The parent of a row. The row is deleted, restored and purged together with its parent. */

@@ -3,7 +3,7 @@ import { Id } from '../schema/response.ts'
 import { IdOf, IdsOf } from '../schema/input.ts'
 import { capital } from '../schema/named.ts'
 import { Nullable } from '../schema/text.ts'
-import type { Reference } from './definition.ts'
+import type { KeyedValues, Reference } from './definition.ts'
 import type { Entity } from './entities.ts'
 
 /** A field that clients set: its schemas in requests and replies, and its default. */
@@ -29,7 +29,13 @@ const id = (to: Entity, onMove: Reference['onMove']) => {
   return { ...of(Nullable(IdOf(to)), output, null as string | null), reference: { to, onMove } }
 }
 
-export const field = { of, ids, id }
+/** Defines an object of values by the keys of the rows of `to`, which must have `load: 'with project'`. */
+const values = <Input extends TSchema>(to: Entity, input: Input, output: TSchema, keyed: KeyedValues) => {
+  const onMove = { by: keyed.key }
+  return { ...of(input, output, undefined), reference: { to, onMove, values: keyed } }
+}
+
+export const field = { of, ids, id, values }
 
 type Fields = Record<string, Field>
 const each = <F extends Fields, T>(fields: F, of: (one: Field) => T) =>

@@ -30,6 +30,10 @@ function describe(all: EntityDefinition[]) {
     ),
     references: byName(({ name }) => (references[name].length > 0 ? references[name] : undefined)),
     targets: new Set(Object.values(references).flatMap((fields) => fields.map(({ to }) => to))),
+    /** Entities whose rows decide which values of other rows are shown. */
+    keyed: new Set(
+      Object.values(references).flatMap((fields) => fields.flatMap(({ to, values }) => (values ? to : []))),
+    ),
     texts: byName(({ table }) => columnsOf(table).flatMap(({ key, type }) => (isLong(type) ? key : []))),
   }
 }

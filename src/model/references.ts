@@ -3,11 +3,12 @@ import { caseless } from '../schema/text.ts'
 import type { Entity } from './entities.ts'
 import { isEqual } from './events.ts'
 import { definitionOf, model, type ReferenceField } from './model.ts'
+import { type KeyedRows, movedValues, shownValues } from './values.ts'
 
 // A row keeps references to deleted rows, and replies hide them. So a deletion changes only one row, and its undo
 // restores all references to that row.
 
-interface RowSource {
+interface RowSource extends KeyedRows {
   row(entity: Entity, id: string): object | undefined
   has(entity: Entity, id: string): boolean
 }
@@ -54,6 +55,12 @@ export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: 
   for (const field of fields) {
     const value = (row as Row)[field.name]
     if (value == null) continue
+    if (field.values) {
+      const values = shownValues(state, field, value)
+      bits += values.bits
+      if (values.bits.includes('0')) (shown ??= { ...(row as Row) })[field.name] = values.shown
+      continue
+    }
     const ids = idsIn(value)
     const there = ids.filter((id) => {
       const isThere = state.has(field.to, id)
@@ -78,6 +85,7 @@ export function checkReferences<Input extends object>(
   let checked = input as Row
   for (const field of referencesOf(entity) ?? []) {
     const { name, edits } = field
+    if (field.values) continue
     const wanted = checked[name]
     const added = checked[edits[0]]
     if (added !== undefined) requireAll(state, field, edits[0], added)
@@ -133,7 +141,7 @@ export function movedReferences<R extends object>(
   entity: Entity,
   row: R,
   source: RowSource,
-  target: ReferenceTarget,
+  target: KeyedRows,
   create: (to: Entity, row: object) => string,
 ): Partial<R> {
   const moved: Row = {}
@@ -141,6 +149,10 @@ export function movedReferences<R extends object>(
     const { name, to, onMove } = field
     const value = (row as Row)[name]
     if (value == null) continue
+    if (field.values) {
+      moved[name] = movedValues(source, target, field, value)
+      continue
+    }
     const ids = idsIn(value).flatMap((id) => {
       const before = source.row(to, id) as Row | undefined
       if (!before || onMove === 'drop') return []
@@ -151,8 +163,4 @@ export function movedReferences<R extends object>(
     moved[name] = storedIds(field, ids)
   }
   return moved as Partial<R>
-}
-
-interface ReferenceTarget {
-  all(entity: Entity): { id: string }[]
 }

@@ -75,7 +75,7 @@ function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   const { name, input, target, destination, role, errors: own = [] } = command
   const entity = name.slice(0, name.indexOf('.')) as Entity
   const references = (referencesOf(entity) ?? []).flatMap((field) => [
-    ...(field.name in input.properties ? [invalidReference(field)] : []),
+    ...(field.name in input.properties && !field.values ? [invalidReference(field)] : []),
     ...(field.edits[0] in input.properties ? [listEditedTwice(field), tooManyReferences(entity, field)] : []),
   ])
   const errors = [...own, ...references]

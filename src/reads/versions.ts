@@ -77,7 +77,7 @@ export class LocalCommits {
     sizeCalculation: ({ tasks }) => 2 + tasks.length,
   })
 
-  constructor(private readonly isTarget: (entity: string) => boolean = () => false) {}
+  constructor(private readonly isTarget: (entity: string, comesOrGoes: boolean) => boolean = () => false) {}
 
   add({ heads, events }: Committed): void {
     const [head, other] = heads
@@ -86,8 +86,8 @@ export class LocalCommits {
     const tasks: string[] = []
     for (const { entity, entityId, before, after, undoes } of events) {
       if (entity === 'project' || entity === 'member') return
-      // Rows that refer to this row change only if this row disappears or comes back.
-      if ((!after || (!before && undoes != null)) && this.isTarget(entity)) return
+      // Rows that refer to this row by id change only if this row discomesOrGoes or comes back.
+      if (this.isTarget(entity, !after || (!before && undoes != null))) return
       if (entity === 'task' && before) tasks.push(entityId)
     }
     if (tasks.length <= maxTasks) this.commits.set(expectedEventId, { version, lastEventId, tasks })

@@ -29,7 +29,7 @@ const [VISIBLE, INVISIBLE] = [new RegExp(`[^${invisible}]`, 'u'), new RegExp(`[$
 const isStorable = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
-function isText(value: unknown, bounds: Bounds): boolean {
+export function isText(value: unknown, bounds: Bounds): value is string {
   if (!isStorable(value) || !hasLength(value.trim(), bounds)) return false
   return bounds.minLength === 0 || VISIBLE.test(value)
 }

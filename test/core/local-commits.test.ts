@@ -66,8 +66,12 @@ test('after a commit that deletes or restores a row to which others may refer, e
     [['task.created', 'b'], false],
     [['task.updated', 'b', 2], false],
     [['comment.deleted', 'b'], false],
+    [['field.created', 'b'], true],
+    [['field.updated', 'b'], true],
   ] as const) {
-    commits = new LocalCommits((entity) => entity === 'task')
+    commits = new LocalCommits(
+      (entity, comesOrGoes) => entity === 'field' || (comesOrGoes && entity === 'task'),
+    )
     commit(3, ['task.created', 'a'])
     commit(4, event as never)
     commit(5, ['task.created', 'c'])

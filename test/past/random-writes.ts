@@ -14,7 +14,17 @@ export async function startRandomWrites(random: Random, people: Person[]): Promi
     await make(ada!, '/projects', { name: 'Other' }),
   ]
   for (const { id } of projects) for (const one of others) await invite(ada!, id, one, 'ADMIN')
-  return { random, people, projects, members: [], tasks: [], subtasks: [], comments: [], labels: [] }
+  return {
+    random,
+    people,
+    projects,
+    members: [],
+    tasks: [],
+    subtasks: [],
+    comments: [],
+    labels: [],
+    fields: [],
+  }
 }
 
 const batch: Ask = ({ projects }, client, { other, value }) =>
@@ -31,6 +41,7 @@ const weights: Partial<Record<Verb, number>> = {
   ...{ createTask: 6, changeTask: 10, assignTask: 3, moveTask: 10, deleteTask: 1, undo: 6 },
   ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
   ...{ labelTask: 6, createLabel: 3, changeLabel: 1, deleteLabel: 1 },
+  ...{ setValues: 6, createField: 3, changeField: 2, deleteField: 1 },
   ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
 }
 

@@ -67,7 +67,8 @@ async function record(who: Person, { random, projects, tasks, people }: RandomWr
   }
   for (const { id } of projects) {
     await ask(`/projects/${id}`, id)
-    for (const list of ['members', 'labels']) await ask(limited(random, `/projects/${id}/${list}`), id)
+    for (const list of ['members', 'labels', 'fields'])
+      await ask(limited(random, `/projects/${id}/${list}`), id)
     for (let n = 0; n < 6; n++) await ask(someList(random, id, people), id)
   }
   for (const { id } of [...tasks.slice(0, 4), ...random.shuffled(tasks.slice(4)).slice(0, 4)]) {

@@ -9,7 +9,7 @@ test('every command has a unique name of the form noun.verb', () => {
   expect(
     names.filter(
       (name) =>
-        !/^(project|member|serviceAccount|token|webhook|task|subtask|comment|label)\.[a-z]+(_[a-z]+)?$/.test(
+        !/^(project|member|serviceAccount|token|webhook|task|subtask|comment|label|field|view)\.[a-z]+(_[a-z]+)?$/.test(
           name,
         ),
     ),

@@ -4,6 +4,7 @@ export function batchOf(world: World, me: string, choices: number[]): object[] {
   const [one, other] = [world.tasks[0]!, world.tasks.at(-1)!]
   const [subtask, comment] = [world.subtasks.at(-1), world.comments.at(-1)]
   const label = world.labels.find(({ projectId }) => projectId === world.projects[0]!.id)
+  const field = world.fields.find(({ projectId }) => projectId === world.projects[0]!.id)
   const some = choices.flatMap((n): object[] => {
     const as = `a${n}`
     const all: object[] = [
@@ -15,6 +16,13 @@ export function batchOf(world: World, me: string, choices: number[]): object[] {
         ? [
             { op: 'task.update', id: one.id, addLabelIds: [label.id] },
             { op: 'label.delete', id: label.id },
+          ]
+        : []),
+      { op: 'field.create', key: `k${n % 3}`, name: `B${n}`, type: n % 2 ? 'text' : 'number' },
+      ...(field
+        ? [
+            { op: 'task.update', id: one.id, fields: { [field.key]: null } },
+            { op: 'field.delete', id: field.id },
           ]
         : []),
       { op: 'subtask.create', taskId: one.id, title: `B${n}` },

@@ -7,6 +7,8 @@ const often = [
   'changeTask',
   'labelTask',
   'createLabel',
+  'setValues',
+  'createField',
   'moveTask',
   'thereAndBack',
   'addSubtask',
@@ -54,6 +56,7 @@ export async function openWorld(people: Person[][]) {
     subtasks: [],
     comments: [],
     labels: [],
+    fields: [],
   }
   const run = async (step: Step) => {
     const answer = await verbs[step.verb](world, people[step.process]![step.who]!, step)

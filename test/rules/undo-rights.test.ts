@@ -15,6 +15,7 @@ const expected: Partial<Record<EventType, string>> = {
   ...{ 'task.claimed': 'EDITOR write', 'task.unassigned': 'EDITOR write', 'subtask.created': 'EDITOR write' },
   ...{ 'subtask.updated': 'EDITOR write', 'subtask.toggled': 'EDITOR write' },
   ...{ 'subtask.deleted': 'ADMIN admin', 'comment.created': 'ADMIN admin' },
+  ...{ 'field.created': 'ADMIN admin', 'field.updated': 'ADMIN admin', 'field.deleted': 'ADMIN admin' },
   ...{ 'label.created': 'EDITOR write', 'label.updated': 'EDITOR write', 'label.deleted': 'ADMIN admin' },
   ...{ 'comment.updated': 'nobody', 'comment.deleted': 'ADMIN admin' },
 }

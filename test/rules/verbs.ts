@@ -18,6 +18,7 @@ export interface World {
   subtasks: Body[]
   comments: Body[]
   labels: Body[]
+  fields: (Body & { key: string; type: string })[]
 }
 type Choices = Pick<Step, 'pick' | 'other' | 'value'>
 export type Ask = (world: World, client: Client, choices: Choices) => Promise<Answer> | undefined
@@ -40,6 +41,27 @@ const colors = ['#d73a4a', null, undefined]
 const labelIdsIn = ({ labels }: World, projectId: string, other: number) => {
   const ids = labels.filter((one) => one.projectId === projectId).map(({ id }) => id)
   return ids.filter((_, n) => (other + n) % 3 !== 0).slice(0, 50)
+}
+const fieldTypes = ['text', 'number', 'boolean', 'date', 'choice']
+/** Few keys, so that keys are taken, and moved tasks find fields with the same key. */
+const fieldOf = (value: number, other: number) => {
+  const type = at(fieldTypes, other)
+  return {
+    key: `k${value % 3}`,
+    name: `F${value}`,
+    type,
+    options: type === 'choice' ? optionsOf(value) : null,
+  }
+}
+const optionsOf = (value: number) => at([['a'], ['b'], ['a', 'b']], value)!
+const valuesOf: Record<string, unknown[]> = {
+  ...{ text: ['a', '2030-01-01', null], number: [1, 2.5, null], boolean: [true, false, null] },
+  ...{ date: ['2030-01-01', '2030-01-02', null], choice: ['a', 'b', null] },
+}
+const valuesIn = ({ fields }: World, projectId: string, value: number) => {
+  const own = fields.filter((one) => one.projectId === projectId).slice(-3)
+  const some = own.filter((_, n) => (value + n) % 3 !== 0)
+  return Object.fromEntries(some.map(({ key, type }, n) => [key, at(valuesOf[type]!, value + n)]))
 }
 const someone = ({ people }: World, n: number) => at([null, ...people], n)?.id ?? null
 
@@ -88,6 +110,7 @@ export const verbs = {
         ...{ projectId, title: `T${value}`, assigneeId: someone(world, other) },
         ...fieldsOf(value),
         ...(value % 4 === 0 && { labelIds: labelIdsIn(world, projectId, other) }),
+        ...(value % 4 === 1 && { fields: valuesIn(world, projectId, other) }),
       }),
     ),
   ),
@@ -102,6 +125,23 @@ export const verbs = {
       [at(['labelIds', 'addLabelIds', 'removeLabelIds'], value)!]: labelIdsIn(world, projectId, other),
     }),
   ),
+  setValues: on('tasks', ({ id, projectId }, client, { value }, world) =>
+    client.patch(`/tasks/${id}`, { fields: valuesIn(world, projectId, value) }),
+  ),
+  createField: adding(
+    'fields',
+    on('projects', ({ id }, client, { other, value }) =>
+      client.post(`/projects/${id}/fields`, fieldOf(value, other)),
+    ),
+  ),
+  changeField: on('fields', ({ id, ...field }, client, { value }) => {
+    const isChoice = (field as { type?: string }).type === 'choice'
+    return client.patch(`/fields/${id}`, {
+      name: `F${value}`,
+      ...(isChoice && { options: optionsOf(value) }),
+    })
+  }),
+  deleteField: on('fields', ({ id }, client) => client.delete(`/fields/${id}`)),
   createLabel: adding(
     'labels',
     on('projects', ({ id }, client, { value }) =>

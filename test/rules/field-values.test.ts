@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test'
+import type { FieldRow } from '../../drizzle/rows.ts'
+import { changedValues, fitsField, maxValues } from '../../modules/fields/values.ts'
+
+const fieldOf = (key: string, type: FieldRow['type'], options: string[] | null = null): FieldRow => ({
+  ...{ id: key, projectId: 'p', key, name: key, type, options, createdAt: 'now', eventId: 'e' },
+})
+const stateOf = (...fields: FieldRow[]) => ({ all: () => fields })
+const all = stateOf(
+  ...[fieldOf('t', 'text'), fieldOf('num', 'number'), fieldOf('on', 'boolean'), fieldOf('at', 'date')],
+  ...[fieldOf('size', 'choice', ['small', 'large']), fieldOf('constructor', 'text')],
+)
+
+test('values are merged by key, null and an empty text remove a value, and no values are null', () => {
+  const values = changedValues(all, null, { t: ' a ', num: -0, on: false, at: '2028-02-29', size: 'large' })
+  expect(values).toStrictEqual({ t: 'a', at: '2028-02-29', on: false, num: 0, size: 'large' })
+  expect(Object.keys(values!)).toEqual(['t', 'at', 'on', 'num', 'size'])
+  expect(changedValues(all, values, { t: null, num: 1.5 })).toEqual({
+    ...values!,
+    num: 1.5,
+    t: undefined,
+  } as never)
+  expect(changedValues(all, { t: 'a' }, { t: ' ' })).toBeNull()
+  expect(changedValues(all, undefined, { t: null })).toBeNull()
+})
+
+const wrong: [key: string, value: unknown, expected: string][] = [
+  ['t', 1, 'a text of at most 2000 characters'],
+  ['t', 'x'.repeat(2_001), 'a text of at most 2000 characters'],
+  ['t', 'a\0b', 'a text of at most 2000 characters'],
+  ['num', '1', 'a number'],
+  ['num', Number.POSITIVE_INFINITY, 'a number'],
+  ['on', 'true', 'true or false'],
+  ['at', '2027-02-29', 'a date: YYYY-MM-DD'],
+  ['at', '2027-02-01T10:00:00Z', 'a date: YYYY-MM-DD'],
+  ['size', 'Small', 'one of the options of the field'],
+  ['size', ['small'], 'one of the options of the field'],
+  ['t', {}, 'a text of at most 2000 characters'],
+  ...(['toString', '__proto__', 'x'.repeat(40)].map((key) => [
+    key,
+    1,
+    'the key of a field of the project',
+  ]) as never[]),
+]
+test.each(wrong)('the value of %s: %p is rejected', (key, value, expected) => {
+  const change = JSON.parse(`{${JSON.stringify(key)}:0}`)
+  change[key] = value
+  expect(() => changedValues(all, null, Object.defineProperty(change, key, { value }))).toThrow(
+    `fields.${key} must be ${expected}`,
+  )
+})
+
+test('values of deleted fields are kept, and dropped first if there are too many', () => {
+  const fields = Array.from({ length: maxValues }, (_, n) => fieldOf(`k${n}`, 'number'))
+  const old = { gone: 1, ...Object.fromEntries(fields.slice(1).map(({ key }) => [key, 2])) }
+  expect(changedValues(stateOf(...fields), old, { k1: 3 })).toHaveProperty('gone', 1)
+  const full = changedValues(stateOf(...fields), old, { k0: 3 })!
+  expect(Object.keys(full)).toHaveLength(maxValues)
+  expect(full).not.toHaveProperty('gone')
+})
+
+test('all values together have at most 20,000 characters', () => {
+  const texts = Array.from({ length: 11 }, (_, n) => fieldOf(`k${n}`, 'text'))
+  const long = Object.fromEntries(texts.map(({ key }) => [key, 'x'.repeat(2_000)]))
+  expect(() => changedValues(stateOf(...texts), null, long)).toThrow('at most 20000 characters')
+})
+
+test('a value is shown only if it has the type of the field', () => {
+  const values = ['a', '2027-01-01', 'small', 1, true]
+  const shown = all.all().map((field) => values.filter((value) => fitsField(field, value)))
+  expect(shown.slice(0, 5)).toEqual([values.slice(0, 3), [1], [true], ['2027-01-01'], ['small']])
+})
