@@ -31,7 +31,11 @@ const Filter = (check: typeof isIdInAnyCase, description: string, example: strin
   Type.Optional(checked<string>(check, { type: 'string', description, examples: [example] }))
 
 const ProjectHistoryQuery = Input({
-  entity: Filter(isEntityOrId, `${model.names.join(', ')}, or an id: the id of the changed entity`, 'task'),
+  entity: Filter(
+    isEntityOrId,
+    `An entity or an id: ${model.names.join(', ')}, or the id of the changed row`,
+    'task',
+  ),
   actor: Filter(
     isIdInAnyCase,
     'The id of the user who made the change',

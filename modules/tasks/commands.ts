@@ -27,7 +27,7 @@ export const createTask = creation(task, {
 
 export const updateTask = command('task.update', {
   about:
-    'Absent fields do not change; null clears an optional field. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number. A move requires the role EDITOR in both projects. The request gets 409 if the task has too many subtasks and comments to move.',
+    'Absent fields do not change; null clears an optional field. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number and the labels of the same names; missing labels are created. A move requires the role EDITOR in both projects. The request gets 409 if the task has too many subtasks and comments to move.',
   input: UpdateTask,
   target: ofTask(),
   role: 'EDITOR',

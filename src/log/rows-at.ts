@@ -92,16 +92,18 @@ export function visibleEventId(sql: Sql, entity: Entity, alias: string, moment?:
   const column = sql`${sql(`${alias}.event_id`)}`
   const fields = referencesOf(entity)
   if (!fields) return column
-  const bits = fields
-    .map((field): SqlPart => {
+  const references = fields
+    .map((field, k): SqlPart => {
       const ids = referencedIds(sql, entity, field, alias, moment)
-      return sql`coalesce((select string_agg(f.is_present::int::text, '' order by f.n) from (${ids}) f), '')`
+      return sql`select ${sql.unsafe(String(k))} as k, r.n, r.is_present from (${ids}) r`
     })
-    .reduce((all, one): SqlPart => sql`${all} || ${one}`)
+    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
   const isPlain = fields
     .map((field): SqlPart => sql`${sql(`${alias}.${field.column.name}`)} is null`)
     .reduce((all, one): SqlPart => sql`${all} and ${one}`)
-  return sql`case when ${isPlain} then ${column}::text else (select ${column}::text || case when b.bits like '%0%' then '.' || b.bits else '' end from (select ${bits} as bits) b) end`
+  const bits = sql`string_agg(f.is_present::int::text, '' order by f.k, f.n)`
+  return sql`case when ${isPlain} then ${column}::text else
+    (select ${column}::text || case when bool_and(f.is_present) then '' else coalesce('.' || ${bits}, '') end from (${references}) f) end`
 }
 
 /** SQL for the ids or values in a reference field, in their order, each with `is_present`: whether its row exists. */

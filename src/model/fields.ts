@@ -53,7 +53,10 @@ type EditNames<Name extends string> = [`add${Capitalize<Name>}`, `remove${Capita
 export const editsOf = <F extends Record<string, Field<TSchema, string[]>>>(fields: F) =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, { input }]) =>
-      editNames(name).map((edit) => [edit, Type.Optional(input)]),
+      editNames(name).map((edit, n) => {
+        const description = `${input.description}: ${n === 0 ? 'appended to' : 'removed from'} ${name}`
+        return [edit, Type.Optional({ ...input, description })]
+      }),
     ),
   ) as { [N in EditNames<keyof F & string>[number]]: TOptional<F[keyof F]['input']> }
 

@@ -93,7 +93,7 @@ test('rejects invalid parameters with 400, and strangers and unknown ids with 40
   const { projectId, task } = await createHistory(ada, grace)
   const stranger = await register(client)
   const invalid: Record<string, string> = {
-    'entity=tasks': 'entity must be project, member, task',
+    'entity=tasks': 'entity must be an entity or an id',
     'actor=me': 'actor must be the id of the user who made the change',
     'type=task.exploded': 'type must be event types, separated by commas',
     'from=yesterday': 'from must be an ISO 8601 date-time',
