@@ -2,6 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { visibleColumns } from '../../src/log/rows-at.ts'
+import { readVisible } from '../../src/log/visible-rows.ts'
 import { type PageRows, cutToLimit, maxUnmeasuredRows, untilPageFull } from '../../src/reads/pages.ts'
 import { ofToken, visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
@@ -31,17 +32,22 @@ export async function listTasks(
   const { page, scan } = rowsOfList
   const max = filter.limit + 1
   const ends = scan ? sql`, t.ends, t.fits` : sql``
-  const shown = sql`${visibleColumns(sql, 'task', 't', snapshot)} ${ends}`
   const read = reader(sql, max, filter, snapshot)
-  if (!filter.projectId) {
-    const rows = await read(
+  const { projectId } = filter
+  const readShown = (columns: SqlPart) => {
+    const shown = sql`${columns} ${ends}`
+    if (projectId)
+      return read(sql`select ${shown} from ${visible(sql, filter)}
+        left join lateral (${page(max)}) t on true order by ${by} limit ${max}`)
+    return read(
       scan ? manyScanned(sql, filter, { by, max, shown, scan }) : many(sql, filter, { by, max, shown, page }),
     )
-    return cutAtEnd(rows, filter.limit)
   }
+  const rows = snapshot
+    ? await readShown(visibleColumns(sql, 'task', 't', snapshot))
+    : await readVisible(sql, { entity: 'task', alias: 't', list: projectId ?? filter.caller }, readShown)
+  if (!projectId) return cutAtEnd(rows, filter.limit)
   // For a visible project without a matching task, the query returns one row of nulls.
-  const rows = await read(sql`
-    select ${shown} from ${visible(sql, filter)} left join lateral (${page(max)}) t on true order by ${by} limit ${max}`)
   if (rows.length === 0) return undefined
   return cutAtEnd(rows[0]!.id === null ? [] : rows, filter.limit)
 }
