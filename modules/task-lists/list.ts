@@ -52,13 +52,28 @@ export async function listTasks(
   return cutAtEnd(rows[0]!.id === null ? [] : rows, filter.limit)
 }
 
-/** A list with filters has too many variants for prepared statements. */
+/** A prepared statement of a list takes about 0.25 MiB on each connection, and there are hundreds of variants. */
+const maxPrepared = 100
+const prepared = new Set<string>()
+
+/** True for the first variants of lists that were read; the other variants are planned for each read. */
+function isPrepared(filter: TaskFilter): boolean {
+  if (hasFilters(filter)) return false
+  const variant =
+    filter.sort +
+    Object.values(filter)
+      .map((value) => (value == null ? 0 : 1))
+      .join('')
+  if (prepared.size < maxPrepared) prepared.add(variant)
+  return prepared.has(variant)
+}
+
 const reader =
   (sql: Sql, max: number, filter: TaskFilter, snapshot?: Snapshot) =>
   (rows: SqlPart): Promise<Row[]> => {
     const isShort = max <= maxUnmeasuredRows && !snapshot && !filter.tokenProjects
     if (!isShort) return unprepared(sql<Row[]>`${untilPageFull(sql, rows, sql`octet_length(description)`)}`)
-    return hasFilters(filter) ? unprepared(sql<Row[]>`${rows}`) : sql<Row[]>`${rows}`
+    return isPrepared(filter) ? sql<Row[]>`${rows}` : unprepared(sql<Row[]>`${rows}`)
   }
 
 /** `ends`: the scan ended at this row. `fits`: the row matches the filter. */
