@@ -1,8 +1,44 @@
+import { generateKeyBetween, generateNKeysBetween } from 'fractional-indexing'
 import type { TaskRow } from '../../drizzle/rows.ts'
+
+/** A longer key causes the tasks around it to get new keys. */
+export const maxKeyLength = 48
+
+/** Sort before and after every key. */
+export const [start, end] = ['', '~']
+
+/** An interval between two keys, or `start` or `end`, in which a project has no task. */
+export interface Gap {
+  low: string
+  high: string
+}
 
 /** The key of a task that was never placed, as in `positionKey`. Only the task with this number may have it. */
 export const impliedKey = (number: number): string => `j${String(number).padStart(10, '0')}`
+const isImplied = (key: string): boolean => /^j\d{10}$/.test(key) && key !== impliedKey(0)
 
 /** The sort key of a task in its project. Keys are compared bytewise. */
 export const keyOf = ({ position, number }: Pick<TaskRow, 'position' | 'number'>): string =>
   position ?? impliedKey(number)
+
+/** Returns a key in the gap. It sorts before the keys of tasks that are created later. */
+export function keyIn(gap: Gap, lastNumber: number): string {
+  const [low, high] = boundsOf(gap, lastNumber)
+  return unimplied(generateKeyBetween(low, high), low)
+}
+
+/** Returns keys in the gap, with equal distances. */
+export function keysIn(gap: Gap, lastNumber: number, count: number): string[] {
+  let [low, high] = boundsOf(gap, lastNumber)
+  return generateNKeysBetween(low, high, count).map((key) => (low = unimplied(key, low)))
+}
+
+/** The first keys sort before all implied keys, so they do not get longer. */
+function boundsOf({ low, high }: Gap, lastNumber: number): [low: string | null, high: string] {
+  if (low !== start) return [low, high === end ? impliedKey(lastNumber + 1) : high]
+  return [null, high < impliedKey(1) ? high : impliedKey(1)]
+}
+
+/** The task of an implied key may be restored, so another task gets a key before it. */
+const unimplied = (key: string, low: string | null): string =>
+  isImplied(key) ? generateKeyBetween(low, key) : key

@@ -1,10 +1,12 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
+import { precededBy } from '../../src/log/rule.ts'
 import { created, updated } from '../../src/model/events.ts'
 import { editReferences } from '../../src/model/references.ts'
 import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
 import { creation, deletion } from '../../src/commands/row-commands.ts'
 import { badRequest, conflict } from '../../src/responses/errors.ts'
+import { place, placeErrors, placeOfMovedTask, requireNoSpot } from '../order/place.ts'
 import { task } from './entity.ts'
 import { changeTask, newTask } from './changes.ts'
 import { externalIds, externalIdTaken } from './external-ids.ts'
@@ -22,7 +24,8 @@ export const createTask = creation(task, {
   path: '/tasks',
   preload: preloadFacts,
   fields: ({ id: _, projectId: __, ...input }, { now }, state) => newTask(state, now, input),
-  errors: [notAssignable(), externalIdTaken(42)],
+  prepare: (input, context, state) => place(state, context, input),
+  errors: [notAssignable(), externalIdTaken(42), ...placeErrors()],
 })
 
 export const updateTask = command('task.update', {
@@ -36,16 +39,17 @@ export const updateTask = command('task.update', {
   decide(state, context, { id, projectId: _, ...input }, target) {
     const task = state.requireRow('task', id)
     requireMatch(context, task)
-    if (target !== state) return move(state, target, context, task, input)
-    return changeTask(
-      state,
-      context,
-      task,
-      fieldsOf(editReferences(state, 'task', task, input), state, task.fields),
-    )
+    if (target !== state) {
+      requireNoSpot(input)
+      return move(state, target, context, task, input)
+    }
+    const wanted = fieldsOf(editReferences(state, 'task', task, input), state, task.fields)
+    const placed = place(state, context, input, task)
+    if (placed) Object.assign(wanted, placed.fields)
+    return precededBy(placed?.changes, changeTask(state, context, task, wanted))
   },
   view: taskView,
-  errors: [notAssignable(), tooManyToMove(), externalIdTaken(42)],
+  errors: [notAssignable(), tooManyToMove(), externalIdTaken(42), ...placeErrors(), placeOfMovedTask()],
 })
 
 const titleMissing = () => badRequest('title is required, because no task has this externalId')

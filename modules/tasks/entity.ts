@@ -2,6 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
+import { withFreePosition } from '../order/restore.ts'
 import { requireFreeExternalId } from './external-ids.ts'
 import { factsFor } from './facts.ts'
 import { withoutClaim } from './claim.ts'
@@ -56,5 +57,5 @@ export const task = entity<'task'>({
     due: timeNotUndoable,
   },
   person: 'claimedBy',
-  restored: withoutClaim,
+  restored: (values, task, state) => withFreePosition(withoutClaim(values, task), state),
 })

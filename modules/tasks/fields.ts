@@ -17,7 +17,8 @@ export function fieldsOf(
   state: Pick<CheckedState, 'all'>,
   stored?: TaskRow['fields'],
 ): Partial<Editable> {
-  const wanted = { ...input } as Partial<Editable>
+  const { before: _, after: __, place: ___, ...given } = input
+  const wanted = given as Partial<Editable>
   if (input.fields) wanted.fields = changedValues(state, stored, input.fields)
   for (const key of Object.keys(wanted) as (keyof Editable)[])
     if (wanted[key] === undefined) delete wanted[key]

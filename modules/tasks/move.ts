@@ -34,6 +34,7 @@ export function move(
   const moved = {
     ...{ ...kept, ...row, ...wanted, ...timesOf(diff(task, wanted) ?? {}, context.now, task) },
     ...{ projectId, number: lastNumber + 1, updatedAt: context.now },
+    ...(task.position != null && { position: null }),
   }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   const [first, ...more] = splitForEvents(movingChildren)

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
+import { spot } from '../order/schema.ts'
 import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/model/fields.ts'
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
@@ -73,7 +74,13 @@ const lists = { labelIds: field.ids('label', { by: 'name', creates: true }, maxI
 export const references = referencesIn({ ...fields, ...lists, ...values })
 const optional = { ...inputsOf(fields), ...inputsOf(lists), ...inputsOf(values) }
 
-export const CreateTask = Input({ id: OwnId(), title: Title, projectId: IdOf('project'), ...optional })
+export const CreateTask = Input({
+  id: OwnId(),
+  title: Title,
+  projectId: IdOf('project'),
+  ...optional,
+  ...spot,
+})
 export type TaskInput = Static<typeof CreateTask>
 export const UpdateTask = Input({
   id: IdOf('task'),
@@ -81,6 +88,7 @@ export const UpdateTask = Input({
   projectId: Type.Optional(IdOf('project')),
   ...optional,
   ...editsOf(lists),
+  ...spot,
 })
 export const UpsertTask = Input({
   ...optional,

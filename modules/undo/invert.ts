@@ -44,7 +44,7 @@ export function invert(by: EventType, event: LoggedEvent, run: UndoState): Event
   if (before) {
     const at = 'updatedAt' in row ? { updatedAt: context.now } : {}
     const logged = Object.fromEntries(fields.map((name) => [name, before[name]]))
-    const set = definitionOf(event.entity).restored?.(logged as never, row as never) ?? logged
+    const set = definitionOf(event.entity).restored?.(logged as never, row as never, state) ?? logged
     return updated(state, context, by, row as never, { ...set, ...at } as never)
   }
   if (event.entity === 'task' && hasLaterChildren(event.entityId, run)) throw undoConflict(event, [], run)

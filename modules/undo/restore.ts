@@ -26,7 +26,7 @@ export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Gen
   } else if ((taskId && !isInProject) || state.row(entity, entityId)) throw undoConflict(event, [], run)
   const create = (type: EventType, row: object) => created(state, context, type, row as never) as EventDraft
   const row = withDefaults(entity, event.before!)
-  yield [seq, create(by, definitionOf(entity).restored?.(row, undefined) ?? row)]
+  yield [seq, create(by, definitionOf(entity).restored?.(row, undefined, state) ?? row)]
   const children = undo.children.get(seq)
   for (const [child, row] of children ? childEntries(children) : [])
     yield [seq, create(`${child}.created`, withDefaults(child, row))]

@@ -10,6 +10,7 @@ import {
 import { Clock, isAhead, isCreatedAfter, newId } from '../ids.ts'
 import type { Reactions } from '../log/rule.ts'
 import type { EventDraft, StoredEvent } from '../model/events.ts'
+import { FactNeeded } from '../model/facts.ts'
 import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
 import { hasLoaded } from './missing-rows.ts'
@@ -66,6 +67,10 @@ function decideOne(decision: BatchDecision, command: QueuedCommand): void {
     const record = guard && decision.records?.get(recordName(guard))
     command.outcome = record ? replay(record, guard) : decideNew(decision, command)
   } catch (error) {
+    if (error instanceof FactNeeded) {
+      ;(command.preload!.facts ??= []).push(error.query)
+      throw error
+    }
     command.isRejected = true
     // An earlier attempt of a retried command may still be committed.
     command.outcome = command.again && error instanceof HttpError ? outcomeUnknown() : error

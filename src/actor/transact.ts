@@ -3,6 +3,7 @@ import type { Commit, Outcome } from '../commit/commit.ts'
 import type { CommitUnit } from '../commit/unit.ts'
 import type { Reactions } from '../log/rule.ts'
 import type { Hits } from '../metrics/counts.ts'
+import { FactNeeded } from '../model/facts.ts'
 import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
 import { writeTimedOut } from '../responses/errors.ts'
@@ -59,7 +60,8 @@ export async function transact(
       if (outcome instanceof Error) rejection = outcome
     } catch (error) {
       dropStates(holders)
-      if (!isTransient(error)) return batch.forEach(({ reject }) => reject(error))
+      if (!isTransient(error) && !(error instanceof FactNeeded))
+        return batch.forEach(({ reject }) => reject(error))
     }
   }
 }

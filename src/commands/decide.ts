@@ -55,10 +55,11 @@ export const stateAfter = (state: ProjectState, changes: EventDraft[]): CheckedS
   changes.length < 2 ? state : withChanges(state, changes)
 
 export function withChanges(state: ProjectState, changes: EventDraft[]): CheckedState {
-  const { projectId } = state
+  const { projectId, lastNumber } = state
   const lastOf = (entity: Entity, id: string) =>
     changes.findLast((one) => one.entityId === id && one.entity === entity && one.projectId === projectId)
   return {
+    lastNumber,
     row(entity, id) {
       const change = lastOf(entity, id)
       return change ? ((change.after ?? undefined) as never) : state.row(entity, id)

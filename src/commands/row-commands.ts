@@ -2,7 +2,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import { requireMatch } from '../responses/if-match.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Role } from '../identity/rights.ts'
-import type { Decision } from '../log/rule.ts'
+import { type Decision, precededBy } from '../log/rule.ts'
 import type { EntityDefinition } from '../model/definition.ts'
 import type { Entity, EventType, Rows } from '../model/entities.ts'
 import { created, type EventDraft, diff, deleted, updated } from '../model/events.ts'
@@ -26,11 +26,17 @@ interface Creation<E extends Entity, S extends TObject> extends RowCommand<Stati
   target: Target
   path: string
   fields(input: Static<S>, context: RuleContext, state: ProjectState): Fields<E>
+  /** Returns events that come before the creation, and fields of the new row that follow from these events. */
+  prepare?(
+    input: Static<S>,
+    context: RuleContext,
+    state: ProjectState,
+  ): { fields: Partial<Fields<E>>; changes: EventDraft[] } | undefined
 }
 
 export const creation = <E extends Entity, S extends TObject>(
   { name, view }: EntityDefinition<E>,
-  { fields, path, errors = [], ...definition }: Creation<E, S>,
+  { fields, prepare, path, errors = [], ...definition }: Creation<E, S>,
 ) =>
   command<S, Rows[E]>(`${name}.create`, {
     ...definition,
@@ -39,8 +45,10 @@ export const creation = <E extends Entity, S extends TObject>(
       const isProject = definition.target.kind === 'new'
       if (isProject && state.version > 0) throw idTaken()
       const id = newRowId(state, context, isProject ? state.projectId : (input as { id?: string }).id)
-      const row = { id, ...fields(input, context, state) }
-      return decisionOf<E>(created(state, context, typeOf(name, 'created'), row as never))
+      const prepared = prepare?.(input, context, state)
+      const row = { id, ...fields(input, context, state), ...prepared?.fields }
+      const decision = decisionOf<E>(created(state, context, typeOf(name, 'created'), row as never))
+      return precededBy(prepared?.changes, decision)
     },
     view,
     status: 201,

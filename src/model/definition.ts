@@ -66,13 +66,14 @@ export interface EntityDefinition<E extends Entity = Entity> {
    * Returns the values that an undo gives to a row, if they differ from the logged values. `row` is the current row, or
    * undefined for a deleted row.
    */
-  restored?(values: Partial<Rows[E]>, row: Rows[E] | undefined): Partial<Rows[E]>
-  /** The facts that `check` needs for a row that an undo restores, or that moves into the project. */
+  restored?(values: Partial<Rows[E]>, row: Rows[E] | undefined, state: CheckedState): Partial<Rows[E]>
+  /** The facts that `check` and `restored` need for a row that an undo restores, or that moves into the project. */
   factsFor?(row: Partial<Rows[E]>): FactQuery[]
 }
 
 /** The state of a project before the checked event. */
 export interface CheckedState {
+  readonly lastNumber: number
   row<O extends Entity>(entity: O, id: string): StoredRows[O] | undefined
   has(entity: Entity, id: string): boolean
   all<O extends Entity>(entity: O): StoredRows[O][]

@@ -27,3 +27,10 @@ export const factQuery = <F extends Fact, Wanted>(kind: FactKind<F, Wanted>, wan
   kind: kind as unknown as FactKind<never, never>,
   wanted,
 })
+
+/** Thrown by a rule that rarely needs a fact, so its command does not preload the fact. The batch is decided again. */
+export class FactNeeded extends Error {
+  constructor(readonly query: FactQuery) {
+    super('A rule needs a fact that is not loaded')
+  }
+}

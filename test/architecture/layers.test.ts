@@ -95,8 +95,8 @@ test('in modules only routes.ts imports Elysia', () => {
   expect(users.length).toBeGreaterThan(0)
 })
 
-/** Packages without I/O: schemas, comparison by value, table definitions. */
-const pure = ['@sinclair/typebox', 'node:util', 'drizzle-orm', 'drizzle-orm/pg-core']
+/** Packages without I/O: schemas, keys of an order, comparison by value, table definitions. */
+const pure = ['@sinclair/typebox', 'node:util', 'drizzle-orm', 'drizzle-orm/pg-core', 'fractional-indexing']
 
 const rulesOfModules = () =>
   sourcesIn('modules').filter(({ path }) => /^modules\/.+\/commands\.ts$/.test(path))

@@ -1,0 +1,75 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import type { RuleContext } from '../../src/commands/command.ts'
+import { type FactQuery, factQuery } from '../../src/model/facts.ts'
+import { sampleId } from '../../src/schema/response.ts'
+import { badRequest, conflict } from '../../src/responses/errors.ts'
+import { end, type Gap, keyIn, keyOf, maxKeyLength, start } from './keys.ts'
+import { orderFact } from './load.ts'
+import type { Spot } from './schema.ts'
+import { type Placed, respace } from './respace.ts'
+
+const isId = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+
+const severalPlaces = () => badRequest('Send at most one of before, after and place')
+export const placeOfMovedTask = () =>
+  badRequest('before, after and place cannot be sent with a projectId that moves the task')
+const ownNeighbour = (name: string) => badRequest(`${name} must be the id of another task`)
+const malformed = (name: string) => badRequest(`${name} must be the id of a task`)
+const neighbourMissing = (id: string) => conflict(`Task ${id} is not in the project: it was deleted or moved`)
+
+export const placeErrors = () => [severalPlaces(), ownNeighbour('before'), neighbourMissing(sampleId)]
+
+const isPlain = ({ before, after, place }: Spot) =>
+  before === undefined && after === undefined && place === undefined
+
+/** @throws HttpError 400 */
+export function requireNoSpot(input: Spot): void {
+  if (!isPlain(input)) throw placeOfMovedTask()
+}
+
+/** Returns the only field of the input that names a place. @throws HttpError 400 */
+function spotOf({ before, after, place }: Spot, taskId?: string): Spot {
+  const given = Object.entries({ before, after, place }).filter(([, value]) => value !== undefined)
+  if (given.length > 1) throw severalPlaces()
+  const [name, id] = given[0]!
+  if (name !== 'place' && !isId(id!)) throw malformed(name)
+  if (id === taskId) throw ownNeighbour(name)
+  return { [name]: id }
+}
+
+export function spotFacts({ before, after, place }: Spot): FactQuery[] {
+  const near = before ?? after
+  if (near === undefined && place === undefined) return []
+  return [factQuery(orderFact, near !== undefined && isId(near) ? { taskId: near } : {})]
+}
+
+/**
+ * Decides the key of a new task, or of `task`. Returns undefined if the input names no place, or the task is there.
+ * @throws HttpError 400, or 409 if the neighbour is not in the project
+ */
+export function place(
+  state: ProjectState,
+  context: RuleContext,
+  input: Spot & { id?: string },
+  task?: TaskRow,
+): Placed | undefined {
+  if (isPlain(input)) return undefined
+  const gap = gapOf(state, spotOf(input, task?.id ?? input.id))
+  if (task ? [gap.low, gap.high].includes(keyOf(task)) : gap.high === end) return undefined
+  const position = keyIn(gap, state.lastNumber)
+  return position.length > maxKeyLength
+    ? respace(state, context, gap, task?.id)
+    : { fields: { position }, changes: [] }
+}
+
+function gapOf(state: ProjectState, { before, after, place }: Spot): Gap {
+  const order = state.fact(orderFact)
+  const id = before ?? after
+  const neighbour = id === undefined ? undefined : state.row('task', id)
+  if (id !== undefined && neighbour?.projectId !== state.projectId) throw neighbourMissing(id)
+  const key = neighbour ? keyOf(neighbour) : place === 'first' ? start : end
+  const gap = before !== undefined || place === 'last' ? order.gapBefore(key) : order.gapAfter(key)
+  if (!gap) throw new Error('The place of a task is not loaded')
+  return gap
+}

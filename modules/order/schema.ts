@@ -1,0 +1,21 @@
+import { Type } from '@sinclair/typebox'
+import { IdOf } from '../../src/schema/input.ts'
+import { OneOf } from '../../src/schema/text.ts'
+
+const neighbour = (side: string) =>
+  Type.Optional(
+    Type.Unsafe<string>({ ...IdOf('task'), description: `Places the task directly ${side} this task` }),
+  )
+
+/** Fields of which an input has at most one. */
+export const spot = {
+  before: neighbour('before'),
+  after: neighbour('after'),
+  place: Type.Optional(OneOf('TaskPlace', ['first', 'last'], 'Places the task first or last in the project')),
+}
+
+export interface Spot {
+  before?: string
+  after?: string
+  place?: 'first' | 'last'
+}
