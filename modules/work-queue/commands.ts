@@ -26,7 +26,7 @@ export const claimTask = command('task.claim', {
     return claim(state, context, task, leaseSeconds)
   },
   view: taskView,
-  errors: [sampleConflict(), taskIsDone()],
+  errors: [taskIsDone(), sampleConflict()],
 })
 
 export const releaseTask = command('task.release', {

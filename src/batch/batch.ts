@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { isId } from '../ids.ts'
+import { canonicalId, isId } from '../ids.ts'
 import { preconditionFailed, requireMatch } from '../responses/if-match.ts'
 import { type Command, command, inProject } from '../commands/command.ts'
 import { clientIdIn } from '../commands/decide.ts'
+import { claimEnded, type IfClaim, requireClaim } from '../commands/if-claim.ts'
 import { IdOf, Input } from '../schema/input.ts'
 import type { LookupResults } from '../commands/request.ts'
 import type { Preload } from '../actor/preload.ts'
@@ -27,6 +28,17 @@ index of the operation. Each operation needs the same role as outside of a batch
 
 const versionChanged = () => new HttpError(412, 'The project does not have the version in ifVersion')
 
+const IfClaimSchema = Type.Object(
+  {
+    taskId: IdOf('task'),
+    seq: Type.Integer({ minimum: 1, description: 'The `seq` of its claim', examples: [42] }),
+  },
+  {
+    additionalProperties: false,
+    description: 'A claim that must still hold its task, as in Docket-If-Claim; if not, 412 is returned',
+  },
+)
+
 const BatchInput = (kinds: OperationTypes) =>
   Input({
     id: IdOf('project'),
@@ -42,6 +54,7 @@ const BatchInput = (kinds: OperationTypes) =>
         examples: [7],
       }),
     ),
+    ifClaim: Type.Optional(IfClaimSchema),
     operations: operationsSchema<Operation>(new Map([...kinds].map(([op, { schema }]) => [op, schema]))),
   })
 
@@ -56,21 +69,22 @@ export function batchOf(commands: Command<never>[]) {
     queryFields: ['dryRun', 'return'],
     target: inProject('id'),
     role: 'VIEWER',
-    complete: (given) => ({ ...given, operations: readOperations(given.id, given.operations) }),
+    complete: (given) => ({ ...canonical(given), operations: readOperations(given.id, given.operations) }),
     authorize: (projectCaller, { operations }) => authorizeEach(kinds, projectCaller, operations),
     lookups: ({ operations }, caller) => ({
       people: operations.map(({ op, ...own }) => commandOf(kinds, { op }).person?.(own, caller)),
       children: childrenOf(kinds, operations),
       clientIds: operations.flatMap(({ op, ...own }) => clientIdIn(commandOf(kinds, { op }), own) ?? []),
     }),
-    preload: ({ operations }, lookupResults) => preloadOf(kinds, operations, lookupResults),
+    preload: (given, lookupResults) => preloadOf(kinds, given, lookupResults),
     weight: ({ operations }) => operations.length,
     cost: ({ operations }) => totalOf(operations, (one) => commandOf(kinds, one).cost?.(one) ?? 1),
     isExpensive: ({ operations }) => operations.some((one) => commandOf(kinds, one).isExpensive?.(one)),
     invites: ({ operations }) => operations.filter((one) => commandOf(kinds, one).invites).length,
     storesReply: true,
-    decide(state, context, { ifVersion, operations, dryRun, return: wanted }: Static<typeof input>) {
+    decide(state, context, { ifVersion, ifClaim, operations, dryRun, return: wanted }: Static<typeof input>) {
       if (state.project) requireMatch(context, state.project)
+      if (ifClaim) requireClaim(ifClaim, context.now, state)
       if (ifVersion !== undefined && ifVersion !== state.version) throw versionChanged()
       const isFull = wanted === 'full'
       const { changes, results, version } = decideOperations(kinds, state, context, { operations, isFull })
@@ -83,8 +97,11 @@ export function batchOf(commands: Command<never>[]) {
   })
 }
 
+const canonical = <Input extends { ifClaim?: IfClaim }>({ ifClaim, ...given }: Input) =>
+  ifClaim ? { ...given, ifClaim: { ...ifClaim, taskId: canonicalId(ifClaim.taskId) } } : given
+
 const batchErrors = (): HttpError[] => [
-  ...[wrongProject(), replyTooLarge(), preconditionFailed(), versionChanged()],
+  ...[wrongProject(), replyTooLarge(), preconditionFailed(), versionChanged(), claimEnded()],
   ...[operationError(0, roleNeeded('EDITOR')), operationError(0, wasConflict(['status']))],
   operationError(1, reinvited()),
 ]
@@ -109,8 +126,12 @@ const childrenOf = (kinds: OperationTypes, operations: Operation[]) =>
     return isPart ? [{ kind, id: String(id) }] : []
   })
 
-function preloadOf(kinds: OperationTypes, operations: Operation[], lookupResults?: LookupResults): Preload {
-  const needs: Preload = { task: [] }
+function preloadOf(
+  kinds: OperationTypes,
+  { operations, ifClaim }: { operations: Operation[]; ifClaim?: IfClaim },
+  lookupResults?: LookupResults,
+): Preload {
+  const needs: Preload = { task: ifClaim && isId(ifClaim.taskId) ? [ifClaim.taskId] : [] }
   const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
   for (const { op, ...input } of operations) {
     const { command, noun } = kinds.get(op)!

@@ -7,6 +7,7 @@ import type { ProjectState } from '../actor/state.ts'
 import { type ProjectCaller, type Caller, type Role, type Scope, scopeOfWrite } from '../identity/rights.ts'
 import type { Entity } from '../model/entities.ts'
 import type { HttpError } from '../responses/errors.ts'
+import type { IfClaim } from './if-claim.ts'
 import type { LookupResults, Lookups } from './request.ts'
 import type { RouteRequest } from './route-request.ts'
 import type { Person, AccountKey } from '../reads/people.ts'
@@ -29,6 +30,7 @@ export interface RuleContext {
   /** The first id has the same random part as the command's id, so that the command can be found in the log. */
   newEventId(): string
   ifMatch?: string
+  ifClaim?: IfClaim
   undo?: UndoContext
   claimedIds?: string[]
   person?: Person

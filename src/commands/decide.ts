@@ -16,6 +16,7 @@ import { definitionOf, model } from '../model/model.ts'
 import { withoutEndedClaim } from '../model/claims.ts'
 import { hideDeletedReferences, checkReferences } from '../model/references.ts'
 import { idTaken, notFound } from '../responses/errors.ts'
+import { requireClaim } from './if-claim.ts'
 import type { Command, WriteDefinition, RuleContext } from './command.ts'
 
 export const targetNoun = (at: Exclude<Command['target'], { kind: 'new' }>): string =>
@@ -31,6 +32,7 @@ export function decide<Input extends object, Row>(
 ): Decision<Row> {
   requireInProject(command, state, input)
   authorize(command, state, context.caller, input, destination)
+  if (context.ifClaim) requireClaim(context.ifClaim, context.now, state, destination)
   const entity = command.noun as Entity
   const { references, entities } = model()
   const hasReferences = references[entity] !== undefined

@@ -12,6 +12,7 @@ import type { Person } from '../reads/people.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
 import type { Command, WriteDefinition, RuleContext } from './command.ts'
 import { authorize, decide, idIn, destinationOf } from './decide.ts'
+import type { IfClaim } from './if-claim.ts'
 import type { LookupResults, RoutedCommand } from './request.ts'
 
 /** A routed command with its look-up results. The object is also the rule's context, because a copy would cost time. */
@@ -22,6 +23,7 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
   readonly destinationId: string | undefined
   readonly preload: Preload | undefined
   readonly ifMatch: string | undefined
+  readonly ifClaim: IfClaim | undefined
   readonly guard: QueuedCommand['guard']
   readonly clientIds: string[] | undefined
   readonly weight: number | undefined
@@ -46,13 +48,15 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
     readonly limits: RuleContext['limits'],
     readonly lookupResults?: LookupResults,
   ) {
-    const { id, projectId, input, caller, ifMatch, guard } = routed
+    const { id, projectId, input, caller, ifMatch, ifClaim, guard } = routed
     this.id = id
     this.projectId = projectId
     this.caller = caller
     this.destinationId = command.destination?.(input)
-    this.preload = preloadOf(command, routed, lookupResults)
+    const preload = preloadOf(command, routed, lookupResults)
+    this.preload = ifClaim ? withClaimedTask(preload, ifClaim) : preload
     this.ifMatch = ifMatch
+    this.ifClaim = ifClaim
     this.guard = guard ?? (command.storesReply ? commandKey(id) : undefined)
     this.clientIds = lookupResults?.clientIds?.length ? lookupResults.clientIds : undefined
     this.weight = command.weight?.(input)
@@ -109,6 +113,11 @@ export function personIn({ people }: ProjectState, row: unknown, lookedUp?: Pers
   if (id === lookedUp?.id) people.set(id, lookedUp)
   return people.get(id) ?? lookedUp
 }
+
+const withClaimedTask = (preload: Preload | undefined, { taskId }: IfClaim): Preload => ({
+  ...preload,
+  task: [...(preload?.task ?? []), taskId],
+})
 
 const notQueued = (_: unknown): void => {}
 

@@ -16,7 +16,7 @@ export function registryOf(commands: Command[]): Registry {
 }
 
 /** Increases with each incompatible change of RoutedCommand. */
-const dispatchVersion = '2'
+const dispatchVersion = '3'
 
 const formOf = ({ input, scope }: Command): string =>
   createHash('sha256')

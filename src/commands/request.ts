@@ -1,6 +1,7 @@
 import type { IdempotencyKey } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Person, AccountKey } from '../reads/people.ts'
+import type { IfClaim } from './if-claim.ts'
 import type { ChildRef } from './row-locations.ts'
 
 export interface CommandRequest {
@@ -8,6 +9,7 @@ export interface CommandRequest {
   input: object
   caller: Caller
   ifMatch?: string
+  ifClaim?: IfClaim
   guard?: IdempotencyKey
   traceparent?: string
 }

@@ -32,7 +32,7 @@ interface RunDependencies {
 }
 
 export function openRun({ registry, rowLocations, route, timeoutMs }: RunDependencies): Run {
-  return ({ name, input, caller, ifMatch, guard, traceparent }) => {
+  return ({ name, input, caller, ifMatch, ifClaim, guard, traceparent }) => {
     const registered = registry.get(name)
     if (!registered) return Promise.reject(new Error(`There is no command ${name}`))
     const { command, form } = registered
@@ -40,7 +40,7 @@ export function openRun({ registry, rowLocations, route, timeoutMs }: RunDepende
     const destinationId = command.destination?.(input)
     if (destinationId !== undefined && !isId(destinationId)) return Promise.reject(notFound('Project'))
     const deadline = performance.now() + timeoutMs
-    const request = { name, input, caller, ifMatch, guard, traceparent, form }
+    const request = { name, input, caller, ifMatch, ifClaim, guard, traceparent, form }
     const send = (projectId: string, taskId?: string) =>
       route(command, { ...request, id: newId(), projectId, taskId }, deadline)
     if (target.kind === 'new') return send(clientIdIn(command, input) ?? newId())

@@ -2,6 +2,7 @@ import { tooManyOfAccount } from '../admission/scheduler.ts'
 import { mailboxFull } from '../actor/project-actor.ts'
 import { keyReused } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
+import { claimEnded } from '../commands/if-claim.ts'
 import { preconditionFailed } from '../responses/if-match.ts'
 import { invalidToken, missingToken, type HttpError, urlTooLong, internalError } from '../responses/errors.ts'
 import { contentEncoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
@@ -11,7 +12,7 @@ import { rateLimited } from './limits/budget.ts'
 export const commonErrors = ({ bodyBytes, bodyTimeoutMs }: Config): HttpError[][] => [
   [invalidToken(), missingToken()],
   [tooSlow(bodyTimeoutMs)],
-  [preconditionFailed()],
+  [preconditionFailed(), claimEnded()],
   [tooLarge(bodyBytes)],
   [urlTooLong()],
   [notJson(), notUtf8(), contentEncoded()],

@@ -13,6 +13,7 @@ import { isIdSchema, mapIds } from '../schema/input.ts'
 import { validationError } from '../schema/validation.ts'
 import { respondToWrite } from '../responses/reply.ts'
 import { type Guards, requireNoParameters } from './guards.ts'
+import { readIfClaim } from './if-claim.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 import type { Telemetry } from './telemetry.ts'
 import { type RouteHooks, type SecretDependencies, writeAccount, writeSecretly } from './secret-writes.ts'
@@ -112,7 +113,8 @@ function openRunCommand<Input extends object, Row>(dependencies: Dependencies, c
     const key = isKeyed ? readIdempotencyKey(request, holderOf(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
     const traceparent = traceparentOf?.(request)
-    const write = () => run({ name, input, caller, ifMatch, guard: key, traceparent })
+    const ifClaim = readIfClaim(request)
+    const write = () => run({ name, input, caller, ifMatch, ifClaim, guard: key, traceparent })
     const reply = await (key ? withIdempotency(key, write) : write())
     return respondToWrite(reply, command, input)
   }

@@ -12,6 +12,7 @@ import type { Claims, Tokens } from '../identity/tokens.ts'
 import type { FindRole } from '../reads/lookups.ts'
 import { conflict } from '../responses/errors.ts'
 import { type Reply, respondToWrite } from '../responses/reply.ts'
+import { readIfClaim } from './if-claim.ts'
 import { readIdempotencyKey, type WithIdempotency } from './idempotency.ts'
 import type { Limits } from './limits/limits.ts'
 
@@ -64,11 +65,15 @@ export async function writeSecretly<Input extends object, Row>(
 ): Promise<Response> {
   const { caller, request } = context
   const ifMatch = request.headers.get('if-match') ?? undefined
+  const ifClaim = readIfClaim(request)
   let prepared: Partial<Input> | void
   const response = await respondOnce(dependencies, command, context, input, {
     admit: async () => void (prepared = await prepare?.(input, context)),
     execute: (guard) =>
-      dependencies.run({ name: command.name, input: { ...input, ...prepared }, caller, ifMatch, guard }),
+      dependencies.run({
+        ...{ name: command.name, input: { ...input, ...prepared } },
+        ...{ caller, ifMatch, ifClaim, guard },
+      }),
   })
   after?.(input)
   return response

@@ -1,5 +1,6 @@
 import type { WriteDefinition } from '../commands/command.ts'
 import { targetNoun } from '../commands/decide.ts'
+import { claimEnded } from '../commands/if-claim.ts'
 import type { Entity } from '../model/entities.ts'
 import { invalidReference, listEditedTwice, referencesOf, tooManyReferences } from '../model/references.ts'
 import { Body, Input } from '../schema/input.ts'
@@ -20,6 +21,8 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
   const requires = role === 'EDITOR' || role === 'ADMIN' ? `Requires the role ${role}.` : ''
   const query = queryOf(command)
   const changes = command.does !== 'add' && status !== 201
+  // Account commands do not run in the actor of a project.
+  const isInProject = 'decide' in command && command.target.kind !== 'new'
   return operation({
     ...{ id, tag, summary, body, query },
     open: callers === 'anyone',
@@ -29,8 +32,13 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
       [status]: responseOf(command, pathParameters),
       ...(command.creates && { 201: responseOf({ ...command, status: 201 }, pathParameters) }),
     },
+    requestHeaders: [...(changes ? ['If-Match'] : []), ...(isInProject ? ['Docket-If-Claim'] : [])],
     general: changes ? [422, 412] : [422],
-    errors: [sampleValidationError(body, query) ?? invalidIdempotencyKey(), ...errorsOf(command)],
+    errors: [
+      sampleValidationError(body, query) ?? invalidIdempotencyKey(),
+      ...errorsOf(command),
+      ...(isInProject && !changes ? [claimEnded()] : []),
+    ],
   })
 }
 

@@ -3,13 +3,20 @@ import type { HttpError } from '../responses/errors.ts'
 import { componentsOf } from './components.ts'
 import { requestExample } from './example.ts'
 import { headers } from './headers.ts'
-import { type Parameter, parametersOf, type Responses, sharedParameters } from './parameters.ts'
+import {
+  type Parameter,
+  parametersOf,
+  requestHeadersKey,
+  type Responses,
+  sharedParameters,
+} from './parameters.ts'
 import { commonResponses } from './error-responses.ts'
 
 interface Operation {
   parameters?: Parameter[]
   requestBody?: { content: Record<string, { schema: TSchema }> }
   responses: Responses
+  [requestHeadersKey]?: string[]
 }
 
 export interface OpenApiDocument {
@@ -33,11 +40,14 @@ export function completeDocument(document: OpenApiDocument, commonErrors: HttpEr
   return { ...referring, components: { ...referring.components, schemas } }
 }
 
-function operationOf(path: string, { parameters = [], requestBody, ...operation }: Operation) {
+function operationOf(
+  path: string,
+  { parameters = [], requestBody, [requestHeadersKey]: names, ...operation }: Operation,
+) {
   const schema = requestBody?.content['application/json']?.schema
   return {
     ...operation,
-    parameters: parametersOf(path, parameters, operation.responses),
+    parameters: parametersOf(path, parameters, operation.responses, names),
     ...(schema && { requestBody: bodyOf(schema) }),
   }
 }

@@ -29,4 +29,4 @@ function examplesOf(properties: Record<string, TSchema>, isGiven: IsGiven = () =
 const isReference = (schema: TSchema): boolean =>
   formatsOfReferences.includes(schema.format) ||
   unique in schema ||
-  [schema.items ?? [], schema.anyOf ?? []].flat().some(isReference)
+  [schema.items ?? [], schema.anyOf ?? [], Object.values(schema.properties ?? {})].flat().some(isReference)

@@ -4,6 +4,7 @@ import { type Scope, scopeNeeded, signInNeeded } from '../identity/rights.ts'
 import { validationError } from '../schema/validation.ts'
 import type { ErrorStatus, HttpError } from '../responses/errors.ts'
 import { commonResponse, errorResponses } from './error-responses.ts'
+import { requestHeadersKey } from './parameters.ts'
 
 interface Operation {
   /** Generated clients use the id, such as `createTask`, as the function name. */
@@ -19,6 +20,8 @@ interface Operation {
   responses: Record<number, object | undefined>
   /** Statuses of common errors that not every operation has. */
   general?: ErrorStatus[]
+  /** Request headers of writes: see parameters.ts. */
+  requestHeaders?: string[]
   errors: HttpError[]
 }
 
@@ -42,6 +45,7 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
       description: [own.description, open ? '' : token].filter(Boolean).join(' '),
       security: open ? [] : [{ bearer: [] }],
       ...(scope && { 'x-scope': scope }),
+      ...(own.requestHeaders && { [requestHeadersKey]: own.requestHeaders }),
       responses: {
         ...own.responses,
         ...Object.fromEntries(general.map((status) => [status, commonResponse(status)])),

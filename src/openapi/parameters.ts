@@ -17,13 +17,23 @@ const requestHeaders: Record<string, Parameter> = {
     'If-None-Match',
     'The ETag of an earlier response; the response is 304 if the resource still has this ETag',
   ),
-  412: header('If-Match', 'The ETag that the resource must have; a changed name of a user does not matter'),
   422: header(
     'Idempotency-Key',
     'Up to 255 characters. A retry with the same key gets the stored response, and the write runs once. Errors are not stored: after an error, the same key may be used again',
     { minLength: 1, maxLength: 255 },
   ),
 }
+
+/** The operation's field that names its headers. The document shows them as parameters. */
+export const requestHeadersKey = 'x-request-headers'
+
+const namedHeaders = [
+  header('If-Match', 'The ETag that the resource must have; a changed name of a user does not matter'),
+  header(
+    'Docket-If-Claim',
+    'The id of a task in the project, a space, and the `seq` of its claim. The write gets 412 once this claim has ended',
+  ),
+]
 
 const lastEventId = header(
   'Last-Event-ID',
@@ -35,8 +45,14 @@ function header(name: string, description: string, bounds = {}): Parameter {
   return { name, in: 'header', required: false, description, schema: { type: 'string', ...bounds } }
 }
 
-export const parametersOf = (path: string, known: Parameter[], responses: Responses): Parameter[] => [
+export const parametersOf = (
+  path: string,
+  known: Parameter[],
+  responses: Responses,
+  names: string[] = [],
+): Parameter[] => [
   ...known.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : queryParameter(one))),
+  ...namedHeaders.filter(({ name }) => names.includes(name)),
   ...Object.entries(requestHeaders).flatMap(([status, one]) => (status in responses ? [one] : [])),
   // An operation with two content types responds with a page or a stream.
   ...(Object.keys(responses[200]?.content ?? {}).length > 1 ? [lastEventId] : []),

@@ -26,7 +26,7 @@ test('an origin of CORS_ORIGINS is allowed to send requests and to read response
   expect([preflight.status, preflight.text]).toEqual([204, ''])
   expect(Object.fromEntries(preflight.headers)).toMatchObject({
     'access-control-allow-origin': origin,
-    'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+    'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
     'access-control-allow-headers': expect.stringContaining('Idempotency-Key'),
   })
   const plain = await ada.get('/auth/me')
