@@ -23,10 +23,10 @@ export const maxAheadMs = 5_000
 /** If the time in an id is further in the future than this, the clock that created the id was wrong. */
 const maxClockErrorMs = 3_600_000
 
-/** The shared time at which `performance.now()` was 0. */
+/** The shared time at which performance.now() was 0. */
 let originMs = performance.timeOrigin
 
-/** Returns the time that all processes share, in ms since 1970. It does not follow a step of the machine's clock. */
+/** Returns the time that all processes share, in ms since 1970. A change of the machine's clock has no effect. */
 export const nowMs = (): number => Math.floor(performance.now() + originMs)
 
 /** Corrects the shared time by the database's time, which was read between the monotonic times `from` and `to`. */
@@ -56,8 +56,8 @@ export const isCreatedAfter = (id: string, at: number): boolean =>
 export const firstIdAt = (ms: number): string => idAt({ ms, count: 0 }, '-8000-000000000000')
 
 /**
- * A project's hybrid logical clock: its time is never before the time of the project's last id, and its ids sort after
- * that id, whichever process created it. It ignores the time of an id that is hours ahead, because that time is wrong.
+ * A project's hybrid logical clock. Its time is at or after the time of the project's last id, unless the last id
+ * is over an hour ahead. New ids sort after the project's last id, even if another process created the last id.
  */
 export class Clock {
   readonly now: string
@@ -76,7 +76,7 @@ export class Clock {
   newId(tail?: string): string {
     const own = tick()
     const id = idAt(own, tail)
-    // The usual case, which parses no id.
+    // Usually true. Comparing the texts is faster than parsing the last id.
     if (id > this.last) return (this.last = id)
     const before = tickOf(this.last)
     return (this.last = isLater(own, before) ? id : idAt(after(before), tail))

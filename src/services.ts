@@ -117,8 +117,8 @@ function openSharedServices(config: Config, log: Log) {
   const redis = openRedis(config.redisUrl, log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions`)
-  const localCommits = new LocalCommits((entity, comesOrGoes) =>
-    (comesOrGoes ? model().targets : model().keyed).has(entity as Entity),
+  const localCommits = new LocalCommits((entity, isDeletedOrRestored) =>
+    (isDeletedOrRestored ? model().targets : model().keyed).has(entity as Entity),
   )
   const versions = openVersions(database.reads, localCommits, counts.readWaits.versions)
   const subscriptions = openSubscriptions(database.reads, notifications, config, log)

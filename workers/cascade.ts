@@ -83,8 +83,8 @@ async function purgeChildren(
 }
 
 /**
- * Counts found rows, because a concurrent job may delete some of them. The deletion repeats the condition, because a
- * row may be restored while the deletion waits for a lock.
+ * Returns the number of found rows, not of deleted rows: a concurrent job may delete rows of a full page. The deletion
+ * checks the condition again, because a row may be restored while the deletion waits for a lock.
  */
 const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, throttle: Throttle) =>
   whilePagesAreFull(throttle, async () => {
@@ -97,8 +97,8 @@ const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, throttle: Throttle)
   })
 
 /**
- * An account that is no longer a member remains while a webhook or member exists that the account created, directly or
- * through other accounts: the chain of creators leads to the responsible user.
+ * Deletes accounts that are no longer members. Keeps an account that has created a webhook or a member, directly or
+ * through other accounts, because the chain of creators leads to the responsible user.
  */
 const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle): Promise<void> =>
   whilePagesAreFull(throttle, async () => {
@@ -125,8 +125,7 @@ export async function unassignMember(
   throttle: Throttle,
 ): Promise<void> {
   await forEachPage(throttle, true, async () => {
-    // Orders by the columns of the index on assignees. Unassigned tasks leave this index, so each page starts at its
-    // beginning.
+    // The order of the index on assignees. Each page reads the first entries, because unassigned tasks leave the index.
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and assignee_id = ${userId}
       order by status, priority, id, created_at, number limit ${throttle.batchRows}`

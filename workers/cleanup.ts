@@ -1,7 +1,7 @@
 import type { Sql } from '../src/postgres/database.ts'
 import { type Throttle, whilePagesAreFull } from './throttle.ts'
 
-/** @param at an indexed column with the time of the row */
+/** @param at an indexed column: the time at which a row was created or expires */
 const expiring =
   (table: string, key: string, at: string) =>
   (sql: Sql, throttle: Throttle, hours = 0): Promise<void> =>

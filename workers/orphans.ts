@@ -2,7 +2,7 @@ import type { Sql } from '../src/postgres/database.ts'
 import { newId } from '../src/ids.ts'
 import type { JobName } from './reactions.ts'
 
-/** Finds rows in `table` whose `key` is no id in `owner`. `dataKey` names this id in the data of the job. */
+/** Finds rows in `table` whose `key` is not the id of a row in `owner`. The job receives this id as `dataKey`. */
 export interface OrphanSearch {
   table: string
   key: string

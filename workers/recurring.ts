@@ -12,7 +12,7 @@ export type StepData = { after?: string }
 /** A step gets the position that its last run returned, and returns its next position. */
 export type Steps = Record<string, (throttle: Throttle, after?: string) => Promise<string | undefined | void>>
 
-/** Recurring steps are jobs that are delayed again after each run. `restore` adds jobs that Redis has lost. */
+/** A recurring step is a job that schedules its next run after each run. `restore` adds jobs that Redis has lost. */
 export function openRecurring(jobs: Jobs, steps: Steps) {
   const queue = jobs.open<StepData>(recurringQueue)
   return {

@@ -7,7 +7,7 @@ import { columnList } from '../src/postgres/columns.ts'
 
 const bounds = { pageRows: 200, pages: 50 }
 
-/** Queues the jobs of the next pages that Redis has lost. After the last page comes the first. Returns their number. */
+/** Reads the next pages of the outbox, queues the jobs that Redis has lost, and returns the number of these jobs. */
 export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): () => Promise<number> {
   const start: Pick<OutboxRow, 'createdAt' | 'id'> = { createdAt: '-infinity', id: nilId }
   let last = start

@@ -3,7 +3,7 @@ import type { Config } from '../src/config.ts'
 
 export interface Throttle {
   batchRows: number
-  /** After a longer statement, the pause is as long as the statement. */
+  /** The shortest pause after a statement. A longer statement is followed by a pause of the same length. */
   pauseMs: number
   /** True when the job has run for `jobSliceMs`, or when the worker stops. */
   isOver?(): boolean

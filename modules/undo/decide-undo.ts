@@ -16,7 +16,7 @@ import { unassignNonMembers } from './assignees.ts'
 
 const memberReplaced = () =>
   conflict(
-    'An undo cannot remove a member and add the same user as another member: undo the events one after another',
+    'One undo cannot both remove a user from the project and add the user again: undo the events one after another',
   )
 
 /** Decides the inverse events, for the latest event first, and applies each before it decides the next. */

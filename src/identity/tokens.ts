@@ -3,7 +3,7 @@ import { isId } from '../ids.ts'
 
 const issuer = 'docket'
 const audience = 'docket-api'
-// With this date, the library accepts expired tokens. The database's clock decides whether a token has expired.
+// At this date, no token has expired for the library. The database's clock decides whether a token has expired.
 const currentDate = new Date(0)
 const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 
@@ -31,7 +31,7 @@ export function openTokens(secrets: string[], lifeSeconds: number, now: () => Pr
       return { userId, tokenId: crypto.randomUUID(), version, expiresAt: issuedAt + lifeSeconds, issuedAt }
     },
 
-    /** The sign-in time is the claim `auth_time` of OpenID Connect: the package sets `iat` to the current time. */
+    /** Stores the sign-in time in `auth_time`, a claim of OpenID Connect. The package cannot set `iat` to this time. */
     sign({ userId, tokenId, version, expiresAt, issuedAt }: Claims): Promise<string> {
       const authTime = issuedAt === undefined ? {} : { auth_time: issuedAt }
       const claims = { sub: userId, jti: tokenId, ver: version, exp: expiresAt, ...authTime }

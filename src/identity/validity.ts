@@ -5,7 +5,7 @@ import { byOrdinal } from '../postgres/row-order.ts'
 import type { Caller } from './rights.ts'
 import type { Claims } from './tokens.ts'
 
-/** A database check is valid for this long. Afterwards every process rejects a revoked token. */
+/** Processes check a token in the database again after this time. Until then, they may accept a revoked token. */
 const validityMs = 500
 
 /** A token's last check. Times are on the clock of performance.now(). */
@@ -25,9 +25,10 @@ export function setValidity(session: CheckedSession, now: number, leftMs: number
   session.validUntil = now + Math.min(validityMs, leftMs)
 }
 
-/** `leftMs` is the time until the token expires. `isValid`: the account exists, and the token is not revoked. */
 export interface Validity {
+  /** The time until the token expires. */
   leftMs: number
+  /** True if the account exists and the token is not revoked. */
   isValid: boolean | null
 }
 

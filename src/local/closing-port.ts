@@ -21,7 +21,7 @@ export const filterNotAllowed = 'this user may not filter the connections of a p
 
 /**
  * Without this filter, Linux resets the connections that wait in the accept queue when the port closes.
- * @throws Error if the system does not allow socket filters, as some do for users other than root
+ * @throws Error if the system forbids socket filters (some systems allow them only to root)
  */
 export function dropNewConnections(port: number): void {
   const program = new BigUint64Array([BigInt(filter.length), BigInt(ptr(filter))])

@@ -19,7 +19,7 @@ export async function serverUser(clusterDir: string): Promise<User | undefined> 
   )
 }
 
-/** @throws Error with advice if the server can run in no way */
+/** Finds a way to run the server that works. @throws Error with advice if every way fails */
 export async function findRunAs(user: User | undefined, dir: string, initdb: string): Promise<RunAs> {
   let reason = ''
   for (const option of user ? runAsOptions(user) : [{ prefix: [] }]) {
@@ -30,9 +30,8 @@ export async function findRunAs(user: User | undefined, dir: string, initdb: str
   throw new Error(await explain(user, dir, initdb, reason))
 }
 
-// Other users cannot enter a checkout below /root, so the server gets a capability to enter folders. Many containers
-// withhold `dac_read_search`; then the server gets `dac_override`, which allows more. The secure bit makes access(2)
-// respect the capability.
+// Only root may enter /root, so a server with its files there needs a capability: `dac_read_search`, or `dac_override`
+// (which allows more) in containers without `dac_read_search`. With the secure bit, access(2) respects the capability.
 function runAsOptions(user: User): RunAs[] {
   const passing = ['dac_read_search', 'dac_override'].map((capability) => {
     const ids = [

@@ -43,13 +43,13 @@ async function install(log: LogProgress, signal?: AbortSignal): Promise<string> 
   return problem
 }
 
-// Homebrew rejects root; the other managers require root. `sudo -n` never waits for a password.
+// Homebrew refuses to run as root; the other package managers require root. `sudo -n` never waits for a password.
 function rightsFor(manager: string): string[] | undefined {
   if (manager === 'brew' || process.getuid?.() === 0) return []
   return onPath('sudo') ? ['sudo', '-n'] : undefined
 }
 
-/** Returns the error message of a failed step. An aborted step continues, to leave no incomplete installation. */
+/** Returns the error message of a failed command. An abort does not stop the command, so the installation completes. */
 async function execute([program = '', ...args]: string[], signal?: AbortSignal): Promise<string | undefined> {
   signal?.throwIfAborted()
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }

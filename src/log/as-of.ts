@@ -7,7 +7,7 @@ import { parsedUrl } from '../responses/reply.ts'
 export interface Snapshot {
   projectId: string
   version: number
-  /** A read reverses the events after `version` up to this version. */
+  /** The version of the current rows. A read reverses the events between `version` and this version. */
   currentVersion: number
 }
 

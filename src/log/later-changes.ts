@@ -36,7 +36,7 @@ export async function readRemainingChildren(
   return remaining
 }
 
-/** Returns true if the last deletion of the task before this event differs from the deletion that this event undid. */
+/** True if `events` contains earlier deletions of the task, and this event does not undo the latest of them. */
 export function isRestoredByOtherUndo(
   { entityId, seq, undoes }: LoggedEvent,
   events: LoggedEvent[],
@@ -47,7 +47,7 @@ export function isRestoredByOtherUndo(
   return deletions.length > 0 && Math.max(...deletions) !== undoes
 }
 
-/** Returns the children that the undo restores before it undoes a task's creation, each with its last event. */
+/** An undo starts with the latest event. Returns the children that it restores before it reaches a task's creation. */
 function childrenRestoredTo(
   { entityId, seq }: LoggedEvent,
   events: LoggedEvent[],
@@ -65,7 +65,7 @@ function childrenRestoredTo(
   return [...rows.values()]
 }
 
-/** One query reads both results for tasks, so that the results are consistent. */
+/** For tasks, one query reads whether they were deleted again or moved, so that a move changes both results. */
 export async function readLaterChanges(
   sql: Sql,
   deletions: LoggedEvent[],

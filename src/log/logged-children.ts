@@ -20,12 +20,12 @@ interface EventsBefore {
 const isBefore = (sql: Sql, { projectId, taskId, eventId }: EventsBefore) =>
   sql`e.task_id = ${taskId} and e.project_id = ${projectId} and e.id < ${eventId}`
 
-/** SQL for the last creation, restoration or arrival of the task; null if it expired or is `limit` events back. */
+/** SQL for the id of the last event that created, restored or moved in the task; null if beyond `limit` events. */
 const arrivalEvent = (sql: Sql, at: EventsBefore, limit: number | null = null) => sql`(
   select id from (select id, entity, before from events e where ${isBefore(sql, at)} order by id desc limit ${limit}) e
   where entity = 'task' and before is null limit 1)`
 
-/** SQL for a task's children since its arrival: each child after its last event, or as it moved in with the task. */
+/** SQL for a task's children: their last states in events since `arrivalId`. A move logs all children in one event. */
 const childrenSince = (sql: Sql, at: EventsBefore, arrivalId: SqlPart, children = model().ofTask) => sql`
   select * from (
     select distinct on (c.id) c.* from events e cross join lateral (
@@ -62,7 +62,7 @@ type LoggedChild = { seq: number; isLogged: boolean } & (
   { entity: ChildOfTask; after: Rows[ChildOfTask] } | { entity: null }
 )
 
-/** Returns the children by the seq of the deletion, or `expired` if their events have expired. @throws HttpError 409 */
+/** Returns the children of each deleted task by the seq of the deletion. @throws HttpError 409 for too many children */
 export async function readDeletedChildren(
   sql: Sql,
   deletions: Pick<LoggedEvent, 'projectId' | 'entityId' | 'id' | 'seq'>[],

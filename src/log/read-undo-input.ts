@@ -19,7 +19,7 @@ import { readDeletedChildren } from './logged-children.ts'
 /** The approximate length of a row's keys and ids in JSON. The size limit of an undo does not count them. */
 const uncountedCharacters = 1_000
 
-/** Checks the caller's rights before it reads other data. If all events are updates, reads only their accounts. */
+/** Checks the caller's rights before it reads other data. Updates need only accounts. */
 export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: FindPerson): ReadUndoInput {
   const person = (key: string) => findPerson({ by: 'id', key })
 
@@ -86,8 +86,8 @@ const characters = (sql: Sql, row: 'before' | 'after') =>
   sql`greatest(coalesce(char_length(${sql(row)}::text), 0) - ${uncountedCharacters}, 0)`
 
 /**
- * Removes the events that restored a child together with its task, because undoing the task's event deletes the child.
- * The events stay if an earlier deletion of the task is also undone, because that undo restores other children.
+ * Removes the events that restored children together with their task: undoing the task's event deletes the children.
+ * Keeps these events if the undo also reverses another deletion of the task, which restores other children.
  */
 function withoutRestoredChildren(events: LoggedEvent[]): LoggedEvent[] {
   const keyOf = ({ taskId, undoes }: LoggedEvent) => `${taskId} ${undoes}`

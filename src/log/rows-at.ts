@@ -68,7 +68,7 @@ function loggedValue({ key, type, fallback }: Column): string {
   return `coalesce(r."${key}", '${text}'::${type})`
 }
 
-/** SQL for the columns of `alias` without references to rows that do not exist, now or at the snapshot. */
+/** SQL for the columns of `alias`, without references to rows that do not exist (or did not at the snapshot). */
 export function visibleColumns(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
   const { table } = definitionOf(entity)
   const fields = referencesOf(entity)

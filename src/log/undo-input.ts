@@ -23,7 +23,7 @@ export interface UndoInput {
   /** Ordered from the latest to the earliest. */
   events: LoggedEvent[]
   children: ReadonlyMap<number, Children>
-  /** Children that tasks have when their creation is undone, without children that the same undo restored. */
+  /** Children that prevent the undo of a task's creation, unless an earlier step of the undo deletes them. */
   remainingChildren: { taskId: string; entity: ChildOfTask; id: string }[]
   deletedAgain: ReadonlySet<number>
   /** The seqs of deletions whose tasks are now in another project. */

@@ -8,7 +8,7 @@ import type { View } from './view.ts'
 
 export type AuthorizeUndo = (projectCaller: ProjectCaller, event: StoredEvent) => void
 
-/** The verb of the inverse event, and the check that the caller may undo. A function: its error rejects every undo. */
+/** The verb of the inverse event, and a check of the caller's rights. A function returns the error for every undo. */
 export type UndoRule<Verb extends string = string> = { by: Verb; admit: AuthorizeUndo } | (() => HttpError)
 
 export interface Reference {
@@ -63,8 +63,8 @@ export interface EntityDefinition<E extends Entity = Entity> {
    */
   check?(row: Rows[E], before: Rows[E] | undefined, state: CheckedState): void
   /**
-   * Returns the values that an undo gives to a row, if they differ from the logged values. `row` is the current row, or
-   * undefined for a deleted row.
+   * Returns the values that an undo writes. Without this function, an undo writes the logged `values`.
+   * @param row the current row, or undefined for a deleted row
    */
   restored?(values: Partial<Rows[E]>, row: Rows[E] | undefined, state: CheckedState): Partial<Rows[E]>
   /** The facts that `check` and `restored` need for a row that an undo restores, or that moves into the project. */

@@ -2,8 +2,8 @@ import type { Sql } from '../postgres/database.ts'
 import type { EventDraft } from './events.ts'
 
 /**
- * What rules must know about a project besides loaded rows, such as which external ids are taken. It is loaded for each
- * batch of commands, and follows the events that the batch decides.
+ * Data about a project that rules need besides rows, such as which external ids are taken. Loaded for each batch of
+ * commands; `apply` updates the data for each event of the batch.
  */
 export interface Fact {
   /** A copy on which operations can be tried. */
@@ -11,7 +11,7 @@ export interface Fact {
   apply(change: EventDraft): void
 }
 
-/** One kind of fact. Each kind is one object, which is also its key. */
+/** Loads one kind of fact. The object itself is the key of the kind. */
 export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
   create(projectId: string): F
   /** Adds what `wanted` asks for, as of the project's committed version. Returns the ids of tasks to load as rows. */

@@ -73,7 +73,8 @@ export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: 
 }
 
 /**
- * A field that repeats the shown value keeps the stored value, with deleted references, unless the row moves.
+ * Checks that all references exist. If an input repeats a field as shown, without its deleted references, keeps the
+ * stored value with the deleted references, unless the row moves.
  * @throws HttpError 400
  */
 export function checkReferences<Input extends object>(

@@ -18,7 +18,7 @@ interface ViewDefinition<Row> extends Omit<View<Row>, 'of'> {
   computed?: Record<string, (row: Row, person?: Person) => unknown>
 }
 
-/** Defines a view. Default for `of`: the schema's fields, from the row or from `computed`. */
+/** Defines a view. Without `of`, takes each field of the schema from `computed`, or else from the row. */
 export const view = <Row>({ of, computed = {}, ...definition }: ViewDefinition<Row>): View<Row> => ({
   ...definition,
   schema: named(definition.name, definition.schema),

@@ -13,7 +13,7 @@ export function isOverloaded(queue: { since: number }[]): boolean {
 
 export interface BatchOptions<K> {
   keys: number
-  /** A heavier key than `limit` gets a call of its own. Keys above `heavy` delay no other key. */
+  /** `limit` is the total weight of a batch. A batch lingers only for a call without a key above `heavy`. */
   weigh?: { limit: number; heavy?: number; of: (key: K) => number }
   slots: number
   /** How long an incomplete batch waits for more keys while another call runs. */

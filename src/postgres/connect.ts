@@ -12,7 +12,7 @@ export type Server = ServerAddress & { url: string }
 
 export interface PrimaryFinder {
   find(): Promise<Server>
-  /** Another server may now be the primary. */
+  /** Call when a connection to the server has closed: another server may now be the primary. */
   lost(server: ServerAddress): void
 }
 

@@ -14,7 +14,7 @@ interface PoolOptions extends QueryOptions {
 }
 
 const graceMs = 700
-/** A connection without data for this time and the statement timeout counts as broken. */
+/** A connection is broken if Postgres sends no data for the statement timeout and this additional time. */
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {

@@ -30,7 +30,7 @@ export class IdleTimeouts {
     this.timer.unref()
   }
 
-  /** @param limitMs longer than the statement timeout; counts from the first query after a reply */
+  /** @param limitMs longer than the statement timeout; starts at the last reply, or at the first query after a reply */
   watch(socket: Socket, limitMs: number): void {
     const state = { idleMs: 0, limitMs, isAnswered: false }
     this.sockets.set(socket, state)

@@ -8,12 +8,12 @@ export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   return { web: { ...sharedPools(config), ...worker }, worker }
 }
 
-/** Six web processes with full pools, a worker and a successor use 88 connections. Postgres allows 100 by default. */
+/** With six web processes, there are at most 88 connections, even during a restart. The default limit of Postgres is 100. */
 const fullProcesses = 6
 
 type Pools = Pick<Config, 'webConcurrency' | 'readConnections' | 'backgroundConnections' | 'commitSlots'>
 
-/** The default pool sizes of a web process. More than six web processes share as many connections as six. */
+/** Returns the default pool sizes of a web process. Beyond six processes, the total of connections no longer grows. */
 export function sharedPools({ webConcurrency, readConnections, backgroundConnections, commitSlots }: Pools) {
   const share = (all: number) =>
     String(Math.max(1, Math.min(all, Math.floor((all * fullProcesses) / webConcurrency))))

@@ -11,7 +11,7 @@ import { within } from '../within.ts'
 import type { Shutdown } from './shutdown.ts'
 
 const maxPauseMs = 2_000
-/** A reachable database answers sooner. A start does not wait longer for an unreachable database. */
+/** The check continues in the background after this time, so that an unreachable database does not delay the start. */
 const checkTimeoutMs = 1_000
 
 export async function migrateDatabase(databaseUrl: string, log: Log): Promise<void> {

@@ -18,7 +18,7 @@ export interface Page {
 
 export const startId = ({ cursor }: Page): string => cursor ?? nilId
 
-// `readLimit` reads the number. Elysia would fill in a `default`, so the schema has a `fallback`.
+// The limit stays text here: `readLimit` parses it. Elysia would fill in a `default`, so the schema has a `fallback`.
 const isText = (value: unknown) => typeof value === 'string'
 
 export const Limit = (fallback: number, max: number) =>
@@ -55,11 +55,11 @@ export interface PageRows<R, Last = R> {
 export const cutToLimit = <R>(rows: R[], limit: number): PageRows<R> =>
   rows.length > limit ? { rows: rows.slice(0, limit), last: rows[limit - 1] } : { rows: rows }
 
-/** SQL for the rows that begin within `maxBytes`: Postgres does not send rows that `pageOf` would leave out. */
+/** SQL for the rows that fit in a page: Postgres does not send rows that `pageOf` would leave out. */
 export const untilPageFull = (sql: Sql, rows: SqlPart, long: SqlPart, maxBytes = pageBytes) => sql`
   select * from (select r.*, ${hasRoom(sql, long, maxBytes)} as has_room from (${rows}) r) r where has_room`
 
-/** SQL that is true for a row that begins within `maxBytes`. `long` is SQL for the length of the row's texts. */
+/** SQL that is true while the rows before this row have less than `maxBytes`. `long` is SQL for a row's length. */
 export const hasRoom = (sql: Sql, long: SqlPart, maxBytes = pageBytes) => sql`
   coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${maxBytes}`
 
@@ -79,7 +79,7 @@ export function pageOf<R extends Last, Last>(
 
 export function jsonTexts<R>(rows: R[], view: (row: R) => object, maxBytes = pageBytes): string[] {
   const texts: string[] = []
-  // Two brackets, and a comma between texts: 1 byte here, and 1 byte for each text.
+  // The brackets, and a comma between texts, have one byte more than there are texts.
   let bytes = 1
   for (const row of rows) {
     const text = JSON.stringify(view(row))

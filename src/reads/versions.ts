@@ -77,7 +77,7 @@ export class LocalCommits {
     sizeCalculation: ({ tasks }) => 2 + tasks.length,
   })
 
-  constructor(private readonly isTarget: (entity: string, comesOrGoes: boolean) => boolean = () => false) {}
+  constructor(private readonly isTarget: (entity: string, isDeletedOrRestored: boolean) => boolean = () => false) {}
 
   add({ heads, events }: Committed): void {
     const [head, other] = heads
@@ -86,7 +86,7 @@ export class LocalCommits {
     const tasks: string[] = []
     for (const { entity, entityId, before, after, undoes } of events) {
       if (entity === 'project' || entity === 'member') return
-      // Rows that refer to this row by id change only if this row discomesOrGoes or comes back.
+      // References by id change in responses only if this row is deleted or restored.
       if (this.isTarget(entity, !after || (!before && undoes != null))) return
       if (entity === 'task' && before) tasks.push(entityId)
     }

@@ -34,9 +34,7 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
   }
 }
 
-/**
- * Two bytes a character, as measured, one more if the body may also be compressed, and 200 bytes for the cache entry.
- */
+/** A character takes 2 bytes (measured), or 3 if the body is also stored compressed. A cache entry takes 200 bytes. */
 const cachedBytes = ({ body, link }: CachedBody, key: string): number =>
   2 * (key.length + body.length + (link?.length ?? 0)) +
   (body.length < gzipCharacters ? 0 : body.length) +

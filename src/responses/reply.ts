@@ -25,7 +25,7 @@ export const baseHeaders = { 'x-content-type-options': 'nosniff' }
 export const jsonHeaders = { 'content-type': 'application/json', ...baseHeaders }
 const readHeaders = { ...jsonHeaders, ...privateHeaders }
 const notModifiedHeaders = { ...baseHeaders, ...privateHeaders }
-/** The header with the project's version before the read. The response may also contain later changes. */
+/** The header with the project's version. A read loads the version before the rows, so the rows may be newer. */
 export const versionHeader = 'docket-version'
 
 const processId = randomBytes(6).toString('hex')

@@ -1,9 +1,7 @@
 /** Clocks corrected by NTP drift less. */
 const maxDrift = 0.002
 
-/**
- * How far another clock is ahead, and never more: latency makes each measured offset too low, so the highest is best.
- */
+/** Estimates how far another clock is ahead, never too high. Latency lowers each measurement, so the highest wins. */
 export class ClockOffset {
   private aheadMs = -Infinity
   private receivedAt = 0

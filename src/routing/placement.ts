@@ -46,7 +46,7 @@ export class Placement {
     void this.poll()
   }
 
-  /** Returns undefined when no process is usable. Processes that agree on the usable ids return the same home. */
+  /** Returns undefined when no process is usable. Processes with the same usable peers return the same home. */
   homeOf(projectId: string, isUsable: (id: string) => boolean): Home | undefined {
     const shard = shardOf(projectId, this.shards)
     const id = this.homes[shard]

@@ -52,7 +52,7 @@ export class Subscription implements Subscriber {
     private readonly onEnd = () => {},
   ) {}
 
-  /** Resolves with a version after `current`, or with undefined if the version is uncertain or the time is over. */
+  /** Resolves with a version after `current`, or undefined if the caller must read the version, or the time is over. */
   waitForNewer(current: number, withinMs: number): Promise<number | undefined> {
     const { isUncertain, notified } = this
     this.isUncertain = false

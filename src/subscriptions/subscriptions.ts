@@ -57,7 +57,7 @@ export function openSubscriptions(
 
 type PollSoon = ReturnType<typeof openPoll>['pollSoon']
 
-/** Subscribes until the signal aborts. With several projects, a wait ends without a version when any project changes. */
+/** Subscribes until the signal aborts. With several projects, a change of any project ends a wait without a version. */
 const openSubscribe =
   (subscribers: Subscribers, pollSoon: PollSoon, listen: () => void) =>
   (projects: ProjectVersion[], signal: AbortSignal): Subscription => {

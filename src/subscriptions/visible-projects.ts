@@ -52,7 +52,7 @@ export class VisibleProjects {
 
   /** @param version undefined if the user may not see the project. A project beyond the limit is listed as `moreKey`. */
   update(projectId: string, version: number | undefined): void {
-    // A read may still be in progress when the last stream ends. Its result must not add a viewer again.
+    // A read may end after the last stream. Its result must not add this object to `viewers` again.
     if (this.isEnded) return
     const previous = this.versions.get(projectId)
     if (previous === version) return

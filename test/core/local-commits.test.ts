@@ -70,7 +70,7 @@ test('after a commit that deletes or restores a row to which others may refer, e
     [['field.updated', 'b'], true],
   ] as const) {
     commits = new LocalCommits(
-      (entity, comesOrGoes) => entity === 'field' || (comesOrGoes && entity === 'task'),
+      (entity, isDeletedOrRestored) => entity === 'field' || (isDeletedOrRestored && entity === 'task'),
     )
     commit(3, ['task.created', 'a'])
     commit(4, event as never)

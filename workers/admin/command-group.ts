@@ -13,7 +13,7 @@ type Subcommand = [
   run: (context: AdminContext, ...words: string[]) => Promise<string>,
 ]
 
-/** The first subcommand is the default. A group with a single subcommand has the name ''. */
+/** The first subcommand is the default. A single subcommand is named ''. */
 export type CommandGroup = Record<string, Subcommand>
 
 /** The command prints only the message, because the operator can correct the error. */

@@ -85,7 +85,7 @@ async function remove({ sql }: AdminContext, email = ''): Promise<string> {
   return `${plain(account.email)} is deleted; a worker deletes its projects and memberships`
 }
 
-/** Repeats both steps if the account has changed between them. */
+/** Reads the account and calls `write`, and repeats this if the account has changed before the write. */
 async function change(sql: Sql, email: string, write: (account: Account) => Promise<boolean>) {
   for (;;) {
     const account = await find(sql, email)

@@ -63,7 +63,7 @@ async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: Mail
   return valid.length === 1
 }
 
-/** A 5xx reply to the recipient, or an invalid address. */
+/** True if the mail server answered RCPT TO with 5xx, or if the address is invalid. */
 function isRejected(error: unknown): boolean {
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
   if (responseCode === undefined) return code === 'EENVELOPE'

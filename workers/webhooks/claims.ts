@@ -46,7 +46,7 @@ export const openClaims = (sql: Sql, workerId: string) => ({
   },
 })
 
-/** The next attempt repeats a failed command to disable the webhook. */
+/** If the command to disable the webhook fails, the next attempt sends the command again after this time. */
 const disableRetryMs = 60_000
 
 /**
@@ -77,7 +77,7 @@ async function releaseClaims(sql: Sql, workerId: string, results: DeliveryResult
   return results.map(({ claim: { id } }) => more.has(id))
 }
 
-/** SQL: one `update`, because Postgres computes an update again after a lock wait. */
+/** SQL for all new values in one `update`: after a wait for a lock, Postgres computes them from the newest row. */
 const outcome = (sql: Sql) => sql`
   cursor = case when ${isDelivered(sql)} then r."upTo" else w.cursor end,
   delivery_id = case when ${isDelivered(sql)} then null else w.delivery_id end,

@@ -9,7 +9,7 @@ import { openDeliver } from './deliver.ts'
 import { DeliveryQueues, slowMs } from './delivery-queues.ts'
 
 const maxBackingOff = 100_000
-/** If more results wait to be stored, a delivery counts as running until its result is stored. */
+/** If this many results are being stored, a finished delivery counts as running until its result is stored. */
 const maxRecording = 2_000
 
 interface Delivery {
@@ -115,7 +115,7 @@ export class Dispatcher {
     return result
   }
 
-  /** A command disables the webhook, so that the history shows this. The next attempt repeats a failed command. */
+  /** Disables the webhook by a command, so that the history contains the event. */
   private async disable({ claim, disabled: reason }: DeliveryResult): Promise<void> {
     if (reason === undefined) return
     const { projectId, id: webhookId, revision } = claim
