@@ -83,7 +83,8 @@ export function openRoute(
       const answer = await call(home, routed, deadline)
       if (answer.kind === 'reply') return answer
       if (answer.kind === 'refusal') throw new HttpError(answer.status, answer.message, answer.headers)
-      if (answer.kind === 'failed') throw new Error(`${routed.name} failed in the process that writes its project`)
+      if (answer.kind === 'failed')
+        throw new Error(`${routed.name} failed in the process that writes its project`)
       return execute(command, routed, deadline)
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error

@@ -77,7 +77,9 @@ export class LocalCommits {
     sizeCalculation: ({ tasks }) => 2 + tasks.length,
   })
 
-  constructor(private readonly isTarget: (entity: string, isDeletedOrRestored: boolean) => boolean = () => false) {}
+  constructor(
+    private readonly isTarget: (entity: string, isDeletedOrRestored: boolean) => boolean = () => false,
+  ) {}
 
   add({ heads, events }: Committed): void {
     const [head, other] = heads
