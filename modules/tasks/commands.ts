@@ -7,6 +7,8 @@ import { command, inProject, ofTask } from '../../src/commands/command.ts'
 import { creation, deletion } from '../../src/commands/row-commands.ts'
 import { badRequest, conflict } from '../../src/responses/errors.ts'
 import { place, placeErrors, placeOfMovedTask, requireNoSpot } from '../order/place.ts'
+import { blockerErrors, tooManyBlockers } from './blockers.ts'
+import { tooManyDependents } from './dependents.ts'
 import { task } from './entity.ts'
 import { changeTask, newTask } from './changes.ts'
 import { externalIds, externalIdTaken } from './external-ids.ts'
@@ -25,12 +27,12 @@ export const createTask = creation(task, {
   preload: preloadFacts,
   fields: ({ id: _, projectId: __, ...input }, { now }, state) => newTask(state, now, input),
   prepare: (input, context, state) => place(state, context, input),
-  errors: [notAssignable(), externalIdTaken(42), ...placeErrors()],
+  errors: [notAssignable(), externalIdTaken(42), tooManyBlockers(), ...placeErrors()],
 })
 
 export const updateTask = command('task.update', {
   about:
-    'Absent fields do not change; null clears an optional field. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number and the labels of the same names; missing labels are created. A move requires the role EDITOR in both projects. The request gets 409 if the task has too many subtasks and comments to move.',
+    'Absent fields do not change; null clears an optional field. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number and the labels of the same names; missing labels are created. The move drops `blockedByIds`, and removes the task from the `blockedByIds` of other tasks. It requires the role EDITOR in both projects. The request gets 409 if the task has too many subtasks and comments to move.',
   input: UpdateTask,
   target: ofTask(),
   role: 'EDITOR',
@@ -49,7 +51,10 @@ export const updateTask = command('task.update', {
     return precededBy(placed?.changes, changeTask(state, context, task, wanted))
   },
   view: taskView,
-  errors: [notAssignable(), tooManyToMove(), externalIdTaken(42), ...placeErrors(), placeOfMovedTask()],
+  errors: [
+    ...[notAssignable(), tooManyToMove(), tooManyDependents(), externalIdTaken(42)],
+    ...[...blockerErrors(), ...placeErrors(), placeOfMovedTask()],
+  ],
 })
 
 const titleMissing = () => badRequest('title is required, because no task has this externalId')
@@ -78,7 +83,7 @@ export const upsertTask = command('task.upsert', {
   },
   view: taskView,
   location: (id) => `/tasks/${id}`,
-  errors: [notAssignable(), titleMissing()],
+  errors: [notAssignable(), titleMissing(), ...blockerErrors()],
 })
 
 export const deleteTask = deletion(task, { about: 'Also deletes its subtasks and comments.', role: 'EDITOR' })

@@ -3,6 +3,8 @@ import { tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { withFreePosition } from '../order/restore.ts'
+import { requireNoCycle } from './blockers.ts'
+import { dependentFacts } from './dependents.ts'
 import { requireFreeExternalId } from './external-ids.ts'
 import { factsFor } from './facts.ts'
 import { withoutClaim } from './claim.ts'
@@ -43,8 +45,12 @@ export const task = entity<'task'>({
   load: 'by row',
   view: taskView,
   references,
-  check: requireFreeExternalId,
+  check(row, before, state) {
+    requireFreeExternalId(row, before, state)
+    requireNoCycle(row, before, state)
+  },
   factsFor,
+  factsToLeave: dependentFacts,
   events: {
     ...standardEvents,
     moved_in: moveNotUndoable,

@@ -3,11 +3,12 @@ import type { FactQuery } from '../../src/model/facts.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { spotFacts } from '../order/place.ts'
 import { restoredFacts } from '../order/restore.ts'
+import { blockerFacts } from './blockers.ts'
 import { externalIdFacts } from './external-ids.ts'
 
 /** The facts that the rules need for these fields of a task; usually none. */
 export function factsFor(fields: Partial<TaskRow>): FactQuery[] {
-  const facts = externalIdFacts(fields)
+  const facts = [...externalIdFacts(fields), ...blockerFacts(fields)]
   return fields.position ? [...facts, ...restoredFacts(fields)] : facts
 }
 

@@ -10,6 +10,7 @@ import { created, deleted, diff, type EventDraft, updated } from '../../src/mode
 import { editReferences, movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { timesOf } from '../reminders/times.ts'
+import { releaseDependents } from './dependents.ts'
 import { fieldsOf, requireAssignable } from './fields.ts'
 import type { TaskChange } from './schema.ts'
 
@@ -38,6 +39,7 @@ export function move(
   }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   const [first, ...more] = splitForEvents(movingChildren)
+  const released = releaseDependents(source, newIds, context.now, task.id)
   const departure = deleted(source, newIds, 'task.moved_out', task)
   const arrival = created(target, more.length > 0 ? newIds : context, 'task.moved_in', moved)
   let last = arrival.after
@@ -47,7 +49,8 @@ export function move(
     last = change.after
     return withChildren(change, part)
   })
-  return { changes: [departure, ...copies, withChildren(arrival, first!), ...laterArrivals], answer: last }
+  const arrivals = [...copies, withChildren(arrival, first!), ...laterArrivals]
+  return { changes: [...released, departure, ...arrivals], answer: last }
 }
 
 /** Copies the rows that the task refers to and that the target project lacks, such as labels. */

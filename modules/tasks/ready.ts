@@ -19,11 +19,10 @@ export const isReady = (sql: Sql, alias: string, { holder, snapshot }: ReadyOpti
 
 /** Blockers that are deleted, or in another project, block nothing. */
 function hasOpenBlocker(sql: Sql, alias: string, snapshot?: Snapshot): SqlPart {
-  const open = rowSources(sql, 'task', snapshot)
-    .map(
-      (source) => sql`select from ${source} b
-        where b.id = any(${sql(`${alias}.blocked_by_ids`)}) and b.project_id = ${sql(`${alias}.project_id`)} and b.status <> 'DONE'`,
-    )
+  // Without the offset, Postgres could read all tasks of the project.
+  const blocker = rowSources(sql, 'task', snapshot, sql`x.id`)
+    .map((source): SqlPart => sql`(select project_id, status from ${source} s where s.id = x.id offset 0)`)
     .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
-  return sql`exists (${open})`
+  return sql`exists (select from unnest(${sql(`${alias}.blocked_by_ids`)}) x(id) cross join lateral (${blocker}) b
+    where b.project_id = ${sql(`${alias}.project_id`)} and b.status <> 'DONE')`
 }

@@ -70,7 +70,10 @@ const values = {
   }),
 }
 /** Lists of ids. The empty list is stored as null, so that the rows of plain tasks leave these fields out. */
-const lists = { labelIds: field.ids('label', { by: 'name', creates: true }, maxIds) }
+const lists = {
+  labelIds: field.ids('label', { by: 'name', creates: true }, maxIds),
+  blockedByIds: field.ids('task', 'drop', maxIds),
+}
 export const references = referencesIn({ ...fields, ...lists, ...values })
 const optional = { ...inputsOf(fields), ...inputsOf(lists), ...inputsOf(values) }
 

@@ -126,8 +126,10 @@ async function loadAll(loader: Loader, states: State[], preload: Preload[]): Pro
   const movingTaskId = preload.find((one) => one.movingTaskId)?.movingTaskId ?? ''
   for (const [n, state] of states.entries()) {
     const task = state.row('task', movingTaskId)
-    const facts = task?.projectId === state.projectId ? definitionOf('task').factsFor?.(task) : undefined
-    if (facts?.length) await loader.rows(states[1 - n]!, [{ facts }])
+    if (task?.projectId !== state.projectId) continue
+    const { factsFor, factsToLeave } = definitionOf('task')
+    await loader.rows(states[1 - n]!, [{ facts: factsFor?.(task) }])
+    await loader.rows(state, [{ facts: factsToLeave?.(task) }])
   }
   return states
 }

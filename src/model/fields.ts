@@ -17,7 +17,7 @@ export interface Field<Input extends TSchema = TSchema, Value = unknown> {
 const of = <Input extends TSchema, Value>(input: Input, output: TSchema, defaultValue: Value) =>
   ({ input, output, defaultValue }) as Field<Input, Value>
 
-/** Defines a list of ids. The entity `to` must have `load: 'with project'`. */
+/** Defines a list of ids. The entity `to` must be `task`, or have `load: 'with project'`. */
 const ids = (to: Entity, onMove: Reference['onMove'], max = 100) => {
   const output = Type.Array(Id(`The id of a ${to}`), { description: `The ids of each ${to}` })
   return { ...of(IdsOf(`${to}s`, max), output, [] as string[]), reference: { to, onMove, max } }

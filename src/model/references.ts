@@ -24,9 +24,10 @@ const noIds: string[] = []
 /** The ids of tasks in a row or an input. Tasks are not loaded with the project, so commands must preload them. */
 export function referencedTasks(entity: Entity, row: object): string[] {
   let ids = noIds
-  for (const { name, to } of referencesOf(entity) ?? []) {
-    const value = to === 'task' ? (row as Row)[name] : null
-    if (value != null) ids = [...ids, ...idsIn(value)]
+  for (const { name, to, edits } of referencesOf(entity) ?? []) {
+    if (to !== 'task') continue
+    const { [name]: value, [edits[0]]: added } = row as Row
+    if (value != null || added != null) ids = [...ids, ...idsIn(value), ...idsIn(added)]
   }
   return ids
 }

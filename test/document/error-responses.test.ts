@@ -112,9 +112,10 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   409(_, operation) {
     const { operationId } = operation
     if (operationId === 'batchProject') return { body: { operations: [withOutdatedValue(things)] } }
-    // These errors need a hundred tokens or webhooks, 5,000 integrations, or a changed JWT_SECRET.
+    // These errors need a hundred tokens or webhooks, 5,000 integrations, a cycle of tasks, or a changed JWT_SECRET.
     if (/^create.*(Token|Webhook)$/.test(operationId)) return undefined
-    if (/^(removeMember|deleteServiceAccount|testWebhook|releaseTask)$/.test(operationId)) return undefined
+    if (/^(removeMember|deleteServiceAccount|testWebhook|releaseTask|upsertTask)$/.test(operationId))
+      return undefined
     if (operationId === 'undoProject') return { body: { seq: 1 } }
     if (operationId === 'updateLabel') return { path: `/labels/${bug.id}`, body: { name: 'urgent' } }
     const own = ownIdOf(operationId)

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { dependents } from '../../modules/tasks/dependents.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import type { Decision } from '../../src/log/rule.ts'
 import { fold, emptyContents } from '../support/fold.ts'
@@ -33,7 +34,11 @@ export function contextOf(userId: string): RuleContext {
   }
 }
 
-export const folded = (events: EventDraft[], id = projectId): State => events.reduce(evolve, new State(id))
+export function folded(events: EventDraft[], id = projectId): State {
+  const state = new State(id)
+  state.facts.set(dependents as never, dependents.create(id))
+  return events.reduce(evolve, state)
+}
 
 export function withLoadedChildren(events: EventDraft[]): State {
   const state = folded(events)

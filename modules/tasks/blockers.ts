@@ -1,0 +1,121 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import type { EventDraft } from '../../src/model/events.ts'
+import type { CheckedState } from '../../src/model/definition.ts'
+import { type Fact, factQuery, type FactKind, type FactQuery } from '../../src/model/facts.ts'
+import { badRequest, conflict } from '../../src/responses/errors.ts'
+
+/** The most tasks that block a task, directly or through other tasks. */
+const maxBlockers = 5_000
+/** Inputs also contain malformed ids, and the names of tasks that a batch creates. */
+const uuid = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+/** Errors contain this many tasks of a cycle, and this many characters of a title. */
+const named = { tasks: 20, characters: 100 }
+
+type Blocker = Pick<TaskRow, 'number' | 'title' | 'blockedByIds'>
+
+/** The tasks that block others, directly or through other tasks; null for a task that is not in the project. */
+class Blockers implements Fact {
+  constructor(
+    readonly projectId: string,
+    private readonly blockers = new Map<string, Blocker | null>(),
+  ) {}
+
+  set(id: string, blocker: Blocker | null): void {
+    this.blockers.set(id, blocker)
+  }
+
+  fork(): Blockers {
+    return new Blockers(this.projectId, new Map(this.blockers))
+  }
+
+  apply({ entity, entityId, after }: EventDraft): void {
+    if (entity === 'task') this.set(entityId, after as TaskRow | null)
+  }
+
+  /** The shortest path from the task through its new blockers back to the task. @throws HttpError 409 */
+  cycleThrough(task: TaskRow, newBlockerIds: string[]): Blocker[] | undefined {
+    const blockedBy = new Map(newBlockerIds.map((id) => [id, task.id]))
+    // The loop also visits the keys that it adds.
+    for (const id of blockedBy.keys()) {
+      const blocker = this.blockers.get(id)
+      if (blocker === undefined || blockedBy.size > maxBlockers) throw tooManyBlockers()
+      if (id === task.id) return this.pathTo(task, blockedBy)
+      for (const next of blocker?.blockedByIds ?? []) if (!blockedBy.has(next)) blockedBy.set(next, id)
+    }
+    return undefined
+  }
+
+  private pathTo(task: TaskRow, blockedBy: Map<string, string>): Blocker[] {
+    const path: Blocker[] = [task]
+    for (let id = blockedBy.get(task.id)!; id !== task.id; id = blockedBy.get(id)!)
+      path.unshift(this.blockers.get(id)!)
+    return [task, ...path]
+  }
+}
+
+export const blockers: FactKind<Blockers, string[]> = {
+  create: (projectId) => new Blockers(projectId),
+  async load(sql, fact, wanted) {
+    // Without the offset, Postgres would read all tasks of the project for each blocker.
+    const task = sql`select id, number, title, blocked_by_ids from tasks
+      where id = b.id and project_id = ${fact.projectId} offset 0`
+    /** @returns false if the tasks have more blockers than the limit; then only the nearest are loaded */
+    const load = async (ids: string[]) => {
+      const rows = await sql<(Blocker & { id: string; isInProject: boolean })[]>`
+        with recursive b(id) as (
+          select x.id::uuid from unnest(${ids}::text[]) x(id) where x.id ~ ${uuid}
+          union select unnest(t.blocked_by_ids) from b cross join lateral (${task}) t)
+        select b.id, t.id is not null as is_in_project, t.number, left(t.title, ${named.characters}) as title, t.blocked_by_ids
+        from (select id from b limit ${maxBlockers + 1}) b left join lateral (${task}) t on true`
+      for (const { id, isInProject, ...blocker } of rows) fact.set(id, isInProject ? blocker : null)
+      return rows.length <= maxBlockers
+    }
+    const isAll = await load([...new Set(wanted.flat())])
+    // Many blockers of one task must not cause the rejection of the batch's other commands.
+    if (!isAll && wanted.length > 1) for (const ids of wanted) await load(ids)
+  },
+}
+
+export const blockedByItself = () => badRequest('blockedByIds must not contain the task itself')
+export const tooManyBlockers = () =>
+  conflict(`A task can be blocked by at most ${maxBlockers} tasks, directly or through other tasks`)
+
+export function blockersInCycle([first, ...others]: Pick<Blocker, 'number' | 'title'>[]) {
+  const nameOf = ({ number, title }: Pick<Blocker, 'number' | 'title'>) =>
+    `#${number} "${[...title].slice(0, named.characters).join('')}"`
+  const names = others.map(nameOf)
+  const omitted = names.length - named.tasks
+  if (omitted > 0) names.splice(named.tasks - 1, omitted, `${omitted} more tasks`)
+  return conflict(
+    `blockedByIds must not form a cycle: ${nameOf(first!)} is blocked by ${names.join(', which is blocked by ')}`,
+  )
+}
+
+export const blockerErrors = () => {
+  const [first, second] = [
+    { number: 7, title: 'Cast the frame' },
+    { number: 9, title: 'Mount the wheels' },
+  ]
+  return [blockedByItself(), blockersInCycle([first, second, first]), tooManyBlockers()]
+}
+
+/** @throws HttpError 400, and 409 if a new blocker is blocked by the task, directly or through other tasks */
+export function requireNoCycle(row: TaskRow, before: TaskRow | undefined, state: CheckedState): void {
+  const { id, blockedByIds } = row
+  if (!blockedByIds || blockedByIds === before?.blockedByIds) return
+  const newBlockerIds = blockedByIds.filter((blockerId) => !before?.blockedByIds?.includes(blockerId))
+  if (newBlockerIds.length === 0) return
+  if (newBlockerIds.includes(id)) throw blockedByItself()
+  const cycle = state.fact(blockers).cycleThrough(row, newBlockerIds)
+  if (cycle) throw blockersInCycle(cycle)
+}
+
+interface BlockerInput {
+  blockedByIds?: string[] | null
+  addBlockedByIds?: string[]
+}
+
+export function blockerFacts({ blockedByIds, addBlockedByIds }: BlockerInput): FactQuery[] {
+  if (!blockedByIds?.length && !addBlockedByIds?.length) return []
+  return [factQuery(blockers, [...(blockedByIds ?? []), ...(addBlockedByIds ?? [])])]
+}

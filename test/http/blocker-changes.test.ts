@@ -1,0 +1,155 @@
+import { expect, test } from 'bun:test'
+import { upTo } from '../races/pair.ts'
+import { make, versionOf } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { type Blocked, blockersOf, etagOf, openBlockerScene } from './blocker-scene.ts'
+import { expectError } from './responses.ts'
+import { changesOf, expectUndone } from './undo-scene.ts'
+
+const scene = await openBlockerScene()
+const { ada, undo, batch, version, sql, create, createChain, patch, shown } = scene
+
+const readEvents = async (projectId: string, after: number) => {
+  const { body } = await ada.get(`/projects/${projectId}/events?after=${after}`)
+  return (body as unknown as { type: string; before: Blocked | null; after: Blocked | null }[]).map(
+    (event) => [event.type, event.before?.blockedByIds, event.after?.blockedByIds],
+  )
+}
+
+test('an undo of changed blockers, and of the undo, restores the lists', async () => {
+  const [a, b] = [await create('A'), await create('B')]
+  const { id } = await create('T', { blockedByIds: [a.id] })
+  await patch(id, { addBlockedByIds: [b.id] })
+  const seq = await version()
+  expect(changesOf(expectUndone(await undo({ seq })))).toEqual([`task.updated ${seq}`])
+  expect(await shown(id)).toEqual([a.id])
+  expectUndone(await undo({ seq: seq + 1 }))
+  expect(await shown(id)).toEqual([a.id, b.id])
+  await patch(id, { blockedByIds: [] })
+  expectError(await undo({ seq }), 409, /blockedByIds/)
+  await ada.delete(`/tasks/${a.id}`)
+  expectUndone(await undo({ seq: seq + 3 }))
+  expect(await shown(id)).toEqual([b.id])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('an undo that would form a cycle gets 409 with the path, whether it restores blockers or a task', async () => {
+  const [a, b] = await createChain('A', 'B')
+  await patch(a, { removeBlockedByIds: [b] })
+  const removed = await version()
+  await patch(b, { blockedByIds: [a] })
+  const cycle =
+    /^blockedByIds must not form a cycle: #3 "A" is blocked by #2 "B", which is blocked by #3 "A"$/
+  expectError(await undo({ seq: removed }), 409, cycle)
+  await patch(b, { blockedByIds: [] })
+  expectUndone(await undo({ seq: removed }))
+  const [c] = await createChain('C', 'D')
+  await patch(b, { blockedByIds: [c] })
+  await ada.delete(`/tasks/${b}`)
+  const deleted = await version()
+  await patch(c, { addBlockedByIds: [a] })
+  expectError(
+    await undo({ seq: deleted }),
+    409,
+    /^blockedByIds must not form a cycle: #2 "B" is blocked by #5 "C"/,
+  )
+  await patch(c, { removeBlockedByIds: [a] })
+  expectUndone(await undo({ seq: deleted }))
+  expect([await shown(a), await shown(b)]).toEqual([[b], [c]])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a blocked task that is restored by an undo and changed at the same time shows its blockers', async () => {
+  const [a, b] = await createChain('A', 'B')
+  await ada.delete(`/tasks/${a}`)
+  const seq = await version()
+  const [undone, changed] = await Promise.all([undo({ seq }), patch(a, { title: 'U' })])
+  expectUndone(undone!)
+  if (changed!.status === 200) expect(blockersOf(changed!)).toEqual([b])
+  const restored = await patch(a, { title: 'V' })
+  expect(blockersOf(restored)).toEqual([b])
+  await ada.delete(`/tasks/${b}`)
+  expect(blockersOf(await patch(a, { title: 'W' }))).toEqual([])
+})
+
+test('a move drops the blockers of a task, and removes the task from others in the same commit', async () => {
+  const [x, task, below] = (await createChain('X', 'T', 'Below')) as [string, string, string]
+  const y = await create('Y', { blockedByIds: [task, below] })
+  const to = await make(ada, '/projects', { name: 'To' })
+  const there = await create('There', {}, to.id)
+  const [from, before] = [scene.project.id, await version()]
+  const answer = await patch(task, { projectId: to.id })
+  expect([answer.status, blockersOf(answer)]).toEqual([200, []])
+  expect(etagOf(await ada.get(`/tasks/${task}`))).toBe(etagOf(answer))
+  expect(await readEvents(from, before)).toEqual([
+    ['task.updated', [task], []],
+    ['task.updated', [task, below], [below]],
+    ['task.moved_out', [below], undefined],
+  ])
+  expect((await readEvents(to.id, 2)).map(([type, , after]) => [type, after])).toEqual([
+    ['task.moved_in', []],
+  ])
+  expect([await shown(x), await shown(y.id), await shown(task)]).toEqual([[], [below], []])
+  expect(await shown(x, `?asOf=${before}`)).toEqual([task])
+  expect(await shown(task, `?asOf=${before}&projectId=${from}`)).toEqual([below])
+  expectError(
+    await patch(task, { projectId: from, blockedByIds: [there.id] }),
+    400,
+    /^blockedByIds must be the ids/,
+  )
+  const back = await patch(task, { projectId: from, blockedByIds: [y.id] })
+  expect([back.status, blockersOf(back)]).toEqual([200, [y.id]])
+  expectError(await patch(below, { blockedByIds: [task] }), 409, /^blockedByIds must not form a cycle/)
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a restored task does not show a blocker that has moved away, and a move back cannot form a cycle with it', async () => {
+  const [a, b] = await createChain('A', 'B')
+  const to = await make(ada, '/projects', { name: 'To' })
+  await ada.delete(`/tasks/${a}`)
+  const seq = await version()
+  await patch(b, { projectId: to.id })
+  expectUndone(await undo({ seq }))
+  expect(await shown(a)).toEqual([])
+  expect(blockersOf(await patch(a, { title: 'U' }))).toEqual([])
+  expectError(
+    await patch(b, { projectId: scene.project.id, blockedByIds: [a] }),
+    409,
+    /^blockedByIds must not form a cycle/,
+  )
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a task that blocks 500 tasks can move, and a task that blocks more gets 409', async () => {
+  const blocked = { blockedByIds: [scene.task.id] }
+  const operations = upTo(500).map((n) => ({ op: 'task.create', title: `T${n}`, ...blocked }))
+  expect((await batch(operations)).status).toBe(200)
+  const { id } = await create('More', blocked)
+  const to = await make(ada, '/projects', { name: 'To' })
+  const message =
+    'A task that blocks more than 500 tasks, or 4000000 characters in them, cannot move to another project'
+  expectError(await patch(scene.task.id, { projectId: to.id }), 409, message)
+  await patch(id, { blockedByIds: [] })
+  const before = await version()
+  expect((await patch(scene.task.id, { projectId: to.id })).status).toBe(200)
+  expect([(await version()) - before, await versionOf(ada, to.id)]).toEqual([501, 2])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a task with more than 5,000 tasks behind its blockers gets 409', async () => {
+  const { id: projectId } = scene.project
+  await sql`insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id, blocked_by_ids)
+    select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${projectId}, n + 10, 'T', 'TODO', 'LOW', now(), now(),
+      (select event_id from tasks where id = ${scene.task.id}),
+      case when n > 1 then array[('00000000-0000-7000-8000-' || lpad((n - 1)::text, 12, '0'))::uuid] end
+    from generate_series(1, 5001) n`
+  const idOf = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
+  const most = 'A task can be blocked by at most 5000 tasks, directly or through other tasks'
+  const [tooMany, few] = await Promise.all([
+    patch(scene.task.id, { blockedByIds: [idOf(5001)] }),
+    ada.post('/tasks', { title: 'N', projectId, blockedByIds: [idOf(3)] }),
+  ])
+  expectError(tooMany!, 409, most)
+  expect(few!.status).toBe(201)
+  expect((await patch(scene.task.id, { blockedByIds: [idOf(5000)] })).status).toBe(200)
+})

@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test'
+import { type Body, make } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { forFile } from '../support/service.ts'
+import { openPair, statuses, upTo } from './pair.ts'
+
+const pair = await forFile(openPair())
+const clients = [pair.atA, pair.atB]
+
+async function createTasks(count: number): Promise<string[]> {
+  const { id: projectId } = await make(pair.atA, '/projects', { name: 'Ring' })
+  const tasks = await Promise.all(
+    upTo(count).map((n) => make(clients[n % 2]!, '/tasks', { title: `T${n}`, projectId })),
+  )
+  return tasks.map(({ id }) => id)
+}
+
+async function blockersOf(ids: string[]): Promise<Map<string, string[]>> {
+  const tasks = await Promise.all(ids.map(async (id) => (await pair.atA.get(`/tasks/${id}`)).body))
+  return new Map(tasks.map((task) => [task.id, (task as Body & { blockedByIds: string[] }).blockedByIds]))
+}
+
+/** Removes tasks without blockers until none is left; the tasks that remain are in a cycle, or blocked by one. */
+function unblockable(blockers: Map<string, string[]>): string[] {
+  const left = new Map(blockers)
+  for (let size = -1; size !== left.size;) {
+    size = left.size
+    for (const [id, own] of left) if (!own.some((other) => left.has(other))) left.delete(id)
+  }
+  return [...left.keys()]
+}
+
+test('when writers of two processes close a ring of blockers at the same time, the last edge is rejected', async () => {
+  for (const size of [2, 3, 12, 40]) {
+    const ids = await createTasks(size)
+    const answers = await Promise.all(
+      ids.map((id, n) => clients[n % 2]!.patch(`/tasks/${id}`, { addBlockedByIds: [ids[(n + 1) % size]!] })),
+    )
+    expect(statuses(answers)).toEqual({ 200: size - 1, 409: 1 })
+    const { message } = answers.find(({ status }) => status === 409)!.body
+    expect(message.match(/#\d+ "T\d+"/g)).toHaveLength(Math.min(size + 1, 21))
+    expect(unblockable(await blockersOf(ids))).toEqual([])
+  }
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
+
+test('random edges of many writers, with deletions and undos, never form a cycle, and no edge is lost', async () => {
+  const ids = await createTasks(12)
+  const [{ projectId } = {} as Body] = [(await pair.atA.get(`/tasks/${ids[0]}`)).body]
+  const pick = () => ids[Math.floor(Math.random() * ids.length)]!
+  for (const _ of upTo(6)) {
+    const answers = await Promise.all(
+      upTo(40).map(async (n) => {
+        const client = clients[n % 2]!
+        if (n % 10 === 9) return client.delete(`/tasks/${pick()}`)
+        return client.patch(`/tasks/${pick()}`, {
+          [n % 4 ? 'addBlockedByIds' : 'removeBlockedByIds']: [pick()],
+        })
+      }),
+    )
+    for (const { status, text } of answers) if (![200, 400, 404, 409].includes(status)) throw new Error(text)
+    const seqs = await pair.sql<{ seq: number }[]>`
+      select seq::float8 as seq from events where project_id = ${projectId} and type = 'task.deleted' order by id`
+    await Promise.all(seqs.map(({ seq }, n) => clients[n % 2]!.post(`/projects/${projectId}/undo`, { seq })))
+    const rows = (await pair.atB.get(`/tasks?projectId=${projectId}&limit=200`)).body as unknown as Body[]
+    const blockers = await blockersOf(rows.map(({ id }) => id))
+    expect(unblockable(blockers)).toEqual([])
+  }
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
