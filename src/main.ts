@@ -2,6 +2,7 @@ import process from 'node:process'
 import { commands } from '../modules/commands.ts'
 import { parseAdmin } from '../workers/admin/admin.ts'
 import { startWorkers } from '../workers/main.ts'
+import { timeFamilies } from '../workers/timed-events/families.ts'
 import { webhookFamilies } from '../workers/webhooks/families.ts'
 import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
@@ -116,6 +117,7 @@ async function serve(
     const { background } = services.database
     parts.push(() => jobFamilies(background))
     parts.push(() => webhookFamilies(background))
+    parts.push(() => timeFamilies(background))
   }
   if (command === 'worker') return undefined
   return listen(createApp(services), services, shutdown, maxReceivedBytes)

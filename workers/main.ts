@@ -23,6 +23,7 @@ import { openSweep } from './sweep.ts'
 import { runJob, type JobHandlers } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
 import { openSendMail } from './mail/send-mail.ts'
+import { startTimedEvents } from './timed-events/start.ts'
 import { startWebhookDelivery } from './webhooks/start.ts'
 import { expireDeliveries } from './webhooks/expire-deliveries.ts'
 import { reencryptSecrets } from './webhooks/reencrypt-secrets.ts'
@@ -58,6 +59,7 @@ export function startWorkers(services: Services): () => Promise<void> {
     repeatedly(openSweep(sql, jobs), config.sweepEveryMs, log),
     repeatedly(recurring.restore, config.sweepEveryMs, log),
     startWebhookDelivery(services),
+    startTimedEvents(services),
   ]
 
   return async () => {

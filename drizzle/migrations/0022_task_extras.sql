@@ -43,8 +43,8 @@ CREATE INDEX "task_views_project" ON "task_views" USING btree ("project_id","id"
 CREATE INDEX CONCURRENTLY "tasks_open" ON "tasks" USING btree ("project_id","priority",(coalesce(position, 'j' || lpad(number::text, 10, '0')) collate "C")) WHERE status <> 'DONE' and claimed_by is null;--> statement-breakpoint
 CREATE INDEX CONCURRENTLY "tasks_done" ON "tasks" USING btree ("project_id",(coalesce(position, 'j' || lpad(number::text, 10, '0')) collate "C")) WHERE status = 'DONE' and claimed_by is null;--> statement-breakpoint
 CREATE INDEX CONCURRENTLY "tasks_claimed" ON "tasks" USING btree ("project_id",(coalesce(position, 'j' || lpad(number::text, 10, '0')) collate "C")) WHERE claimed_by is not null;--> statement-breakpoint
-CREATE INDEX CONCURRENTLY "tasks_claim_end" ON "tasks" USING btree ("claimed_until","id") WHERE claimed_by is not null;--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "tasks_claim_end" ON "tasks" USING btree ("claimed_until","project_id","id") WHERE claimed_by is not null;--> statement-breakpoint
 CREATE INDEX CONCURRENTLY "tasks_external" ON "tasks" USING btree ("project_id","external_id") WHERE external_id is not null;--> statement-breakpoint
 CREATE INDEX CONCURRENTLY "tasks_blockers" ON "tasks" USING gin ("blocked_by_ids") WHERE blocked_by_ids is not null;--> statement-breakpoint
-CREATE INDEX CONCURRENTLY "tasks_reminder" ON "tasks" USING btree ("remind_at","id") WHERE remind_at is not null;--> statement-breakpoint
-CREATE INDEX CONCURRENTLY "tasks_due_event" ON "tasks" USING btree ("due_date","id") WHERE status <> 'DONE' and due_date > coalesce(due_after, '-infinity');
+CREATE INDEX CONCURRENTLY "tasks_reminder" ON "tasks" USING btree ("remind_at","project_id","id") WHERE remind_at is not null;--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "tasks_due_event" ON "tasks" USING btree ("due_date","project_id","id") WHERE status <> 'DONE' and due_date > coalesce(due_after, '-infinity');

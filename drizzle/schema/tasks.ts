@@ -68,15 +68,15 @@ export const tasks = pgTable(
     index('tasks_blockers')
       .using('gin', t.blockedByIds)
       .where(sql`blocked_by_ids is not null`),
-    // Workers read the next three indexes in pages, in the order of both columns.
+    // Workers read the next three indexes in pages. Tasks of one project are together if they have the same time.
     index('tasks_claim_end')
-      .on(t.claimedUntil, t.id)
+      .on(t.claimedUntil, t.projectId, t.id)
       .where(sql`claimed_by is not null`),
     index('tasks_reminder')
-      .on(t.remindAt, t.id)
+      .on(t.remindAt, t.projectId, t.id)
       .where(sql`remind_at is not null`),
     index('tasks_due_event')
-      .on(t.dueDate, t.id)
+      .on(t.dueDate, t.projectId, t.id)
       .where(sql`status <> 'DONE' and due_date > coalesce(due_after, '-infinity')`),
   ],
 )

@@ -6,6 +6,8 @@ import type { Evidence, LogEvent, StoredResponse } from './evidence.ts'
 import { eventTypes, mismatch, viewOf, withoutPeople } from './expected-events.ts'
 import { label, type Operation, outcomeOf } from './history.ts'
 
+const ofWorker = /^task\.(unassigned|reminded|due|claim_expired)$/
+
 export interface Attribution {
   errors: string[]
   /** Requests by event id. The end of a request is Infinity if its client got no response. */
@@ -39,9 +41,9 @@ export function attribute(
   }
   attributeMoves(events, causes)
   for (const { id, type, entity, projectId, seq, actorId, entityId } of events) {
-    // Requests about webhooks are not recorded, and the worker itself unassigns the tasks of removed members.
+    // Requests about webhooks are not recorded. The worker unassigns the tasks of removed members, and records times.
     const isExpected =
-      model.entities[entity].unlogged !== undefined || (actorId === workerActor && type === 'task.unassigned')
+      model.entities[entity].unlogged !== undefined || (actorId === workerActor && ofWorker.test(type))
     if (!causes.has(id) && !isExpected)
       errors.push(`event ${seq} of ${projectId} (${type} ${entityId}) has no request`)
   }

@@ -5,6 +5,7 @@ import { jobFamilies } from '../../src/jobs/families.ts'
 import { openProcessFamilies } from '../../src/metrics/process-families.ts'
 import { serviceFamilies } from '../../src/process/families.ts'
 import { forFile, openTestService } from '../support/service.ts'
+import { timeFamilies } from '../../workers/timed-events/families.ts'
 import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { alerts, dashboard, targets } from './watched.ts'
 import { words } from '../support/words.ts'
@@ -14,7 +15,11 @@ const service = await forFile(openTestService({ METRICS_PORT: '1' }))
 await service.client.get('/auth/me')
 const { services } = service
 const { background } = services.database
-const jobs = [...(await jobFamilies(background)), ...(await webhookFamilies(background))]
+const jobs = [
+  ...(await jobFamilies(background)),
+  ...(await webhookFamilies(background)),
+  ...(await timeFamilies(background)),
+]
 for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
   const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]
   const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]

@@ -1,0 +1,103 @@
+import { expect, test } from 'bun:test'
+import type { Sql } from '../../src/postgres/database.ts'
+import { findTasks, firstTask, kinds, oldestAge } from '../../workers/timed-events/find.ts'
+import { holdTransaction } from '../support/database.ts'
+import { faultsOf } from '../support/history.ts'
+import { openForEach, openTestService, spawnService } from '../support/service.ts'
+import { freshRedis } from '../support/redis.ts'
+import { eventually, upTo } from '../races/pair.ts'
+import { openTimes } from './times-scene.ts'
+
+const forEach = openForEach()
+const open = async (env: Record<string, string> = {}) => openTimes(await forEach(openTestService(env)))
+
+test('two worker processes record each time once, also if one of them is killed and started again', async () => {
+  const scene = await open({ JOB_BATCH_ROWS: '4', JOB_PAUSE_MS: '20' })
+  const { service, countTimed } = scene
+  const start = () => forEach(spawnService('worker', service.env))
+  const [killed] = await Promise.all([start(), start()])
+  const projects = await Promise.all(upTo(6).map(() => scene.createTimed(20)))
+  await eventually('the first events', async () => (await countTimed()) > 20)
+  await killed.stop('SIGKILL')
+  await start()
+  await scene.untilRecorded(projects)
+  expect(await scene.timedEvents()).toEqual(scene.expected(projects))
+  expect(await faultsOf(service.services.database.reads)).toEqual([])
+})
+
+test('a worker that starts later catches up, while no web process runs', async () => {
+  const scene = await open()
+  const { service, sql } = scene
+  const projects = [await scene.createTimed(20), await scene.createTimed(20)]
+  await scene.untilPassed()
+  expect(await oldestAge(sql)).toBeGreaterThan(0)
+  await forEach(spawnService('worker', service.env))
+  await scene.untilRecorded(projects)
+  expect(await scene.timedEvents()).toEqual(scene.expected(projects))
+  expect(await oldestAge(sql)).toBe(0)
+})
+
+test('a project whose commits wait for a lock delays no other project', async () => {
+  const scene = await open({ JOB_BATCH_ROWS: '3' })
+  const { service } = scene
+  const [slow, other] = [await scene.createTimed(20), await scene.createTimed(1)]
+  const release = await holdTransaction(
+    service.services.database.reads,
+    (tx) => tx`select from streams where project_id = ${slow.projectId} for update`,
+  )
+  service.startWorkers()
+  await scene.untilRecorded([other])
+  expect(await scene.timedEvents()).toEqual(scene.expected([other]))
+  await release()
+  await scene.untilRecorded([slow, other])
+})
+
+test('workers record times without Redis', async () => {
+  const redis = await forEach(freshRedis())
+  const scene = await open({ REDIS_URL: redis.url })
+  scene.service.startWorkers()
+  scene.service.startWorkers()
+  await redis.stop()
+  const projects = [await scene.createTimed(3)]
+  await scene.untilRecorded(projects)
+  expect(await scene.timedEvents()).toEqual(scene.expected(projects))
+})
+
+test('nothing is recorded for a deleted project or task', async () => {
+  const scene = await open()
+  const { ada, sql } = scene
+  const [deleted, kept] = [await scene.createTimed(2), await scene.createTimed(2)]
+  await ada.delete(`/projects/${deleted.projectId}`)
+  await ada.delete(`/tasks/${kept.ids[0]}`)
+  await scene.untilPassed()
+  for (const kind of kinds) {
+    const found = await findTasks(sql, kind, firstTask, 10)
+    expect(found.filter(({ isInProject }) => isInProject).map(({ id }) => id)).toEqual([kept.ids[1]!])
+  }
+  scene.service.startWorkers()
+  kept.ids.shift()
+  await scene.untilRecorded([kept])
+  expect(await scene.timedEvents()).toEqual(scene.expected([kept]))
+})
+
+test('the searches read large tables by index only, in pages', async () => {
+  const { service } = await open({ BACKGROUND_TIMEOUT_MS: '60000' })
+  const { background } = service.services.database
+  await background`insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id,
+      due_date, due_after, remind_at, claimed_by, claimed_until)
+    select gen_random_uuid(), gen_random_uuid(), n, 'T', 'TODO', 'LOW', now(), now(), gen_random_uuid(), at, null,
+      at, gen_random_uuid(), at
+    from generate_series(1, 10000) n, lateral (select now() + (n % 2 - 0.5) * interval '1 day' as at) t`
+  await background`analyze tasks`
+  await background.begin(async (tx) => {
+    for (const kind of kinds) {
+      const first = await findTasks(tx as unknown as Sql, kind, firstTask, 100)
+      const next = await findTasks(tx as unknown as Sql, kind, first.at(-1)!, 100)
+      expect(new Set([...first, ...next].map(({ id }) => id)).size).toBe(200)
+    }
+    expect(await oldestAge(tx as unknown as Sql)).toBe(0)
+    const [scanned] =
+      await tx`select sum(seq_tup_read)::int4 as rows from pg_stat_xact_user_tables where relname = 'tasks'`
+    expect(scanned).toEqual({ rows: 0 })
+  })
+})
