@@ -9,7 +9,6 @@ export const noClaim = { claimedBy: null, claimedUntil: null, claimSeq: null } a
 export const isLive = ({ claimedBy, claimedUntil }: Claim, now: string): boolean =>
   claimedBy != null && claimedUntil != null && claimedUntil > now
 
-/** The changes that end a task's claim; undefined for a task without a claim. */
 export const endClaim = ({ claimedBy }: Claim): typeof noClaim | undefined =>
   claimedBy == null ? undefined : noClaim
 

@@ -14,7 +14,7 @@ interface PoolOptions extends QueryOptions {
 }
 
 const graceMs = 700
-/** A connection is broken if Postgres sends no data for the statement timeout and this additional time. */
+/** Added to the statement timeout. A connection without data for the sum of both times counts as broken. */
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {

@@ -8,7 +8,7 @@ export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   return { web: { ...sharedPools(config), ...worker }, worker }
 }
 
-/** With six web processes, there are at most 88 connections, even during a restart. The default limit of Postgres is 100. */
+/** With six web processes, at most 88 connections exist, even during a restart. Postgres allows 100 by default. */
 const fullProcesses = 6
 
 type Pools = Pick<Config, 'webConcurrency' | 'readConnections' | 'backgroundConnections' | 'commitSlots'>
