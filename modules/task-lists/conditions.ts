@@ -19,7 +19,7 @@ type Conditions<Name extends keyof Values> = {
 const indexed: Conditions<'blocks' | 'claimedBy' | 'externalId'> = {
   blocks: (sql, id, { snapshot }) =>
     sql`t.blocked_by_ids @> ${[id]}::uuid[] and ${id}::uuid = any(${existing(sql, 'task', [id], snapshot)})`,
-  claimedBy: (sql, userId, scope) => sql`t.claimed_by = ${userId} and ${isLive(sql, scope)}`,
+  claimedBy: (sql, userId) => sql`t.claimed_by = ${userId}`,
   externalId: (sql, externalId) => sql`t.external_id = ${externalId}`,
 }
 
@@ -52,7 +52,12 @@ export async function conditionsOf(
     })
   return {
     indexed: parts(indexed),
-    scanned: [...parts(scanned), ...(await fieldConditions(sql, filter, snapshot))],
+    // Outside `indexed`, so that Postgres does not choose the index of the ends of all claims.
+    scanned: [
+      ...(filter.claimedBy ? [isLive(sql, scope)] : []),
+      ...parts(scanned),
+      ...(await fieldConditions(sql, filter, snapshot)),
+    ],
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FieldRow } from '../../drizzle/rows.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
+import { rowSources } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { type FieldParameter, fieldValue } from './field-parameters.ts'
 
@@ -9,12 +10,13 @@ type Field = Pick<FieldRow, 'key' | 'type' | 'options'>
 export async function fieldConditions(
   sql: Sql,
   { projectId, fields: parameters }: { projectId?: string; fields?: FieldParameter[] },
-  _snapshot?: Snapshot,
+  snapshot?: Snapshot,
 ): Promise<SqlPart[]> {
   if (!parameters) return []
-  const fields = await sql<
-    Field[]
-  >`select key, type, options from task_fields where project_id = ${projectId!}`
+  const rows = rowSources(sql, 'field', snapshot)
+    .map((source) => sql`select key, type, options from ${source} f where project_id = ${projectId!}`)
+    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+  const fields = await sql<Field[]>`${rows}`
   return parameters.map((parameter) => {
     const field = fields.find(({ key }) => key === parameter.key)
     return condition(sql, parameter, fieldValue(parameter, field), field?.type === 'date')

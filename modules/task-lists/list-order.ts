@@ -35,21 +35,29 @@ export const isDue = (sql: Sql, { dueBefore, dueAfter }: TaskFilter) =>
 
 export const dueKey = (sql: Sql) => sql`coalesce(t.due_date, 'infinity')`
 
-export function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {
+/** SQL for the sort key of the last task that a page may contain. */
+export interface LastTask {
+  id: SqlPart
+  due: SqlPart
+}
+
+export function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart, last?: LastTask) {
   const { sort, after, assigneeId } = filter
   const descends = sort.startsWith('-')
-  const [than, direction] = descends ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
+  const [than, until, direction] = descends ? [sql`<`, sql`>=`, sql`desc`] : [sql`>`, sql`<=`, sql`asc`]
   // These columns do not change the order: they make the planner use the index that ends with the same columns.
   const index = isPlain(filter)
     ? sql`t.number ${direction}`
     : sql`t.created_at ${direction} ${assigneeId ? sql`, t.number ${direction}` : sql``}`
   if (!sort.endsWith('dueDate')) {
     const [id] = after ?? [descends ? maxId : nilId]
-    return { by: sql`t.id ${direction}, ${index}`, after: sql`and t.id ${than} ${id!}` }
+    const upTo = last ? sql`and t.id ${until} ${last.id}` : sql``
+    return { by: sql`t.id ${direction}, ${index}`, after: sql`and t.id ${than} ${id!} ${upTo}` }
   }
   const [due, id] = after ?? (descends ? [null, maxId] : ['-infinity', nilId])
+  const upTo = last ? sql`and (${key}, t.id) ${until} (${last.due}, ${last.id})` : sql``
   return {
     by: sql`${key} ${direction}, t.id ${direction}, ${index}`,
-    after: sql`and (${key}, t.id) ${than} (${due ?? 'infinity'}::text::timestamptz, ${id!}::uuid)`,
+    after: sql`and (${key}, t.id) ${than} (${due ?? 'infinity'}::text::timestamptz, ${id!}::uuid) ${upTo}`,
   }
 }

@@ -3,7 +3,7 @@ import { rowSources } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { isByPosition, rowsByPosition } from './by-position.ts'
 import { and, conditionsOf } from './conditions.ts'
-import { type Branch, branchesOf, dueKey, isDue, isInFilter, orderOf } from './list-order.ts'
+import { type Branch, branchesOf, dueKey, isDue, isInFilter, type LastTask, orderOf } from './list-order.ts'
 import type { TaskFilter } from './list-query.ts'
 import { hasFilters } from './parameters.ts'
 
@@ -13,7 +13,7 @@ export const maxScannedTasks = 2_000
 /** A scan ends after `cap` tasks of each project, and at the task `last`. */
 export interface ScanEnd {
   cap: number | SqlPart
-  last?: SqlPart
+  last?: LastTask
 }
 
 interface Selection {
@@ -46,8 +46,8 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
   const selection = { sources, where: isInBranch ? sql`and ${due}` : sql``, isNarrow: false }
   if (residual.length === 0) return { page: (rows: number) => mergedRows(sql, filter, selection, by, rows) }
   const scan = (rows: number, { cap, last }: ScanEnd) => sql`
-    select t.* from (select t.*, ${and(sql, residual)} as fits, row_number() over () = ${cap} ${last ? sql`or t.id = ${last}` : sql``} as ends
-      from (${mergedRows(sql, filter, selection, by, cap)}) t) t
+    select t.* from (select t.*, ${and(sql, residual)} as fits, row_number() over (order by ${by}) = ${cap} ${last ? sql`or t.id = ${last.id}` : sql``} as ends
+      from (${mergedRows(sql, filter, selection, by, cap, last)}) t) t
     where t.fits or t.ends order by ${by} limit ${rows}`
   return { page: (rows: number) => scan(rows, { cap: maxScannedTasks }), scan }
 }
@@ -68,6 +68,7 @@ function mergedRows(
   selection: Selection,
   by: SqlPart,
   rows: number | SqlPart,
+  last?: LastTask,
 ): SqlPart {
   if (isByPosition(filter)) return rowsByPosition(sql, filter, selection, rows)
   const {
@@ -76,7 +77,7 @@ function mergedRows(
     isNarrow,
   } = selection
   const { status, priority, assigneeId } = filter
-  const order = orderOf(sql, filter, dueKey(sql))
+  const order = orderOf(sql, filter, dueKey(sql), last)
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
   const branch = ([status, priority]: Branch, from = unchanged!) => sql`
     (select t.* ${due} from ${from} t where t.project_id = v.id

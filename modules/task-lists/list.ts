@@ -6,10 +6,11 @@ import { readVisible } from '../../src/log/visible-rows.ts'
 import { type PageRows, cutToLimit, maxUnmeasuredRows, untilPageFull } from '../../src/reads/pages.ts'
 import { ofToken, visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
+import { maxId, nilId } from '../../src/ids.ts'
 import { hasFilters } from './parameters.ts'
 import { projectsOf } from './conditions.ts'
 import { isByPosition, positionOrder } from './by-position.ts'
-import { orderOf } from './list-order.ts'
+import { type LastTask, orderOf } from './list-order.ts'
 import type { TaskFilter } from './list-query.ts'
 import { maxScannedTasks, openRows } from './list-rows.ts'
 
@@ -110,18 +111,26 @@ function manyScanned(
   const share = (projects: SqlPart) =>
     sql`greatest(1, least(${maxScannedTasks}::int, ${maxScannedTasksOfAll}::int / greatest(1, ${projects})))`
   const first = scan(1, { cap: sql`(select first_cap from many)` })
-  const second = scan(max, {
-    cap: sql`(select cap from many)`,
-    last: sql`(select row_id from near where is_last)`,
-  })
+  const second = scan(max, { cap: sql`(select cap from many)`, last: lastNear(sql, filter) })
+  const due = filter.sort.endsWith('dueDate') ? sql`t.due` : sql`null::timestamptz`
   return sql`
       with mine as materialized (select id from ${visible(sql, filter)}),
       many as materialized (select count(*) > ${max} as so, ${share(sql`count(*)`)} as first_cap,
         ${share(sql`least(${max}::int, count(*))`)} as cap from mine),
-      near as materialized (select id, null::uuid as row_id, false as is_last from mine where not (select so from many)
-        union all (select v.id, t.id, row_number() over (order by ${by}) = ${max} from mine v cross join lateral (${first}) t
-          where (select so from many) order by ${by} limit ${max}))
+      near as materialized (select id, null::uuid as row_id, null::timestamptz as due, false as is_last
+          from mine where not (select so from many)
+        union all (select v.id, t.id, ${due}, row_number() over (order by ${by}) = ${max}
+          from mine v cross join lateral (${first}) t where (select so from many) order by ${by} limit ${max}))
       select ${shown} from near v cross join lateral (${second}) t order by ${by} limit ${max}`
+}
+
+/** The last task of the first step. If a page can show tasks of all projects, a key after all tasks. */
+function lastNear(sql: Sql, { sort }: TaskFilter): LastTask {
+  const [id, due] = sort.startsWith('-') ? [nilId, '-infinity'] : [maxId, 'infinity']
+  return {
+    id: sql`coalesce((select row_id from near where is_last), ${id}::uuid)`,
+    due: sql`coalesce((select due from near where is_last), ${due}::text::timestamptz)`,
+  }
 }
 
 function cutAtEnd(rows: Row[], limit: number): PageRows<TaskRow> {

@@ -1,0 +1,86 @@
+import { expect, test } from 'bun:test'
+import { Random } from '../faults/random.ts'
+import { allPages } from '../http/list-pages.ts'
+import { type Body, invite, make } from '../support/client.ts'
+import { cases } from '../support/depth.ts'
+import { openScene } from '../support/scene.ts'
+
+const random = new Random(7)
+const { ada, bea } = await openScene(['Ada', 'Bea'])
+const { id: projectId } = await make(ada, '/projects', { name: 'Filtered' })
+await invite(ada, projectId, bea, 'ADMIN')
+const labels = await Promise.all(
+  ['red', 'green', 'blue'].map((name) => make(ada, `/projects/${projectId}/labels`, { name })),
+)
+const [red, green, blue] = labels.map(({ id }) => id) as [string, string, string]
+const tasks: Body[] = []
+for (let n = 0; n < 12; n++) tasks.push(await make(ada, '/tasks', { projectId, title: `T${n}` }))
+const [root] = tasks as [Body]
+
+const filters = [
+  ...[`labels=${red}`, `labels=${red},${green}`, `anyLabel=${green},${blue}`, 'noLabel=true'],
+  ...['ready=true', 'claimedBy=me', `claimedBy=${bea.id}`, 'claimedBy=none', 'externalId=X-1'],
+  ...['ready=true&noLabel=true', `anyLabel=${red}&sort=position`, 'claimedBy=me&sort=-dueDate'],
+  ...[`blocks=${root.id}`, 'ready=true&status=TODO', `anyLabel=${blue}&dueBefore=2030-01-01&sort=createdAt`],
+]
+const pathOf = (filter: string) => `/tasks?projectId=${projectId}&limit=3&${filter}`
+const readAll = async (suffix = '') =>
+  Promise.all(
+    filters.map(async (filter) => {
+      const pages = await allPages(ada, pathOf(filter) + suffix)
+      return [
+        filter,
+        pages.flat().map(({ id, labelIds }: Body & { labelIds?: unknown }) => ({ id, labelIds })),
+      ] as const
+    }),
+  )
+
+const some = <T>(all: T[]) => random.shuffled(all).slice(0, random.below(all.length + 1))
+
+const writes: Record<string, () => Promise<unknown>> = {
+  label: () => ada.patch(`/tasks/${random.pick(tasks)!.id}`, { labelIds: some([red, green, blue]) }),
+  block: () => ada.patch(`/tasks/${random.pick(tasks)!.id}`, { addBlockedByIds: [random.pick(tasks)!.id] }),
+  change: () =>
+    ada.patch(`/tasks/${random.pick(tasks)!.id}`, {
+      status: random.pick(['TODO', 'DONE']),
+      dueDate: random.pick([null, '2029-01-01', '2031-01-01']),
+      externalId: random.pick([null, 'X-1']),
+    }),
+  place: () => ada.patch(`/tasks/${random.pick(tasks)!.id}`, { place: random.pick(['first', 'last']) }),
+  claim: () =>
+    random.pick([ada, bea])!.post(`/tasks/${random.pick(tasks)!.id}/claim`, { leaseSeconds: 3_600 }),
+  release: () => random.pick([ada, bea])!.post(`/tasks/${random.pick(tasks)!.id}/release`),
+  deleteLabel: () => ada.delete(`/labels/${random.pick(labels)!.id}`),
+  deleteTask: () => ada.delete(`/tasks/${random.pick(tasks)!.id}`),
+}
+
+const weights = {
+  label: 8,
+  block: 5,
+  change: 6,
+  place: 1,
+  claim: 4,
+  release: 2,
+  deleteLabel: 1,
+  deleteTask: 1,
+}
+
+async function version(): Promise<number> {
+  return Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
+}
+
+test('each filter shows in a snapshot the tasks that it showed at that version', async () => {
+  const seen = new Map<number, Awaited<ReturnType<typeof readAll>>>()
+  let found = 0
+  for (let round = 0; round < cases(20); round++) {
+    // Restores most of the labels and tasks that the last round deleted.
+    if (random.chance(0.8)) await ada.post(`/projects/${projectId}/undo`, { seq: await version() })
+    for (let n = 0; n < 8; n++) await writes[random.weighted(weights)]!()
+    if (random.chance(0.5)) await writes[random.pick(['deleteLabel', 'deleteTask'])!]!()
+    const now = await readAll()
+    seen.set(await version(), now)
+    found += now.reduce((sum, [, ids]) => sum + ids.length, 0)
+  }
+  expect(found).toBeGreaterThan(300)
+  for (const [at, then] of seen) expect([at, await readAll(`&asOf=${at}`)]).toEqual([at, then])
+})
