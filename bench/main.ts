@@ -1,6 +1,7 @@
 import { measureDeletion } from './deletion.ts'
 import { measureFair, openFair } from './fair.ts'
 import { measureFeed } from './feed.ts'
+import { measureFilters } from './filters.ts'
 import { floods } from './floods.ts'
 import { openLoader } from './http-load.ts'
 import { openLimiter } from './limit.ts'
@@ -117,6 +118,7 @@ async function measureAll(
   // Takes a minute more, so it runs only on request.
   if (only.length > 0) {
     await attempt('overload', async () => void (results.overload = await measureOverload(bench)))
+    await attempt('filters', async () => void (results.filters = await measureFilters(bench)))
     await attempt('feed', async () => void (results.feed = await measureFeed(bench)))
     const fair = lazily(() => openFair(bench.servers, closers))
     for (const flood of floods)

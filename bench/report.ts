@@ -1,5 +1,6 @@
 import type { Deletion } from './deletion.ts'
 import { fairTable } from './fair-report.ts'
+import { filterTable } from './filter-report.ts'
 import { feedSentences } from './feed-report.ts'
 import type { SingleClient } from './single-client.ts'
 import { sentence } from './machine.ts'
@@ -44,6 +45,7 @@ export function markdown(results: Results): string {
     ...scenarioTable(scenarios),
     '',
     ...(scaling ? [...scalingTable(scaling), ''] : []),
+    ...(results.filters ? [...filterTable(results.filters), ''] : []),
     ...(results.fair ? [...fairTable(results.fair), ''] : []),
     ...facts.map((fact) => `- ${fact}`),
     '',

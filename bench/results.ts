@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { chart } from './chart.ts'
 import type { Deletion } from './deletion.ts'
 import type { Fair } from './fair.ts'
+import type { FilterRow } from './filters.ts'
 import type { Feed } from './feed.ts'
 import type { SingleClient } from './single-client.ts'
 import type { Machine } from './machine.ts'
@@ -26,6 +27,7 @@ export interface Results {
   overload?: Overload
   webhooks?: Webhooks
   feed?: Feed
+  filters?: FilterRow[]
   fair?: Fair[]
   failures: string[]
 }
