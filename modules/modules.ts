@@ -7,9 +7,10 @@ import { projects } from './projects/routes.ts'
 import { serviceAccount, token } from './service-accounts/entity.ts'
 import { subtasks } from './subtasks/routes.ts'
 import { tasks } from './tasks/routes.ts'
+import { views } from './views/routes.ts'
 import { webhook } from './webhooks/entity.ts'
 
 /** New modules are added only to this list. */
-export const modules = [projects, members, tasks, subtasks, comments, labels, fields]
+export const modules = [projects, members, tasks, subtasks, comments, labels, fields, views]
 
 export const model = defineModel([...modules.map(({ entity }) => entity), webhook, serviceAccount, token])

@@ -47,7 +47,7 @@ export type TaskFilter = ReturnType<typeof readTaskFilter>
 /** Without `sort`, tasks are sorted by due date if filtered by due date, else by creation. */
 export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller) {
   for (const name in query)
-    if (!(name in parameters) && !name.startsWith(fieldPrefix))
+    if (!Object.hasOwn(parameters, name) && !name.startsWith(fieldPrefix))
       throw unknownField(name, Object.keys(parameters))
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)

@@ -23,18 +23,23 @@ import { maxScannedTasks } from './list-rows.ts'
 import { listTasks } from './list.ts'
 import { badBlocks, badClaimedBy, type Filters, needsProject } from './parameters.ts'
 
-export const taskList = (services: Services): Query => ({
-  about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date come last with \`sort=dueDate\`, and first with \`sort=-dueDate\`. \`sort=position\` lists one project in the order of its tasks. All filters can be combined. Some filters scan at most ${maxScannedTasks} tasks of a project for a page: the page may show fewer tasks than \`limit\` although the Link header leads to another page.`,
-  input: ListTasksQuery,
-  view: taskView,
-  isList: true,
-  errors: [
-    ...[...badListQuery(), badBlocks(), badClaimedBy(), needsProject('externalId')],
-    ...services.snapshots.errors,
-    notFound('Project'),
-  ],
-  read: openReadTasks(services),
-})
+export function taskList(services: Services): Query {
+  const readTasks = openReadTasks(services)
+  return {
+    about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date come last with \`sort=dueDate\`, and first with \`sort=-dueDate\`. \`sort=position\` lists one project in the order of its tasks. All filters can be combined. Some filters scan at most ${maxScannedTasks} tasks of a project for a page: the page may show fewer tasks than \`limit\` although the Link header leads to another page.`,
+    input: ListTasksQuery,
+    view: taskView,
+    isList: true,
+    errors: [
+      ...[...badListQuery(), badBlocks(), badClaimedBy(), needsProject('externalId')],
+      ...services.snapshots.errors,
+      notFound('Project'),
+    ],
+    read(reading) {
+      return readTasks(reading)
+    },
+  }
+}
 
 /** True for a list that changes when a claim ends. The end of a claim does not change the version of the project. */
 const dependsOnTime = ({ ready, claimedBy, isUnclaimed }: Filters) =>
@@ -48,13 +53,18 @@ const cursorOf =
 const viewWith = (holderOf?: (row: TaskRow) => Person | undefined) =>
   holderOf ? (row: TaskRow) => taskView.of(row, holderOf(row)) : taskView.of
 
+export type SeenProject = Omit<VisibleProject, 'role'>
+type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'>
+
 export function openReadTasks(services: Services) {
   const { database, findPerson, findRole, serve } = services
-  return async (reading: Pick<ReadRequest, 'request' | 'caller' | 'query'>): Promise<Response> => {
+  /** @param seen the project, if the caller of this function has checked that it is visible */
+  return async (reading: Reading, seen?: SeenProject): Promise<Response> => {
     const { request, caller, query } = reading
     const filter = readTaskFilter(query, caller)
     const { projectId } = filter
-    const project = projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId)
+    const project =
+      seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
     if (query.asOf !== undefined) return readAsOf(services, reading, filter, project)
     const build = async (etag = '') => {
       const found = await listTasks(database.reads, filter)
@@ -75,9 +85,9 @@ export function openReadTasks(services: Services) {
 
 async function readAsOf(
   { findPerson, snapshots }: Services,
-  { request, caller, query }: Pick<ReadRequest, 'request' | 'caller' | 'query'>,
+  { request, caller, query }: Reading,
   filter: TaskFilter,
-  project: VisibleProject | undefined,
+  project: SeenProject | undefined,
 ): Promise<Response> {
   if (!project) throw asOfNeedsProject()
   const snapshot = await snapshots.find(project, query.asOf!)

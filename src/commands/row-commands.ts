@@ -61,7 +61,7 @@ interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<
   /** The verbs of the command and its event. Default: `update` and `updated`. */
   verbs?: [command: string, event: string]
   /** Returns the new values; undefined means no change. @throws HttpError */
-  fields(input: Static<S>, context: RuleContext, row: Rows[E]): Partial<Fields<E>>
+  fields(input: Static<S>, context: RuleContext, row: Rows[E], state: ProjectState): Partial<Fields<E>>
 }
 
 /** Without a changed value, the command writes no event. */
@@ -74,7 +74,7 @@ export const update = <E extends Entity, S extends TObject>(
     target: atRow(name),
     decide(state, context, input) {
       const row = state.requireRow(name, (input as { id: string }).id) as Rows[E]
-      const wanted = fields(input, context, row)
+      const wanted = fields(input, context, row, state)
       requireMatch(context, row)
       const changes = diff<Partial<Fields<E>>>(row, wanted)
       if (!changes) return { changes: [], answer: row }

@@ -34,6 +34,8 @@ interface LookUpSpec<S extends Versioned> {
   /** SQL for values without spaces and commas, read together with the version of the project `p`. */
   columns: SqlPart
   make(seen: Versioned, fields: string[]): S
+  /** The most cached results. */
+  max?: number
 }
 
 export type LookUp<S> = (caller: Caller, id: string) => Promise<S | undefined>
@@ -53,7 +55,7 @@ export async function requireVisible<S>(
 export function openLookUp<S extends Versioned>(
   sql: Sql,
   versions: Versions,
-  { joins, projectId, columns, make }: LookUpSpec<S>,
+  { joins, projectId, columns, make, max = cachedLookups }: LookUpSpec<S>,
   counts = newHits(),
   waits?: Distribution,
 ): LookUp<S> {
@@ -69,7 +71,7 @@ export function openLookUp<S extends Versioned>(
       make({ projectId, version: Number(version), lastEventId, renaming }, fields),
     )
   })
-  const cache = new LRUCache<string, S>({ max: cachedLookups })
+  const cache = new LRUCache<string, S>({ max })
   return async (caller, id) => {
     const { userId } = caller
     const last = cache.get(userId + id)

@@ -59,22 +59,22 @@ interface Committed {
     undoes?: number | null
   }[]
 }
-/** The first commit after an event: the new version, and the ids of the tasks that the commit changed or deleted. */
-type NextCommit = VersionRef & { tasks: string[] }
+/** The first commit after an event: the new version, and the ids of the tasks and views that the commit changed or deleted. */
+type NextCommit = VersionRef & { rows: string[] }
 
 /** The most ids in memory: about 20 MB. */
 const maxIds = 200_000
-const maxTasks = 100
+const maxRows = 100
 const maxCommitsAdvanced = 100
 
 /**
  * The latest commits of this process. A result that was read before such a commit stays valid, unless the commit
- * changed the same task, a role, or an entity that other rows refer to.
+ * changed the same task or view, a role, or an entity that other rows refer to.
  */
 export class LocalCommits {
   private readonly commits = new LRUCache<string, NextCommit>({
     maxSize: maxIds,
-    sizeCalculation: ({ tasks }) => 2 + tasks.length,
+    sizeCalculation: ({ rows }) => 2 + rows.length,
   })
 
   constructor(
@@ -85,22 +85,22 @@ export class LocalCommits {
     const [head, other] = heads
     if (!head || other || head.expected === 0) return
     const { expectedEventId, version, lastEventId } = head
-    const tasks: string[] = []
+    const rows: string[] = []
     for (const { entity, entityId, before, after, undoes } of events) {
       if (entity === 'project' || entity === 'member') return
       // References by id change in responses only if this row is deleted or restored.
       if (this.isTarget(entity, !after || (!before && undoes != null))) return
-      if (entity === 'task' && before) tasks.push(entityId)
+      if (before && (entity === 'task' || entity === 'view')) rows.push(entityId)
     }
-    if (tasks.length <= maxTasks) this.commits.set(expectedEventId, { version, lastEventId, tasks })
+    if (rows.length <= maxRows) this.commits.set(expectedEventId, { version, lastEventId, rows })
   }
 
-  /** Returns the result with the latest version for which it is valid. `id` is the project or task looked up. */
+  /** Returns the result with the latest version for which it is valid. `id` is the project, task or view looked up. */
   readonly advance = <S extends Versioned>(seen: S, id: string): S => {
     let last: NextCommit | undefined
     for (let count = 0; count < maxCommitsAdvanced; count++) {
       const next = this.commits.get(last?.lastEventId ?? seen.lastEventId)
-      if (!next || next.tasks.includes(id)) break
+      if (!next || next.rows.includes(id)) break
       last = next
     }
     return last ? { ...seen, version: last.version, lastEventId: last.lastEventId } : seen

@@ -152,15 +152,8 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
 }
 
 function ownIdOf(operationId: string): string | undefined {
-  const { projectId, taskId, subtaskId, commentId, fieldId, labelId } = things
-  const ids: Record<string, string> = { createProject: projectId, createTask: taskId }
-  return {
-    ...ids,
-    createSubtask: subtaskId,
-    createComment: commentId,
-    createField: fieldId,
-    createLabel: labelId,
-  }[operationId]
+  const kind = /^create(Project|Task|Subtask|Comment|Field|Label|View)$/.exec(operationId)?.[1]
+  return kind && things[`${kind.toLowerCase()}Id` as keyof ProjectParts]
 }
 
 const withOutdatedValue = ({ taskId: id }: ProjectParts) => {

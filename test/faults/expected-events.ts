@@ -4,6 +4,7 @@ import { labelView } from '../../modules/labels/schema.ts'
 import { memberView } from '../../modules/members/schema.ts'
 import { projectView } from '../../modules/projects/schema.ts'
 import { subtaskView } from '../../modules/subtasks/schema.ts'
+import { savedView } from '../../modules/views/schema.ts'
 import { taskView } from '../../modules/tasks/schema.ts'
 import type { Entity, Rows } from '../../src/model/entities.ts'
 import type { LogEvent, Row } from './evidence.ts'
@@ -37,6 +38,7 @@ const views: { [E in Exclude<Entity, Integration>]: (row: Rows[E]) => object } =
   task: (row) => taskView.of(row),
   subtask: (row) => subtaskView.of(row),
   field: (row) => fieldView.of(row),
+  view: (row) => savedView.of(row),
   label: (row) => labelView.of(row),
   comment: (row) => ({ ...commentView.of(row), authorRemoved: false }),
 }

@@ -15,6 +15,7 @@ export type ProjectParts = {
   commentId: string
   fieldId: string
   labelId: string
+  viewId: string
   webhookId: string
 }
 
@@ -58,6 +59,7 @@ export async function createFullProject(people: Team, guest: Person, given?: str
   const { id: taskId } = await make(owner, '/tasks', { title: 'Wheels', projectId })
   const subtask = await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
   const comment = await make(editor, `/tasks/${taskId}/comments`, { text: 'Slow' })
+  const view = await make(owner, `/projects/${projectId}/views`, { name: 'Mine', query: {} })
   const label = await make(owner, `/projects/${projectId}/labels`, { name: 'urgent' })
   const webhook = await make(owner, `/projects/${projectId}/webhooks`, { url: unreachableUrl })
   const field = await make(owner, `/projects/${projectId}/fields`, {
@@ -65,7 +67,13 @@ export async function createFullProject(people: Team, guest: Person, given?: str
     name: 'Note',
     type: 'text',
   })
-  const rows = { subtaskId: subtask.id, commentId: comment.id, labelId: label.id, fieldId: field.id }
+  const rows = {
+    subtaskId: subtask.id,
+    commentId: comment.id,
+    labelId: label.id,
+    viewId: view.id,
+    fieldId: field.id,
+  }
   const ids = { memberId: member.id, taskId, ...rows }
   return { projectId, inviteeEmail: stranger.email, webhookId: webhook.id, ...ids }
 }

@@ -67,7 +67,7 @@ async function record(who: Person, { random, projects, tasks, people }: RandomWr
   }
   for (const { id } of projects) {
     await ask(`/projects/${id}`, id)
-    for (const list of ['members', 'labels', 'fields'])
+    for (const list of ['members', 'labels', 'fields', 'views'])
       await ask(limited(random, `/projects/${id}/${list}`), id)
     for (let n = 0; n < 6; n++) await ask(someList(random, id, people), id)
   }

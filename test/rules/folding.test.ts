@@ -34,6 +34,7 @@ const everyEventType: Record<Exclude<EventType, OfWorkers | `${Integration}.${st
   ...{ 'subtask.created': true, 'subtask.updated': true, 'subtask.toggled': true, 'subtask.deleted': true },
   ...{ 'comment.created': true, 'comment.updated': true, 'comment.deleted': true },
   ...{ 'field.created': true, 'field.updated': true, 'field.deleted': true },
+  ...{ 'view.created': true, 'view.updated': true, 'view.deleted': true },
   ...{ 'label.created': true, 'label.updated': true, 'label.deleted': true },
 }
 

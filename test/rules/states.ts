@@ -59,4 +59,4 @@ export const fieldsOf = ({ entity, entityId, before, after }: StoredEvent): stri
   before && after ? Object.keys(before).map((name) => `${entity} ${entityId} ${name}`) : []
 
 export const forgetAll = (sql: Sql) =>
-  sql`truncate streams, events, outbox, projects, members, tasks, subtasks, comments, labels, task_fields`
+  sql`truncate streams, events, outbox, projects, members, tasks, subtasks, comments, labels, task_fields, task_views`

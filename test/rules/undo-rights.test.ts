@@ -16,6 +16,7 @@ const expected: Partial<Record<EventType, string>> = {
   ...{ 'subtask.updated': 'EDITOR write', 'subtask.toggled': 'EDITOR write' },
   ...{ 'subtask.deleted': 'ADMIN admin', 'comment.created': 'ADMIN admin' },
   ...{ 'field.created': 'ADMIN admin', 'field.updated': 'ADMIN admin', 'field.deleted': 'ADMIN admin' },
+  ...{ 'view.created': 'EDITOR write', 'view.updated': 'EDITOR write', 'view.deleted': 'ADMIN admin' },
   ...{ 'label.created': 'EDITOR write', 'label.updated': 'EDITOR write', 'label.deleted': 'ADMIN admin' },
   ...{ 'comment.updated': 'nobody', 'comment.deleted': 'ADMIN admin' },
 }

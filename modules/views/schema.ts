@@ -1,0 +1,50 @@
+import { Type } from '@sinclair/typebox'
+import type { ViewRow } from '../../drizzle/rows.ts'
+import { view } from '../../src/model/view.ts'
+import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { Id, Timestamp } from '../../src/schema/response.ts'
+import { Name } from '../../src/schema/text.ts'
+import { ListTasksQuery } from '../task-lists/list-query.ts'
+
+/** The most parameters of a view, and the most characters of their names and values together. */
+export const maxParameters = 20
+export const maxCharacters = 4_000
+
+const { projectId: _, cursor: __, asOf: ___, ...parameters } = ListTasksQuery.properties
+const limit = Type.Optional(
+  Type.String({ maxLength: 6, description: 'A whole number from 1 to 200 as a text', examples: ['20'] }),
+)
+
+const Query = Type.Object(
+  { ...parameters, limit },
+  {
+    additionalProperties: Type.String(),
+    maxProperties: maxParameters,
+    description: `An object with at most ${maxParameters} parameters of the list of tasks: each value is a text. Without projectId, cursor and asOf`,
+    examples: [{ status: 'TODO', sort: 'dueDate' }],
+  },
+)
+const ViewName = Name(100, 'Next steps')
+
+export const CreateView = Input({ id: OwnId(), projectId: IdOf('project'), name: ViewName, query: Query })
+export const UpdateView = Input({
+  id: IdOf('view'),
+  name: Type.Optional(ViewName),
+  query: Type.Optional(Query),
+})
+
+export const savedView = view<ViewRow>({
+  name: 'View',
+  schema: Type.Object({
+    id: Id('The view'),
+    projectId: Id('The project whose tasks the view lists'),
+    name: Type.String({ description: 'The name of the view', examples: ['Next steps'] }),
+    query: Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Parameters of the list of tasks',
+      examples: [{ status: 'TODO', sort: 'dueDate' }],
+    }),
+    createdAt: Timestamp('When the view was created'),
+  }),
+})
