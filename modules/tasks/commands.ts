@@ -6,6 +6,7 @@ import { preconditionFailed, requireMatch } from '../../src/responses/if-match.t
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
 import { creation, deletion } from '../../src/commands/row-commands.ts'
 import { badRequest, conflict } from '../../src/responses/errors.ts'
+import { tooManyLabels } from '../labels/entity.ts'
 import { place, placeErrors, placeOfMovedTask, requireNoSpot } from '../order/place.ts'
 import { blockerErrors, tooManyBlockers } from './blockers.ts'
 import { tooManyDependents } from './dependents.ts'
@@ -52,7 +53,7 @@ export const updateTask = command('task.update', {
   },
   view: taskView,
   errors: [
-    ...[notAssignable(), tooManyToMove(), tooManyDependents(), externalIdTaken(42)],
+    ...[notAssignable(), tooManyToMove(), tooManyDependents(), externalIdTaken(42), tooManyLabels()],
     ...[...blockerErrors(), ...placeErrors(), placeOfMovedTask()],
   ],
 })

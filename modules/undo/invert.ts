@@ -19,6 +19,7 @@ type Row = Record<string, unknown>
 
 /** An undo neither compares nor restores these fields: every change sets them, and a due date is recorded only once. */
 const notInverted = ['eventId', 'updatedAt', 'dueAfter']
+const isInverted = (name: string) => !notInverted.includes(name)
 
 export const undoConflict = (event: LoggedEvent, fields: string[], { undo }: UndoState) =>
   new UndoConflict(
@@ -35,10 +36,10 @@ export function invert(by: EventType, event: LoggedEvent, run: UndoState): Event
   const { state, context, undo } = run
   const row = currentRow(state, event)
   const [before, after] = [rowBefore(event) as Row | null, rowAfter(event) as unknown as Row]
-  const fields = Object.keys(after).filter(
-    (name) => !notInverted.includes(name) && !isEqual(after[name], before?.[name]),
-  )
   const now = row as Row | null
+  const fields = before
+    ? Object.keys(after).filter((name) => isInverted(name) && !isEqual(after[name], before[name]))
+    : Object.keys({ ...after, ...now }).filter((name) => isInverted(name) && name !== 'position')
   const changedLater = fields.filter((name) => !isEqual(now?.[name], after[name]))
   if (!row || changedLater.length > 0) throw undoConflict(event, row ? changedLater : [], run)
   if (before) {

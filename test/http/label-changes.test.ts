@@ -46,6 +46,7 @@ test('undoes changes of labels, also if a label was deleted in between', async (
   const removed = await version()
   await patch({ addLabelIds: [a] })
   expectError(await undo({ seq: removed }), 409, /labelIds/)
+  expectError(await undo({ seq: 2 }), 409, /labelIds changed since/)
   expect(await faultsOf(scene.sql)).toEqual([])
 })
 

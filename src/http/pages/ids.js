@@ -6,6 +6,7 @@ const kinds = {
   tasks: 'task',
   subtasks: 'subtask',
   comments: 'comment',
+  labels: 'label',
   members: 'member',
   webhooks: 'webhook',
   'service-accounts': 'account',
