@@ -3,7 +3,7 @@ import type { RuleContext } from '../../src/commands/command.ts'
 import { type EventDraft, isEqual, deleted, updated } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { LoggedEvent, UndoContext } from '../../src/log/undo-input.ts'
-import { rowBefore } from '../../src/log/rows.ts'
+import { rowBefore, withDefaults } from '../../src/log/rows.ts'
 import { definitionOf, rowAfter } from '../../src/model/model.ts'
 import { UndoConflict } from '../../src/log/undo-limits.ts'
 import { conflict } from '../../src/responses/errors.ts'
@@ -35,7 +35,8 @@ const invitationNotUndoable = () =>
 export function invert(by: EventType, event: LoggedEvent, run: UndoState): EventDraft {
   const { state, context, undo } = run
   const row = currentRow(state, event)
-  const [before, after] = [rowBefore(event) as Row | null, rowAfter(event) as unknown as Row]
+  const rowOf = (logged: object) => withDefaults<Row>(event.entity, logged as Row)
+  const [before, after] = [event.before && rowOf(rowBefore(event)!), rowOf(rowAfter(event)!)]
   const now = row as Row | null
   const fields = before
     ? Object.keys(after).filter((name) => isInverted(name) && !isEqual(after[name], before[name]))
