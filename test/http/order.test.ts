@@ -1,30 +1,16 @@
 import { expect, test } from 'bun:test'
-import { type Body, make } from '../support/client.ts'
+import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { allPages } from './list-pages.ts'
+import { batchResult } from './batch-scene.ts'
+import { openOrder, type Place } from './order-scene.ts'
+import { expectError, malformedIds, unknownId } from './responses.ts'
 
-const { ada } = await openScene(['Ada'])
-
-async function openOrder(titles: string) {
-  const { id: projectId } = await make(ada, '/projects', { name: 'Board' })
-  const tasks: Record<string, Body> = {}
-  for (const title of titles) tasks[title] = await make(ada, '/tasks', { title, projectId })
-  const at = (title: string) => tasks[title]!.id
-  const order = async (query = '', limit = 2) => {
-    const pages = await allPages(ada, `/tasks?projectId=${projectId}&sort=position&limit=${limit}${query}`)
-    return pages
-      .flat()
-      .map(({ title }) => title)
-      .join('')
-  }
-  const put = (title: string, place: object) => ada.patch(`/tasks/${at(title)}`, place)
-  return { at, order, put }
-}
+const { ada, sql } = await openScene(['Ada'])
 
 test('tasks are in the order of creation until a client places them', async () => {
-  const { at, order, put } = await openOrder('abcd')
+  const { at, order, put } = await openOrder(ada, 'abcd')
   expect(await order()).toBe('abcd')
-  const steps: [title: string, place: object, order: string][] = [
+  const steps: [title: string, place: Place, order: string][] = [
     ['c', { before: at('a') }, 'cabd'],
     ['a', { after: at('b') }, 'cbad'],
     ['d', { place: 'first' }, 'dcba'],
@@ -36,5 +22,175 @@ test('tasks are in the order of creation until a client places them', async () =
   for (const [title, place, after] of steps) {
     expect((await put(title, place)).status).toBe(200)
     expect([place, await order()]).toEqual([place, after])
+  }
+})
+
+test('a new task is last, or at the place that the client names', async () => {
+  const { at, add, order, put } = await openOrder(ada, 'ab')
+  await put('a', { place: 'last' })
+  await add('c')
+  await add('d', { after: at('b') })
+  await add('e', { before: at('b') })
+  await add('f', { place: 'first' })
+  await add('g', { place: 'last' })
+  await add('h', { after: at('g') })
+  expect(await order()).toBe('febdacgh')
+})
+
+test('a place with other fields is one event, and no event if the task is already there', async () => {
+  const { at, order, put, version } = await openOrder(ada, 'abc')
+  const before = await version()
+  expect((await put('c', { before: at('b'), status: 'DONE' } as Place)).body).toMatchObject({
+    status: 'DONE',
+  })
+  expect([await order(), await version()]).toEqual(['acb', before + 1])
+  for (const [title, place] of [
+    ['c', { after: at('a') }],
+    ['c', { before: at('b') }],
+    ['a', { place: 'first' }],
+    ['b', { place: 'last' }],
+  ] as const)
+    expect((await put(title, place)).status).toBe(200)
+  expect([await order(), await version()]).toEqual(['acb', before + 1])
+})
+
+test('rejects several places, a malformed neighbour and the task itself with 400, and a missing neighbour with 409', async () => {
+  const { projectId, at, order, put, version, batch } = await openOrder(ada, 'abc')
+  const other = await openOrder(ada, 'x')
+  await ada.delete(`/tasks/${at('c')}`)
+  const before = await version()
+  const cases: [place: object, status: number, message: RegExp | string][] = [
+    [{ before: at('b'), place: 'last' }, 400, 'Send at most one of before, after and place'],
+    [{ before: at('b'), after: at('b') }, 400, 'Send at most one of before, after and place'],
+    [{ before: at('a') }, 400, 'before must be the id of another task'],
+    [{ after: at('a') }, 400, 'after must be the id of another task'],
+    [{ place: 'middle' }, 400, /^place must be one of/],
+    [{ place: null }, 400, /^place must be one of/],
+    [{ after: null }, 400, /^after must be/],
+    ...malformedIds.map((id): [object, number, RegExp] => [{ after: id }, 400, /^after must be/]),
+    ...[unknownId, at('c'), other.at('x')].map((id): [object, number, string] => [
+      { after: id },
+      409,
+      `Task ${id} is not in the project: it was deleted or moved`,
+    ]),
+  ]
+  for (const [place, status, message] of cases) {
+    expectError(await put('a', place), status, message)
+    const isOwn = /another task/.test(String(message))
+    if (!isOwn) expectError(await ada.post('/tasks', { title: 'n', projectId, ...place }), status, message)
+    const operation = { op: 'task.update', id: at('a'), ...place }
+    expectError(await batch([operation]), status, new RegExp(isOwn || status === 409 ? 'operations.0.' : ''))
+  }
+  const moves = { projectId: other.projectId, place: 'first' }
+  expectError(await put('a', moves as Place), 400, /^before, after and place cannot be sent with a projectId/)
+  expect((await put('b', { projectId, place: 'first' } as Place)).status).toBe(200)
+  expect([await order(), await version()]).toEqual(['ba', before + 1])
+})
+
+test('operations of a batch place tasks next to tasks of earlier operations', async () => {
+  const { at, order, batch } = await openOrder(ada, 'ab')
+  batchResult(
+    await batch([
+      { op: 'task.create', as: 'one', title: '1', after: at('a') },
+      { op: 'task.create', as: 'two', title: '2', before: '#one' },
+      { op: 'task.create', as: 'three', title: '3' },
+      { op: 'task.update', id: at('a'), after: '#three' },
+      { op: 'task.update', id: '#two', after: at('b') },
+      { op: 'task.create', title: '4', after: '#three' },
+      { op: 'task.delete', id: '#one' },
+      { op: 'task.create', title: '5', place: 'first' },
+    ]),
+  )
+  expect(await order()).toBe('5b234a')
+  expectError(await batch([{ op: 'task.create', title: '6', after: '#one' }]), 400, /after must be an id/)
+})
+
+test('a task that moves to another project is last there, and is the last again after it comes back', async () => {
+  const { projectId, order, put } = await openOrder(ada, 'abc')
+  const other = await openOrder(ada, 'xyz')
+  await put('c', { place: 'first' })
+  await put('c', { projectId: other.projectId } as Place)
+  expect([await order(), await other.order()]).toEqual(['ab', 'xyzc'])
+  await put('c', { place: 'first' })
+  await put('c', { projectId } as Place)
+  expect([await order(), await other.order()]).toEqual(['abc', 'xyz'])
+})
+
+test('an earlier version of the project has its earlier order', async () => {
+  const { at, add, order, put, version } = await openOrder(ada, 'abcde')
+  const seen: [version: number, order: string][] = []
+  for (const step of [
+    () => put('e', { after: at('a') }),
+    () => put('b', { place: 'first', status: 'DONE' } as Place),
+    () => add('f', { before: at('c') }),
+    () => ada.delete(`/tasks/${at('d')}`),
+    () => put('a', { place: 'last' }),
+    () => ada.post(`/tasks/${at('f')}/claim`, { leaseSeconds: 60 }),
+    () => put('c', { before: at('f') }),
+  ]) {
+    seen.push([await version(), await order()])
+    await step()
+  }
+  for (const [then, was] of seen) expect([then, await order(`&asOf=${then}`)]).toEqual([then, was])
+  expect(new Set(seen.map(([, was]) => was)).size).toBeGreaterThan(5)
+})
+
+test('an undo puts a task back to its place, also if another task now has its key', async () => {
+  const { projectId, at, add, order, put, version, undo } = await openOrder(ada, 'abcd')
+  await add('n', { after: at('b') })
+  await put('n', { place: 'last' })
+  const moved = await version()
+  // This task gets the key that the first task had.
+  await add('m', { after: at('b') })
+  expect(await order()).toBe('abmcdn')
+  expect((await undo({ seq: moved })).status).toBe(200)
+  expect(['abnmcd', 'abmncd']).toContain(await order())
+  await ada.delete(`/tasks/${at('c')}`)
+  const deleted = await version()
+  await add('p', { before: at('d') })
+  expect((await undo({ seq: deleted })).status).toBe(200)
+  expect((await order()).replace(/[nmp]/g, '')).toBe('abcd')
+  const keys = await sql`
+    select position from tasks where project_id = ${projectId} and position is not null`
+  expect(new Set(keys.map(({ position }) => position)).size).toBe(keys.length)
+})
+
+test('many places in one gap give the tasks around it new keys, in one batch of events', async () => {
+  const { projectId, order, at, ids, batch, version, undo } = await openOrder(ada, 'ab')
+  const letters = Array.from({ length: 260 }, (_, n) => String.fromCodePoint(0x4e00 + n))
+  const operations = letters.map((title, n) => {
+    const near = n === 0 ? at('a') : `#${n - 1}`
+    return { op: 'task.create', as: `${n}`, title, ...(n % 2 ? { before: near } : { after: near }) }
+  })
+  const before = await version()
+  const { results } = batchResult(await batch(operations))
+  for (const [n, { id }] of results.entries()) ids.set(letters[n]!, id)
+  const [odd, even] = [1, 0].map((rest) => letters.filter((_, n) => n % 2 === rest))
+  const expected = [...odd!, ...even!.toReversed()].join('')
+  const placed = `a${expected}b`
+  expect([await order(), (await version()) > before + 260 + 64]).toEqual([placed, true])
+  const keys = await sql<{ position: string }[]>`
+    select position from tasks where project_id = ${projectId} and position is not null`
+  expect(Math.max(...keys.map(({ position }) => position.length))).toBeLessThanOrEqual(48)
+  for (let then = before + 50; then < (await version()); then += 37) {
+    const shown = [...(await order(`&asOf=${then}`, 200))]
+    expect([then, shown.join('')]).toEqual([then, [...placed].filter((one) => shown.includes(one)).join('')])
+  }
+  expect(await undo({ batch: before + 1 })).toMatchObject({ status: 200 })
+  expect(await order()).toBe('ab')
+})
+
+test('responses and events show no keys', async () => {
+  const { projectId, at, put } = await openOrder(ada, 'abc')
+  await put('c', { before: at('b') })
+  const task = await make(ada, '/tasks', { title: 'n', projectId, place: 'first' })
+  const paths = [
+    `/tasks/${task.id}`,
+    `/tasks?projectId=${projectId}&sort=position`,
+    `/projects/${projectId}/events`,
+  ]
+  for (const path of [...paths, `/projects/${projectId}/history`, `/tasks/${task.id}/history`]) {
+    const { status, text } = await ada.get(path)
+    expect([path, status, /position|j000000/.test(text)]).toEqual([path, 200, false])
   }
 })

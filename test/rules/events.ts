@@ -96,7 +96,7 @@ function changedOf<R extends { eventId: string }>(before: R | null, after: R | n
 const joined = (member: MemberRow) =>
   eventOf('member.invited', 'member', null, member, { at: member.projectId })
 
-const projectCreated = eventOf('project.created', 'project', null, project)
+export const projectCreated = eventOf('project.created', 'project', null, project)
 export const elsewhereCreated = eventOf('project.created', 'project', null, elsewhere, { at: elsewhereId })
 export const invited = (userId: string, role: MemberRole) => joined(memberOf(userId, role))
 export const invitedElsewhere = (userId: string, role: MemberRole) =>
