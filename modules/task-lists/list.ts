@@ -15,7 +15,7 @@ import type { TaskFilter } from './list-query.ts'
 import { maxScannedTasks, openRows } from './list-rows.ts'
 
 /** The most tasks that one page of the tasks of many projects scans in each of its two steps: see `manyScanned`. */
-const maxScannedTasksOfAll = 20_000
+export const maxScannedTasksOfAll = 20_000
 
 /**
  * Reads one branch for each project, status and priority: at most one page, from an index in the order of the list.

@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test'
+import { maxScannedTasks } from '../../modules/task-lists/list-rows.ts'
+import { maxScannedTasksOfAll } from '../../modules/task-lists/list.ts'
+import { nextPath } from '../http/list-pages.ts'
+import { make } from '../support/client.ts'
+import { costOf, openExplained } from './plans.ts'
+
+const sizes = { projects: 100, tasksEach: 300, long: 5_000 }
+const { sql, owner } = await openExplained()
+const { id: long } = await make(owner, '/projects', { name: 'Long' })
+
+/** One task of 90 has no label, and one of 30 is ready. The tasks of projects 1 to 50 are older than the other tasks. */
+await sql`with p as (insert into projects (id, owner_id, name, created_at, event_id)
+    select uuidv7(), ${owner.id}, 'P' || n, now(), uuidv7() from generate_series(1, ${sizes.projects}::int) n returning id),
+  s as (insert into streams (project_id, version, last_number) select id, 1, ${sizes.tasksEach} from p),
+  q as (select id, row_number() over (order by id) as at, ${sizes.tasksEach}::int as tasks from p
+    union all select ${long}::uuid, 1000, ${sizes.long}::int)
+  insert into tasks (id, project_id, number, title, status, priority, due_date, label_ids, claimed_by, claimed_until,
+    created_at, updated_at, event_id)
+  select uuidv7(), q.id, n, 'T', 'TODO', 'LOW', case when n % 2 = 0 then now() + n * interval '1 hour' end,
+    case when (n + at) % 90 > 0 then array[l.id] end, case when (n + at) % 30 > 0 then gen_random_uuid() end,
+    case when (n + at) % 30 > 0 then now() + interval '1 day' end, now(), now(), uuidv7()
+  from (select uuidv7() as id) l, q cross join lateral generate_series(1, q.tasks) n
+  order by at > 50, case when at > 50 then n end, at, n`
+// Every label exists, so that the scan looks it up.
+await sql`insert into labels (id, project_id, name, created_at, event_id)
+  select distinct on (t.project_id) uuidv7(), t.project_id, 'L', now(), uuidv7() from tasks t`
+await sql`update tasks t set label_ids = array[l.id] from labels l where l.project_id = t.project_id and t.label_ids is not null`
+await sql`vacuum analyze tasks, labels, projects`
+// From now on, one query reads a page of tasks with labels.
+for (const path of ['/tasks', `/tasks?projectId=${long}`]) await owner.get(path)
+
+const conditions = {
+  noLabel: sql`label_ids is null`,
+  ready: sql`claimed_by is null`,
+}
+const orders = {
+  createdAt: sql`id`,
+  '-createdAt': sql`id desc`,
+  dueDate: sql`coalesce(due_date, 'infinity'), id`,
+  '-dueDate': sql`coalesce(due_date, 'infinity') desc, id desc`,
+}
+const all = maxScannedTasksOfAll
+
+for (const [filter, condition] of Object.entries(conditions))
+  for (const [sort, order] of Object.entries(orders))
+    for (const limit of [20, 200])
+      test(`pages of ${limit} of ${filter}, by ${sort}, are complete and scan at most ${all} tasks twice`, async () => {
+        const expected = await sql<
+          { id: string }[]
+        >`select id from tasks where ${condition} order by ${order}`
+        const shown: string[] = []
+        const read = async (path: string): Promise<string | undefined> => {
+          const { status, body, headers } = await owner.get(path)
+          expect(status).toBe(200)
+          shown.push(...body.map(({ id }) => id))
+          return nextPath(headers)
+        }
+        let path: string | undefined = `/tasks?${filter}=true&sort=${sort}&limit=${limit}`
+        const cost = await costOf(async () => void (path = await read(path!)))
+        expect(cost.scans).not.toContain('Seq Scan')
+        expect(cost.taskRows).toBeLessThanOrEqual(2 * (all + sizes.projects) + limit)
+        while (path) path = await read(path)
+        expect(shown).toEqual(expected.map(({ id }) => id))
+      })
+
+test(`a page of one project scans at most ${maxScannedTasks} tasks, and the pages are complete`, async () => {
+  const expected = await sql`select from tasks where project_id = ${long} and label_ids is null`
+  let found = 0
+  let path: string | undefined = `/tasks?projectId=${long}&noLabel=true&limit=200`
+  while (path) {
+    const here: string = path
+    const cost = await costOf(async () => {
+      const { body, headers } = await owner.get(here)
+      found += body.length
+      path = nextPath(headers)
+    })
+    expect(cost.taskRows).toBeLessThanOrEqual(maxScannedTasks + 200)
+  }
+  expect(found).toBe(expected.length)
+})
