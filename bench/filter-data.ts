@@ -60,8 +60,9 @@ async function insertTasks(sql: postgres.Sql, userId: string): Promise<void> {
       (array['LOW', 'MEDIUM', 'HIGH'])[1 + n % 3], case when n % 2 = 0 then now() + n * interval '1 minute' end,
       case when n % 4 = 0 then ${userId}::uuid end, now(), now(), uuidv7(),
       case when r < 0.25 then null else array[p.labels[1 + floor(s * ${labelsEach}::int)::int]] end,
-      jsonb_build_object('estimate', floor(s * 100), 'start', to_char(date '2027-01-01' + (s * 1000)::int, 'YYYY-MM-DD'),
-        'size', (array['S', 'M', 'L'])[1 + floor(s * 3)::int]),
+      jsonb_build_object('estimate', floor(s * 100),
+        'start', jsonb_build_object('date', to_char(date '2027-01-01' + (s * 1000)::int, 'YYYY-MM-DD')),
+        'size', jsonb_build_object('choice', (array['S', 'M', 'L'])[1 + floor(s * 3)::int])),
       'X-' || n / ${projects}::int, case when n % 101 = 0 then ${userId}::uuid end,
       case when n % 101 = 0 then now() + interval '1 day' end, case when n % 101 = 0 then 1 end
     from (select n, random() as r, random() as s from generate_series(0, ${projects * tasksEach - 1}::int) n) g

@@ -29,8 +29,11 @@ export const tasks = pgTable(
     // The columns below are optional. Events and inserts omit optional columns without a value.
     labelIds: uuid('label_ids').array(),
     blockedByIds: uuid('blocked_by_ids').array(),
-    /** Values by the keys of the project's fields. */
-    fields: jsonb('fields').$type<Record<string, string | number | boolean>>(),
+    /** Values by the keys of the project's fields. Each type of field has its own form, so a value shows its type. */
+    fields:
+      jsonb('fields').$type<
+        Record<string, string | number | boolean | { date: string } | { choice: string }>
+      >(),
     externalId: text('external_id'),
     /** Set when the task is placed between others. */
     position: text('position'),

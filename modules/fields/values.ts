@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox'
-import type { FieldRow } from '../../drizzle/rows.ts'
+import type { FieldRow, TaskRow } from '../../drizzle/rows.ts'
 import { checked } from '../../src/schema/input.ts'
 import { isText, parseInstant } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 
 export type FieldValue = string | number | boolean
-export type FieldValues = Record<string, FieldValue>
+export type StoredValues = NonNullable<TaskRow['fields']>
+type StoredValue = StoredValues[string]
 
 /** The most values of a task, and the most characters of these values as JSON. */
 export const maxValues = 50
@@ -25,38 +26,46 @@ export const FieldValuesInput = checked<Record<string, FieldValue | null>>(isCha
   examples: [{}],
 })
 
-export const FieldValuesOutput = Type.Unsafe<FieldValues>({
+export const FieldValuesOutput = Type.Unsafe<Record<string, FieldValue>>({
   type: 'object',
   additionalProperties: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
   description: "Values by the keys of the project's fields",
   examples: [{ estimate: 3 }],
 })
 
-const DATE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/
 const isDate = (value: unknown) =>
-  typeof value === 'string' && DATE.test(value) && parseInstant(value) !== null
-const isChoice = ({ options }: FieldRow, value: unknown) => options!.includes(value as string)
+  typeof value === 'string' && /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(value) && parseInstant(value) !== null
+const partOf = (value: unknown, name: 'date' | 'choice') =>
+  isObject(value) ? (value as Record<string, unknown>)[name] : undefined
 
 interface FieldType {
-  /** The form of stored values. A value of another form belongs to a deleted field, or to a removed option. */
+  /** True for a value in the stored form. Other values belong to deleted fields and removed options. */
   fits(value: unknown, field: FieldRow): boolean
-  accepts?(value: unknown): boolean
+  accepts(value: unknown, field: FieldRow): boolean
+  store?(value: string): StoredValue
   expected: string
 }
+const isBoolean = (value: unknown) => typeof value === 'boolean'
 const types: Record<FieldRow['type'], FieldType> = {
   text: {
     fits: (value) => typeof value === 'string',
     accepts: (value) => isText(value, { minLength: 0, maxLength: maxTextCharacters }),
     expected: `a text of at most ${maxTextCharacters} characters`,
   },
-  number: { fits: Number.isFinite, expected: 'a number' },
-  boolean: { fits: (value) => typeof value === 'boolean', expected: 'true or false' },
+  number: { fits: Number.isFinite, accepts: Number.isFinite, expected: 'a number' },
+  boolean: { fits: isBoolean, accepts: isBoolean, expected: 'true or false' },
   date: {
-    fits: (value) => typeof value === 'string' && DATE.test(value),
+    fits: (value) => partOf(value, 'date') !== undefined,
     accepts: isDate,
+    store: (date) => ({ date }),
     expected: 'a date: YYYY-MM-DD',
   },
-  choice: { fits: (value, field) => isChoice(field, value), expected: 'one of the options of the field' },
+  choice: {
+    fits: (value, { options }) => options!.includes(partOf(value, 'choice') as string),
+    accepts: (value, { options }) => options!.includes(value as string),
+    store: (choice) => ({ choice }),
+    expected: 'one of the options of the field',
+  },
 }
 
 export const unknownField = (key: string) =>
@@ -71,17 +80,27 @@ export const fitsField = (field: FieldRow, value: unknown): boolean => types[fie
 
 /** SQL that is true if field `r` shows the value `x.value`. */
 export const fitsSql = `case r.type
-  when 'date' then x.value #>> '{}' ~ '${DATE.source}'
-  when 'choice' then r.options @> x.value
+  when 'date' then x.value -> 'date' is not null
+  when 'choice' then r.options @> (x.value -> 'choice')
   when 'text' then jsonb_typeof(x.value) = 'string'
   else jsonb_typeof(x.value) = r.type end`
 
-/** Returns the value as it is stored; undefined for an empty text. @throws HttpError 400 */
-function storedValue(field: FieldRow, given: unknown): FieldValue | undefined {
+/** The values as responses show them. */
+export const shownFields = (stored: StoredValues): Record<string, FieldValue> =>
+  Object.fromEntries(
+    Object.entries(stored).map(([key, value]) => [
+      key,
+      typeof value === 'object' ? ((partOf(value, 'date') ?? partOf(value, 'choice')) as string) : value,
+    ]),
+  )
+
+/** Returns the value in the stored form; undefined for an empty text. @throws HttpError 400 */
+function storedValue(field: FieldRow, given: unknown): StoredValue | undefined {
   const { key, type } = field
   const value = typeof given === 'string' ? given.trim() : given
-  const { fits, accepts = (one: unknown) => fits(one, field) } = types[type]
-  if (!accepts(value)) throw invalidValue(key, type)
+  const { accepts, store } = types[type]
+  if (!accepts(value, field)) throw invalidValue(key, type)
+  if (store) return store(value as string)
   // JSON has no -0.
   return value === '' ? undefined : value === 0 ? 0 : (value as FieldValue)
 }
@@ -96,11 +115,11 @@ interface FieldSource {
  */
 export function changedValues(
   state: FieldSource,
-  stored: FieldValues | null | undefined,
+  stored: StoredValues | null | undefined,
   changes: Record<string, unknown>,
-): FieldValues | null {
+): StoredValues | null {
   const fields = new Map(state.all('field').map((field) => [field.key, field]))
-  const values = new Map<string, FieldValue>(Object.entries(stored ?? {}))
+  const values = new Map<string, StoredValue>(Object.entries(stored ?? {}))
   for (const [key, given] of Object.entries(changes)) {
     const field = fields.get(key)
     if (!field) throw unknownField(key)
@@ -115,9 +134,9 @@ export function changedValues(
   return values.size === 0 ? null : inJsonbOrder(values)
 }
 
-const isTooMuch = (values: Map<string, FieldValue>) =>
+const isTooMuch = (values: Map<string, StoredValue>) =>
   values.size > maxValues || JSON.stringify(Object.fromEntries(values)).length > maxValueCharacters
 
 /** Responses before and after a read from Postgres must be equal byte by byte, because they have the same ETag. */
-const inJsonbOrder = (values: Map<string, FieldValue>): FieldValues =>
+const inJsonbOrder = (values: Map<string, StoredValue>): StoredValues =>
   Object.fromEntries([...values].sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1)))

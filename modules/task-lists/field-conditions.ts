@@ -29,6 +29,5 @@ function condition(sql: Sql, { key, bound }: FieldParameter, value: string, isDa
   if (!bound) return sql`${stored} = ${value}::text::jsonb`
   const compare = bound === 'min' ? sql`>=` : sql`<=`
   if (!isDate) return sql`(jsonb_typeof${stored} = 'number' and ${stored} ${compare} ${value}::text::jsonb)`
-  const text = sql`(t.fields ->> ${key}::text)`
-  return sql`(${text} ~ '^\\d{4}-\\d\\d-\\d\\d$' and ${text} collate "C" ${compare} ${JSON.parse(value)}::text)`
+  return sql`((${stored} ->> 'date') collate "C" ${compare} ${JSON.parse(value).date}::text)`
 }

@@ -47,12 +47,13 @@ const types: Record<Field['type'], { fits(text: string, field: Field): boolean; 
   },
 }
 
-/** Returns the value of the parameter as JSON. @throws HttpError 400 if the field is unknown or has another type */
+/** Returns the value of the parameter as JSON in the stored form. @throws HttpError 400 if the field is unknown or has another type */
 export function fieldValue({ name, bound, text }: FieldParameter, field: Field | undefined): string {
   if (!field) throw unknownField(name)
   const { type } = field
   if (bound && type !== 'number' && type !== 'date') throw notOrdered(name)
   const { fits, expected } = types[type]
   if (!fits(text, field)) throw badValue(name, expected)
-  return type === 'number' ? String(Number(text)) : type === 'boolean' ? text : JSON.stringify(text)
+  if (type === 'boolean') return text
+  return type === 'number' ? String(Number(text)) : JSON.stringify(type === 'text' ? text : { [type]: text })
 }

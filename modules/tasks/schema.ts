@@ -5,7 +5,7 @@ import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/mod
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
-import { FieldValuesInput, FieldValuesOutput, fitsField, fitsSql } from '../fields/values.ts'
+import { FieldValuesInput, FieldValuesOutput, fitsField, fitsSql, shownFields } from '../fields/values.ts'
 import { claimOf, claimSchema, claimTag } from './claim.ts'
 import { unique } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
@@ -132,7 +132,7 @@ export const taskView = view<TaskRow>({
   computed: {
     labelIds: ({ labelIds }) => labelIds ?? [],
     blockedByIds: ({ blockedByIds }) => blockedByIds ?? [],
-    fields: ({ fields }) => fields ?? {},
+    fields: ({ fields }) => (fields ? shownFields(fields) : {}),
     externalId: ({ externalId }) => externalId ?? null,
     remindAt: ({ remindAt }) => remindAt ?? null,
     claim: claimOf,

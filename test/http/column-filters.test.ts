@@ -5,7 +5,7 @@ import { Random } from '../faults/random.ts'
 import { invite, make, type Person } from '../support/client.ts'
 import { cases } from '../support/depth.ts'
 import { openScene } from '../support/scene.ts'
-import { expectedIds, type Known, type Query, randomQuery } from './filters-scene.ts'
+import { expectedIds, type Known, type Query, randomQuery, storedAs } from './filters-scene.ts'
 import { allPages } from './list-pages.ts'
 import { expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
 
@@ -51,7 +51,7 @@ async function fill(projectId: string): Promise<void> {
     await sql`insert into task_fields (id, project_id, key, name, type, options, created_at, event_id)
       values (${newId()}, ${projectId}, ${key}, ${key}, ${type}, ${(options ?? null) as never}, now(), ${newId()})`
   for (const [n, id] of ids.entries()) {
-    const chosen = some(fields, 5).map(({ key, values }) => [key, random.pick(values)])
+    const chosen = some(fields, 5).map(({ key, type, values }) => [key, storedAs(type, random.pick(values))])
     const blockers = random.chance(0.4) ? some(ids.slice(0, n), 3) : []
     const claim = random.chance(0.3) && [random.pick([ada.id, bob.id])!, random.pick([past, soon])!]
     await sql`update tasks set label_ids = ${orNull(some(own, 3))}, blocked_by_ids = ${orNull(blockers)},

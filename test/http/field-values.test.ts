@@ -1,18 +1,10 @@
 import { expect, test } from 'bun:test'
-import { type Body, make, versionOf } from '../support/client.ts'
+import { versionOf } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
+import { openFieldsScene, type TaskWithFields } from './fields-scene.ts'
 import { expectError, expectResponse } from './responses.ts'
-import { openProject, openTeam } from './scene.ts'
 
-const { people, admin, editor, viewer, sql } = await openTeam()
-const project = () => openProject(people)
-const add = (projectId: string, key: string, type = 'text', more: object = {}) =>
-  make(admin, `/projects/${projectId}/fields`, { key, name: key, type, ...more })
-const create = (projectId: string, body: object = {}) =>
-  make(editor, '/tasks', { title: 'T', projectId, ...body }) as Promise<Task>
-type Task = Body & { fields: Record<string, unknown> }
-const read = async (id: string, query = '') => (await viewer.get(`/tasks/${id}${query}`)).body as Task
-const patch = (id: string, fields: object, headers = {}) => editor.patch(`/tasks/${id}`, { fields }, headers)
+const { project, add, create, read, patch, admin, editor, viewer, sql } = await openFieldsScene()
 
 test('tasks have values for the fields of their project, and a change keeps the other values', async () => {
   const projectId = await project()
@@ -25,7 +17,12 @@ test('tasks have values for the fields of their project, and a change keeps the 
   const task = await create(projectId, { fields })
   expect(task.fields).toEqual({ ...fields, note: 'a' })
   const changed = await patch(task.id, { count: -0, note: null })
-  expect((changed.body as Task).fields).toEqual({ count: 0, on: false, at: '2028-02-29', size: 'small' })
+  expect((changed.body as TaskWithFields).fields).toEqual({
+    count: 0,
+    on: false,
+    at: '2028-02-29',
+    size: 'small',
+  })
   const now = await viewer.get(`/tasks/${task.id}`)
   expect([now.text, now.headers.get('etag')]).toEqual([changed.text, changed.headers.get('etag')])
   expectResponse(await viewer.get(`/tasks?projectId=${projectId}`), 200, [plain, changed.body])
@@ -34,7 +31,7 @@ test('tasks have values for the fields of their project, and a change keeps the 
   const { body: events } = await viewer.get(`/tasks/${task.id}/history`)
   expect(events[0]).toMatchObject({
     before: { fields: task.fields },
-    after: { fields: (changed.body as Task).fields },
+    after: { fields: (changed.body as TaskWithFields).fields },
   })
   expect((await patch(task.id, { count: null, on: null, at: null, size: null })).body).toMatchObject({
     fields: {},
@@ -66,54 +63,6 @@ test('an unknown key, a wrong type or choice, and values that are no object get 
   expectError(await editor.post(`/projects/${projectId}/batch`, batch), 400, message)
 })
 
-test('the values of a deleted field disappear at once from every response, and an undo shows them again', async () => {
-  const projectId = await project()
-  const count = await add(projectId, 'count', 'number')
-  await add(projectId, 'note')
-  const fields = { count: 3, note: 'a' }
-  const task = await create(projectId, { fields })
-  const only = await create(projectId, { fields: { count: 1 } })
-  const list = async (query = '') =>
-    ((await viewer.get(`/tasks?projectId=${projectId}${query}`)).body as never as Task[]).map(
-      (one) => one.fields,
-    )
-  const etagOf = async () => (await viewer.get(`/tasks/${task.id}`)).headers.get('etag')!
-  const [version, before] = [await versionOf(admin, projectId), await etagOf()]
-  await admin.delete(`/fields/${count.id}`)
-  expect(await list()).toEqual([{ note: 'a' }, {}])
-  expect([(await read(task.id)).fields, (await read(only.id)).fields]).toEqual([{ note: 'a' }, {}])
-  const after = await etagOf()
-  expect(after).not.toBe(before)
-  const unchanged = await patch(task.id, { note: 'a' }, { 'if-match': before })
-  expect([unchanged.headers.get('etag'), (unchanged.body as Task).fields]).toEqual([after, { note: 'a' }])
-  expectError(await patch(task.id, { count: null }), 400)
-  expect(await list(`&asOf=${version}`)).toEqual([fields, { count: 1 }])
-  expect(await list(`&asOf=${version + 1}`)).toEqual([{ note: 'a' }, {}])
-  expect((await read(task.id, `?asOf=${version}`)).fields).toEqual(fields)
-  expect((await read(task.id, `?asOf=${version + 1}`)).fields).toEqual({ note: 'a' })
-  const text = await add(projectId, 'count', 'text')
-  expect((await read(task.id)).fields).toEqual({ note: 'a' })
-  await patch(task.id, { note: 'b' })
-  await admin.delete(`/fields/${text.id}`)
-  expect((await admin.post(`/projects/${projectId}/undo`, { seq: version + 1 })).status).toBe(200)
-  expect(await list()).toEqual([{ count: 3, note: 'b' }, { count: 1 }])
-  expect((await read(task.id, `?asOf=${version + 2}`)).fields).toEqual({ note: 'a' })
-  expect(await faultsOf(sql)).toEqual([])
-})
-
-test('a value is shown while it is an option of its field', async () => {
-  const projectId = await project()
-  const size = await add(projectId, 'size', 'choice', { options: ['small', 'large'] })
-  const task = await create(projectId, { fields: { size: 'large' } })
-  const set = (options: string[]) => admin.patch(`/fields/${size.id}`, { options })
-  await set(['small'])
-  expect((await read(task.id)).fields).toEqual({})
-  await set(['large', 'small'])
-  expect((await read(task.id)).fields).toEqual({ size: 'large' })
-  const version = await versionOf(admin, projectId)
-  expect((await read(task.id, `?asOf=${version - 1}`)).fields).toEqual({})
-})
-
 test('a move keeps the values that the other project accepts, and a new value is checked there', async () => {
   const [from, to] = [await project(), await project()]
   for (const [key, type] of Object.entries({ same: 'text', other: 'text', date: 'text', gone: 'number' }))
@@ -133,7 +82,7 @@ test('a move keeps the values that the other project accepts, and a new value is
     /fields.other/,
   )
   const moved = await editor.patch(`/tasks/${one.id}`, { projectId: to, fields: { more: 2 } })
-  expect((moved.body as Task).fields).toEqual({ same: 'a', size: 'large', more: 2 })
+  expect((moved.body as TaskWithFields).fields).toEqual({ same: 'a', size: 'large', more: 2 })
   await editor.patch(`/tasks/${two.id}`, { projectId: to })
   expect((await read(two.id)).fields).toEqual({ same: 'a' })
   expect(await faultsOf(sql)).toEqual([])
@@ -172,7 +121,7 @@ test('a batch creates fields and sets their values, and "was" compares the whole
     { op: 'field.create', key: 'b', name: 'B', type: 'number' },
     { ...update, was: { fields: { a: '1' } }, fields: { b: 2 } },
   )
-  const { results } = body as never as { results: Task[] }
+  const { results } = body as never as { results: TaskWithFields[] }
   expect(results[1]!.fields).toEqual({ a: '1', b: 2 })
 })
 
@@ -183,5 +132,5 @@ test('PUT with an external id merges values too', async () => {
     editor.call('PUT', `/projects/${projectId}/tasks/external/X-1`, { title: 'T', fields })
   expect((await put({ a: '1' })).status).toBe(201)
   const { body } = await put({ b: '2' })
-  expect((body as Task).fields).toEqual({ a: '1', b: '2' })
+  expect((body as TaskWithFields).fields).toEqual({ a: '1', b: '2' })
 })

@@ -1,3 +1,4 @@
+import { shownFields } from '../../modules/fields/values.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { keyOf } from '../../modules/order/keys.ts'
 import type { Random } from '../faults/random.ts'
@@ -29,7 +30,7 @@ function isReady(task: TaskRow, known: Known): boolean {
 
 function fits(task: TaskRow, name: string, value: string): boolean {
   const [, key = '', bound] = name.split('.')
-  const stored = task.fields?.[key]
+  const stored = shownFields(task.fields ?? {})[key]
   if (stored === undefined) return false
   if (!bound) return String(stored) === value
   const [a, b] = typeof stored === 'number' ? [stored, Number(value)] : [stored, value]
@@ -84,3 +85,7 @@ export function randomQuery(
   const names = random.shuffled(Object.keys(choices)).slice(0, 1 + random.below(count))
   return Object.fromEntries(names.map((name) => [name, random.pick(choices[name]!)!]))
 }
+
+/** The form in which a task stores the value of a field. */
+export const storedAs = (type: string, value: unknown) =>
+  type === 'date' || type === 'choice' ? { [type]: value } : value

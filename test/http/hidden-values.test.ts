@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test'
+import { versionOf } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openFieldsScene, type TaskWithFields } from './fields-scene.ts'
+import { expectError } from './responses.ts'
+
+const { project, add, create, read, patch, admin, viewer, sql } = await openFieldsScene()
+
+test('the values of a deleted field disappear at once from every response, and an undo shows them again', async () => {
+  const projectId = await project()
+  const count = await add(projectId, 'count', 'number')
+  await add(projectId, 'note')
+  const fields = { count: 3, note: 'a' }
+  const task = await create(projectId, { fields })
+  const only = await create(projectId, { fields: { count: 1 } })
+  const list = async (query = '') =>
+    ((await viewer.get(`/tasks?projectId=${projectId}${query}`)).body as never as TaskWithFields[]).map(
+      (one) => one.fields,
+    )
+  const etagOf = async () => (await viewer.get(`/tasks/${task.id}`)).headers.get('etag')!
+  const [version, before] = [await versionOf(admin, projectId), await etagOf()]
+  await admin.delete(`/fields/${count.id}`)
+  expect(await list()).toEqual([{ note: 'a' }, {}])
+  expect([(await read(task.id)).fields, (await read(only.id)).fields]).toEqual([{ note: 'a' }, {}])
+  const after = await etagOf()
+  expect(after).not.toBe(before)
+  const unchanged = await patch(task.id, { note: 'a' }, { 'if-match': before })
+  expect([unchanged.headers.get('etag'), (unchanged.body as TaskWithFields).fields]).toEqual([
+    after,
+    { note: 'a' },
+  ])
+  expectError(await patch(task.id, { count: null }), 400)
+  expect(await list(`&asOf=${version}`)).toEqual([fields, { count: 1 }])
+  expect(await list(`&asOf=${version + 1}`)).toEqual([{ note: 'a' }, {}])
+  expect((await read(task.id, `?asOf=${version}`)).fields).toEqual(fields)
+  expect((await read(task.id, `?asOf=${version + 1}`)).fields).toEqual({ note: 'a' })
+  const text = await add(projectId, 'count', 'text')
+  expect((await read(task.id)).fields).toEqual({ note: 'a' })
+  await patch(task.id, { note: 'b' })
+  await admin.delete(`/fields/${text.id}`)
+  expect((await admin.post(`/projects/${projectId}/undo`, { seq: version + 1 })).status).toBe(200)
+  expect(await list()).toEqual([{ count: 3, note: 'b' }, { count: 1 }])
+  expect((await read(task.id, `?asOf=${version + 2}`)).fields).toEqual({ note: 'a' })
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a new field with the key of a deleted field shows only values of its own type', async () => {
+  const projectId = await project()
+  const types = { text: '2027-01-01', number: 1, boolean: true, date: '2027-01-01', choice: 'a' }
+  const optionsOf = (type: string) => (type === 'choice' ? { options: ['a', '2027-01-01'] } : {})
+  for (const [old, value] of Object.entries(types)) {
+    const field = await add(projectId, old, old, optionsOf(old))
+    const task = await create(projectId, { fields: { [old]: value } })
+    await admin.delete(`/fields/${field.id}`)
+    for (const type of Object.keys(types)) {
+      const later = await add(projectId, old, type, optionsOf(type))
+      const shown = type === old ? { [old]: value } : {}
+      expect([old, type, (await read(task.id)).fields]).toEqual([old, type, shown])
+      const unchanged = await patch(task.id, {})
+      expect((unchanged.body as TaskWithFields).fields).toEqual(shown)
+      await admin.delete(`/fields/${later.id}`)
+    }
+  }
+})
+
+test('a value is shown while it is an option of its field', async () => {
+  const projectId = await project()
+  const size = await add(projectId, 'size', 'choice', { options: ['small', 'large'] })
+  const task = await create(projectId, { fields: { size: 'large' } })
+  const set = (options: string[]) => admin.patch(`/fields/${size.id}`, { options })
+  await set(['small'])
+  expect((await read(task.id)).fields).toEqual({})
+  await set(['large', 'small'])
+  expect((await read(task.id)).fields).toEqual({ size: 'large' })
+  const version = await versionOf(admin, projectId)
+  expect((await read(task.id, `?asOf=${version - 1}`)).fields).toEqual({})
+})
