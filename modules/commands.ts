@@ -9,10 +9,12 @@ import { unassignTasks } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
 import { webhookCommands } from './webhooks/commands.ts'
 import { replayWebhook } from './webhooks/replay.ts'
+import { claimNextTask } from './work-queue/commands.ts'
 import { workQueue } from './work-queue/routes.ts'
 
 const integrations = [...serviceAccountCommands, createToken, deleteToken, ...webhookCommands, replayWebhook]
-const single = [...commandsOf([...modules, workQueue]), unassignTasks, recordTimes, ...integrations]
+const ofProject = [...commandsOf([...modules, workQueue]), claimNextTask]
+const single = [...ofProject, unassignTasks, recordTimes, ...integrations]
 
 export const batchProject = batchOf(single)
 

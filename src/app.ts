@@ -10,7 +10,7 @@ import { taskLists } from '../modules/task-lists/routes.ts'
 import { openSeenTasks } from '../modules/tasks/reads.ts'
 import { tokenRoutes } from '../modules/tokens/routes.ts'
 import { undo } from '../modules/undo/routes.ts'
-import { workQueue } from '../modules/work-queue/routes.ts'
+import { workQueue, workQueueRoutes } from '../modules/work-queue/routes.ts'
 import { webhookRoutes } from '../modules/webhooks/routes.ts'
 import { cors } from './http/cors.ts'
 import { docs } from './http/docs.ts'
@@ -43,6 +43,7 @@ export function createApp(services: Services) {
         .use(tokenRoutes(routes, services))
         .use(routesOf([...modules, taskLists, workQueue, batch, undo, events], routes, services))
         .use(serviceAccountRoutes(routes, services))
+        .use(workQueueRoutes(routes, services))
         .use(feedRoutes(routes, services))
         .use(webhookRoutes(routes, services)),
     )

@@ -85,7 +85,7 @@ function decideNew(decision: BatchDecision, command: QueuedCommand): unknown {
   if (clientIds) command.claimedIds = clientIds.filter((id) => decision.records?.has(recordName(idClaim(id))))
   const source = stateOf(states, command.projectId)
   const target = firstEventState(states, command)
-  const { changes, answer, isBatch } = command.decide(clock, source, target)
+  const { changes, answer, isBatch, isProvisional } = command.decide(clock, source, target)
   const batch = isBatch ? source.version + 1 : undefined
   for (const change of changes) {
     const { version } = evolve(stateOf(states, change.projectId), change)
@@ -95,7 +95,8 @@ function decideNew(decision: BatchDecision, command: QueuedCommand): unknown {
   const isNothing = changes.length === 0
   if (isNothing && command.again && (!guard || isOwnKey)) throw outcomeUnknown()
   if (clientIds && !isNothing) for (const id of clientIds) addRecord(decision, idClaim(id))
-  if (guard && !(isOwnKey && isNothing)) addRecord(decision, { ...guard, ...(answer as Reply) })
+  if (guard && !isProvisional && !(isOwnKey && isNothing))
+    addRecord(decision, { ...guard, ...(answer as Reply) })
   return answer
 }
 

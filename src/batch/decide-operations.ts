@@ -48,6 +48,7 @@ export function decideOperations(
         ? undefined
         : hideDeletedReferences(trial, kind.noun, trial.row(kind.noun, subject))
     const decision = decide(kind.command, trial, contextOf(context, person, ifMatch), input)
+    if (kind.command.emptyReply && decision.answer === undefined) throw conflict(kind.command.emptyReply)
     const shown = withoutEndedClaim(before, context.now)
     const shownBy = personIn(trial, shown, person)
     if (was) requireWas(shown && definitionOf(kind.noun).view.of(shown as never, shownBy), was)

@@ -21,7 +21,7 @@ const commonFields = {
 }
 
 export function operationSchema(
-  { name, input, view: shows, location }: Command<never>,
+  { name, input, view: shows, location, emptyReply }: Command<never>,
   view: View,
   projectKey?: string,
 ) {
@@ -39,7 +39,7 @@ export function operationSchema(
   const op = { type: 'string', enum: [name], description: name, examples: [name] }
   const all = {
     ...{ op: checked<string>(isName, op), as: commonFields.as },
-    ...(!location && { ifMatch: commonFields.ifMatch, was: wasSchema(view) }),
+    ...(!location && !emptyReply && { ifMatch: commonFields.ifMatch, was: wasSchema(view) }),
     ...Object.fromEntries(fields),
   }
   return named(`${camel(name)}Operation`, shows ? Body(all, view.schema) : Body(all, Type.Object({})))

@@ -72,6 +72,8 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   /** The command may create its row. Then the status is 201. */
   creates?: boolean
   replyDescription?: string
+  /** The description of the reply 204, for a command that may have no answer. */
+  emptyReply?: string
   does?: 'add'
   location?(id: string, input: Input): string
   errors?: HttpError[]

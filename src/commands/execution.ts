@@ -139,10 +139,11 @@ function preloadOf(
 }
 
 export function replyOf<Row>(
-  { status, view, message }: WriteDefinition<never, Row>,
+  { status, view, message, emptyReply }: WriteDefinition<never, Row>,
   answer: unknown,
   person?: Person,
 ): Reply {
+  if (emptyReply && answer === undefined) return { status: 204, body: '', etag: null }
   const body = view ? view.of(answer as Row, person) : message ? { message } : answer
   const tag = view?.etagSuffix?.(person, answer as Row)
   const etag = view && !view.hasNoEtag ? etagOf(answer as { eventId: string }, tag) : null

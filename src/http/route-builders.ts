@@ -5,7 +5,7 @@ import type { AccountCommand, Command, WriteDefinition } from '../commands/comma
 import type { Query, ReadRequest } from '../commands/query.ts'
 import type { RouteRequest } from '../commands/route-request.ts'
 import { pathFields, bodyFields } from '../commands/input-fields.ts'
-import { holderOf, requireScope } from '../identity/rights.ts'
+import { type Caller, holderOf, requireScope } from '../identity/rights.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { queryHooks } from '../openapi/query-hooks.ts'
 import { canonicalId } from '../ids.ts'
@@ -35,7 +35,7 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
     hooks: RouteHooks<NoInfer<Input>> = {},
   ) {
     const inputOf = readInput(path, command)
-    const runCommand = openRunCommand(dependencies, command)
+    const runCommand = openRunCommand(dependencies, command, hooks.repeat)
     const respond = (context: ReadRequest): Promise<Response> => {
       const input = inputOf(context)
       if (command.isSecret) return writeSecretly(dependencies, command, context, input, hooks)
@@ -103,18 +103,25 @@ function checkTexts({ input }: WriteDefinition<never>, pathParameters: [string, 
   return texts.length > 0 ? TypeCompiler.Compile(Type.Object(Object.fromEntries(texts))) : undefined
 }
 
-function openRunCommand<Input extends object, Row>(dependencies: Dependencies, command: Command<Input, Row>) {
+function openRunCommand<Input extends object, Row>(
+  dependencies: Dependencies,
+  command: Command<Input, Row>,
+  repeat: RouteHooks<Input>['repeat'],
+) {
   const { expensive, limits, run, withIdempotency } = dependencies
   const { traceparentOf } = dependencies.telemetry
   const { name, invites, weight, cost = weight, isExpensive } = command
 
-  async function execute({ request, caller, body = null }: ReadRequest, input: Input): Promise<Response> {
+  async function execute(context: ReadRequest, input: Input): Promise<Response> {
+    const { request, caller, body = null } = context
     const isKeyed = request.headers.has('idempotency-key')
     const key = isKeyed ? readIdempotencyKey(request, holderOf(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
     const traceparent = traceparentOf?.(request)
     const ifClaim = readIfClaim(request)
-    const write = () => run({ name, input, caller, ifMatch, ifClaim, guard: key, traceparent })
+    const writeAs = (caller: Caller) =>
+      run({ name, input, caller, ifMatch, ifClaim, guard: key, traceparent })
+    const write = () => (repeat ? repeat(context, writeAs) : writeAs(caller))
     const reply = await (key ? withIdempotency(key, write) : write())
     return respondToWrite(reply, command, input)
   }

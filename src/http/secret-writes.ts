@@ -1,10 +1,11 @@
 import type { AccountCommand, AccountWrite, Command, WriteDefinition } from '../commands/command.ts'
 import { requireAuthorized } from '../commands/execute.ts'
 import { replyOf } from '../commands/execution.ts'
+import type { ReadRequest } from '../commands/query.ts'
 import type { RouteRequest } from '../commands/route-request.ts'
 import type { Run } from '../commands/router.ts'
 import type { IdempotencyKey } from '../commit/idempotency.ts'
-import { holderOf } from '../identity/rights.ts'
+import { type Caller, holderOf } from '../identity/rights.ts'
 import type { Fingerprints } from '../identity/fingerprints.ts'
 import type { Encryption } from '../identity/encryption.ts'
 import type { Authenticate } from '../identity/sessions.ts'
@@ -30,6 +31,8 @@ export interface SecretDependencies {
 export interface RouteHooks<Input> {
   /** Returns the fields of the input that the service generates. @throws HttpError for checks that need I/O */
   prepare?(input: Input, context: RouteRequest): Promise<Partial<Input> | void>
+  /** Runs the write, perhaps several times, and returns the reply to send. Not called if a reply is stored. */
+  repeat?(context: ReadRequest, write: (caller: Caller) => Promise<Reply>): Promise<Reply>
   /** Runs after each response, also after the response to a retry. */
   after?(input: Input): void
 }

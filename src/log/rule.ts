@@ -7,6 +7,8 @@ export interface Decision<T> {
   answer: T
   /** True if several commands decided the events. All events then get the same batch number. */
   isBatch?: boolean
+  /** True if the reply is not stored under an Idempotency-Key, because a repeat may have another result. */
+  isProvisional?: boolean
 }
 
 export const precededBy = <T>(changes: EventDraft[] | undefined, decision: Decision<T>): Decision<T> =>

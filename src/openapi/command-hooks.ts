@@ -14,7 +14,7 @@ import { headersOf, locationAt, noStoreHeader, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
 
 export function commandHooks<Row>(path: string, command: WriteDefinition<never, Row>, summary: string) {
-  const { about, callers, role, name, status } = command
+  const { about, callers, role, name, status, emptyReply } = command
   const { id, tag } = command.operation ?? { id: operationId(name), tag: `${nounOf(name)}s` }
   const pathParameters = pathFields(path, command)
   const body = bodyOf(command, pathParameters, capital(id))
@@ -30,6 +30,7 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
     description: [about, requires].filter(Boolean).join(' '),
     responses: {
       [status]: responseOf(command, pathParameters),
+      ...(emptyReply && { 204: { description: emptyReply, headers: headerRefs(headersOf.write) } }),
       ...(command.creates && { 201: responseOf({ ...command, status: 201 }, pathParameters) }),
     },
     requestHeaders: [...(changes ? ['If-Match'] : []), ...(isInProject ? ['Docket-If-Claim'] : [])],

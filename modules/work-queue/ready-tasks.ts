@@ -1,0 +1,106 @@
+import { positionKey } from '../../drizzle/schema/tasks.ts'
+import type { EventDraft } from '../../src/model/events.ts'
+import type { Fact, FactKind } from '../../src/model/facts.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { priorities } from '../tasks/schema.ts'
+
+export interface TaskFilter {
+  labels?: string[]
+  anyLabel?: string[]
+  priority?: string
+  assigneeId?: string
+}
+
+/** The tasks loaded in addition to one for each command, because other commands of the batch may change some tasks. */
+const moreTasks = 16
+
+const keyOf = ({ labels = [], anyLabel = [], priority, assigneeId }: TaskFilter): string =>
+  [labels, anyLabel, priority, assigneeId].join(' ')
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** False for malformed ids, and for names of rows that the batch creates: no stored task fits them. */
+const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilter): boolean =>
+  [...labels, ...anyLabel, assigneeId ?? []].flat().every((id) => uuid.test(id))
+
+/** The ids of the first ready tasks for each filter of a batch, and of the tasks that the batch has changed. */
+class ReadyTasks implements Fact {
+  constructor(
+    readonly projectId: string,
+    private readonly ids = new Map<string, string[]>(),
+    readonly changed = new Set<string>(),
+  ) {}
+
+  loadedFor(filter: TaskFilter): string[] {
+    return this.ids.get(keyOf(filter)) ?? []
+  }
+
+  set(filter: TaskFilter, ids: string[]): void {
+    this.ids.set(keyOf(filter), ids)
+  }
+
+  fork(): ReadyTasks {
+    return new ReadyTasks(this.projectId, this.ids, new Set(this.changed))
+  }
+
+  apply({ entity, entityId }: EventDraft): void {
+    if (entity === 'task') this.changed.add(entityId)
+  }
+}
+
+export const readyTasks: FactKind<ReadyTasks, TaskFilter> = {
+  create: (projectId) => new ReadyTasks(projectId),
+  /** One query for all filters: the commands of a batch take different tasks. */
+  async load(sql, fact, wanted) {
+    const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), keyOf).values()]
+    if (groups.length === 0) return []
+    const filters = groups.map(([{ assigneeId, ...filter } = {}, ...others]) => {
+      const [labels, any_label] = [filter.labels, filter.anyLabel].map((ids) => (ids?.length ? ids : null))
+      const most = 1 + others.length + moreTasks
+      return { labels, any_label, priority: filter.priority, assignee_id: assigneeId, most }
+    })
+    const rows = await sql<{ n: number; id: string }[]>`
+      select q.n::int4 as n, t.id from rows from (jsonb_to_recordset(${JSON.stringify(filters)}::text::jsonb)
+        as (labels uuid[], any_label uuid[], priority text, assignee_id uuid, most int4)) with ordinality
+        as q(labels, any_label, priority, assignee_id, most, n)
+      cross join lateral (${firstReady(sql, fact.projectId)}) t order by q.n, t.rank, t.key`
+    const byGroup = Map.groupBy(rows, ({ n }) => n - 1)
+    for (const [n, [filter]] of groups.entries())
+      fact.set(
+        filter!,
+        (byGroup.get(n) ?? []).map(({ id }) => id),
+      )
+    return rows.map(({ id }) => id)
+  },
+}
+
+/** SQL for the first ready tasks that fit filter `q`. An index has their order within each priority. */
+function firstReady(sql: Sql, projectId: string): SqlPart {
+  const key = sql`${sql.unsafe(positionKey)}`
+  const ranks = priorities
+    .toReversed()
+    .map((priority, rank) => ({ is: sql`t.priority = ${sql.unsafe(`'${priority}'`)}`, rank }))
+  const branch = (rank: SqlPart, where: SqlPart, by: SqlPart) => sql`
+    (select t.id, ${rank} as rank, ${key} as key from tasks t
+      where t.project_id = ${projectId} and t.status <> 'DONE' and ${where} and ${fits(sql)} order by ${by} limit q.most)`
+  const open = ranks.map(({ is, rank }) =>
+    branch(sql`${rank}::int4`, sql`t.claimed_by is null and ${is}`, key),
+  )
+  const rank = ranks
+    .map((one) => sql`when ${one.is} then ${one.rank}::int4`)
+    .reduce((a, b): SqlPart => sql`${a} ${b}`)
+  // The end of these claims is not recorded yet. They are few, in all projects together.
+  const ended = branch(
+    sql`case ${rank} end`,
+    sql`t.claimed_by is not null and t.claimed_until <= now()`,
+    sql`t.claimed_until`,
+  )
+  const all = [...open, ended].reduce((some, one): SqlPart => sql`${some} union all ${one}`)
+  return sql`select c.id, c.rank, c.key from (${all}) c order by c.rank, c.key limit q.most`
+}
+
+const fits = (sql: Sql): SqlPart => sql`
+  (q.priority is null or t.priority = q.priority) and (q.assignee_id is null or t.assignee_id = q.assignee_id)
+  and (q.labels is null or t.label_ids @> q.labels) and (q.any_label is null or t.label_ids && q.any_label)
+  and (t.blocked_by_ids is null or not exists (select from unnest(t.blocked_by_ids) x(id)
+    cross join lateral (select project_id, status from tasks s where s.id = x.id offset 0) b
+    where b.project_id = t.project_id and b.status <> 'DONE'))`

@@ -1,0 +1,174 @@
+import { beforeEach, expect, test } from 'bun:test'
+import { type Answer, type Body, invite, make, type Person } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openScene } from '../support/scene.ts'
+import { upTo } from '../races/pair.ts'
+import { expectError, isReplay, unknownId } from './responses.ts'
+
+const { ada, bea, sql } = await openScene(['Ada', 'Bea'])
+let projectId = ''
+
+beforeEach(async () => {
+  projectId = (await make(ada, '/projects', { name: 'Queue' })).id
+  await invite(ada, projectId, bea, 'EDITOR')
+})
+
+const add = (title: string, fields: object = {}) => make(ada, '/tasks', { projectId, title, ...fields })
+const next = (body: object = {}, by: Person = ada, headers = {}) =>
+  by.post(`/projects/${projectId}/claim-next`, { leaseSeconds: 60, ...body }, headers)
+const seen = ({ status, body }: Answer) => (status === 200 ? body.title : status)
+const take = async (body: object = {}) => seen(await next(body))
+async function takeAll(body: object = {}): Promise<unknown[]> {
+  const taken: unknown[] = []
+  for (;;) {
+    const one = await take(body)
+    if (one === 204) return taken
+    taken.push(one)
+  }
+}
+
+test('claims the ready tasks by priority, then position, and answers 204 when none is left', async () => {
+  await add('Low', { priority: 'LOW' })
+  const one = await add('One')
+  await add('Two', { before: one.id })
+  await add('High', { priority: 'HIGH' })
+  await add('Done', { status: 'DONE' })
+  const claimed = await next({}, bea)
+  expect(claimed.body).toMatchObject({
+    title: 'High',
+    claim: { by: { id: bea.id, name: 'Bea' }, seq: 8 },
+  } as never)
+  expect(claimed.headers.get('etag')).toBe((await bea.get(`/tasks/${claimed.body.id}`)).headers.get('etag')!)
+  expect(await takeAll()).toEqual(['Two', 'One', 'Low'])
+  const none = await next()
+  expect([none.status, none.text]).toEqual([204, ''])
+})
+
+test('skips tasks with a live claim, also of the caller, and tasks with an open blocker', async () => {
+  const [first, second] = [await add('First'), await add('Second')]
+  await add('Blocked', { blockedByIds: [first.id, second.id] })
+  await ada.post(`/tasks/${first.id}/claim`, { leaseSeconds: 60 })
+  expect(await takeAll()).toEqual(['Second'])
+  await ada.patch(`/tasks/${first.id}`, { status: 'DONE' })
+  expect(await take()).toBe(204)
+  await ada.delete(`/tasks/${second.id}`)
+  expect(await takeAll()).toEqual(['Blocked'])
+})
+
+test('a released task, a reopened task and a task whose claim is undone are claimed again', async () => {
+  const { id } = await add('One')
+  for (const end of [
+    () => ada.post(`/tasks/${id}/release`),
+    async () => {
+      for (const status of ['DONE', 'TODO']) await ada.patch(`/tasks/${id}`, { status })
+    },
+    async () => ada.post(`/projects/${projectId}/undo`, { seq: await version() }),
+  ]) {
+    expect(await takeAll()).toEqual(['One'])
+    await end()
+  }
+  expect(await takeAll()).toEqual(['One'])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+const version = async () => Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
+
+test('filters by all of the labels, any of the labels, priority and assignee', async () => {
+  const label = async (name: string) => (await make(ada, `/projects/${projectId}/labels`, { name })).id
+  const [a, b, c] = [await label('a'), await label('b'), await label('c')]
+  await add('A', { labelIds: [a] })
+  await add('AB', { labelIds: [a, b], priority: 'LOW' })
+  await add('C', { labelIds: [c], assigneeId: bea.id })
+  await add('None', { assigneeId: bea.id, priority: 'LOW' })
+  expect(await take({ labels: [b, a] })).toBe('AB')
+  expect(await take({ labels: [a, b] })).toBe(204)
+  expect(await take({ anyLabel: [b, c] })).toBe('C')
+  expect(await take({ assigneeId: bea.id, priority: 'HIGH' })).toBe(204)
+  expect(await take({ assigneeId: bea.id, priority: 'LOW', labels: [] })).toBe('None')
+  expect(await takeAll({ anyLabel: [] })).toEqual(['A'])
+  await ada.delete(`/labels/${c}`)
+  for (const name of ['labels', 'anyLabel'])
+    for (const id of [unknownId, 'x', c])
+      expectError(await next({ [name]: [id] }), 400, `${name} must be the ids of labels in the project`)
+})
+
+test.each([{ wait: 0 }, { wait: 26 }, { wait: '5' }, { leaseSeconds: 9 }, { priority: 'NONE' }, { x: 1 }])(
+  'rejects %p with 400',
+  async (body) => expectError(await next(body), 400),
+)
+
+test('a repeat under an Idempotency-Key gets the same task, and 204 is not stored', async () => {
+  const headers = { 'idempotency-key': `next-${projectId}` }
+  for (const wait of [undefined, 1])
+    expect((await next({ wait }, ada, { 'idempotency-key': `w-${projectId}-${wait}` })).status).toBe(204)
+  expect((await next({}, ada, headers)).status).toBe(204)
+  await add('One')
+  await add('Two')
+  const [first, second] = [await next({}, ada, headers), await next({}, ada, headers)]
+  expect([seen(first), second.text, isReplay(first), isReplay(second)]).toEqual([
+    'One',
+    first.text,
+    false,
+    true,
+  ])
+})
+
+test('concurrent requests take different tasks', async () => {
+  const operations = upTo(60).map((n) => ({ op: 'task.create', title: `T${n}` }))
+  await ada.post(`/projects/${projectId}/batch`, { operations })
+  const answers = await Promise.all(upTo(64).map((n) => next({}, n % 2 ? ada : bea)))
+  const titles = answers.map(seen)
+  expect(titles.filter((one) => one === 204)).toHaveLength(4)
+  expect(new Set(titles.filter((one) => one !== 204)).size).toBe(60)
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('waits until a task is ready, and takes no slot of the account meanwhile', async () => {
+  const waiting = upTo(20).map((n) => next({ wait: 25 }, n % 2 ? ada : bea))
+  for (const n of upTo(20)) await add(`T${n}`)
+  const titles = (await Promise.all(waiting)).map(seen)
+  expect(titles.toSorted()).toEqual(
+    upTo(20)
+      .map((n) => `T${n}`)
+      .toSorted() as never,
+  )
+  expect((await next({ wait: 1 })).status).toBe(204)
+})
+
+test('waits until a blocker is done, and ends when the caller loses the role', async () => {
+  const first = await add('First')
+  await add('Second', { blockedByIds: [first.id] })
+  expect(await take()).toBe('First')
+  const waiting = next({ wait: 25 }, bea)
+  await ada.patch(`/tasks/${first.id}`, { status: 'DONE' })
+  expect(seen(await waiting)).toBe('Second')
+  const rejected = next({ wait: 25 }, bea)
+  const [member] = (await ada.get(`/projects/${projectId}/members`)).body
+  await ada.delete(`/projects/${projectId}/members/${member!.id}`)
+  expect((await rejected).status).toBe(404)
+})
+
+test('a batch claims tasks that it has created, and is rejected if no task is ready', async () => {
+  const run = (operations: object[]) => ada.post(`/projects/${projectId}/batch?return=full`, { operations })
+  const claimNext = (as: string) => ({ op: 'task.claim_next', as, leaseSeconds: 60 })
+  const create = (title: string, fields = {}) => ({ op: 'task.create', title, ...fields })
+  const { body } = await run([
+    create('One'),
+    create('High', { priority: 'HIGH' }),
+    claimNext('first'),
+    claimNext('second'),
+    { op: 'comment.create', taskId: '#first', text: 'Begun' },
+  ])
+  const { results } = body as unknown as { results: (Body & { claim: { seq: number } })[] }
+  expect(results.slice(2, 4).map(({ title, claim }) => [title, claim.seq])).toEqual([
+    ['High', 5],
+    ['One', 6],
+  ])
+  expect(results[4]!.taskId).toBe(results[2]!.id)
+  expectError(
+    await run([create('Last'), claimNext('a'), claimNext('b')]),
+    409,
+    'operations[2]: No task is ready',
+  )
+  expect(await take()).toBe(204)
+})
