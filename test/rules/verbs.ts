@@ -1,4 +1,16 @@
 import type { Answer, Body, Client, Person } from '../support/client.ts'
+import {
+  roles,
+  at,
+  fieldsOf,
+  labelName,
+  colors,
+  labelIdsIn,
+  fieldOf,
+  optionsOf,
+  valuesIn,
+  blockersIn,
+} from './verb-values.ts'
 
 /** One request of a user to one of the processes. `pick`, `other` and `value` choose rows and values. */
 export interface Step {
@@ -23,46 +35,6 @@ export interface World {
 type Choices = Pick<Step, 'pick' | 'other' | 'value'>
 export type Ask = (world: World, client: Client, choices: Choices) => Promise<Answer> | undefined
 
-const roles = ['VIEWER', 'EDITOR', 'ADMIN']
-const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
-const priorities = ['LOW', 'MEDIUM', 'HIGH', undefined]
-const dates = ['2030-01-01', '2030-01-02', '2030-01-03', '2020-01-01', '2030-01-04T12:00:00.5+02:00', null]
-const reminders = [undefined, undefined, '2130-01-01', undefined, null, '2130-01-02T12:00:00Z']
-const descriptions = ['long '.repeat(300), null, undefined, undefined, undefined, undefined, undefined]
-const at = <T>(list: T[], n: number): T | undefined => list[n % list.length]
-const fieldsOf = (value: number) => ({
-  ...{ status: at(statuses, value), priority: at(priorities, value), dueDate: at(dates, value) },
-  remindAt: at(reminders, value),
-  description: at(descriptions, value),
-})
-/** Few names, so that names are taken and moved tasks find labels of the same name. */
-const labelName = (value: number) => `${value % 2 ? 'L' : 'l'}${value % 5}`
-const colors = ['#d73a4a', null, undefined]
-const labelIdsIn = ({ labels }: World, projectId: string, other: number) => {
-  const ids = labels.filter((one) => one.projectId === projectId).map(({ id }) => id)
-  return ids.filter((_, n) => (other + n) % 3 !== 0).slice(0, 50)
-}
-const fieldTypes = ['text', 'number', 'boolean', 'date', 'choice']
-/** Few keys, so that keys are taken, and moved tasks find fields with the same key. */
-const fieldOf = (value: number, other: number) => {
-  const type = at(fieldTypes, other)
-  return {
-    key: `k${value % 3}`,
-    name: `F${value}`,
-    type,
-    options: type === 'choice' ? optionsOf(value) : null,
-  }
-}
-const optionsOf = (value: number) => at([['a'], ['b'], ['a', 'b']], value)!
-const valuesOf: Record<string, unknown[]> = {
-  ...{ text: ['a', '2030-01-01', null], number: [1, 2.5, null], boolean: [true, false, null] },
-  ...{ date: ['2030-01-01', '2030-01-02', null], choice: ['a', 'b', null] },
-}
-const valuesIn = ({ fields }: World, projectId: string, value: number) => {
-  const own = fields.filter((one) => one.projectId === projectId).slice(-3)
-  const some = own.filter((_, n) => (value + n) % 3 !== 0)
-  return Object.fromEntries(some.map(({ key, type }, n) => [key, at(valuesOf[type]!, value + n)]))
-}
 const someone = ({ people }: World, n: number) => at([null, ...people], n)?.id ?? null
 
 const on =
@@ -111,6 +83,7 @@ export const verbs = {
         ...fieldsOf(value),
         ...(value % 4 === 0 && { labelIds: labelIdsIn(world, projectId, other) }),
         ...(value % 4 === 1 && { fields: valuesIn(world, projectId, other) }),
+        ...(value % 4 === 2 && world.tasks.length > 0 && { blockedByIds: [at(world.tasks, other)!.id] }),
       }),
     ),
   ),
@@ -124,6 +97,9 @@ export const verbs = {
     client.patch(`/tasks/${id}`, {
       [at(['labelIds', 'addLabelIds', 'removeLabelIds'], value)!]: labelIdsIn(world, projectId, other),
     }),
+  ),
+  blockTask: on('tasks', ({ id }, client, { other, value }, world) =>
+    client.patch(`/tasks/${id}`, blockersIn(world, other, value)),
   ),
   setValues: on('tasks', ({ id, projectId }, client, { value }, world) =>
     client.patch(`/tasks/${id}`, { fields: valuesIn(world, projectId, value) }),

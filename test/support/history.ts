@@ -8,6 +8,7 @@ import { rowAfter } from '../../src/model/model.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { readRows } from './stored-rows.ts'
+import { blockedByCycles } from './cycles.ts'
 
 type Row = Record<string, unknown> & { id: string }
 type RowEvent = Omit<StoredEvent, 'before' | 'after'> &
@@ -52,6 +53,7 @@ export function faultsIn({ events, rows, streams }: StoredLog, isComplete = fals
     ...checked.flatMap(({ faults }) => faults),
     ...compareRows(rows, new Map(lastRows)),
     ...faultsByProject({ events, rows }),
+    ...blockedByCycles(rows),
   ]
 }
 
