@@ -37,7 +37,7 @@ test('a failed operation frees its slot', async () => {
   expect(await first).toBe('first')
 })
 
-test('while others are active, an account pauses for four times the duration of its operation, and other accounts go first', async () => {
+test('while other accounts are active, an account pauses for four times the duration of its last operation, and other accounts run first', async () => {
   const { begun, ends, run } = openWork(4, true)
   const timers: [go: () => void, ms?: number][] = []
   const setTimer = spyOn(globalThis, 'setTimeout').mockImplementation(((...timer: [() => void]) =>

@@ -20,7 +20,7 @@ function openRejections(isShared = true) {
   return { reject, prompt }
 }
 
-test('in each time window, sends 20 rejections without delay for each account, and 20 for all requests without an account', () => {
+test('in each time window, delays no rejection of the first 20 of each account, and of the first 20 without an account', () => {
   const { prompt } = openRejections()
   for (const at of [0, 21]) {
     now.mockReturnValue(at)

@@ -127,7 +127,7 @@ test('a batch that needs more slots waits for the other requests of its account'
   expect((await other).slots).toBe(16)
 })
 
-test('gives the slots of stuck requests to other requests of their account', async () => {
+test('a stuck request loses its slot to another request of its account', async () => {
   const { send, admitted, permits } = openRequests()
   send('bob', 1)
   send('ada', 40)

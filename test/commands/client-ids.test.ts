@@ -53,7 +53,7 @@ const creates: Record<string, (id: string) => [name: string, input: object]> = {
 const status = (answer: Promise<{ status: number }>) => answer.catch((error: { status: number }) => error)
 
 for (const [what, createOf] of Object.entries(creates))
-  test(`a ${what} in progress does not get an id that another project used in the meantime, even for a deleted task`, async () => {
+  test(`a ${what} gets 409 if another project uses its new id before the commit, even for a task that is deleted by then`, async () => {
     for (const isDeleted of [true, false]) {
       const id = newId()
       const create = await send(...createOf(id))
@@ -66,7 +66,7 @@ for (const [what, createOf] of Object.entries(creates))
     expect(await faultsOf(sql)).toEqual([])
   })
 
-test('only one of several concurrent creates with the same id succeeds, and other creates of the commit are not affected', async () => {
+test('only one of several concurrent creates with the same id succeeds, and the other commands in the same commit succeed', async () => {
   const id = newId()
   const kinds = Object.values(creates).filter((_, n) => n !== 4)
   const sent = await Promise.all(kinds.map((createOf) => send(...createOf(id))))

@@ -57,7 +57,7 @@ test('commits a command whose id is less than five seconds ahead', async () => {
   expect(await eventCount()).toBe(2)
 })
 
-test('stops the search for a command after five pages of a log that is ahead', async () => {
+test('in a log with events from the future, the search for a command stops after five pages', async () => {
   await poison(8_000)
   let queries = 0
   const counted = ((...args: Parameters<typeof ask>) => (queries++, ask(...args))) as unknown as Sql
@@ -68,7 +68,7 @@ test('stops the search for a command after five pages of a log that is ahead', a
   expect(queries).toBe(5)
 })
 
-test('in a project whose log is ahead, new events have the correct time, and each command is committed once', async () => {
+test('after events from the future, new events have the correct time, and each command is committed once', async () => {
   await poison(8_000)
   const first = create()
   const answer = await execute(command, first)
@@ -81,7 +81,7 @@ test('in a project whose log is ahead, new events have the correct time, and eac
   expect(await eventCount()).toBe(8_002)
 })
 
-test('rejects a retried command with 503 if the command may be further back in a log that is ahead', async () => {
+test('rejects a retried command with 503 if the rest of the log, which was not searched, may contain the command', async () => {
   await poison(8_000)
   const again: RoutedCommand = { ...create(), again: true }
   expect(await execute(command, again).catch((error) => error)).toMatchObject({
@@ -90,7 +90,7 @@ test('rejects a retried command with 503 if the command may be further back in a
   expect(await eventCount()).toBe(8_001)
 })
 
-test('does not search for a command that is newer than the load of a project whose log is ahead', () => {
+test('does not search the log for a command that was created after the project was loaded', () => {
   const loadedLongAgo = (ms: number) => {
     const state = new State(project.id, 1, 0, idAt(Date.now() + ms))
     return Object.assign(state, { loaded: { ...state.loaded, at: performance.now() - 20_000 } })

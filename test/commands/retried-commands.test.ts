@@ -106,7 +106,7 @@ test('a retry of a rejected command is decided again', async () => {
   })
 })
 
-test('rejects a retry that changes nothing with 503 while the first copy may still be committed', async () => {
+test('a retry that would be rejected or change nothing gets 503 while the first copy may still be committed', async () => {
   const { id: projectId } = await runTwice('project.create', { name: 'Unsure' })
   const request = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   await run(request).catch(() => {})
@@ -134,7 +134,7 @@ test('rejects a retry that changes nothing with 503 while the first copy may sti
   expect((await ada.get(`/projects/${projectId}`)).body.name).toBe('Otherwise')
 })
 
-test('rejects both copies with 503 if a retry joins a command that changes nothing', async () => {
+test('if a retry arrives while the first copy runs, and the command changes nothing, both copies get 503', async () => {
   const { id: projectId } = await runTwice('project.create', { name: 'Joined' })
   const serveCommand = openServing(here)
   const serveTwice = () => {

@@ -42,7 +42,7 @@ test('responds with 503 to a rejected command if a lost home may still commit th
 })
 
 for (const sent of [false, true])
-  test(`commits a command at the next home if the connection was lost ${sent ? 'after' : 'before'} it was sent`, async () => {
+  test(`commits a command at the next home if the connection was lost ${sent ? 'after' : 'before'} the command was sent`, async () => {
     expect(await routePastLostHome(losing(sent), create(ada))).toMatchObject({ status: 201 })
     expect(await titles()).toEqual(['Task'])
   })

@@ -34,7 +34,7 @@ test('executes a command, and a copy from another connection joins it', async ()
   expect(await Promise.all(answers)).toEqual([sent, sent])
 })
 
-test('searches the log for a first copy that arrives after its retry', async () => {
+test('if the first copy of a command arrives after a retry, searches the log for the command', async () => {
   const routed = routedCommand()
   const second = serveCommand({ ...routed, again: true })
   executed[0]!.end.resolve(reply)

@@ -104,7 +104,7 @@ test('a failed call rejects all its callers and no others, and frees its slot', 
   ])
 })
 
-test('if a call fails quickly, waiting callers send the next call; if it fails after seconds, they fail too', async () => {
+test('if a call fails quickly, waiting callers send the next call; if a call fails after seconds, waiting callers fail too', async () => {
   const { call, callAll, calls, finish, fail } = byHand({ keys: 1, slots: 1 })
   const error = connectionError('QUERY_TIMEOUT', 'no answer')
   const first = Promise.allSettled(await callAll([1, 2]))

@@ -106,7 +106,7 @@ describe('database and Redis URL', () => {
 })
 
 describe('JWT_SECRET', () => {
-  test('must have at least 32 bytes, also with multi-byte characters', () => {
+  test('the secret has at least 32 bytes, and a multi-byte character counts as several bytes', () => {
     const message = 'JWT_SECRET must be at least 32 bytes long'
     expect(complaint({ JWT_SECRET: 'x'.repeat(31) })).toStartWith(message)
     expect(readConfig({ JWT_SECRET: 'x'.repeat(32) }).jwtSecret).toHaveLength(32)

@@ -68,7 +68,7 @@ test('forgets earlier events when another process has committed in between', () 
   expect([seqsAfter(3), seqsAfter(2)]).toEqual([undefined, [3]])
 })
 
-test('returns no events after an event that was lost in a failover, although its version exists again', () => {
+test('returns no events to a reader whose last event was lost in a failover, although a new event has the same version', () => {
   commit(2, 2, { by: 'lost' })
   commit(4, 1, { by: 'anew', after: 'anew' })
   expect([seqsAfter(2), seqsAfter(4), plainSince(2)]).toEqual([undefined, [5], undefined])

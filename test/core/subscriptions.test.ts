@@ -39,7 +39,7 @@ test('a busy subscriber gets the newest missed version once, at its next wait', 
   subscription.end()
 })
 
-test('a version lower than the known version wakes a waiting subscriber, and a busy subscriber at its next wait', async () => {
+test('a notification of a lower version wakes a waiting subscriber, and ends the next wait of a busy subscriber', async () => {
   const { subscription, notifyChanged, notifyNewer } = openSubscription(3)
   const next = subscription.waitForNewer(3, longMs)
   notifyChanged(2)
@@ -54,7 +54,7 @@ test('a version lower than the known version wakes a waiting subscriber, and a b
   subscription.end()
 })
 
-test('after a reset, forgets the versions that were lost, but not later notifications', async () => {
+test('a reset discards earlier notifications; later notifications wake the subscriber', async () => {
   const { subscription, notifyNewer, notifyChanged } = openSubscription(3)
   notifyNewer(4)
   subscription.resetTo(3)

@@ -62,7 +62,7 @@ test('reports once that the user has more projects than the limit, and once that
   expect(subscriber.takeChanges()).toEqual([more])
 })
 
-test('replaces a project that disappears with the next project of the user', () => {
+test("if a project disappears, the user's next project takes its place", () => {
   const { visible, subscriber } = openVisible()
   visible.replaceAll([...listOf(maxListedProjects), [moreKey, 1]])
   subscriber.takeChanges()

@@ -43,7 +43,7 @@ test('a batch is one commit with consecutive seqs and one batch number, and each
   expect(await faultsOf(scene.sql)).toEqual([])
 })
 
-test('projectId may be the #name of an operation on the project itself, but of no other operation', async () => {
+test('projectId may be the #name of an operation that changes the project itself, but not of any other operation', async () => {
   const projectId = '#p'
   const operations = [
     { op: 'project.update', id: project.id, name: 'Renamed', as: 'p' },

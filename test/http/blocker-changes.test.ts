@@ -72,7 +72,7 @@ test('a blocked task that is restored by an undo and changed at the same time sh
   expect(blockersOf(await patch(a, { title: 'W' }))).toEqual([])
 })
 
-test('a move drops the blockers of a task, and removes the task from others in the same commit', async () => {
+test('a move removes the blockers of a task, and removes the task from the blockers of other tasks in the same commit', async () => {
   const [x, task, below] = (await createChain('X', 'T', 'Below')) as [string, string, string]
   const y = await create('Y', { blockedByIds: [task, below] })
   const to = await make(ada, '/projects', { name: 'To' })
@@ -103,7 +103,7 @@ test('a move drops the blockers of a task, and removes the task from others in t
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a restored task does not show a blocker that has moved away, and a move back cannot form a cycle with it', async () => {
+test('a restored task does not show a blocker that has moved away; a move back that would form a cycle gets 409', async () => {
   const [a, b] = await createChain('A', 'B')
   const to = await make(ada, '/projects', { name: 'To' })
   await ada.delete(`/tasks/${a}`)
@@ -136,7 +136,7 @@ test('a task that blocks 500 tasks can move, and a task that blocks more gets 40
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a task with more than 5,000 tasks behind its blockers gets 409', async () => {
+test('a task with more than 5,000 direct and indirect blockers gets 409', async () => {
   const { id: projectId } = scene.project
   await sql`insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id, blocked_by_ids)
     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${projectId}, n + 10, 'T', 'TODO', 'LOW', now(), now(),

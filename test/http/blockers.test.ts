@@ -10,7 +10,7 @@ import { expectUndone } from './undo-scene.ts'
 const scene = await openBlockerScene()
 const { ada, undo, batch, version, sql, create, createChain, patch, shown } = scene
 
-test('a task has the blockers of the client in order, and none by default', async () => {
+test('blockedByIds has the order that the client sent, and is empty by default', async () => {
   expect((scene.task as Blocked).blockedByIds).toEqual([])
   const [a, b, c] = [await create('A'), await create('B'), await create('C')]
   const made = await create('D', { blockedByIds: [b.id, a.id.toUpperCase()] })
@@ -28,7 +28,7 @@ test('a task has the blockers of the client in order, and none by default', asyn
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('rejects blockers that are unknown, repeated, in another project or too many, and the task itself', async () => {
+test('rejects unknown, repeated and too many blockers, blockers of another project, and the task itself', async () => {
   const { id } = scene.task
   const other = await create('Other', {}, (await make(ada, '/projects', { name: 'Q' })).id)
   const [a] = [await create('A')]
@@ -83,7 +83,7 @@ test('rejects a cycle of blockers with 409, and names its tasks', async () => {
   )
 })
 
-test('a batch may refer to blockers by name, and is rejected as a whole if it forms a cycle', async () => {
+test('a batch may refer to blockers by name, and a cycle rejects the whole batch', async () => {
   const [a, b] = await createChain('A', 'B')
   const answer = await batch(
     [
@@ -111,7 +111,7 @@ test('a batch may refer to blockers by name, and is rejected as a whole if it fo
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a deleted blocker leaves every answer at once, ETags change, and an undo gives the blocker back', async () => {
+test('a deleted blocker disappears from every response at once, ETags change, and an undo restores the blocker', async () => {
   const [a, b] = [await create('A'), await create('B')]
   const { id } = await create('T', { blockedByIds: [a.id, b.id] })
   const paths = [`/tasks/${id}`, `/tasks?projectId=${scene.project.id}`]

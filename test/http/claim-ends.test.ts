@@ -6,7 +6,7 @@ import { openScene } from '../support/scene.ts'
 const { ada, bea } = await openScene(['Ada', 'Bea'])
 const claimIn = (answer: Pick<Answer, 'body'>) => (answer.body as Body & { claim: unknown }).claim
 
-test('no response shows a claim from its end on, before a worker has recorded the end', async () => {
+test('after its end, no response shows a claim, even before a worker has recorded the end', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Queue' })
   await invite(ada, projectId, bea, 'EDITOR')
   const claimed = async (title: string) => {

@@ -24,7 +24,7 @@ const typesAfter = async (seq: number) => {
   return body.map((event) => (event as unknown as { type: string }).type)
 }
 
-test('a claim names its holder, its end and its seq, and all answers show it', async () => {
+test('a claim contains its holder, end and seq, and every response with the task shows the claim', async () => {
   const claimed = await claim()
   expect(claimed.status).toBe(200)
   const shown = { by: { id: ada.id, name: 'Ada' }, until: aTimestamp, seq: 4 }
@@ -39,7 +39,7 @@ test('a claim names its holder, its end and its seq, and all answers show it', a
   expect(claimIn(await bea.patch(`/tasks/${taskId}`, { title: 'Ink' }))).toEqual(shown)
 })
 
-test('another account gets 409 with holder and end, the holder extends the claim and keeps its seq', async () => {
+test('another account gets 409 with the holder and end of the claim; if the holder extends the claim, its seq stays the same', async () => {
   const { until } = claimIn(await claim()) as { until: string }
   const message = `Ada holds a claim on the task until ${until}`
   expectError(await claim(bea), 409, message)
@@ -113,7 +113,7 @@ test('an undo ends a claim and never restores one', async () => {
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a batch claims tasks, with the seq of each event', async () => {
+test('a batch can claim tasks, and each claim has the seq of its event', async () => {
   const operations = [
     { op: 'task.create', as: 'one', title: 'One' },
     { op: 'task.claim', id: taskId, leaseSeconds: 60 },

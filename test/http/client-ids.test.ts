@@ -30,7 +30,7 @@ const batch = (operations: object[]) => ada.post(`/projects/${project.id}/batch`
 const statusesOf = async (answers: Promise<{ status: number }>[]) =>
   (await Promise.all(answers)).map(({ status }) => status).sort()
 
-test.each(creates)('a %s gets the id from its client, in lower case, only once', async (_, createOf) => {
+test.each(creates)('a %s has the id that the client sent, in lower case, and the id cannot be used again', async (_, createOf) => {
   const id = newId()
   const [path, body] = createOf(id.toUpperCase())
   const answer = await ada.post(path, body)

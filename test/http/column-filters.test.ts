@@ -133,7 +133,7 @@ test('random combinations of filters return the same tasks as the reference impl
   expect(found).toBeGreaterThan(200)
 })
 
-test('filtering by a deleted label or blocker finds nothing', async () => {
+test('a filter by a deleted label or blocker selects no task', async () => {
   expectResponse(await ada.get(`/tasks?labels=${deletedLabels[0]}`), 200, [])
   expectResponse(await ada.get(`/tasks?anyLabel=${deletedLabels[0]},${unknownId}`), 200, [])
   expectResponse(await ada.get(`/tasks?blocks=${deletedTask!.id}`), 200, [])
@@ -181,7 +181,7 @@ test('rejects an invalid filter with 400 and names the parameter', async () => {
   expectError(await ada.get('/tasks?field.estimate=1'), 400, /^field.estimate needs a projectId/)
 })
 
-test('a claim that ends changes lists by claims at once, without a new version', async () => {
+test('when a claim ends, lists with a filter by claims change at once, without a new version', async () => {
   const [task] = await sql<{ id: string }[]>`update tasks set claimed_by = ${bob.id}, claimed_until = ${soon},
     status = 'TODO', blocked_by_ids = null where id = (select id from tasks where project_id = ${first} limit 1) returning id`
   const lists = ['ready=true', 'claimedBy=none', `claimedBy=${bob.id}`].map(

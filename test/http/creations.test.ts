@@ -173,6 +173,6 @@ test('a batch can remove a member with revoke=true, and a retry of a removal ret
   expectResponse(await owner.delete(`${member}?revoke=true`, key), 200, first.body)
 })
 
-test('the events of all projects in this test add up to the stored rows', async () => {
+test('applying the events of all projects in this test gives the stored rows', async () => {
   expect(await faultsOf(sql)).toEqual([])
 })

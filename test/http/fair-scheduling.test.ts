@@ -63,7 +63,7 @@ test('a waiting long poll does not block other requests of its account', async (
   expect(await Promise.all(reads.map(async (one) => (await one).status))).toEqual(Array(40).fill(200))
 })
 
-test('rejections are counted for the account of the caller, or without an account if the caller is unknown', async () => {
+test('a rejection counts for the account of the caller, or for requests without an account if the caller is unknown', async () => {
   const delay = spyOn(service.services.rejections, 'delay')
   try {
     await busy.post('/tasks', { title: 7 })

@@ -39,7 +39,7 @@ test('tasks have values for the fields of their project, and a change keeps the 
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('an unknown key, a wrong type or choice, and values that are no object get 400', async () => {
+test('an unknown key, a wrong type or choice, and values that are not an object get 400', async () => {
   const projectId = await project()
   await add(projectId, 'size', 'choice', { options: ['small'] })
   await add(projectId, 'count', 'number')
@@ -63,7 +63,7 @@ test('an unknown key, a wrong type or choice, and values that are no object get 
   expectError(await editor.post(`/projects/${projectId}/batch`, batch), 400, message)
 })
 
-test('a move keeps the values that the other project accepts, and a new value is checked there', async () => {
+test('a move keeps the values that the other project accepts, and checks new values against the fields of that project', async () => {
   const [from, to] = [await project(), await project()]
   for (const [key, type] of Object.entries({ same: 'text', other: 'text', date: 'text', gone: 'number' }))
     await add(from, key, type)

@@ -51,7 +51,7 @@ async function createProject(): Promise<string> {
 
 const writes = (maxLength: number) => fc.array(fc.tuple(fc.nat(7), fc.nat(20)), { maxLength })
 
-test('a list with later events applied, and all events applied from the start, both equal the current rows', async () => {
+test('a copy from a list and the later events, and a copy from all events, both equal the current rows', async () => {
   const property = fc.asyncProperty(writes(10), writes(15), async (before, during) => {
     const [projectId, otherId] = [await createProject(), await createProject()]
     for (const one of before) await write(projectId, otherId, one)

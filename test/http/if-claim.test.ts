@@ -46,7 +46,7 @@ test.each(writes)(
   },
 )
 
-test('the claim must be live, in the project, and have this seq', async () => {
+test('a write needs the seq of a claim that is live and in the same project', async () => {
   const seq = await claim()
   const change = (headers: Record<string, string>) =>
     owner.patch(`/tasks/${ids.taskId}`, { title: 'New' }, headers)
@@ -66,7 +66,7 @@ test('the claim must be live, in the project, and have this seq', async () => {
 })
 
 test.each(['', 'x', '1 1', 'ID', 'ID x', 'ID -1', 'ID 1 1'])(
-  'the header %p is malformed: 400',
+  'rejects the malformed header %p with 400',
   async (text) => {
     const header = { 'docket-if-claim': text.replace('ID', claimedId) }
     expectError(
@@ -95,7 +95,7 @@ test('a batch checks the claim of its body, or of the header, before its first o
   expectError(await run({}, holding(seq)), 412, ended)
 })
 
-test('a committed repeat under an Idempotency-Key gets its reply after the end of the claim', async () => {
+test('a repeat with its Idempotency-Key returns the first response even after the end of the claim', async () => {
   const seq = await claim()
   const headers = { ...holding(seq), 'idempotency-key': `done-${claimedId}` }
   const finish = () => editor.patch(`/tasks/${claimedId}`, { status: 'DONE' }, headers)

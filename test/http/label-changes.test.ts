@@ -9,7 +9,7 @@ import { labelsOf, type LabelledTask, listedLabels, openLabelScene } from './lab
 const scene = await openLabelScene()
 const { ada, undo, batch, version, create, createAll, labelsIn, namesIn, patch, shown } = scene
 
-test('a deleted label leaves every answer at once, ETags change, and an undo gives the label back', async () => {
+test('a deleted label disappears from every response at once, ETags change, and an undo restores the label', async () => {
   const [a, b] = await createAll('a', 'b')
   await patch({ labelIds: [a, b] })
   const [one, list] = [`/tasks/${scene.task.id}`, `/tasks?projectId=${scene.project.id}`]
@@ -85,7 +85,7 @@ test('a move may set or change the labels, with ids of the other project', async
   expect(await namesIn(scene.project.id)).toEqual(['a', 'b'])
 })
 
-test('a project has at most 500 labels; to create one more, restore one more or move one more gets 409', async () => {
+test('a project has at most 500 labels; creating, restoring or moving another label gets 409', async () => {
   const names = upTo(500).map((n) => ({ op: 'label.create', name: `L${n}` }))
   expect((await batch(names)).status).toBe(200)
   const most = 'A project has at most 500 labels'

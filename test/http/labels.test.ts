@@ -74,7 +74,7 @@ test('a VIEWER reads labels, and an EDITOR writes them', async () => {
   await make(bea, labelsIn(), { name: 'N' })
 })
 
-test('a task has the labels of the client in order, and none by default', async () => {
+test('labelIds has the order that the client sent, and is empty by default', async () => {
   expect((scene.task as LabelledTask).labelIds).toEqual([])
   const [a, b, c] = await createAll('a', 'b', 'c')
   const made = (await make(ada, '/tasks', {
@@ -121,7 +121,7 @@ test('rejects unknown, repeated and too many label ids with 400', async () => {
     )
 })
 
-test('adds labels at the end, removes labels, and ignores labels that are already there or absent', async () => {
+test('adds labels at the end and removes labels; adding a present label or removing an absent label changes nothing', async () => {
   const [a, b, c] = await createAll('a', 'b', 'c')
   expect(labelsOf(await patch({ addLabelIds: [b, a] }))).toEqual([b, a])
   const before = await version()
@@ -133,7 +133,7 @@ test('adds labels at the end, removes labels, and ignores labels that are alread
   expect(stored!.labelIds).toBeNull()
 })
 
-test('a task has at most 50 labels; to add one more gets 409', async () => {
+test('a task has at most 50 labels; adding another label gets 409', async () => {
   const ids = await createAll(...upTo(51).map(String))
   await patch({ labelIds: ids.slice(0, 50) })
   expectError(await patch({ addLabelIds: [ids[50]] }), 409, 'A task has at most 50 labelIds')

@@ -56,7 +56,7 @@ test('creating or deleting rows between two pages neither repeats nor hides othe
   await ada.delete(`/tasks/${id}`)
 })
 
-test('tasks are sorted by creation or by due date, with tasks without one last; a minus sign reverses the order', async () => {
+test('tasks are sorted by creation or by due date, tasks without a due date last; a minus sign reverses the order', async () => {
   const list = async (sort: string) => (await ada.get(`/tasks?projectId=${projectId}&sort=${sort}`)).body
   const created = await list('createdAt')
   expect(idsOf(created)).toEqual(idsOf([...created]).sort())

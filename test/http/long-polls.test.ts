@@ -79,7 +79,7 @@ test('a long poll with a type filter does not return for other types', async () 
   expect(typesIn(await answer)).toEqual(['comment.created'])
 })
 
-test('a long poll with a type filter returns when it first wakes up after a matching event', async () => {
+test('a long poll with a type filter returns at the first wake-up after a matching event', async () => {
   const projectId = await openProject()
   const { services } = service
   const request = new Request('http://localhost', { headers: { authorization: `Bearer ${ada.token}` } })
@@ -163,7 +163,7 @@ test('a long poll of several projects returns at the first event in any of them'
   expect(found.after).toEqual({ [one]: 1, [other]: 2 })
 })
 
-test('a long poll counts as one long poll for every hundred projects', async () => {
+test('a long poll of many projects counts as several long polls: one for every hundred projects', async () => {
   await using small = await openTestService({ SUBSCRIBERS_PER_ACCOUNT: '1' })
   const bea = await register(small.client)
   const ids: string[] = []

@@ -7,7 +7,7 @@ import { expectError, malformedIds, unknownId } from './responses.ts'
 
 const { ada, sql } = await openScene(['Ada'])
 
-test('tasks are in the order of creation until a client places them', async () => {
+test('tasks are in the order of creation until a client changes the order', async () => {
   const { at, order, put } = await openOrder(ada, 'abcd')
   expect(await order()).toBe('abcd')
   const steps: [title: string, place: Place, order: string][] = [

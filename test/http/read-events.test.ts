@@ -95,7 +95,7 @@ test('a response is limited in bytes, and the following responses contain all ot
   for (const id of ids) expect(seqsOf({ events: received, after: {}, gone: [] }, id)).toEqual(upTo(22))
 })
 
-test('the field gone lists the projects that the caller may not see, whether or not they exist', async () => {
+test('the field `gone` lists the projects that the caller may not see, whether or not they exist', async () => {
   const [own, hers, deleted] = [await openProject(), await openProject(grace), await openProject()]
   await ada.delete(`/projects/${deleted}`)
   const found = await readOf({ ...from(0, [own, hers, deleted]), [unknownId]: 9, none: 1 })
@@ -119,7 +119,7 @@ test('rejects invalid positions, limits and waits with 400', async () => {
   expectError(await read({}, {}, ada.as() as Person), 401, 'A bearer token is required')
 })
 
-test('counts as a read and ignores an Idempotency-Key', async () => {
+test('POST /events/read counts as a read and ignores an Idempotency-Key', async () => {
   await using strict = await openTestService({ READS_PER_MINUTE: '3', WRITES_PER_MINUTE: '2' })
   const bea = await register(strict.client)
   const { id } = await make(bea, '/projects', { name: 'Engine' })

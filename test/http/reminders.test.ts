@@ -107,7 +107,7 @@ test('a reminder in the past is rejected with 400', async () => {
   )
 })
 
-test('an undo that restores a reminder whose time has passed is recorded at once', async () => {
+test('if an undo restores a reminder whose time has passed, a worker records the reminder at once', async () => {
   const { id } = await create()
   const [remindAt] = await soon((at) => patch(id, { remindAt: at }))
   await ada.delete(`/tasks/${id}`)

@@ -33,7 +33,7 @@ test.each(accepted)('sends %s for Accept: %p', async (type, accepts) => {
     expect([accept, (await headersOf(accept)).get('content-type')]).toEqual([accept, type])
 })
 
-test('the feed varies by Accept, as JSON, as a stream, with 304 and with errors', async () => {
+test('every response of the feed has Accept in Vary: JSON, streams, 304 and errors', async () => {
   const vary = 'Authorization, Accept'
   const plain = await headersOf()
   expect([plain.get('vary'), (await headersOf(stream)).get('vary')]).toEqual([vary, vary])

@@ -91,7 +91,7 @@ describe.each([
     expect(await faultsOf(sql)).toEqual([])
   })
 
-  test('a restored task with a comment that was restored later cannot be deleted by an undo, so the comment is not lost', async () => {
+  test('rejects an undo of the restore of a task if its comment was restored later, so that no comment is lost', async () => {
     const one = await comment() // 3
     await ada.delete(`/tasks/comments/${one.id}`) // 4
     await ada.delete(`/tasks/${task.id}`) // 5
@@ -109,7 +109,7 @@ describe.each([
   })
 })
 
-test("an undo may not take back a task's restore without its comment's restore, but may take back both", async () => {
+test('one undo may reverse the restores of a task and its comment together, but not the restore of the task alone', async () => {
   const one = await comment() // 3
   await ada.delete(`/tasks/${task.id}`) // 4
   await undone({ seq: 4 }) // 5, 6

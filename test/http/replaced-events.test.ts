@@ -36,7 +36,7 @@ async function replaceEvents() {
     where s.project_id = ${projectId} and e.project_id = s.project_id and e.seq = s.version`
 }
 
-test('a stream reads only once after a notification about a lost version, and sends the later event with its seq', async () => {
+test('a stream reads once after a notification about a lost version, and sends the later event with the same seq', async () => {
   const messages = await open()
   const next = takeEvents(messages, 1)
   notify(2)
@@ -48,7 +48,7 @@ test('a stream reads only once after a notification about a lost version, and se
   await messages.return()
 })
 
-test('a stream reads again until its read returns the events of its notification', async () => {
+test('if a read does not yet return the event of a notification, the stream reads again', async () => {
   const messages = await open()
   const next = takeEvents(messages, 2)
   emptyReads = 3

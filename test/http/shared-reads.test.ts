@@ -119,7 +119,7 @@ test('a member that is removed between two other writes gets 404 for every read'
   for (const path of reads) expect([path, (await grace.get(path)).status]).toEqual([path, 404])
 })
 
-test('a moved task is found in its new project, and not by members of its old project only', async () => {
+test('members of the new project can read a moved task, and users who are only members of the old project cannot', async () => {
   const { grace, wheel, axle, wheelOf } = await createProject()
   const { id: other } = await make(ada, '/projects', { name: 'Mill' })
   for (const person of [ada, grace]) await wheelOf(person)

@@ -64,7 +64,7 @@ test.each(invalid)('%s gets 400', async (_, body, message) => {
   expectError(answer, 400, message)
 })
 
-test('a change needs options exactly for a choice, and keeps key and type', async () => {
+test('an update rejects options unless the field is a choice, requires options of a choice, and ignores key and type', async () => {
   const projectId = await project()
   const [text, size] = [await add(projectId, 'a'), await add(projectId, 'b', 'choice', { options: ['x'] })]
   expectError(await admin.patch(`/fields/${text.id}`, { options: ['x'] }), 400, /^options must be absent/)

@@ -62,7 +62,7 @@ test('rejects an undo of a field that changed later, and lists the later seqs; c
   expectError(await undo({ seq: 3 }), 409, /: title, status changed since by seq 5, 6, 7, 8, 9$/)
 })
 
-test('one undo takes back a whole batch, and an undo of this undo restores the batch', async () => {
+test('one undo reverses a whole batch, and an undo of this undo restores the batch', async () => {
   const operations = [
     { op: 'task.create', as: 'new', title: 'New' },
     { op: 'subtask.create', taskId: '#new', title: 'Step' },

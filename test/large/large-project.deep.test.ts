@@ -85,7 +85,7 @@ for (const sort of ['createdAt', '-createdAt']) {
   })
 }
 
-test('a page of the tasks of many projects reads one task of each project, and one page of the projects that sort first', async () => {
+test('a page of tasks across many projects reads the first task of each project, and a page of tasks of few projects', async () => {
   const many = await register(service.client)
   const projects = 500
   await sql`

@@ -163,7 +163,7 @@ test('repeats a request on a new connection when the receiver has closed the reu
   expect(sockets.length).toBe(3)
 })
 
-test('rejects a response with too many interim responses', async () => {
+test('rejects a response with too many interim (1xx) responses', async () => {
   let interim = 0
   const server = createServer((socket) => {
     socket.on('error', () => {})

@@ -15,7 +15,7 @@ async function createTasks(count: number): Promise<string[]> {
   return tasks.map(({ id }) => id)
 }
 
-test('when writers of two processes close a ring of blockers at the same time, the last edge is rejected', async () => {
+test('if concurrent writes at two processes would together form a cycle of blockers, the last write gets 409', async () => {
   for (const size of [2, 3, 12, 40]) {
     const ids = await createTasks(size)
     const answers = await Promise.all(

@@ -33,7 +33,7 @@ test('many writers at two processes add and remove labels of one task, and no ch
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('of many writers at two processes, one creates the label of a name, and one gets the name in a rename', async () => {
+test('if many writers at two processes create a label with one name, or rename a label to one name, one writer succeeds', async () => {
   const { projectId, ids } = await createProject(10)
   const path = `/projects/${projectId}/labels`
   const creations = upTo(10).map((n) => either(n).post(path, { name: n % 3 ? 'Bug' : 'bUG' }))
@@ -54,7 +54,7 @@ test('concurrent moves into one project create a missing label once', async () =
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a label that is deleted while tasks get it is shown by no task', async () => {
+test('no task shows a label that is deleted while clients add it to tasks', async () => {
   const { projectId, ids } = await createProject(1)
   const [label = ''] = ids
   const taskIds = await Promise.all(upTo(12).map(() => createTask(projectId)))

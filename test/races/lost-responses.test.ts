@@ -127,7 +127,7 @@ test('a stream has every committed event once and in order, even when commit res
   stop()
 })
 
-test('undoing a deletion twice returns 409, even if the second undo runs while the task is deleted in another project', async () => {
+test('a second undo of a deletion returns 409, even if the task is deleted in another project during the undo', async () => {
   const [here, there] = (await makeProjects(ada, 2)) as [string, string]
   const { id } = await make(ada, '/tasks', { title: 'Of old', projectId: here })
   await ada.delete(`/tasks/${id}`)

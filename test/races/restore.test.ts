@@ -116,7 +116,7 @@ test('after a restore, the feed rejects a cursor ahead of the log with 400, and 
   expect((await events(version)).body).toMatchObject([{ seq: 3, after: { title: 'Second' } }])
 })
 
-test('after a restore, a write changes the current rows, not the cached rows of a history with the same length', async () => {
+test('after a restore to another log of the same length, a write changes the current rows, not the cached rows', async () => {
   const { atA, atB } = pair
   const path = `/tasks/${task.id}`
   const restore = await copyProject()

@@ -34,7 +34,7 @@ const loads = (view: (string | undefined)[]) => {
 const movedBetween = (before: unknown[], after: unknown[]) =>
   after.filter((home, i) => home !== before[i]).length
 
-test('a new member knows no home until Redis has answered it', () => {
+test('a new member finds no home until Redis has responded', () => {
   expect(cluster().join('a').view()).toEqual([undefined, undefined, undefined, undefined])
 })
 

@@ -82,7 +82,7 @@ test('waits for a late response of a process that answers heartbeats', async () 
   expect(await slow.call(1)).toEqual(reply('1'))
 })
 
-test('a client that closes rejects pending calls, and sends no new ones', async () => {
+test('a client that closes rejects pending calls, and sends no new calls', async () => {
   let received = 0
   await using silent = await openPair((requests) => void (received += requests.length))
   const lost = lossOf(silent.call(1))

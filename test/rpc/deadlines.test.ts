@@ -28,7 +28,7 @@ const tooLate: RpcResponse = {
   headers: { 'retry-after': '1' },
 }
 
-test('rejects a request that arrives after its deadline, and serves requests that arrive before', async () => {
+test('rejects a request that arrives after its deadline, and serves requests that arrive before their deadline', async () => {
   const { client } = pair
   await client.call(home(), 'first', inTenSeconds())
   const held = line.hold('requests')

@@ -5,7 +5,7 @@ import { echo, foreverMs, openPair, type Pair, reply, inTenSeconds, until, lossO
 let pair: Pair
 afterEach(() => pair.close())
 
-test('a leaving server serves requests in transit, and clients send no new ones', async () => {
+test('a leaving server serves requests in transit, and clients send no new requests', async () => {
   const received: RpcRequest[] = []
   pair = await openPair((requests) => void received.push(...requests))
   const { client, server } = pair

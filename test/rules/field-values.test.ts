@@ -11,7 +11,7 @@ const all = stateOf(
   ...[fieldOf('size', 'choice', ['small', 'large']), fieldOf('constructor', 'text')],
 )
 
-test('values are merged by key, null and an empty text remove a value, and no values are null', () => {
+test('values are merged by key, null and an empty text remove a value, and a task without values stores null', () => {
   const values = changedValues(all, null, { t: ' a ', num: -0, on: false, at: '2028-02-29', size: 'large' })
   expect(shownFields(values!)).toStrictEqual({ t: 'a', at: '2028-02-29', on: false, num: 0, size: 'large' })
   expect(Object.keys(values!)).toEqual(['t', 'at', 'on', 'num', 'size'])
@@ -42,7 +42,7 @@ const wrong: [key: string, value: unknown, expected: string][] = [
     'the key of a field of the project',
   ]) as never[]),
 ]
-test.each(wrong)('the value of %s: %p is rejected', (key, value, expected) => {
+test.each(wrong)('for the field %s, rejects the value %p', (key, value, expected) => {
   const change = JSON.parse(`{${JSON.stringify(key)}:0}`)
   change[key] = value
   expect(() => changedValues(all, null, Object.defineProperty(change, key, { value }))).toThrow(

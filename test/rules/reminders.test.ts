@@ -55,7 +55,7 @@ describe('task.record_times', () => {
   })
 })
 
-describe('the due dates that are recorded', () => {
+describe('events for due dates', () => {
   const row = (fields: object, input: object) => {
     const state = folded(given(fields))
     const { answer } = ruleOf(updateTask, { id: task.id, ...input })(state, contextOf(editor), state)
@@ -63,22 +63,22 @@ describe('the due dates that are recorded', () => {
   }
 
   test.each([
-    ['in the past: not recorded', { dueDate: null }, { dueDate: past }, past],
-    ['in the future', { dueDate: null }, { dueDate: future }, undefined],
-    ['in the future, after a recorded one', { dueAfter: past }, { dueDate: future }, past],
-    ['in the past, before a recorded one', { dueAfter: past }, { dueDate: earlier }, past],
-    ['of a reopened task, in the past: not recorded', { status: 'DONE' }, { status: 'TODO' }, past],
-    ['of a reopened task, in the future', { status: 'DONE', dueDate: future }, { status: 'TODO' }, undefined],
+    ['in the past gets no event', { dueDate: null }, { dueDate: past }, past],
+    ['in the future gets an event', { dueDate: null }, { dueDate: future }, undefined],
+    ['in the future gets an event, even after an earlier due date had one', { dueAfter: past }, { dueDate: future }, past],
+    ['that is earlier than a recorded due date gets no event', { dueAfter: past }, { dueDate: earlier }, past],
+    ['of a reopened task gets no event if it is in the past', { status: 'DONE' }, { status: 'TODO' }, past],
+    ['of a reopened task gets an event if it is in the future', { status: 'DONE', dueDate: future }, { status: 'TODO' }, undefined],
     [
-      'that no worker has recorded yet, of a task with another change',
+      'that no worker has recorded yet gets its event, even if the status changes first',
       {},
       { status: 'IN_PROGRESS' },
       undefined,
     ],
-    ['that is sent again', {}, { dueDate: past, title: 'New' }, undefined],
+    ['that a client sends again gets its event', {}, { dueDate: past, title: 'New' }, undefined],
   ])('a due date %s', (_, fields, input, dueAfter) => expect(row(fields, input)).toBe(dueAfter))
 
-  test('a new task stores the time only for a due date in the past', () => {
+  test('a new task gets no event for a due date in the past', () => {
     const created = (input: object) => {
       const rule = ruleOf(createTask, { projectId, title: 'T', ...input })
       return rule(folded(staffed), contextOf(editor)).answer
@@ -100,7 +100,7 @@ testRejections(given({}), {
   'for a reminder that is now': [editor, ruleOf(updateTask, { id: task.id, remindAt: now }), passed],
 })
 
-test('a reminder that has not been recorded yet may be sent again', () => {
+test('a client may send a past reminder again while no worker has recorded the reminder', () => {
   const again = ruleOf(updateTask, { id: task.id, remindAt: past })
   const before = taskOf({ remindAt: past })
   when(editor, again, given(before)).thenNoEvents(before)

@@ -48,7 +48,7 @@ for (const status of [410, 503])
     await next.close()
   })
 
-test('a 410 from the previous URL does not disable the webhook when the change of the URL and the result wait for the same lock', async () => {
+test('a 410 from the previous URL does not disable the webhook, even if the new URL is committed just before the 410 is stored', async () => {
   const { id, answer } = await heldAt(410)
   const next = await openReceiver()
   const changing = await scene.sql.begin(async (sql) => {

@@ -5,7 +5,7 @@ import { afterFailure } from '../../workers/webhooks/retries.ts'
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => `hook-${from + n}`)
 const waitAll = (queues: DeliveryQueues, all: string[]) => all.forEach((id) => queues.add(id))
 
-test('after a slow or failed delivery, a webhook does not count against the fast limit until a delivery is fast', () => {
+test('after a slow or failed delivery, a webhook uses the slow queue until one of its deliveries is fast', () => {
   const queues = new DeliveryQueues(1)
   const [bad, good] = ['bad', 'good']
   queues.recordSpeed(bad, false)
@@ -19,7 +19,7 @@ test('after a slow or failed delivery, a webhook does not count against the fast
   expect(queues.startNext()).toEqual([good])
 })
 
-test('a long delivery moves to the slow queue while the slow limit is not reached', () => {
+test('a long delivery moves to the slow queue if the slow queue has room', () => {
   const queues = new DeliveryQueues(2)
   const all = ids(0, 13)
   waitAll(queues, all)

@@ -105,7 +105,7 @@ test('a retried job runs again', async () => {
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 })
 
-test('an orphan gets no new purge job while its job is a dead letter, and gets one when the dead letter is dropped', async () => {
+test('an orphan gets no new purge job while its job is a dead letter, and gets a new job when the dead letter is dropped', async () => {
   const { id } = await park()
   const look = async () => (await queueOrphanJobs(sql(), orphanStreams, nilId, 1_000)).queued
   expect(await look()).toBe(0)

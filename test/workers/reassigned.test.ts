@@ -77,7 +77,7 @@ const removalSeq = async () => {
   return row.seq
 }
 
-test('undoing the restoration removes the member and the assignments again', async () => {
+test('undoing the restoration removes the member, and clears the assignments again', async () => {
   await unassign()
   const { changes } = expectUndone(await undo())
   expectUndone(await ada.post(`/projects/${project.id}/undo`, { batch: changes[0]!.batch }))

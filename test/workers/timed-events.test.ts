@@ -11,7 +11,7 @@ import { openTimes } from './times-scene.ts'
 const forEach = openForEach()
 const open = async (env: Record<string, string> = {}) => openTimes(await forEach(openTestService(env)))
 
-test('two worker processes record each time once, also if one of them is killed and started again', async () => {
+test('two worker processes record each timed event once, also if one process is killed and started again', async () => {
   const scene = await open({ JOB_BATCH_ROWS: '4', JOB_PAUSE_MS: '20' })
   const { service, countTimed } = scene
   const start = () => forEach(spawnService('worker', service.env))
@@ -25,7 +25,7 @@ test('two worker processes record each time once, also if one of them is killed 
   expect(await faultsOf(service.services.database.reads)).toEqual([])
 })
 
-test('a worker that starts later catches up, while no web process runs', async () => {
+test('a worker that starts later records the missed events, even if no web process runs', async () => {
   const scene = await open()
   const { service, sql } = scene
   const projects = [await scene.createTimed(20), await scene.createTimed(20)]
@@ -52,7 +52,7 @@ test('a project whose commits wait for a lock delays no other project', async ()
   await scene.untilRecorded([slow, other])
 })
 
-test('workers record times without Redis', async () => {
+test('workers record timed events without Redis', async () => {
   const redis = await forEach(freshRedis())
   const scene = await open({ REDIS_URL: redis.url })
   scene.service.startWorkers()
