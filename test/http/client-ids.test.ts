@@ -30,15 +30,18 @@ const batch = (operations: object[]) => ada.post(`/projects/${project.id}/batch`
 const statusesOf = async (answers: Promise<{ status: number }>[]) =>
   (await Promise.all(answers)).map(({ status }) => status).sort()
 
-test.each(creates)('a %s has the id that the client sent, in lower case, and the id cannot be used again', async (_, createOf) => {
-  const id = newId()
-  const [path, body] = createOf(id.toUpperCase())
-  const answer = await ada.post(path, body)
-  expect([answer.status, answer.body.id]).toEqual([201, id])
-  expect(answer.headers.get('location')).toContain(id)
-  for (const client of [ada, pair.atB]) expectError(await client.post(path, body), 409, taken)
-  expect(await faultsOf(pair.sql)).toEqual([])
-})
+test.each(creates)(
+  'a %s has the id that the client sent, in lower case, and the id cannot be used again',
+  async (_, createOf) => {
+    const id = newId()
+    const [path, body] = createOf(id.toUpperCase())
+    const answer = await ada.post(path, body)
+    expect([answer.status, answer.body.id]).toEqual([201, id])
+    expect(answer.headers.get('location')).toContain(id)
+    for (const client of [ada, pair.atB]) expectError(await client.post(path, body), 409, taken)
+    expect(await faultsOf(pair.sql)).toEqual([])
+  },
+)
 
 test.each(creates)('a %s rejects the id of another resource in any project with 409', async (_, createOf) => {
   const elsewhere = await make(ada, '/projects', { name: 'Q' })

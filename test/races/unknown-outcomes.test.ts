@@ -78,14 +78,17 @@ function afterCommit(by: TransactDependencies, happens: (outcome: Outcome) => un
 test.each([
   ['two commands', ['one', 'two']],
   ['one command', ['one']],
-])('after a rejected retry of %s, the results of the first commit are read from the log, and nothing is repeated', async (_, names) => {
-  const { by, holder, answers, committed, command, addToLog } = openProject(['unknown', rejected])
-  // The events of the first attempt appear in the log while the second attempt is rejected.
-  afterCommit(by, (outcome) => outcome instanceof Error && addToLog(0))
-  await transact(by, [holder], names.map(command))
-  expect(answers.slice(0, 2)).toEqual(names)
-  expect(committed).toHaveLength(2)
-})
+])(
+  'after a rejected retry of %s, the results of the first commit are read from the log, and nothing is repeated',
+  async (_, names) => {
+    const { by, holder, answers, committed, command, addToLog } = openProject(['unknown', rejected])
+    // The events of the first attempt appear in the log while the second attempt is rejected.
+    afterCommit(by, (outcome) => outcome instanceof Error && addToLog(0))
+    await transact(by, [holder], names.map(command))
+    expect(answers.slice(0, 2)).toEqual(names)
+    expect(committed).toHaveLength(2)
+  },
+)
 
 test('if a rejected batch is retried command by command, each command is searched in the log by itself', async () => {
   const { by, holder, answers, committed, command, addToLog } = openProject([

@@ -65,10 +65,25 @@ describe('events for due dates', () => {
   test.each([
     ['in the past gets no event', { dueDate: null }, { dueDate: past }, past],
     ['in the future gets an event', { dueDate: null }, { dueDate: future }, undefined],
-    ['in the future gets an event, even after an earlier due date had one', { dueAfter: past }, { dueDate: future }, past],
-    ['that is earlier than a recorded due date gets no event', { dueAfter: past }, { dueDate: earlier }, past],
+    [
+      'in the future gets an event, even after an earlier due date had one',
+      { dueAfter: past },
+      { dueDate: future },
+      past,
+    ],
+    [
+      'that is earlier than a recorded due date gets no event',
+      { dueAfter: past },
+      { dueDate: earlier },
+      past,
+    ],
     ['of a reopened task gets no event if it is in the past', { status: 'DONE' }, { status: 'TODO' }, past],
-    ['of a reopened task gets an event if it is in the future', { status: 'DONE', dueDate: future }, { status: 'TODO' }, undefined],
+    [
+      'of a reopened task gets an event if it is in the future',
+      { status: 'DONE', dueDate: future },
+      { status: 'TODO' },
+      undefined,
+    ],
     [
       'that no worker has recorded yet gets its event, even if the status changes first',
       {},
