@@ -117,6 +117,24 @@ test('if an undo restores a reminder whose time has passed, a worker records the
   expect(await faultsOf(sql)).toEqual([])
 })
 
+test('a move keeps a reminder, and records no due date again', async () => {
+  const { id } = await create({ remindAt: later })
+  const [dueDate] = await soon((at) => patch(id, { dueDate: at, remindAt: at }))
+  await recorded('task.due')
+  await recorded('task.reminded')
+  const other = (await make(ada, '/projects', { name: 'Other' })).id
+  expectError(await patch(id, { projectId: other, remindAt: '2020-01-01' }), 400, passed)
+  expect((await patch(id, { projectId: other, remindAt: later })).body).toMatchObject({
+    dueDate,
+    remindAt: later,
+  })
+  projectId = other
+  await soon((at) => patch(id, { remindAt: at }))
+  await recorded('task.reminded')
+  expect(await eventsOf('task.due')).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
 test('a due date is recorded once, unless the task is DONE or the date was set in the past', async () => {
   const { id } = await create()
   const past = { dueDate: '2020-01-01' }

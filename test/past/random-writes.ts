@@ -38,6 +38,14 @@ const batch: Ask = ({ projects }, client, { other, value }) =>
     ],
   })
 
+/** The worker records the times while the test runs. */
+const setTimes: Ask = ({ tasks }, client, { pick, value }) => {
+  const task = tasks[pick % tasks.length]
+  const soon = new Date(Date.now() + value).toISOString()
+  return task && client.patch(`/tasks/${task.id}`, { remindAt: soon, dueDate: soon, status: 'TODO' })
+}
+const others = { batch, setTimes }
+
 const weights: Partial<Record<Verb, number>> = {
   ...{ createTask: 8, changeTask: 10, assignTask: 3, moveTask: 10, deleteTask: 1, undo: 6 },
   ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
@@ -50,8 +58,8 @@ const weights: Partial<Record<Verb, number>> = {
 export async function writeRandomly(world: RandomWrites, writes: number): Promise<void> {
   const { random, people } = world
   const write = async () => {
-    const verb = random.weighted({ ...(weights as Record<Verb, number>), batch: 1 })
-    const ask: Ask = verb === 'batch' ? batch : verbs[verb]
+    const verb = random.weighted({ ...(weights as Record<Verb, number>), batch: 1, setTimes: 8 })
+    const ask: Ask = { ...verbs, ...others }[verb]
     // Mostly one of the first eight rows, so that a row is changed several times.
     const pick = random.below(random.chance(0.7) ? 8 : 1_000)
     const answer = await ask(world, random.pick(people)!, {

@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test'
+import { workerActor } from '../../workers/cascade.ts'
 import { Random } from '../faults/random.ts'
 import { nextPath } from '../http/list-pages.ts'
 import type { Person } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
 import { openScene } from '../support/scene.ts'
 import { startRandomWrites, type RandomWrites, writeRandomly } from './random-writes.ts'
 
@@ -111,4 +113,9 @@ test('asOf returns each earlier response byte for byte, by its version and by it
     }
   }
   expect(reads).toBe(recorded.length * 2)
+  const types = await sql<
+    { type: string }[]
+  >`select distinct type from events where actor_id = ${workerActor}`
+  expect(types.map(({ type }) => type)).toEqual(expect.arrayContaining(['task.reminded', 'task.due']))
+  expect(await faultsOf(sql)).toEqual([])
 }, 180_000)

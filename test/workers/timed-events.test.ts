@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import type { Sql } from '../../src/postgres/database.ts'
 import { findTasks, firstTask, kinds, oldestAge } from '../../workers/timed-events/find.ts'
+import { openRound } from '../../workers/timed-events/round.ts'
 import { holdTransaction } from '../support/database.ts'
 import { faultsOf } from '../support/history.ts'
-import { openForEach, openTestService, spawnService } from '../support/service.ts'
+import { clockShiftedBy, openForEach, openTestService, spawnService } from '../support/service.ts'
 import { freshRedis } from '../support/redis.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { openTimes } from './times-scene.ts'
@@ -14,14 +15,15 @@ const open = async (env: Record<string, string> = {}) => openTimes(await forEach
 test('two worker processes record each timed event once, also if one process is killed and started again', async () => {
   const scene = await open({ JOB_BATCH_ROWS: '4', JOB_PAUSE_MS: '20' })
   const { service, countTimed } = scene
-  const start = () => forEach(spawnService('worker', service.env))
-  const [killed] = await Promise.all([start(), start()])
+  const start = (clock = {}) => forEach(spawnService('worker', { ...service.env, ...clock }))
+  const [killed] = await Promise.all([start(), start(clockShiftedBy(3_600_000))])
   const projects = await Promise.all(upTo(6).map(() => scene.createTimed(20)))
   await eventually('the first events', async () => (await countTimed()) > 20)
   await killed.stop('SIGKILL')
   await start()
   await scene.untilRecorded(projects)
   expect(await scene.timedEvents()).toEqual(scene.expected(projects))
+  expect(await scene.countEarly()).toBe(0)
   expect(await faultsOf(service.services.database.reads)).toEqual([])
 })
 
@@ -61,6 +63,23 @@ test('workers record timed events without Redis', async () => {
   const projects = [await scene.createTimed(3)]
   await scene.untilRecorded(projects)
   expect(await scene.timedEvents()).toEqual(scene.expected(projects))
+})
+
+test('of several workers, one searches at a time with Redis, and each without Redis', async () => {
+  const redis = await forEach(freshRedis())
+  const scene = await open({ REDIS_URL: redis.url })
+  const { projectId } = await scene.createTimed(1)
+  await scene.untilPassed()
+  const found: string[] = []
+  const recorder = { add: async (id: string) => void found.push(id) }
+  const pages = { batchRows: 10, pauseMs: 0 }
+  const search = () =>
+    Promise.all(upTo(3).map(() => openRound(scene.service.services, kinds[0]!, recorder, pages)()))
+  await search()
+  expect(found).toEqual([projectId])
+  await redis.stop()
+  await search()
+  expect(found).toEqual([projectId, projectId, projectId, projectId])
 })
 
 test('nothing is recorded for a deleted project or task', async () => {

@@ -56,6 +56,11 @@ export async function openTimes(service: TestService) {
       }),
 
     countTimed: async () => (await timedEvents()).length,
+    countEarly: async () =>
+      (
+        await sql`select from events where type = any(${types})
+          and at < coalesce(before->>'remindAt', before->>'claimedUntil', after->>'dueAfter')::timestamptz`
+      ).length,
     expected: (projects: Timed[]) =>
       types.flatMap((type) =>
         projects

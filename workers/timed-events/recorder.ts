@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { recordTimes } from '../../modules/reminders/commands.ts'
+import type { Services } from '../../src/services.ts'
+import { throttle } from '../../src/throttle.ts'
+import { workerActor } from '../cascade.ts'
+import { reasonOf } from '../reason.ts'
+import type { Throttle } from '../throttle.ts'
+
+/** The most projects in which commands run at the same time. */
+const maxProjects = 100
+/** The most tasks of one project that wait for a command. A later round finds further tasks again. */
+const maxWaiting = 5_000
+
+/** Runs commands for tasks whose time has come, one after another in each project. */
+export class Recorder {
+  private readonly projects = new Map<string, { ids: Set<string>; done: Promise<void> }>()
+  private readonly warn
+
+  constructor(
+    private readonly services: Services,
+    private readonly pages: Throttle,
+  ) {
+    this.warn = throttle(60_000, (error: unknown) =>
+      services.log.warn({ reason: reasonOf(error) }, 'times of tasks are not recorded yet; retrying'),
+    )
+  }
+
+  /** Waits while commands run in too many other projects. */
+  async add(projectId: string, ids: string[]): Promise<void> {
+    const waiting = this.projects.get(projectId)?.ids
+    if (waiting) return ids.forEach((id) => waiting.size < maxWaiting && waiting.add(id))
+    while (this.projects.size >= maxProjects) await Promise.race(this.ends())
+    const added = new Set(ids)
+    this.projects.set(projectId, { ids: added, done: this.record(projectId, added) })
+  }
+
+  drain = () => Promise.all(this.ends())
+
+  private ends = () => [...this.projects.values()].map(({ done }) => done)
+
+  private async record(projectId: string, waiting: Set<string>): Promise<void> {
+    const { batchRows, pauseMs, isOver } = this.pages
+    while (waiting.size > 0 && !isOver?.()) {
+      const startedAt = performance.now()
+      const ids = [...waiting.values().take(batchRows)]
+      const isRecorded = await this.run(projectId, ids)
+      // A round may have found the tasks again while the command ran.
+      for (const id of isRecorded ? ids : waiting) waiting.delete(id)
+      // Leaves the project time for other commands.
+      await sleep(Math.max(pauseMs, performance.now() - startedAt))
+    }
+    this.projects.delete(projectId)
+  }
+
+  private run(projectId: string, ids: string[]): Promise<boolean> {
+    const request = { name: recordTimes.name, input: { projectId, ids }, caller: { userId: workerActor } }
+    return this.services.run(request).then(
+      () => true,
+      (error) => (this.warn(error), false),
+    )
+  }
+}
