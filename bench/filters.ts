@@ -1,5 +1,5 @@
 import { build } from 'hdr-histogram-js'
-import { type FilterPlace, insertFilterData, sizes } from './filter-data.ts'
+import { type FilterData, type FilterPlace, insertFilterData, sizes } from './filter-data.ts'
 import type { Bench } from './measure.ts'
 
 export interface FilterRow {
@@ -41,11 +41,14 @@ const below = (n: number) => Math.floor(Math.random() * n)
 /** Measures the first page of each filter with 1,000,000 tasks of one user in 500 projects. */
 export async function measureFilters({ servers }: Pick<Bench, 'servers'>): Promise<FilterRow[]> {
   await servers.web(1)
-  const { token, places } = await insertFilterData(servers.url, servers.sql)
+  return measurePages(servers.url, await insertFilterData(servers.url, servers.sql))
+}
+
+async function measurePages(url: string, { token, places }: FilterData): Promise<FilterRow[]> {
   const rows: FilterRow[] = []
   for (const [filter, query] of Object.entries({ ...filters, ...ofProject })) {
     const measure = (where: (place: FilterPlace) => string) =>
-      percentiles(servers.url, token, () => {
+      percentiles(url, token, () => {
         const place = places[below(places.length)]!
         return `/tasks?limit=50&${query(place)}${where(place)}`
       })

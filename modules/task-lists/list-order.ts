@@ -3,7 +3,7 @@ import { maxId, nilId } from '../../src/ids.ts'
 import type { TaskFilter } from './list-query.ts'
 import { priorities, statuses } from '../tasks/schema.ts'
 
-const isPlain = ({ status, priority, assigneeId, ready, sort }: TaskFilter) =>
+export const isPlain = ({ status, priority, assigneeId, ready, sort }: TaskFilter) =>
   !status && !priority && !assigneeId && !ready && sort.endsWith('createdAt')
 
 export type Branch = [status?: string, priority?: string]

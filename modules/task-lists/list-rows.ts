@@ -3,7 +3,16 @@ import { rowSources } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { isByPosition, rowsByPosition } from './by-position.ts'
 import { and, conditionsOf } from './conditions.ts'
-import { type Branch, branchesOf, dueKey, isDue, isInFilter, type LastTask, orderOf } from './list-order.ts'
+import {
+  type Branch,
+  branchesOf,
+  dueKey,
+  isDue,
+  isInFilter,
+  isPlain,
+  type LastTask,
+  orderOf,
+} from './list-order.ts'
 import type { TaskFilter } from './list-query.ts'
 import { hasFilters } from './parameters.ts'
 
@@ -34,11 +43,12 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
   if (indexed.length > 0) {
     // `offset 0` makes Postgres use the index of the condition, not an index in the order of the list.
     const found = sources.map(
-      (from) => sql`(select t.* from ${from} t where t.project_id = v.id and ${and(sql, indexed)} offset 0)`,
+      (from) => sql`(select t.* from ${filter.projectId ? sql`` : sql`mine v join`} ${from} t
+        ${filter.projectId ? sql`where` : sql`on`} t.project_id = v.id and ${and(sql, indexed)} offset 0)`,
     )
     const all = sql`and ${and(sql, [due, ...scanned])} ${isInFilter(sql, filter)}`
     const selection = { sources: found, where: all, isNarrow: true }
-    return { page: (rows: number) => mergedRows(sql, filter, selection, by, rows) }
+    return { page: (rows: number) => mergedRows(sql, filter, selection, by, rows), isNarrow: true }
   }
   const other = conditionsWithoutIndex(sql, filter, due)
   const residual = [...other, ...scanned]
@@ -49,7 +59,26 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
     select t.* from (select t.*, ${and(sql, residual)} as fits, row_number() over (order by ${by}) = ${cap} ${last ? sql`or t.id = ${last.id}` : sql``} as ends
       from (${mergedRows(sql, filter, selection, by, cap, last)}) t) t
     where t.fits or t.ends order by ${by} limit ${rows}`
-  return { page: (rows: number) => scan(rows, { cap: maxScannedTasks }), scan }
+  const few = fewFirst(sql, filter, selection, residual)
+  const first = (end: ScanEnd) => (few ? sql`${few} union all (${scan(1, end)}) limit 1` : scan(1, end))
+  return { page: (rows: number) => scan(rows, { cap: maxScannedTasks }), scan, first }
+}
+
+/** The most tasks in which the list of ready tasks searches before it reads a branch for each status and priority. */
+const fewTasks = 8
+
+/** SQL for the first row of project `v` if it is one of the first tasks, which is cheaper than to read all branches. */
+function fewFirst(
+  sql: Sql,
+  filter: TaskFilter,
+  selection: Selection,
+  residual: SqlPart[],
+): SqlPart | undefined {
+  const { ready: _, ...others } = filter
+  if (!filter.ready || !isPlain(others)) return undefined
+  const { by } = orderOf(sql, others, sql`t.due`)
+  return sql`select * from (select t.*, true as fits, false as ends from (${mergedRows(sql, others, selection, by, fewTasks)}) t
+    where ${and(sql, residual)} order by ${by} limit 1) few`
 }
 
 /** The conditions of the usual filters that no index covers together with the order of the list. */
@@ -80,7 +109,7 @@ function mergedRows(
   const order = orderOf(sql, filter, dueKey(sql), last)
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
   const branch = ([status, priority]: Branch, from = unchanged!) => sql`
-    (select t.* ${due} from ${from} t where t.project_id = v.id
+    (select t.* ${due} from ${from} t where ${isNarrow ? sql`true` : sql`t.project_id = v.id`}
       ${isInFilter(sql, { status, priority, assigneeId })} ${where} ${order.after} order by ${order.by} limit ${rows})`
   const branches = (isNarrow ? [[status, priority] as Branch] : branchesOf(filter)).map((one) => branch(one))
   if (changed) branches.push(branch([status, priority], changed))

@@ -29,8 +29,7 @@ export async function listTasks(
   if (filter.ready && filter.status === 'DONE') return { rows: [] }
   // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
   const by = isByPosition(filter) ? positionOrder(sql) : orderOf(sql, filter, sql`t.due`).by
-  const rowsOfList = await openRows(sql, filter, by, snapshot)
-  const { page, scan } = rowsOfList
+  const { page, scan, first, isNarrow } = await openRows(sql, filter, by, snapshot)
   const max = filter.limit + 1
   const ends = scan ? sql`, t.ends, t.fits` : sql``
   const read = reader(sql, max, filter, snapshot)
@@ -40,8 +39,13 @@ export async function listTasks(
     if (projectId)
       return read(sql`select ${shown} from ${visible(sql, filter)}
         left join lateral (${page(max)}) t on true order by ${by} limit ${max}`)
+    if (isNarrow)
+      return read(sql`with mine as materialized (select id from ${visible(sql, filter)})
+        select ${shown} from (${page(max)}) t order by ${by} limit ${max}`)
     return read(
-      scan ? manyScanned(sql, filter, { by, max, shown, scan }) : many(sql, filter, { by, max, shown, page }),
+      scan
+        ? manyScanned(sql, filter, { by, max, shown, scan, first })
+        : many(sql, filter, { by, max, shown, page }),
     )
   }
   const rows = snapshot
@@ -106,11 +110,11 @@ const many = (sql: Sql, filter: TaskFilter, { by, max, shown, page }: Parts & Pi
 function manyScanned(
   sql: Sql,
   filter: TaskFilter,
-  { by, max, shown, scan }: Parts & Required<Pick<Rows, 'scan'>>,
+  { by, max, shown, scan, first }: Parts & Required<Pick<Rows, 'scan' | 'first'>>,
 ) {
   const share = (projects: SqlPart) =>
     sql`greatest(1, least(${maxScannedTasks}::int, ${maxScannedTasksOfAll}::int / greatest(1, ${projects})))`
-  const first = scan(1, { cap: sql`(select first_cap from many)` })
+  const firstTask = first({ cap: sql`(select first_cap from many)` })
   const second = scan(max, { cap: sql`(select cap from many)`, last: lastNear(sql, filter) })
   const due = filter.sort.endsWith('dueDate') ? sql`t.due` : sql`null::timestamptz`
   return sql`
@@ -120,7 +124,7 @@ function manyScanned(
       near as materialized (select id, null::uuid as row_id, null::timestamptz as due, false as is_last
           from mine where not (select so from many)
         union all (select v.id, t.id, ${due}, row_number() over (order by ${by}) = ${max}
-          from mine v cross join lateral (${first}) t where (select so from many) order by ${by} limit ${max}))
+          from mine v cross join lateral (${firstTask}) t where (select so from many) order by ${by} limit ${max}))
       select ${shown} from near v cross join lateral (${second}) t order by ${by} limit ${max}`
 }
 
