@@ -1,9 +1,10 @@
 import { inProject } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
-import { label, labelNameTaken, tooManyLabels } from './entity.ts'
+import { label, labelNameTaken, maxLabels, tooManyLabels } from './entity.ts'
 import { CreateLabel, UpdateLabel } from './schema.ts'
 
 export const createLabel = creation(label, {
+  about: `The name must be unique in the project without regard to case. A project has at most ${maxLabels} labels.`,
   input: CreateLabel,
   target: inProject(),
   role: 'EDITOR',

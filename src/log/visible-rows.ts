@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
-import { referencesOf } from '../model/references.ts'
+import { hasReferences } from '../model/references.ts'
 import { columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { visibleColumns } from './rows-at.ts'
@@ -26,11 +26,8 @@ export async function readVisible<R extends object>(
   const key = `${entity} ${list}`
   if (!listsWithReferences.has(key)) {
     const rows = await read(columnList(sql, definitionOf(entity).table, alias))
-    const names = (referencesOf(entity) ?? []).map(({ name }) => name)
-    if (!rows.some((row) => names.some((name) => !isEmpty(row[name as keyof R])))) return rows
+    if (!rows.some((row) => hasReferences(entity, row))) return rows
     listsWithReferences.set(key, true)
   }
   return read(visibleColumns(sql, entity, alias))
 }
-
-const isEmpty = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0)

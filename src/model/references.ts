@@ -19,6 +19,10 @@ export const referencesOf = (entity: Entity): ReferenceField[] | undefined => mo
 const idsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value : value == null ? [] : [String(value)]
 
+export const hasReferences = (entity: Entity, row: object): boolean =>
+  (referencesOf(entity) ?? []).some(({ name }) => !isEmpty((row as Row)[name]))
+const isEmpty = (value: unknown) => value == null || (Array.isArray(value) && value.length === 0)
+
 const noIds: string[] = []
 
 /** The ids of tasks in a row or an input. Tasks are not loaded with the project, so commands must preload them. */

@@ -5,6 +5,7 @@ import { type Hits, newHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
+import { readInTwoSteps } from '../postgres/two-steps.ts'
 import { readRows } from '../postgres/row-order.ts'
 import { notFound } from '../responses/errors.ts'
 import { lastRenaming } from './names.ts'
@@ -33,6 +34,8 @@ interface LookUpSpec<S extends Versioned> {
   projectId: SqlPart
   /** SQL for values without spaces and commas, read together with the version of the project `p`. */
   columns: SqlPart
+  /** SQL for the same values that costs less; null for rows that need `columns`. */
+  plainColumns?: SqlPart
   make(seen: Versioned, fields: string[]): S
   /** The most cached results. */
   max?: number
@@ -55,23 +58,12 @@ export async function requireVisible<S>(
 export function openLookUp<S extends Versioned>(
   sql: Sql,
   versions: Versions,
-  { joins, projectId, columns, make, max = cachedLookups }: LookUpSpec<S>,
+  spec: LookUpSpec<S>,
   counts = newHits(),
   waits?: Distribution,
 ): LookUp<S> {
-  const seenColumns = sql`${lastRenaming(sql)} as renaming,
-    string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${columns}), ',') as seen`
-  const visibleJoins = sql`${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
-    join streams s on s.project_id = p.id`
-  const readMany = batched({ keys: 500, slots: 2, waits }, async (pairs: Pair[]) => {
-    const [row] = await sql<{ seen: string | null; renaming: string }[]>`
-      select ${seenColumns} from ${pairsOf(sql, pairs)} ${visibleJoins}`
-    const { renaming } = row!
-    return readRows(pairs.length, row!.seen, ([projectId = '', version, lastEventId = '', ...fields]) =>
-      make({ projectId, version: Number(version), lastEventId, renaming }, fields),
-    )
-  })
-  const cache = new LRUCache<string, S>({ max })
+  const readMany = batched({ keys: 500, slots: 2, waits }, openReadMany(sql, spec))
+  const cache = new LRUCache<string, S>({ max: spec.max ?? cachedLookups })
   return async (caller, id) => {
     const { userId } = caller
     const last = cache.get(userId + id)
@@ -86,4 +78,28 @@ export function openLookUp<S extends Versioned>(
     else if (seen !== last) cache.set(userId + id, seen)
     return seen && isWithinToken(caller, seen.projectId) ? seen : undefined
   }
+}
+
+function openReadMany<S extends Versioned>(sql: Sql, spec: LookUpSpec<S>) {
+  const { joins, projectId, columns, plainColumns, make } = spec
+  const visibleJoins = sql`${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
+    join streams s on s.project_id = p.id`
+  const readValues = (values: SqlPart) => {
+    const seen = sql`${lastRenaming(sql)} as renaming,
+      string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${values}), ',') as seen`
+    return async (pairs: Pair[]) => {
+      const [row] = await sql<{ seen: string | null; renaming: string }[]>`
+        select ${seen} from ${pairsOf(sql, pairs)} ${visibleJoins}`
+      const { renaming } = row!
+      return readRows(pairs.length, row!.seen, ([projectId = '', version, lastEventId = '', ...fields]) =>
+        fields.length > 0
+          ? make({ projectId, version: Number(version), lastEventId, renaming }, fields)
+          : null,
+      )
+    }
+  }
+  const read = readValues(columns) as (pairs: Pair[]) => Promise<(S | undefined)[]>
+  if (!plainColumns) return read
+  const readPlain = readValues(plainColumns)
+  return (pairs: Pair[]) => readInTwoSteps(pairs, readPlain, read)
 }

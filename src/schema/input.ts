@@ -49,7 +49,7 @@ export const IdsOf = (noun: string, maxItems: number) =>
     uniqueItems: true,
     items: { type: 'string', format: 'uuid' },
     description: `A list of at most ${maxItems} ids of ${noun}, without duplicates`,
-    examples: [[]],
+    examples: [[sampleId]],
   })
 
 export function ListOf<T>(items: TSchema, fits: (one: T) => boolean, maxItems: number, texts: object) {
