@@ -91,13 +91,14 @@ export function blockersInCycle([first, ...others]: Pick<Blocker, 'number' | 'ti
   )
 }
 
-export const blockerErrors = () => {
+export function sampleCycle() {
   const [first, second] = [
     { number: 7, title: 'Cast the frame' },
     { number: 9, title: 'Mount the wheels' },
   ]
-  return [blockedByItself(), blockersInCycle([first, second, first]), tooManyBlockers()]
+  return blockersInCycle([first, second, first])
 }
+export const blockerErrors = () => [blockedByItself(), sampleCycle(), tooManyBlockers()]
 
 /** @throws HttpError 400, and 409 if a new blocker is blocked by the task, directly or through other tasks */
 export function requireNoCycle(row: TaskRow, before: TaskRow | undefined, state: CheckedState): void {

@@ -6,6 +6,7 @@ import { maxUndoneEvents, tooManyUndone, undoTooLarge } from '../../src/log/undo
 import { badRequest, notFound } from '../../src/responses/errors.ts'
 import { eventsOf, undoneView } from './response.ts'
 import { creationNotUndoable } from '../projects/entity.ts'
+import { sampleCycle } from '../tasks/blockers.ts'
 import { claimNotUndoable, moveNotUndoable, timeNotUndoable } from '../tasks/entity.ts'
 import { UndoProject } from './schema.ts'
 import { assigneeNotMember } from './assignees.ts'
@@ -58,6 +59,13 @@ export const undoProject = command('project.undo', {
       claimNotUndoable(),
       timeNotUndoable(),
     ],
-    ...[assigneeNotMember(), tooManyUndone(), undoTooLarge(), notFound('Event 42'), eventsExpired(17)],
+    ...[
+      assigneeNotMember(),
+      sampleCycle(),
+      tooManyUndone(),
+      undoTooLarge(),
+      notFound('Event 42'),
+      eventsExpired(17),
+    ],
   ],
 })

@@ -59,15 +59,27 @@ test('an undo that would form a cycle gets 409 with the path, whether it restore
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a blocked task that is restored by an undo and changed at the same time shows its blockers', async () => {
+test('changes of a blocked task in the same commit as the undo that restores the task show its blockers', async () => {
   const [a, b] = await createChain('A', 'B')
-  await ada.delete(`/tasks/${a}`)
-  const seq = await version()
-  const [undone, changed] = await Promise.all([undo({ seq }), patch(a, { title: 'U' })])
-  expectUndone(undone!)
-  if (changed!.status === 200) expect(blockersOf(changed!)).toEqual([b])
-  const restored = await patch(a, { title: 'V' })
-  expect(blockersOf(restored)).toEqual([b])
+  const other = await make(ada, '/projects', { name: 'Other' })
+  const long = upTo(500).map((n) => ({ op: 'task.create', title: `T${n}` }))
+  for (const _ of upTo(5)) {
+    await ada.delete(`/tasks/${a}`)
+    const seq = await version()
+    // After the arrival of a task, the process forgets the rows of the project.
+    await patch((await create('Moving', {}, other.id)).id, { projectId: scene.project.id })
+    // The undo and the changes wait together until the long batch is committed.
+    const [, undone, ...changed] = await Promise.all([
+      batch(long),
+      undo({ seq }),
+      ...upTo(15).map((n) => Bun.sleep(n).then(() => patch(a, { title: `U${n}` }))),
+    ])
+    expectUndone(undone!)
+    for (const answer of changed)
+      expect(answer.status === 404 ? [404] : [answer.status, blockersOf(answer)]).toEqual(
+        answer.status === 404 ? [404] : [200, [b]],
+      )
+  }
   await ada.delete(`/tasks/${b}`)
   expect(blockersOf(await patch(a, { title: 'W' }))).toEqual([])
 })
