@@ -10,6 +10,7 @@ import { tooManyLabels } from '../labels/entity.ts'
 import { place, placeErrors, placeOfMovedTask, requireNoSpot } from '../order/place.ts'
 import { blockerErrors, tooManyBlockers } from './blockers.ts'
 import { tooManyDependents } from './dependents.ts'
+import { remindAtPassed } from '../reminders/times.ts'
 import { task } from './entity.ts'
 import { changeTask, newTask } from './changes.ts'
 import { externalIds, externalIdTaken } from './external-ids.ts'
@@ -28,7 +29,7 @@ export const createTask = creation(task, {
   preload: preloadFacts,
   fields: ({ id: _, projectId: __, ...input }, { now }, state) => newTask(state, now, input),
   prepare: (input, context, state) => place(state, context, input),
-  errors: [notAssignable(), externalIdTaken(42), tooManyBlockers(), ...placeErrors()],
+  errors: [notAssignable(), remindAtPassed(), externalIdTaken(42), tooManyBlockers(), ...placeErrors()],
 })
 
 export const updateTask = command('task.update', {
@@ -53,7 +54,14 @@ export const updateTask = command('task.update', {
   },
   view: taskView,
   errors: [
-    ...[notAssignable(), tooManyToMove(), tooManyDependents(), externalIdTaken(42), tooManyLabels()],
+    ...[
+      notAssignable(),
+      remindAtPassed(),
+      tooManyToMove(),
+      tooManyDependents(),
+      externalIdTaken(42),
+      tooManyLabels(),
+    ],
     ...[...blockerErrors(), ...placeErrors(), placeOfMovedTask()],
   ],
 })
@@ -84,7 +92,7 @@ export const upsertTask = command('task.upsert', {
   },
   view: taskView,
   location: (id) => `/tasks/${id}`,
-  errors: [notAssignable(), titleMissing(), ...blockerErrors()],
+  errors: [notAssignable(), remindAtPassed(), titleMissing(), ...blockerErrors()],
 })
 
 export const deleteTask = deletion(task, { about: 'Also deletes its subtasks and comments.', role: 'EDITOR' })
