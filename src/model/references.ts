@@ -163,7 +163,8 @@ export function movedReferences<R extends object>(
       const before = source.row(to, id) as Row | undefined
       if (!before || onMove === 'drop') return []
       const textOf = (one: object) => caseless(String((one as Row)[onMove.by]))
-      const same = target.all(to).find((one) => textOf(one) === textOf(before))
+      const text = textOf(before)
+      const same = target.all(to).find((one) => textOf(one) === text)
       return same ? same.id : onMove.creates ? create(to, before) : []
     })
     moved[name] = storedIds(field, ids)

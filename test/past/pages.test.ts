@@ -29,6 +29,7 @@ test('the pages of a list in a snapshot together show the whole list, even while
   const busy = tasks.slice(0, 5).flatMap(({ id }) => [`/tasks/${id}/subtasks?`, `/tasks/${id}/comments?`])
   const lists = [
     `/projects/${projectId}/members?`,
+    `/projects/${projectId}/labels?`,
     ...busy,
     ...['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'].flatMap((sort) =>
       ['', '&status=DONE', '&priority=LOW&assigneeId=me', '&dueBefore=2030-01-04'].map(

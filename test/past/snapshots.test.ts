@@ -18,6 +18,7 @@ const taskIn = (projectId: string, title = 'Wheels') => make(ada, '/tasks', { ti
 const reads = (project: Body, task: Body): [path: string, what: string][] => [
   [`/projects/${project.id}?`, 'Project'],
   [`/projects/${project.id}/members?`, 'Project'],
+  [`/projects/${project.id}/labels?`, 'Project'],
   [`/tasks?projectId=${project.id}&`, 'Project'],
   [`/tasks/${task.id}?`, 'Task'],
   [`/tasks/${task.id}/subtasks?`, 'Task'],
