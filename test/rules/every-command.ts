@@ -3,6 +3,7 @@ import * as members from '../../modules/members/commands.ts'
 import * as projects from '../../modules/projects/commands.ts'
 import * as subtasks from '../../modules/subtasks/commands.ts'
 import * as tasks from '../../modules/tasks/commands.ts'
+import * as workQueue from '../../modules/work-queue/commands.ts'
 import { admin, busy, comment, commentCreated, editor, elsewhereCreated, elsewhereId } from './events.ts'
 import { invitedElsewhere, memberOf, owner, project, stranger, subtask, task, viewer } from './events.ts'
 import { ruleOf, folded, type Rule } from './given.ts'
@@ -68,6 +69,8 @@ const lines: Line[] = [
   ['create a task', ruleOf(tasks.createTask, { ...here, title: 'T' }), editing],
   ['change a task', ruleOf(tasks.updateTask, { id: taskId, title: 'N' }), editing, task],
   ['move a task', moving, editing, task],
+  ['claim a task', ruleOf(workQueue.claimTask, { id: taskId, leaseSeconds: 60 }), editing, task],
+  ['release a task', ruleOf(workQueue.releaseTask, { id: taskId }), editing, task],
   ['delete a task', ruleOf(tasks.deleteTask, { id: taskId }), editing, task],
   ['add a subtask', ruleOf(subtasks.createSubtask, { taskId, title: 'N' }), editing],
   ['toggle a subtask', ruleOf(subtasks.toggleSubtask, step), editing, subtask],

@@ -145,6 +145,9 @@ export const verbs = {
   claimTask: on('tasks', ({ id }, client, { value }) =>
     client.post(`/tasks/${id}/claim`, { leaseSeconds: 10 + (value % 3) }),
   ),
+  claimNext: on('projects', ({ id }, client, { value }) =>
+    client.post(`/projects/${id}/claim-next`, { leaseSeconds: 10 + (value % 3) }),
+  ),
   releaseTask: on('tasks', ({ id }, client) => client.post(`/tasks/${id}/release`)),
   deleteTask: on('tasks', ({ id }, client) => client.delete(`/tasks/${id}`)),
   addSubtask: adding(
