@@ -11,6 +11,7 @@ import { openScene } from '../support/scene.ts'
 import { executeElsewhere, executeOf, openServing, registry } from './local-execution.ts'
 import { upTo } from '../races/pair.ts'
 import { runIntegrationCommands } from './integration-commands.ts'
+import { runTaskCommands } from './task-commands.ts'
 
 let sent: { command: Command; routed: RoutedCommand }
 const { service, sql, ada, bea, guest } = await openScene(['Ada', 'Bea', 'Guest'])
@@ -62,6 +63,7 @@ test('every command is committed once, and each retry gets the same reply in eve
   await runAndRecord('member.set_role', { projectId, memberId: member.id, role: 'EDITOR' })
   const robot = await runAndRecord('serviceAccount.create', { projectId, name: 'Robot' })
   await runIntegrationCommands(runAndRecord, projectId, robot.id)
+  await runTaskCommands(runAndRecord, projectId)
   await runAndRecord('serviceAccount.delete', { projectId, accountId: robot.id })
   const task = await runAndRecord('task.create', { projectId, title: 'One', assigneeId: bea.id })
   await runAndRecord('task.update', { id: task.id, title: 'Two' })
@@ -80,6 +82,25 @@ test('every command is committed once, and each retry gets the same reply in eve
   await runAndRecord('project.delete', { id: spareId })
   expect([...done].sort()).toEqual(commands.map(({ name }) => name).sort())
   expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a retry of a change shows the blockers that the task had then, and that still exist', async () => {
+  const caller = { userId: ada.id }
+  const write = async (name: string, input: object) => JSON.parse((await run({ name, input, caller })).body)
+  const { id: projectId } = await write('project.create', { name: 'Blocked' })
+  const [one, two] = [
+    await write('task.create', { projectId, title: 'One' }),
+    await write('task.create', { projectId, title: 'Two' }),
+  ]
+  const { id } = await write('task.create', { projectId, title: 'T', blockedByIds: [one.id, two.id] })
+  await write('task.update', { id, title: 'U' })
+  const { command, routed } = sent
+  await write('task.update', { id, blockedByIds: [] })
+  await write('task.delete', { id: one.id })
+  for (const execute of [here, elsewhere]) {
+    const { body } = await execute(command, { ...routed, again: true })
+    expect(JSON.parse(body)).toMatchObject({ title: 'U', blockedByIds: [two.id] })
+  }
 })
 
 test('finds a committed command that two thousand later events follow', async () => {

@@ -1,0 +1,26 @@
+type RunCommand = (name: string, input: object) => Promise<{ id: string }>
+
+/** Runs the commands of labels, fields, views, external ids, claims and reminders. */
+export async function runTaskCommands(run: RunCommand, projectId: string): Promise<void> {
+  const label = await run('label.create', { projectId, name: 'bug' })
+  await run('label.update', { id: label.id, name: 'fault' })
+  const field = await run('field.create', { projectId, key: 'size', name: 'Size', type: 'number' })
+  await run('field.update', { id: field.id, name: 'Length' })
+  const view = await run('view.create', { projectId, name: 'Faults', query: { labels: label.id } })
+  await run('view.update', { id: view.id, name: 'Bugs' })
+  await run('view.delete', { id: view.id })
+  const blocker = await run('task.upsert', { projectId, externalId: 'A', title: 'Blocker' })
+  const fields = { labelIds: [label.id], fields: { size: 3 }, blockedByIds: [blocker.id] }
+  const task = await run('task.upsert', { projectId, externalId: 'B', title: 'T', ...fields })
+  await run('task.upsert', { projectId, externalId: 'B', title: 'U' })
+  await run('task.claim', { id: task.id, leaseSeconds: 60 })
+  await run('task.release', { id: task.id })
+  await run('task.claim_next', { projectId, leaseSeconds: 60 })
+  const remindAt = new Date(Date.now() + 500).toISOString()
+  await run('task.update', { id: task.id, remindAt })
+  await Bun.sleep(600)
+  await run('task.record_times', { projectId, ids: [task.id] })
+  await run('field.delete', { id: field.id })
+  await run('label.delete', { id: label.id })
+  await run('task.update', { id: task.id, title: 'V' })
+}
