@@ -48,9 +48,10 @@ const types: Record<Field['type'], { fits(text: string, field: Field): boolean; 
 }
 
 /** Returns the value of the parameter as JSON in the stored form. @throws HttpError 400 if the field is unknown or has another type */
-export function fieldValue({ name, bound, text }: FieldParameter, field: Field | undefined): string {
+export function fieldValue({ name, bound, text: given }: FieldParameter, field: Field | undefined): string {
   if (!field) throw unknownField(name)
   const { type } = field
+  const text = given.trim()
   if (bound && type !== 'number' && type !== 'date') throw notOrdered(name)
   const { fits, expected } = types[type]
   if (!fits(text, field)) throw badValue(name, expected)

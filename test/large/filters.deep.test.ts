@@ -9,7 +9,7 @@ const sizes = { projects: 100, tasksEach: 300, long: 5_000 }
 const { sql, owner } = await openExplained()
 const { id: long } = await make(owner, '/projects', { name: 'Long' })
 
-/** One task of 90 has no label, and one of 30 is ready. The tasks of projects 1 to 50 are older than the other tasks. */
+/** One task of 250 has no label, and one of 30 is ready. The tasks of projects 1 to 50 are older than the other tasks. */
 await sql`with p as (insert into projects (id, owner_id, name, created_at, event_id)
     select uuidv7(), ${owner.id}, 'P' || n, now(), uuidv7() from generate_series(1, ${sizes.projects}::int) n returning id),
   s as (insert into streams (project_id, version, last_number) select id, 1, ${sizes.tasksEach} from p),
@@ -18,7 +18,7 @@ await sql`with p as (insert into projects (id, owner_id, name, created_at, event
   insert into tasks (id, project_id, number, title, status, priority, due_date, label_ids, claimed_by, claimed_until,
     created_at, updated_at, event_id)
   select uuidv7(), q.id, n, 'T', 'TODO', 'LOW', case when n % 2 = 0 then now() + n * interval '1 hour' end,
-    case when (n + at) % 90 > 0 then array[l.id] end, case when (n + at) % 30 > 0 then gen_random_uuid() end,
+    case when hashint4((n * 1000 + at)::int) % 250 <> 0 then array[l.id] end, case when (n + at) % 30 > 0 then gen_random_uuid() end,
     case when (n + at) % 30 > 0 then now() + interval '1 day' end, now(), now(), uuidv7()
   from (select uuidv7() as id) l, q cross join lateral generate_series(1, q.tasks) n
   order by at > 50, case when at > 50 then n end, at, n`

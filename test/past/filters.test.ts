@@ -13,6 +13,12 @@ const labels = await Promise.all(
   ['red', 'green', 'blue'].map((name) => make(ada, `/projects/${projectId}/labels`, { name })),
 )
 const [red, green, blue] = labels.map(({ id }) => id) as [string, string, string]
+const field = (body: object) => make(ada, `/projects/${projectId}/fields`, { name: 'Field', ...body })
+const fields = [
+  await field({ key: 'estimate', type: 'number' }),
+  await field({ key: 'size', type: 'choice', options: ['S', 'M'] }),
+  await field({ key: 'start', type: 'date' }),
+]
 const tasks: Body[] = []
 for (let n = 0; n < 12; n++) tasks.push(await make(ada, '/tasks', { projectId, title: `T${n}` }))
 const [root] = tasks as [Body]
@@ -21,17 +27,21 @@ const filters = [
   ...[`labels=${red}`, `labels=${red},${green}`, `anyLabel=${green},${blue}`, 'noLabel=true'],
   ...['ready=true', 'claimedBy=me', `claimedBy=${bea.id}`, 'claimedBy=none', 'externalId=X-1'],
   ...['ready=true&noLabel=true', `anyLabel=${red}&sort=position`, 'claimedBy=me&sort=-dueDate'],
+  ...['field.estimate=2', 'field.estimate.min=2&sort=position', 'field.size=S&ready=true'],
+  ...['field.start.min=2027-01-02', 'field.start.max=2027-01-01'],
   ...[`blocks=${root.id}`, 'ready=true&status=TODO', `anyLabel=${blue}&dueBefore=2030-01-01&sort=createdAt`],
 ]
 const pathOf = (filter: string) => `/tasks?projectId=${projectId}&limit=3&${filter}`
+type Listed = Body & { labelIds: string[]; fields: object }
+/** Returns the tasks of each list. A list by a deleted field gets 400. */
 const readAll = async (suffix = '') =>
   Promise.all(
     filters.map(async (filter) => {
-      const pages = await allPages(ada, pathOf(filter) + suffix)
-      return [
-        filter,
-        pages.flat().map(({ id, labelIds }: Body & { labelIds?: unknown }) => ({ id, labelIds })),
-      ] as const
+      const path = pathOf(filter) + suffix
+      const { status, body } = await ada.get(path)
+      if (status !== 200) return [filter, [`${status} ${body.message}`]] as const
+      const shown = (await allPages(ada, path)).flat() as Listed[]
+      return [filter, shown.map(({ id, labelIds, fields }) => ({ id, labelIds, fields }))] as const
     }),
   )
 
@@ -46,11 +56,20 @@ const writes: Record<string, () => Promise<unknown>> = {
       dueDate: random.pick([null, '2029-01-01', '2031-01-01']),
       externalId: random.pick([null, 'X-1']),
     }),
+  value: () =>
+    ada.patch(`/tasks/${random.pick(tasks)!.id}`, {
+      fields: {
+        estimate: random.pick([null, 1, 2, 3]),
+        size: random.pick([null, 'S', 'M']),
+        start: random.pick([null, '2027-01-01', '2027-01-02']),
+      },
+    }),
   place: () => ada.patch(`/tasks/${random.pick(tasks)!.id}`, { place: random.pick(['first', 'last']) }),
   claim: () =>
     random.pick([ada, bea])!.post(`/tasks/${random.pick(tasks)!.id}/claim`, { leaseSeconds: 3_600 }),
   release: () => random.pick([ada, bea])!.post(`/tasks/${random.pick(tasks)!.id}/release`),
   deleteLabel: () => ada.delete(`/labels/${random.pick(labels)!.id}`),
+  deleteField: () => ada.delete(`/fields/${random.pick(fields)!.id}`),
   deleteTask: () => ada.delete(`/tasks/${random.pick(tasks)!.id}`),
 }
 
@@ -75,8 +94,8 @@ test('each filter shows in a snapshot the tasks that it showed at that version',
   for (let round = 0; round < cases(20); round++) {
     // Restores most of the labels and tasks that the last round deleted.
     if (random.chance(0.8)) await ada.post(`/projects/${projectId}/undo`, { seq: await version() })
-    for (let n = 0; n < 8; n++) await writes[random.weighted(weights)]!()
-    if (random.chance(0.5)) await writes[random.pick(['deleteLabel', 'deleteTask'])!]!()
+    for (let n = 0; n < 10; n++) await writes[random.weighted(weights)]!()
+    if (random.chance(0.5)) await writes[random.pick(['deleteLabel', 'deleteTask', 'deleteField'])!]!()
     const now = await readAll()
     seen.set(await version(), now)
     found += now.reduce((sum, [, ids]) => sum + ids.length, 0)
