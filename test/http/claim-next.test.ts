@@ -27,7 +27,7 @@ async function takeAll(body: object = {}): Promise<unknown[]> {
   }
 }
 
-test('claims the ready tasks by priority, then position, and answers 204 when none is left', async () => {
+test('claims ready tasks in the order of priority and position, and returns 204 if no task is ready', async () => {
   await add('Low', { priority: 'LOW' })
   const one = await add('One')
   await add('Two', { before: one.id })
@@ -97,7 +97,7 @@ test.each([{ wait: 0 }, { wait: 26 }, { wait: '5' }, { leaseSeconds: 9 }, { prio
   async (body) => expectError(await next(body), 400),
 )
 
-test('a repeat under an Idempotency-Key gets the same task, and 204 is not stored', async () => {
+test('a repeat with its Idempotency-Key returns the same task; a 204 response is not stored', async () => {
   const headers = { 'idempotency-key': `next-${projectId}` }
   for (const wait of [undefined, 1])
     expect((await next({ wait }, ada, { 'idempotency-key': `w-${projectId}-${wait}` })).status).toBe(204)
@@ -148,7 +148,7 @@ test('waits until a blocker is done, and ends when the caller loses the role', a
   expect((await rejected).status).toBe(404)
 })
 
-test('a batch claims tasks that it has created, and is rejected if no task is ready', async () => {
+test('a batch can claim tasks that the same batch creates, and is rejected if no task is ready', async () => {
   const run = (operations: object[]) => ada.post(`/projects/${projectId}/batch?return=full`, { operations })
   const claimNext = (as: string) => ({ op: 'task.claim_next', as, leaseSeconds: 60 })
   const create = (title: string, fields = {}) => ({ op: 'task.create', title, ...fields })

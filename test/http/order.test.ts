@@ -37,7 +37,7 @@ test('a new task is last, or at the place that the client names', async () => {
   expect(await order()).toBe('febdacgh')
 })
 
-test('a place with other fields is one event, and no event if the task is already there', async () => {
+test('a new place and other fields are one event, and the same place again writes no event', async () => {
   const { at, order, put, version } = await openOrder(ada, 'abc')
   const before = await version()
   expect((await put('c', { before: at('b'), status: 'DONE' } as Place)).body).toMatchObject({
@@ -105,7 +105,7 @@ test('operations of a batch place tasks next to tasks of earlier operations', as
   expectError(await batch([{ op: 'task.create', title: '6', after: '#one' }]), 400, /after must be an id/)
 })
 
-test('a task that moves to another project is last there, and is the last again after it comes back', async () => {
+test('a task that moves to another project is the last task of that project, also when it moves back', async () => {
   const { projectId, order, put } = await openOrder(ada, 'abc')
   const other = await openOrder(ada, 'xyz')
   await put('c', { place: 'first' })
@@ -116,7 +116,7 @@ test('a task that moves to another project is last there, and is the last again 
   expect([await order(), await other.order()]).toEqual(['abc', 'xyz'])
 })
 
-test('an earlier version of the project has its earlier order', async () => {
+test('a list as of an earlier version has the order of that version', async () => {
   const { at, add, order, put, version } = await openOrder(ada, 'abcde')
   const seen: [version: number, order: string][] = []
   for (const step of [
@@ -135,7 +135,7 @@ test('an earlier version of the project has its earlier order', async () => {
   expect(new Set(seen.map(([, was]) => was)).size).toBeGreaterThan(5)
 })
 
-test('an undo puts a task back to its place, also if another task now has its key', async () => {
+test('an undo restores the place of a task, even if another task now has the key of this place', async () => {
   const { projectId, at, add, order, put, version, undo } = await openOrder(ada, 'abcd')
   await add('n', { after: at('b') })
   await put('n', { place: 'last' })
@@ -155,7 +155,7 @@ test('an undo puts a task back to its place, also if another task now has its ke
   expect(new Set(keys.map(({ position }) => position)).size).toBe(keys.length)
 })
 
-test('many places in one gap give the tasks around it new keys, in one batch of events', async () => {
+test('if a batch places many tasks between two tasks, other tasks get new keys in the same batch', async () => {
   const { projectId, order, at, ids, batch, version, undo } = await openOrder(ada, 'ab')
   const letters = Array.from({ length: 260 }, (_, n) => String.fromCodePoint(0x4e00 + n))
   const operations = letters.map((title, n) => {

@@ -74,7 +74,7 @@ test('a query is checked like a list of tasks, and the error names the parameter
   expect((await editor.patch(`/views/${view.id}`, { query: {} })).status).toBe(200)
 })
 
-test('the tasks of a view are those of the list with its query, in pages with links to the view', async () => {
+test('a view returns the same tasks as a list with its query, and the pages link to the view', async () => {
   const projectId = await project()
   for (let n = 0; n < 5; n++) await task(projectId, `T${n}`, { priority: n === 2 ? 'LOW' : 'HIGH' })
   await task(await project(), 'Elsewhere', { priority: 'HIGH' })
@@ -114,7 +114,7 @@ test('the ETag of a view changes with the view and with its tasks', async () => 
   }
 })
 
-test('"me" is the caller, and a caller without access gets 404', async () => {
+test('"me" in a view means the caller, and a user without access to the view gets 404', async () => {
   const projectId = await project()
   for (const [name, { id }] of Object.entries({ editor, viewer }))
     await task(projectId, name, { assigneeId: id })

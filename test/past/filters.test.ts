@@ -88,7 +88,7 @@ async function version(): Promise<number> {
   return Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
 }
 
-test('each filter shows in a snapshot the tasks that it showed at that version', async () => {
+test('each filter selects in a snapshot the tasks that it selected at that version', async () => {
   const seen = new Map<number, Awaited<ReturnType<typeof readAll>>>()
   let found = 0
   for (let round = 0; round < cases(20); round++) {

@@ -28,7 +28,7 @@ test('if concurrent writes at two processes would together form a cycle of block
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('random edges of many writers, with deletions and undos, never form a cycle', async () => {
+test('random changes of blockers by many writers, with deletions and undos, never form a cycle', async () => {
   const ids = await createTasks(12)
   const [{ projectId } = {} as Body] = [(await pair.atA.get(`/tasks/${ids[0]}`)).body]
   const pick = () => ids[Math.floor(Math.random() * ids.length)]!

@@ -24,7 +24,7 @@ const block = (id: string, fields: object) => ruleOf(updateTask, { id, ...fields
 const errorIn = (state: State, id: string, fields: object) =>
   errorOf(() => block(id, fields)(state, contextOf(editor)))
 
-test('a rule without new blockers needs no facts', () => {
+test('a rule that adds no blocker reads no blockers of other tasks', () => {
   const events = [...staffed, taskCreated(a), taskCreated(b)]
   for (const fields of [
     { title: 'N' },
@@ -36,7 +36,7 @@ test('a rule without new blockers needs no facts', () => {
   expect(() => block('a', ids('b'))(folded(events), contextOf(editor))).toThrow('A fact is not loaded')
 })
 
-test('the facts follow the events of a batch, and a fork does not change the original', () => {
+test('a rule sees the blockers that earlier events of its batch have set, and a fork does not change the original', () => {
   const state = projectOf(a, b)
   const cycle = 'blockedByIds must not form a cycle: #1 "A" is blocked by #2 "B", which is blocked by #1 "A"'
   expect(errorIn(state, 'a', ids('b'))).toEqual({ status: 409, message: cycle })
