@@ -1,15 +1,17 @@
 import { expect, test } from 'bun:test'
 import { Random } from '../faults/random.ts'
 import { nextPath, allPages } from '../http/list-pages.ts'
-import { type Answer, make } from '../support/client.ts'
+import { type Answer, type Body, make } from '../support/client.ts'
 import { upTo } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 import { startRandomWrites, writeRandomly } from './random-writes.ts'
 
 const { ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
 const world = await startRandomWrites(new Random(8), [ada, bea, cy])
-for (let n = 0; n < 20; n++) await writeRandomly(world, 25)
-const [{ id: projectId } = { id: '' }] = world.projects
+for (let n = 0; n < 30; n++) await writeRandomly(world, 25)
+const sizeOf = async ({ id }: Body) => (await ada.get(`/tasks?projectId=${id}&limit=200`)).body.length
+const sizes = await Promise.all(world.projects.map(sizeOf))
+const { id: projectId } = world.projects[sizes.indexOf(Math.max(...sizes))]!
 
 async function amongWrites<T>(work: () => Promise<T>): Promise<T> {
   let isOver = false

@@ -49,7 +49,7 @@ const others = { batch, setTimes }
 const weights: Partial<Record<Verb, number>> = {
   ...{ createTask: 8, changeTask: 10, assignTask: 3, moveTask: 10, deleteTask: 1, undo: 6 },
   ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
-  ...{ blockTask: 8, labelTask: 6, createLabel: 3, changeLabel: 1, deleteLabel: 1 },
+  ...{ blockTask: 8, placeTask: 8, labelTask: 6, createLabel: 3, changeLabel: 1, deleteLabel: 1 },
   ...{ setValues: 6, createField: 3, changeField: 2, deleteField: 1 },
   ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
 }

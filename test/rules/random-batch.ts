@@ -16,6 +16,9 @@ export function batchOf(world: World, me: string, choices: number[]): object[] {
         : [
             { op: 'task.update', id: one.id, [n % 3 ? 'addBlockedByIds' : 'removeBlockedByIds']: [other.id] },
           ]),
+      { op: 'task.update', id: one.id, place: n % 2 ? 'first' : 'last' },
+      ...(one === other ? [] : [{ op: 'task.update', id: one.id, after: other.id, title: `B${n}` }]),
+      { op: 'task.create', title: `B${n}`, before: other.id },
       { op: 'label.create', name: `B${n % 7}` },
       ...(label
         ? [

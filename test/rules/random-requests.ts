@@ -5,6 +5,7 @@ import { type Step, type Verb, verbs, type World } from './verbs.ts'
 const often = [
   'createTask',
   'changeTask',
+  'placeTask',
   'labelTask',
   'createLabel',
   'setValues',

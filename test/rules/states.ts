@@ -31,6 +31,14 @@ export function difference(before: State, after: State): Difference {
 export const reversed = (all: Difference): Difference =>
   new Map([...all].map(([key, { was, is }]) => [key, { was: is, is: was }]))
 
+/** Returns `position` keys that an undo cannot restore, because another task of the state has the position. */
+export const takenPositions = (wanted: Difference, state: State): string[] => {
+  const taken = new Set([...state].flatMap(([key, value]) => (key.endsWith(' position') ? [value] : [])))
+  return [...wanted].flatMap(([key, { is }]) =>
+    key.endsWith(' position') && is != null && taken.has(is) ? [key] : [],
+  )
+}
+
 export const isIn = (state: State, projectId: string, userId: string): boolean =>
   state.get(`project ${projectId} ownerId`) === userId ||
   [...state].some(([key, value]) => {

@@ -1,7 +1,7 @@
 import type { World } from './verbs.ts'
 
 export const roles = ['VIEWER', 'EDITOR', 'ADMIN']
-const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
+export const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
 const priorities = ['LOW', 'MEDIUM', 'HIGH', undefined]
 const dates = ['2030-01-01', '2030-01-02', '2030-01-03', '2020-01-01', '2030-01-04T12:00:00.5+02:00', null]
 const reminders = [undefined, undefined, '2130-01-01', undefined, null, '2130-01-02T12:00:00Z']

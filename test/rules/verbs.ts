@@ -9,6 +9,7 @@ import {
   fieldOf,
   optionsOf,
   valuesIn,
+  statuses,
   blockersIn,
 } from './verb-values.ts'
 
@@ -93,6 +94,16 @@ export const verbs = {
   assignTask: on('tasks', ({ id }, client, { other }, world) =>
     client.patch(`/tasks/${id}`, { assigneeId: someone(world, other) }),
   ),
+  placeTask: on('tasks', ({ id }, client, { other, value }, { tasks }) => {
+    const near = at(tasks, other)!.id
+    return client.patch(`/tasks/${id}`, {
+      ...at(
+        [{ before: near }, { after: near }, { after: near }, { place: 'first' }, { place: 'last' }],
+        value,
+      ),
+      ...(value % 3 === 0 && { status: at(statuses, other) }),
+    })
+  }),
   labelTask: on('tasks', ({ id, projectId }, client, { other, value }, world) =>
     client.patch(`/tasks/${id}`, {
       [at(['labelIds', 'addLabelIds', 'removeLabelIds'], value)!]: labelIdsIn(world, projectId, other),

@@ -7,6 +7,8 @@ import { childrenMovedIn, rowBefore } from '../../src/log/rows.ts'
 import { rowAfter } from '../../src/model/model.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
+import { isSame } from './same-row.ts'
+import { orderFaults } from './order-faults.ts'
 import { readRows } from './stored-rows.ts'
 import { blockedByCycles } from './cycles.ts'
 
@@ -54,6 +56,7 @@ export function faultsIn({ events, rows, streams }: StoredLog, isComplete = fals
     ...compareRows(rows, new Map(lastRows)),
     ...faultsByProject({ events, rows }),
     ...blockedByCycles(rows),
+    ...orderFaults(rows),
   ]
 }
 
@@ -97,6 +100,9 @@ function movedRows(event: StoredEvent): RowState[] {
   return rows.map((row) => ({ id: row.eventId, after: row as unknown as Row }))
 }
 
+/** Fields that an undo may restore with other values: claims end, and another task may have the sort key. */
+const adjusted = ['eventId', 'position', ...Object.keys(noClaim)]
+
 /** Checks the events of one entity in all projects; the last event is the one that no other continues. */
 function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: boolean) {
   const byId = new Map(own.map((event) => [event.id, event]))
@@ -115,7 +121,7 @@ function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: 
     // A row that was deleted with its task has no deletion event, so its last event before the undone event counts.
     const undone = isRestored && latestOf(own.filter((one) => one.id <= undoneId && one !== event))
     const lost = undone && (undone.after ?? undone.before)
-    if (lost && !isSame(onlyFieldsOf(lost, event.after!), lost, ['eventId', ...Object.keys(noClaim)]))
+    if (lost && !isSame(onlyFieldsOf(lost, event.after!), lost, adjusted))
       faults.push(`${type} ${id} restored a row that differs from the deleted row`)
     if (previous && continued.has(previous.id))
       faults.push(`${type} ${id} and another event both change the same version of a row`)
@@ -181,18 +187,6 @@ export function visibleIn(rows: StoredLog['rows']) {
     if (row.projectId) return isAlive(row.projectId)
     return isAlive(stored.get(`task ${row.taskId as string}`)?.projectId)
   }
-}
-
-/** Compares rows. An absent field equals null. */
-function isSame(one: Row | null | undefined, other: Row | null | undefined, except: string[] = []): boolean {
-  const toJson = (row: Row | null | undefined) =>
-    row &&
-    JSON.stringify(
-      Object.entries(row)
-        .filter(([name, value]) => value !== null && !except.includes(name))
-        .sort(),
-    )
-  return (toJson(one) ?? null) === (toJson(other) ?? null)
 }
 
 /** Events that an earlier release wrote have fewer fields. */
