@@ -84,7 +84,7 @@ function openReadMany<S extends Versioned>(sql: Sql, spec: LookUpSpec<S>) {
   const { joins, projectId, columns, plainColumns, make } = spec
   const visibleJoins = sql`${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
     join streams s on s.project_id = p.id`
-  const readValues = (values: SqlPart) => {
+  const readValues = (values: SqlPart, isPlain = false) => {
     const seen = sql`${lastRenaming(sql)} as renaming,
       string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${values}), ',') as seen`
     return async (pairs: Pair[]) => {
@@ -92,7 +92,7 @@ function openReadMany<S extends Versioned>(sql: Sql, spec: LookUpSpec<S>) {
         select ${seen} from ${pairsOf(sql, pairs)} ${visibleJoins}`
       const { renaming } = row!
       return readRows(pairs.length, row!.seen, ([projectId = '', version, lastEventId = '', ...fields]) =>
-        fields.length > 0
+        fields.length > 0 || !isPlain
           ? make({ projectId, version: Number(version), lastEventId, renaming }, fields)
           : null,
       )
@@ -100,6 +100,6 @@ function openReadMany<S extends Versioned>(sql: Sql, spec: LookUpSpec<S>) {
   }
   const read = readValues(columns) as (pairs: Pair[]) => Promise<(S | undefined)[]>
   if (!plainColumns) return read
-  const readPlain = readValues(plainColumns)
+  const readPlain = readValues(plainColumns, true)
   return (pairs: Pair[]) => readInTwoSteps(pairs, readPlain, read)
 }
