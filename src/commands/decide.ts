@@ -52,10 +52,11 @@ export function decide<Input extends object, Row>(
   return decision
 }
 
-/** The state after changes, without a copy. One change alone is the answer itself, to which no other row refers. */
+/** The state after changes. A single change is a change of the answer itself, which does not refer to itself. */
 export const stateAfter = (state: ProjectState, changes: EventDraft[]): CheckedState =>
   changes.length < 2 ? state : withChanges(state, changes)
 
+/** A view of the state that includes later additions to `changes`. Costs less than a fork of the state. */
 export function withChanges(state: ProjectState, changes: EventDraft[]): CheckedState {
   const { projectId, lastNumber } = state
   const lastOf = (entity: Entity, id: string) =>
