@@ -55,7 +55,7 @@ export const endpoints: Endpoint[] = [
   create('Project', writers, 'create a view', `${project}/views`, { name: 'N', query: { status: 'TODO' } }),
   read('Project', readers, 'list views', `${project}/views`),
   read('View', readers, 'list the tasks of a view', '/views/{id}/tasks'),
-  change('View', writers, 'change a view', '/views/{id}', { query: {} }),
+  change('View', writers, 'change a view', '/views/{id}', { name: 'Other' }),
   remove('View', writers, 'delete a view', '/views/{id}'),
   create('Project', admins, 'create a field', `${project}/fields`, { key: 'k', name: 'N', type: 'date' }),
   read('Project', readers, 'list fields', `${project}/fields`),

@@ -37,11 +37,12 @@ for (const { title, method, path, body, allowedRoles } of endpoints)
       return { client: people[allowedRoles[0]!], method, path: path(parts), body: body?.(parts) }
     }
 /** The number of events that a write makes, if it is not one. */
-const eventCounts: Record<string, number> = { 'move a task': 2, 'run a batch': 4 }
+const eventCounts: Record<string, number> = { 'move a task': 2, 'run a batch': 4, 'release a task': 0 }
 /** Other bodies, for operations that reject read-only fields. */
 const otherBodies: Record<string, object> = {
   'run a batch': { operations: [{ op: 'task.create', title: 'T' }] },
   undo: { seq: seqOf.comment },
+  'claim the next task': { leaseSeconds: 61 },
 }
 
 const send = ({ client, method, path, body }: Write, key: string, at: ServiceProcess) =>
