@@ -76,30 +76,28 @@ export const readyTasks: FactKind<ReadyTasks, TaskFilter> = {
 /** SQL for the first ready tasks that fit filter `q`. An index has their order within each priority. */
 function firstReady(sql: Sql, projectId: string): SqlPart {
   const key = sql`${sql.unsafe(positionKey)}`
-  const ranks = priorities
-    .toReversed()
-    .map((priority, rank) => ({ is: sql`t.priority = ${sql.unsafe(`'${priority}'`)}`, rank }))
+  const texts = priorities.toReversed().map((priority) => sql`${sql.unsafe(`'${priority}'`)}`)
   const branch = (rank: SqlPart, where: SqlPart, by: SqlPart) => sql`
     (select t.id, ${rank} as rank, ${key} as key from tasks t
       where t.project_id = ${projectId} and t.status <> 'DONE' and ${where} and ${fits(sql)} order by ${by} limit q.most)`
-  const open = ranks.map(({ is, rank }) =>
-    branch(sql`${rank}::int4`, sql`t.claimed_by is null and ${is}`, key),
+  // The last condition contains no column of the task, so Postgres skips whole branches.
+  const open = texts.map((text, rank) =>
+    branch(
+      sql`${rank}::int4`,
+      sql`t.claimed_by is null and t.priority = ${text} and coalesce(q.priority, ${text}) = ${text}`,
+      key,
+    ),
   )
-  const rank = ranks
-    .map((one) => sql`when ${one.is} then ${one.rank}::int4`)
-    .reduce((a, b): SqlPart => sql`${a} ${b}`)
+  const ranked = sql`case t.priority when ${texts[0]!} then 0 when ${texts[1]!} then 1 else 2 end`
   // The end of these claims is not recorded yet. They are few, in all projects together.
-  const ended = branch(
-    sql`case ${rank} end`,
-    sql`t.claimed_by is not null and t.claimed_until <= now()`,
-    sql`t.claimed_until`,
-  )
+  const hasEnded = sql`t.claimed_by is not null and t.claimed_until <= now() and coalesce(q.priority, t.priority) = t.priority`
+  const ended = branch(ranked, hasEnded, sql`t.claimed_until`)
   const all = [...open, ended].reduce((some, one): SqlPart => sql`${some} union all ${one}`)
   return sql`select c.id, c.rank, c.key from (${all}) c order by c.rank, c.key limit q.most`
 }
 
 const fits = (sql: Sql): SqlPart => sql`
-  (q.priority is null or t.priority = q.priority) and (q.assignee_id is null or t.assignee_id = q.assignee_id)
+  (q.assignee_id is null or t.assignee_id = q.assignee_id)
   and (q.labels is null or t.label_ids @> q.labels) and (q.any_label is null or t.label_ids && q.any_label)
   and (t.blocked_by_ids is null or not exists (select from unnest(t.blocked_by_ids) x(id)
     cross join lateral (select project_id, status from tasks s where s.id = x.id offset 0) b

@@ -1,9 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import type { Reply } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { openLongPoll } from '../events/long-poll.ts'
+
+/** The longest pause between two attempts of one request: most changes of a busy project make no task ready. */
+const maxPauseMs = 200
+
+const pauseAfter = (attempts: number) => sleep(Math.min(maxPauseMs, 2 ** attempts))
 
 /** With `wait` in the body, claims again after each change of the project, until a task is ready or the time is over. */
 export function openUntilReady(services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions'>) {
@@ -12,20 +18,24 @@ export function openUntilReady(services: Pick<Services, 'authenticate' | 'findRo
     const { request, caller, body, params } = context
     const { wait } = body as { wait?: number }
     if (wait === undefined) return write(caller)
-    let last: Reply | undefined
-    // The version is read before the attempt, so that no later change is missed.
+    let attempts = 0
     const attempt = async (caller: Caller) => {
+      // The version is read before the attempt, so that no later change is missed.
       const { projectId, version } = await requireVisible(services.findRole, caller, params.id)
-      // A client that has gone away would hold the claim until its end.
-      const reply: Reply = request.signal.aborted ? last! : await write(caller)
-      return { projectId, version, reply: (last = reply) }
+      const reply = await write(caller)
+      return { projectId, version, reply, pause: pauseAfter(++attempts) }
     }
-    const { reply } = await longPoll(context, await attempt(caller), {
+    let last = await attempt(caller)
+    last = await longPoll(context, last, {
       waitMs: wait * 1_000,
       projectsOf: (state) => [state],
       hasEvents: ({ reply }) => reply.status !== 204,
-      reload: attempt,
+      async reload(caller) {
+        await last.pause
+        // A client that has gone away would hold the claim until its end.
+        return request.signal.aborted ? last : (last = await attempt(caller))
+      },
     })
-    return reply
+    return last.reply
   }
 }

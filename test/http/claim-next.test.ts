@@ -113,6 +113,15 @@ test('a repeat with its Idempotency-Key returns the same task; a 204 response is
   ])
 })
 
+test('concurrent requests with one Idempotency-Key wait for the same task', async () => {
+  const headers = { 'idempotency-key': `both-${projectId}` }
+  const waiting = upTo(4).map(() => next({ wait: 25 }, ada, headers))
+  for (const n of upTo(4)) await add(`T${n}`)
+  const answers = await Promise.all(waiting)
+  expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  expect(await takeAll()).toHaveLength(3)
+})
+
 test('concurrent requests take different tasks', async () => {
   const operations = upTo(60).map((n) => ({ op: 'task.create', title: `T${n}` }))
   await ada.post(`/projects/${projectId}/batch`, { operations })
