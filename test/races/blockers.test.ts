@@ -28,15 +28,18 @@ test('if concurrent writes at two processes would together form a cycle of block
   expect(await faultsOf(pair.sql)).toEqual([])
 })
 
-test('random changes of blockers by many writers, with deletions and undos, never form a cycle', async () => {
+test('random changes of blockers by many writers, with moves, deletions and undos, never form a cycle', async () => {
   const ids = await createTasks(12)
   const [{ projectId } = {} as Body] = [(await pair.atA.get(`/tasks/${ids[0]}`)).body]
+  const { id: otherId } = await make(pair.atA, '/projects', { name: 'Other' })
   const pick = () => ids[Math.floor(Math.random() * ids.length)]!
   for (const _ of upTo(6)) {
     const answers = await Promise.all(
       upTo(40).map(async (n) => {
         const client = clients[n % 2]!
         if (n % 10 === 9) return client.delete(`/tasks/${pick()}`)
+        if (n % 10 > 6)
+          return client.patch(`/tasks/${pick()}`, { projectId: n % 10 === 7 ? projectId : otherId })
         return client.patch(`/tasks/${pick()}`, {
           [n % 4 ? 'addBlockedByIds' : 'removeBlockedByIds']: [pick()],
         })
