@@ -77,9 +77,12 @@ const reader =
   (sql: Sql, max: number, filter: TaskFilter, snapshot?: Snapshot) =>
   (rows: SqlPart): Promise<Row[]> => {
     const isShort = max <= maxUnmeasuredRows && !snapshot && !filter.tokenProjects
-    if (!isShort) return unprepared(sql<Row[]>`${untilPageFull(sql, rows, sql`octet_length(description)`)}`)
+    if (!isShort) return unprepared(sql<Row[]>`${untilPageFull(sql, rows, longTexts(sql))}`)
     return isPrepared(filter) ? sql<Row[]>`${rows}` : unprepared(sql<Row[]>`${rows}`)
   }
+
+const longTexts = (sql: Sql) =>
+  sql`coalesce(octet_length(description), 0) + case when fields is null then 0 else octet_length(fields::text) end`
 
 /** `ends`: the scan ended at this row. `fits`: the row matches the filter. */
 type Row = TaskRow & { ends?: boolean; fits?: boolean }

@@ -8,7 +8,7 @@ import { type CachedBody, parsedUrl } from '../responses/reply.ts'
 /** The most bytes of a page. A single longer row has a page of its own. */
 export const pageBytes = 1_048_576
 
-/** A page of at most this many rows has at most about 5 MB, so the query need not add up the lengths of texts. */
+/** A page of at most this many rows has at most about 10 MB, so the query need not add up the lengths of texts. */
 export const maxUnmeasuredRows = 64
 
 export interface Page {

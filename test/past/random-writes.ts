@@ -24,6 +24,7 @@ export async function startRandomWrites(random: Random, people: Person[]): Promi
     comments: [],
     labels: [],
     fields: [],
+    views: [],
   }
 }
 
@@ -51,6 +52,7 @@ const weights: Partial<Record<Verb, number>> = {
   ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
   ...{ blockTask: 8, placeTask: 8, labelTask: 6, createLabel: 3, changeLabel: 1, deleteLabel: 1 },
   ...{ setValues: 6, createField: 3, changeField: 2, deleteField: 1 },
+  ...{ createView: 2, changeView: 2, deleteView: 1 },
   ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
 }
 

@@ -58,6 +58,7 @@ export async function openWorld(people: Person[][]) {
     comments: [],
     labels: [],
     fields: [],
+    views: [],
   }
   const run = async (step: Step) => {
     const answer = await verbs[step.verb](world, people[step.process]![step.who]!, step)

@@ -128,7 +128,7 @@ test('undoing any batch restores the state before the batch, and undoing the und
 })
 
 const reasons =
-  /no longer a member of the project|cannot be undone: (task|comment|subtask|member|label|claim|field) changed since|already has a (label named|field with)|must not form a cycle|Project not found/
+  /no longer a member of the project|cannot be undone: (task|comment|subtask|member|label|claim|field|view) changed since|already has a (label named|field with)|must not form a cycle|Project not found/
 
 test('an undo keeps later changes of other fields, and is rejected if the same fields were changed later', async () => {
   let [accepted, rejected] = [0, 0]

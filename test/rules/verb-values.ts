@@ -48,3 +48,12 @@ export const blockersIn = ({ tasks }: World, other: number, value: number) => ({
     (one) => one!.id,
   ),
 })
+
+const queries = [
+  {},
+  { status: 'TODO' },
+  { sort: '-dueDate', limit: '3' },
+  { assigneeId: 'me' },
+  { 'field.k0': 'a' },
+]
+export const viewOf = (value: number, other: number) => ({ name: `V${value}`, query: at(queries, other) })

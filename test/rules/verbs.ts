@@ -11,6 +11,7 @@ import {
   valuesIn,
   statuses,
   blockersIn,
+  viewOf,
 } from './verb-values.ts'
 
 /** One request of a user to one of the processes. `pick`, `other` and `value` choose rows and values. */
@@ -32,6 +33,7 @@ export interface World {
   comments: Body[]
   labels: Body[]
   fields: (Body & { key: string; type: string })[]
+  views: Body[]
 }
 type Choices = Pick<Step, 'pick' | 'other' | 'value'>
 export type Ask = (world: World, client: Client, choices: Choices) => Promise<Answer> | undefined
@@ -128,6 +130,14 @@ export const verbs = {
       ...(isChoice && { options: optionsOf(value) }),
     })
   }),
+  createView: adding(
+    'views',
+    on('projects', ({ id }, client, { other, value }) =>
+      client.post(`/projects/${id}/views`, viewOf(value, other)),
+    ),
+  ),
+  changeView: on('views', ({ id }, client, { value: n }) => client.patch(`/views/${id}`, viewOf(n, n))),
+  deleteView: on('views', ({ id }, client) => client.delete(`/views/${id}`)),
   deleteField: on('fields', ({ id }, client) => client.delete(`/fields/${id}`)),
   createLabel: adding(
     'labels',
