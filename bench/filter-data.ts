@@ -19,7 +19,7 @@ export interface FilterData {
 
 /**
  * Inserts the tasks of all projects in the order of their creation, one project after another. A quarter of the tasks
- * has no label, a fifth has blockers, half are DONE, and one percent is claimed.
+ * has no label, a fifth has blockers, half are DONE, and a thousand are claimed.
  */
 export async function insertFilterData(url: string, sql: postgres.Sql): Promise<FilterData> {
   const { projects, tasksEach, labelsEach } = sizes
@@ -63,8 +63,8 @@ async function insertTasks(sql: postgres.Sql, userId: string): Promise<void> {
       jsonb_build_object('estimate', floor(s * 100),
         'start', jsonb_build_object('date', to_char(date '2027-01-01' + (s * 1000)::int, 'YYYY-MM-DD')),
         'size', jsonb_build_object('choice', (array['S', 'M', 'L'])[1 + floor(s * 3)::int])),
-      'X-' || n / ${projects}::int, case when n % 101 = 0 then ${userId}::uuid end,
-      case when n % 101 = 0 then now() + interval '1 day' end, case when n % 101 = 0 then 1 end
+      'X-' || n / ${projects}::int, case when n % 1009 = 0 then ${userId}::uuid end,
+      case when n % 1009 = 0 then now() + interval '1 day' end, case when n % 1009 = 0 then 1 end
     from (select n, random() as r, random() as s from generate_series(0, ${projects * tasksEach - 1}::int) n) g
     join p on p.at = n % ${projects}::int order by n`
 }

@@ -61,7 +61,9 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
     where t.fits or t.ends order by ${by} limit ${rows}`
   const few = fewFirst(sql, filter, selection, residual)
   const first = (end: ScanEnd) => (few ? sql`${few} union all (${scan(1, end)}) limit 1` : scan(1, end))
-  return { page: (rows: number) => scan(rows, { cap: maxScannedTasks }), scan, first }
+  // With a constant, Postgres would read and sort this many rows, although the first rows often fill the page.
+  const cap = sql`(select ${maxScannedTasks}::int)`
+  return { page: (rows: number) => scan(rows, { cap }), scan, first }
 }
 
 /** The most tasks in which the list of ready tasks searches before it reads a branch for each status and priority. */

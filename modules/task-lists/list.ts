@@ -7,7 +7,7 @@ import { type PageRows, cutToLimit, maxUnmeasuredRows, untilPageFull } from '../
 import { ofToken, visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import { maxId, nilId } from '../../src/ids.ts'
-import { hasFilters } from './parameters.ts'
+import { hasFilters, selectsReferences } from './parameters.ts'
 import { projectsOf } from './conditions.ts'
 import { isByPosition, positionOrder } from './by-position.ts'
 import { type LastTask, orderOf } from './list-order.ts'
@@ -48,9 +48,10 @@ export async function listTasks(
         : many(sql, filter, { by, max, shown, page }),
     )
   }
-  const rows = snapshot
-    ? await readShown(visibleColumns(sql, 'task', 't', snapshot))
-    : await readVisible(sql, { entity: 'task', alias: 't', list: projectId ?? filter.caller }, readShown)
+  const rows =
+    snapshot || selectsReferences(filter)
+      ? await readShown(visibleColumns(sql, 'task', 't', snapshot))
+      : await readVisible(sql, { entity: 'task', alias: 't', list: projectId ?? filter.caller }, readShown)
   if (!projectId) return cutAtEnd(rows, filter.limit)
   // For a visible project without a matching task, the query returns one row of nulls.
   if (rows.length === 0) return undefined

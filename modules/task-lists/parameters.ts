@@ -91,6 +91,9 @@ const names = [
   ...(['labels', 'anyLabel', 'noLabel', 'blocks', 'ready'] as const),
   ...(['claimedBy', 'isUnclaimed', 'externalId', 'fields'] as const),
 ]
+/** True if every task of the list refers to other rows. */
+export const selectsReferences = ({ labels, anyLabel, blocks, fields }: Filters) =>
+  (labels ?? anyLabel ?? blocks ?? fields) !== undefined
 export const hasFilters = (filters: Filters) => names.some((name) => filters[name] !== undefined)
 
 export function readFilters(query: Query, userId: string): Filters {
