@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { EventDraft } from '../../src/model/events.ts'
 import { cases } from '../support/depth.ts'
+import { Order } from '../../modules/order/order.ts'
 import { openBoard } from './order-scene.ts'
 
 const moves = 10_000
@@ -44,8 +45,8 @@ test('10,000 moves of 300 tasks into one gap keep one order and short keys', () 
 
 test('10,000 moves to the first or last place keep one order and short keys', () => {
   for (const place of ['first', 'last'] as const) {
-    const board = openWithTasks(50)
-    for (let n = 0; n < moves; n++) board.move(board.list[place === 'first' ? 49 : 0]!, { place })
+    const board = openWithTasks(150)
+    for (let n = 0; n < moves; n++) board.move(board.list[place === 'first' ? 149 : 0]!, { place })
     expectSorted(board.keys())
     const created = board.create({ place: 'last' })
     expect(board.list.at(-1)).toBe(idOf(created))
@@ -68,4 +69,14 @@ test('any sequence of places gives the order of a list', () => {
     expectSorted(board.keys())
   })
   fc.assert(property, { numRuns: cases(200) })
+})
+
+test('a gap between two tasks stays one gap after a task between them leaves', () => {
+  const order = new Order('project', [
+    { low: 'a1', high: 'a3' },
+    { low: 'a3', high: 'a5' },
+  ])
+  const row = { id: 'task', number: 1, position: 'a3' }
+  order.apply({ entity: 'task', entityId: 'task', before: row, after: null } as never)
+  expect(order.gapAround('a3')).toEqual({ low: 'a1', high: 'a5' })
 })
