@@ -164,10 +164,10 @@ export const verbs = {
     return client.patch(`/tasks/${taskId}`, { projectId: at(projects, pick)?.id })
   }),
   claimTask: on('tasks', ({ id }, client, { value }) =>
-    client.post(`/tasks/${id}/claim`, { leaseSeconds: 10 + (value % 3) }),
+    client.post(`/tasks/${id}/claim`, { leaseSeconds: 600 + value }),
   ),
   claimNext: on('projects', ({ id }, client, { value }) =>
-    client.post(`/projects/${id}/claim-next`, { leaseSeconds: 10 + (value % 3) }),
+    client.post(`/projects/${id}/claim-next`, { leaseSeconds: 600 + value }),
   ),
   releaseTask: on('tasks', ({ id }, client) => client.post(`/tasks/${id}/release`)),
   deleteTask: on('tasks', ({ id }, client) => client.delete(`/tasks/${id}`)),
