@@ -1,5 +1,3 @@
-import { Type } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Expensive } from '../admission/expensive.ts'
 import type { AccountCommand, Command, WriteDefinition } from '../commands/command.ts'
 import type { Query, ReadRequest } from '../commands/query.ts'
@@ -10,11 +8,11 @@ import { commandHooks } from '../openapi/command-hooks.ts'
 import { queryHooks } from '../openapi/query-hooks.ts'
 import { canonicalId } from '../ids.ts'
 import { isIdSchema, mapIds } from '../schema/input.ts'
-import { validationError } from '../schema/validation.ts'
 import { respondToWrite } from '../responses/reply.ts'
 import { type Guards, requireNoParameters } from './guards.ts'
 import { readIfClaim } from './if-claim.ts'
 import { readIdempotencyKey } from './idempotency.ts'
+import { readPathTexts } from './path-texts.ts'
 import type { Telemetry } from './telemetry.ts'
 import { type RouteHooks, type SecretDependencies, writeAccount, writeSecretly } from './secret-writes.ts'
 
@@ -82,25 +80,17 @@ function readInput<Input extends object, Row>(path: string, command: WriteDefini
   const inQuery = command.queryFields ?? []
   const keys = bodyFields(command, pathParameters)
   const ids = keys.filter((key) => isIdSchema(command.input.properties[key]!))
-  const texts = checkTexts(command, pathParameters)
-  return ({ params, body, query = {} }: RouteRequest): Input => {
+  const texts = readPathTexts(path, command, pathParameters)
+  return ({ request, params, body, query = {} }: RouteRequest): Input => {
     const input: Record<string, unknown> = {}
     const fields = (body ?? {}) as Record<string, unknown>
     for (const key of keys) if (fields[key] !== undefined) input[key] = fields[key]
     for (const key of ids) if (input[key]) input[key] = mapIds(input[key], canonicalId)
     for (const [name, key] of pathParameters) input[key] = params[name]
-    if (texts && !texts.Check(input)) throw validationError(texts.Errors(input))
+    if (texts) Object.assign(input, texts(request.url))
     for (const key of inQuery) if (query[key] !== undefined) input[key] = query[key]
     return (command.complete?.(input as Input) ?? input) as Input
   }
-}
-
-/** Returns a check of the path parameters that are not ids; undefined if there are none. */
-function checkTexts({ input }: WriteDefinition<never>, pathParameters: [string, string][]) {
-  const texts = pathParameters.flatMap(([, key]) =>
-    isIdSchema(input.properties[key]!) ? [] : [[key, input.properties[key]!] as const],
-  )
-  return texts.length > 0 ? TypeCompiler.Compile(Type.Object(Object.fromEntries(texts))) : undefined
 }
 
 function openRunCommand<Input extends object, Row>(

@@ -43,12 +43,28 @@ test('PUT rejects an invalid external id, a new task without a title, and a wron
       400,
       /^externalId must be a text of 1 to 200/,
     )
+  for (const id of ['%', '%zz', '%ff', 'a%E2%80'])
+    expectError(
+      await editor.call('PUT', path('').concat(id), { title: 'T' }),
+      400,
+      /^externalId must be percent-encoded/,
+    )
   expectError(await put('A', {}), 400, /^title is required/)
   expectError(await put('A', { title: 'T' }, { 'if-match': '"x"' }), 412)
   const { headers } = await put('A', { title: 'T' })
   expect((await put('A', { title: 'U' }, { 'if-match': headers.get('etag')! })).status).toBe(200)
   expectError(await put('A', { title: 'V' }, { 'if-match': headers.get('etag')! }), 412)
   expectError(await put('A', { titel: 'V' }), 400, /did you mean title/)
+})
+
+test('the path may contain every external id, also one that looks like an id in upper case', async () => {
+  const { projectId, put, path } = await open()
+  for (const externalId of [crypto.randomUUID().toUpperCase(), 'a+b', '?#&=;', '~%41', '€😀']) {
+    const { id } = await make(editor, '/tasks', { projectId, title: 'T', externalId })
+    expect((await put(externalId, { title: 'U' })).body).toMatchObject({ id, externalId, title: 'U' })
+    const slash = await editor.call('PUT', `${path(externalId)}/`, { title: 'V' })
+    expect(slash.body).toMatchObject({ id, title: 'V' })
+  }
 })
 
 test('a repeat with the Idempotency-Key gets 201 and the same task, also after a restart', async () => {
