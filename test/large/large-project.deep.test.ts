@@ -149,6 +149,19 @@ test('in a large project, creating, reading, changing and deleting a task costs 
   }
 })
 
+test('in a large project, placing a task reads a limited number of tasks', async () => {
+  const task = await make(owner, '/tasks', { title: 'Placed', projectId: large.id })
+  const [middle] = await sql<{ id: string }[]>`
+    select id from tasks where project_id = ${large.id} and number = ${tasks / 2}`
+  const places = [{ place: 'first' }, { place: 'last' }, { before: middle!.id }, { after: middle!.id }]
+  for (const place of places) {
+    const cost = await costOf(() => owner.patch(`/tasks/${task.id}`, place))
+    expect(cost.scans).not.toContain('Seq Scan')
+    expect([place, cost.taskRows <= 60]).toEqual([place, true])
+    expect([place, cost.blocks <= 600]).toEqual([place, true])
+  }
+})
+
 const pathsThen = (projectId: string, taskId: string, version: number): string[] => {
   const ofTasks = lists.map((list) => `/tasks?${new URLSearchParams({ projectId, limit: '20', ...list })}&`)
   const others = [`/projects/${projectId}?`, `/projects/${projectId}/members?`]
