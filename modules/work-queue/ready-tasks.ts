@@ -50,7 +50,7 @@ class ReadyTasks implements Fact {
 export const readyTasks: FactKind<ReadyTasks, TaskFilter> = {
   create: (projectId) => new ReadyTasks(projectId),
   /** One query for all filters: the commands of a batch take different tasks. */
-  async load(sql, fact, wanted) {
+  async load(sql, fact, wanted, taskIds) {
     const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), keyOf).values()]
     if (groups.length === 0) return []
     const filters = groups.map(([{ assigneeId, ...filter } = {}, ...others]) => {
@@ -62,7 +62,7 @@ export const readyTasks: FactKind<ReadyTasks, TaskFilter> = {
       select q.n::int4 as n, t.id from rows from (jsonb_to_recordset(${JSON.stringify(filters)}::text::jsonb)
         as (labels uuid[], any_label uuid[], priority text, assignee_id uuid, most int4)) with ordinality
         as q(labels, any_label, priority, assignee_id, most, n)
-      cross join lateral (${firstReady(sql, fact.projectId)}) t order by q.n, t.rank, t.key`
+      cross join lateral (${firstReady(sql, fact.projectId, taskIds)}) t order by q.n, t.rank, t.key`
     const byGroup = Map.groupBy(rows, ({ n }) => n - 1)
     for (const [n, [filter]] of groups.entries())
       fact.set(
@@ -73,8 +73,11 @@ export const readyTasks: FactKind<ReadyTasks, TaskFilter> = {
   },
 }
 
-/** SQL for the first ready tasks that fit filter `q`. An index has their order within each priority. */
-function firstReady(sql: Sql, projectId: string): SqlPart {
+/**
+ * SQL for the first ready tasks that fit filter `q`, and the first tasks that the batch may make ready. An index has the
+ * order of ready tasks within each priority.
+ */
+function firstReady(sql: Sql, projectId: string, taskIds: string[]): SqlPart {
   const key = sql`${sql.unsafe(positionKey)}`
   const texts = priorities.toReversed().map((priority) => sql`${sql.unsafe(`'${priority}'`)}`)
   const branch = (rank: SqlPart, where: SqlPart, by: SqlPart) => sql`
@@ -84,21 +87,28 @@ function firstReady(sql: Sql, projectId: string): SqlPart {
   const open = texts.map((text, rank) =>
     branch(
       sql`${rank}::int4`,
-      sql`t.claimed_by is null and t.priority = ${text} and coalesce(q.priority, ${text}) = ${text}`,
+      sql`t.claimed_by is null and t.priority = ${text} and coalesce(q.priority, ${text}) = ${text} and ${isUnblocked(sql)}`,
       key,
     ),
   )
-  const ranked = sql`case t.priority when ${texts[0]!} then 0 when ${texts[1]!} then 1 else 2 end`
+  const rank = sql`case t.priority when ${texts[0]!} then 0 when ${texts[1]!} then 1 else 2 end`
+  const hasPriority = sql`coalesce(q.priority, t.priority) = t.priority`
   // The end of these claims is not recorded yet. They are few, in all projects together.
-  const hasEnded = sql`t.claimed_by is not null and t.claimed_until <= now() and coalesce(q.priority, t.priority) = t.priority`
-  const ended = branch(ranked, hasEnded, sql`t.claimed_until`)
+  const hasEnded = sql`t.claimed_by is not null and t.claimed_until <= now() and ${hasPriority} and ${isUnblocked(sql)}`
+  const ended = branch(rank, hasEnded, sql`t.claimed_until`)
   const all = [...open, ended].reduce((some, one): SqlPart => sql`${some} union all ${one}`)
-  return sql`select c.id, c.rank, c.key from (${all}) c order by c.rank, c.key limit q.most`
+  const ready = sql`(select c.id, c.rank, c.key from (${all}) c order by c.rank, c.key limit q.most)`
+  if (taskIds.length === 0) return ready
+  const mayBeReady = sql`t.blocked_by_ids && ${taskIds}::uuid[] and ${hasPriority} and ${isUnblocked(sql, taskIds)}`
+  return sql`${ready} union all ${branch(rank, mayBeReady, sql`${rank}, ${key}`)}`
 }
 
 const fits = (sql: Sql): SqlPart => sql`
-  (q.assignee_id is null or t.assignee_id = q.assignee_id)
-  and (q.labels is null or t.label_ids @> q.labels) and (q.any_label is null or t.label_ids && q.any_label)
-  and (t.blocked_by_ids is null or not exists (select from unnest(t.blocked_by_ids) x(id)
+  (q.assignee_id is null or t.assignee_id = q.assignee_id) and (q.labels is null or t.label_ids @> q.labels)
+  and (q.any_label is null or t.label_ids && q.any_label)`
+
+/** SQL for: no blocker is left to do, besides `taskIds`. */
+const isUnblocked = (sql: Sql, taskIds?: string[]): SqlPart => sql`
+  (t.blocked_by_ids is null or not exists (select from unnest(t.blocked_by_ids) x(id)
     cross join lateral (select project_id, status from tasks s where s.id = x.id offset 0) b
-    where b.project_id = t.project_id and b.status <> 'DONE'))`
+    where b.project_id = t.project_id and b.status <> 'DONE' ${taskIds ? sql`and x.id <> all(${taskIds}::uuid[])` : sql``}))`

@@ -108,10 +108,11 @@ async function loadMissing(find: FindRows, state: State, preloads: Preload[]): P
 
 async function loadFacts(sql: Sql, state: State, preloads: Preload[]): Promise<string[]> {
   const queries = preloads.flatMap(({ facts = [] }) => facts)
+  const taskIds = preloads.flatMap(({ task = [] }) => task)
   const kinds = [...Map.groupBy(queries, ({ kind }) => kind)].map(([kind, some]) => {
     const fact = state.facts.get(kind) ?? kind.create(state.projectId as never)
     state.facts.set(kind, fact)
-    return kind.load(sql, fact as never, some.map(({ wanted }) => wanted) as never)
+    return kind.load(sql, fact as never, some.map(({ wanted }) => wanted) as never, taskIds)
   })
   return (await Promise.all(kinds)).flatMap((ids) => ids ?? [])
 }

@@ -14,8 +14,11 @@ export interface Fact {
 /** Loads one kind of fact. The object itself is the key of the kind. */
 export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
   create(projectId: string): F
-  /** Adds what `wanted` asks for, as of the project's committed version. Returns the ids of tasks to load as rows. */
-  load(sql: Sql, fact: F, wanted: Wanted[]): Promise<string[] | void>
+  /**
+   * Adds what `wanted` asks for, as of the project's committed version. Returns the ids of tasks to load as rows.
+   * @param taskIds the tasks that the batch may change; their rows are loaded
+   */
+  load(sql: Sql, fact: F, wanted: Wanted[], taskIds: string[]): Promise<string[] | void>
 }
 
 export interface FactQuery {

@@ -181,3 +181,19 @@ test('a batch can claim tasks that the same batch creates, and is rejected if no
   )
   expect(await take()).toBe(204)
 })
+
+test('a batch that finishes a task claims the task that it has made ready', async () => {
+  const first = await add('First')
+  const second = await add('Second', { blockedByIds: [first.id] })
+  await add('Third', { blockedByIds: [first.id, second.id] })
+  const finish = ({ id }: Body) => ({ op: 'task.update', id, status: 'DONE' })
+  const run = (operations: object[]) =>
+    ada.post(`/projects/${projectId}/batch?return=full`, {
+      operations: [...operations, { op: 'task.claim_next', leaseSeconds: 60 }],
+    })
+  const titles = async (operations: object[]) =>
+    ((await run(operations)).body as unknown as { results: Body[] }).results.map(({ title }) => title)
+  expectError(await run([{ op: 'task.claim', id: first.id, leaseSeconds: 60 }]), 409)
+  expect(await titles([finish(first)])).toEqual(['First', 'Second'])
+  expect(await titles([finish(second)])).toEqual(['Second', 'Third'])
+})
