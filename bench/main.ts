@@ -1,3 +1,4 @@
+import { measureClaims } from './claims.ts'
 import { measureDeletion } from './deletion.ts'
 import { measureFair, openFair } from './fair.ts'
 import { measureFeed } from './feed.ts'
@@ -119,6 +120,7 @@ async function measureAll(
   if (only.length > 0) {
     await attempt('overload', async () => void (results.overload = await measureOverload(bench)))
     await attempt('filters', async () => void (results.filters = await measureFilters(bench)))
+    await attempt('claims', async () => void (results.claims = await measureClaims(bench)))
     await attempt('feed', async () => void (results.feed = await measureFeed(bench)))
     const fair = lazily(() => openFair(bench.servers, closers))
     for (const flood of floods)

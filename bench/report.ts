@@ -1,3 +1,4 @@
+import { claimsSentence } from './claims.ts'
 import type { Deletion } from './deletion.ts'
 import { fairTable } from './fair-report.ts'
 import { filterTable } from './filter-report.ts'
@@ -36,6 +37,7 @@ export function markdown(results: Results): string {
     ...(lone ? [singleClientSentence(lone)] : []),
     ...(deletion ? [deletionSentence(deletion)] : []),
     ...(overload ? [overloadSentence(overload)] : []),
+    ...(results.claims ? [claimsSentence(results.claims)] : []),
     ...(feed ? feedSentences(feed) : []),
     ...(webhooks ? [webhooksSentence(webhooks)] : []),
     ...failures.map((failure) => `Does not count: ${failure}.`),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { chart } from './chart.ts'
 import type { Deletion } from './deletion.ts'
 import type { Fair } from './fair.ts'
+import type { Claims } from './claims.ts'
 import type { FilterRow } from './filters.ts'
 import type { Feed } from './feed.ts'
 import type { SingleClient } from './single-client.ts'
@@ -28,6 +29,7 @@ export interface Results {
   webhooks?: Webhooks
   feed?: Feed
   filters?: FilterRow[]
+  claims?: Claims
   fair?: Fair[]
   failures: string[]
 }
