@@ -17,20 +17,25 @@ export class Order implements Fact {
   /** At most this many tasks on each side of a gap were loaded. */
   radius = 0
 
+  private readonly byLow = new Map<string, Gap>()
+  private readonly byHigh = new Map<string, Gap>()
+
   constructor(
     readonly projectId: string,
-    private gaps: Gap[] = [],
+    gaps: Iterable<Gap> = [],
     private readonly ids = new Map<string, string>(),
-  ) {}
+  ) {
+    for (const gap of gaps) this.add(gap)
+  }
 
   fork(): Order {
-    const fork = new Order(this.projectId, [...this.gaps], new Map(this.ids))
+    const fork = new Order(this.projectId, this.byLow.values(), new Map(this.ids))
     fork.radius = this.radius
     return fork
   }
 
   addGap(low: string, high: string): void {
-    if (low < high && !this.gaps.some((gap) => gap.low === low)) this.gaps.push({ low, high })
+    if (low < high && !this.byLow.has(low)) this.add({ low, high })
   }
 
   addTask(key: string, id: string): void {
@@ -38,15 +43,16 @@ export class Order implements Fact {
   }
 
   gapBefore(key: string): Gap | undefined {
-    return this.gaps.find(({ high }) => high === key)
+    return this.byHigh.get(key)
   }
 
   gapAfter(key: string): Gap | undefined {
-    return this.gaps.find(({ low }) => low === key)
+    return this.byLow.get(key)
   }
 
   gapAround(key: string): Gap | undefined {
-    return this.gaps.find(({ low, high }) => low < key && key < high)
+    for (const gap of this.byLow.values()) if (gap.low < key && key < gap.high) return gap
+    return undefined
   }
 
   /** Returns up to `count` tasks next to a gap that ends at `from`; undefined if they are not loaded. */
@@ -75,23 +81,28 @@ export class Order implements Fact {
   private leave(key: string): void {
     this.ids.delete(key)
     const [below, above] = [this.gapBefore(key), this.gapAfter(key)]
-    if (below && above) this.replace([below, above], [{ low: below.low, high: above.high }])
+    if (!below || !above) return
+    this.remove(below)
+    this.remove(above)
+    this.add({ low: below.low, high: above.high })
   }
 
   private enter(key: string, id: string): void {
     this.ids.set(key, id)
     const gap = this.gapAround(key)
     if (!gap) return
-    this.replace(
-      [gap],
-      [
-        { low: gap.low, high: key },
-        { low: key, high: gap.high },
-      ],
-    )
+    this.remove(gap)
+    this.add({ low: gap.low, high: key })
+    this.add({ low: key, high: gap.high })
   }
 
-  private replace(old: Gap[], by: Gap[]): void {
-    this.gaps = [...this.gaps.filter((gap) => !old.includes(gap)), ...by]
+  private add(gap: Gap): void {
+    this.byLow.set(gap.low, gap)
+    this.byHigh.set(gap.high, gap)
+  }
+
+  private remove({ low, high }: Gap): void {
+    this.byLow.delete(low)
+    this.byHigh.delete(high)
   }
 }
