@@ -6,7 +6,7 @@ import type { labels } from './schema/labels.ts'
 import type { subtasks } from './schema/subtasks.ts'
 import type { taskFields } from './schema/task-fields.ts'
 import type { taskViews } from './schema/task-views.ts'
-import type { tasks } from './schema/tasks.ts'
+import type { optionalColumns, tasks } from './schema/tasks.ts'
 
 export type ProjectRow = typeof projects.$inferSelect
 export type MemberRow = typeof members.$inferSelect
@@ -18,17 +18,7 @@ export type SubtaskRow = typeof subtasks.$inferSelect
 export type CommentRow = typeof comments.$inferSelect
 export type OutboxRow = typeof outbox.$inferSelect
 
-type TaskExtras =
-  | 'labelIds'
-  | 'blockedByIds'
-  | 'fields'
-  | 'externalId'
-  | 'position'
-  | 'claimedBy'
-  | 'claimedUntil'
-  | 'claimSeq'
-  | 'remindAt'
-  | 'dueAfter'
+type TaskExtras = (typeof optionalColumns)[number] | 'dueAfter'
 
 /** A row may leave out these columns. An absent column is null, so that the events of plain tasks stay small. */
 type WithDefaults<Row, Names extends keyof Row> = Omit<Row, Names> & Partial<Pick<Row, Names>>

@@ -11,6 +11,19 @@ const byDueDate = sql`coalesce(due_date, 'infinity')`
  */
 export const positionKey = `(coalesce(position, 'j' || lpad(number::text, 10, '0')) collate "C")`
 
+/** Columns that the row of a plain task leaves out. */
+export const optionalColumns = [
+  'labelIds',
+  'blockedByIds',
+  'fields',
+  'externalId',
+  'position',
+  'claimedBy',
+  'claimedUntil',
+  'claimSeq',
+  'remindAt',
+] as const
+
 export const tasks = pgTable(
   'tasks',
   {

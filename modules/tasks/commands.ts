@@ -27,7 +27,7 @@ export const createTask = creation(task, {
   role: 'EDITOR',
   path: '/tasks',
   preload: preloadFacts,
-  fields: ({ id: _, projectId: __, ...input }, { now }, state) => newTask(state, now, input),
+  fields: (input, { now }, state) => newTask(state, now, input),
   prepare: (input, context, state) => place(state, context, input),
   errors: [notAssignable(), remindAtPassed(), externalIdTaken(42), tooManyBlockers(), ...placeErrors()],
 })

@@ -1,5 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { tasks } from '../../drizzle/schema/tasks.ts'
+import { optionalColumns, tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { withFreePosition } from '../order/restore.ts'
@@ -41,6 +41,7 @@ export const task = entity<'task'>({
   name: 'task',
   about: 'Pieces of work in a project, each with a status, a priority, a due date and an assignee.',
   table: tasks,
+  optionalColumns,
   parent: 'project',
   load: 'by row',
   view: taskView,

@@ -11,17 +11,21 @@ export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt'
 
 export const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
 
+/** Not fields of a row, or set by the rule itself. */
+const handledElsewhere = new Set(['id', 'projectId', 'before', 'after', 'place'])
+
 /** @param stored the stored values of fields, to which the input's values are added. @throws HttpError 400 */
 export function fieldsOf(
   input: Partial<Omit<TaskInput, 'id' | 'projectId'>>,
   state: Pick<CheckedState, 'all'>,
   stored?: TaskRow['fields'],
 ): Partial<Editable> {
-  const { before: _, after: __, place: ___, ...given } = input
-  const wanted = given as Partial<Editable>
+  const wanted: Partial<Editable> = {}
+  for (const key in input) {
+    const value = input[key as keyof typeof input]
+    if (value !== undefined && !handledElsewhere.has(key)) wanted[key as 'title'] = value as string
+  }
   if (input.fields) wanted.fields = changedValues(state, stored, input.fields)
-  for (const key of Object.keys(wanted) as (keyof Editable)[])
-    if (wanted[key] === undefined) delete wanted[key]
   if (wanted.title !== undefined) wanted.title = wanted.title.trim()
   if (wanted.description !== undefined) wanted.description = optionalText(wanted.description)
   if (wanted.externalId) wanted.externalId = wanted.externalId.trim()

@@ -5,7 +5,7 @@ import { events } from '../../drizzle/schema/log.ts'
 import type { Entity } from '../model/entities.ts'
 import { model } from '../model/model.ts'
 import { type Column, columnsOf } from '../postgres/columns.ts'
-import { type Batch, hasUnlogged, type CommitUnit, rowWrites } from './unit.ts'
+import { type Batch, hasUnlogged, type CommitUnit, type RowWrite, rowWrites } from './unit.ts'
 
 /** What a batch writes, in addition to versions and events. Each shape has its own statement, without unused parts. */
 export interface Shape {
@@ -20,9 +20,16 @@ export interface Shape {
 
 let known: string[] | undefined
 
+const writable = (write: RowWrite) =>
+  write === 'upsert'
+    ? model().ofTask
+    : model().all.filter(({ optionalColumns }) => write !== 'insert_plain' || optionalColumns)
+
 const allWrites = () =>
   (known ??= rowWrites.flatMap((write) =>
-    (write === 'upsert' ? model().ofTask : model().all).map(({ name }) => `${write} ${name}`).sort(),
+    writable(write)
+      .map(({ name }) => `${write} ${name}`)
+      .sort(),
   ))
 
 export function shapeOf(units: CommitUnit[], { heads, events, jobs, records }: Batch): Shape {

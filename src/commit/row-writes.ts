@@ -9,8 +9,14 @@ import type { RowWrite } from './unit.ts'
 const fromEvent: Record<string, string> = { id: 'e."entityId"', projectId: 'e."projectId"', eventId: 'e.id' }
 const valueOf = ({ key }: Column) => fromEvent[key] ?? `r."${key}"`
 
+function columnsFor(entity: Entity, write: RowWrite): Column[] {
+  const { table, optionalColumns = [] } = definitionOf(entity)
+  const left = write === 'insert_plain' ? optionalColumns : []
+  return columnsOf(table).filter(({ key }) => !left.includes(key))
+}
+
 function rowsOf(entity: Entity, write: RowWrite): string {
-  const others = columnsOf(definitionOf(entity).table).filter(({ key }) => !(key in fromEvent))
+  const others = columnsFor(entity, write).filter(({ key }) => !(key in fromEvent))
   const record = others.map(({ key, type }) => `"${key}" ${type}`).join(', ')
   const from = definitionOf(entity).unlogged
     ? `event e left join unlogged u using (unit, "entityId")
@@ -21,11 +27,13 @@ function rowsOf(entity: Entity, write: RowWrite): string {
 
 function inserted(entity: Entity, write: RowWrite): string {
   const { table } = definitionOf(entity)
-  return `insert into ${getTableName(table)} as t (${namesOf(columnsOf(table))})
-    select ${columnsOf(table).map(valueOf).join(', ')} from ${rowsOf(entity, write)}`
+  const columns = columnsFor(entity, write)
+  return `insert into ${getTableName(table)} as t (${namesOf(columns)})
+    select ${columns.map(valueOf).join(', ')} from ${rowsOf(entity, write)}`
 }
 
 const insert = (entity: Entity) => inserted(entity, 'insert')
+const insertPlain = (entity: Entity) => inserted(entity, 'insert_plain')
 
 /**
  * Writes rows in the order of their ids, like the worker that deletes such rows, to avoid deadlocks. If the id belongs
@@ -53,7 +61,13 @@ const remove = (entity: Entity) =>
   `delete from ${getTableName(definitionOf(entity).table)} where id = any(array(
     select "entityId" from event where entity = '${entity}' and write = 'delete'))`
 
-const writes: Record<RowWrite, (entity: Entity) => string> = { insert, upsert, update, delete: remove }
+const writes: Record<RowWrite, (entity: Entity) => string> = {
+  insert,
+  insert_plain: insertPlain,
+  upsert,
+  update,
+  delete: remove,
+}
 
 export const rowWrite = (write: RowWrite, entity: Entity): string =>
   `${write}_${entity} as (${writes[write](entity)})`

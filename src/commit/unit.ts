@@ -21,8 +21,11 @@ export interface CommitUnit {
   records: IdempotencyRecord[]
 }
 
-/** How an event writes its row. `upsert`: the old row may still exist, because a worker deletes it later. */
-export const rowWrites = ['insert', 'upsert', 'update', 'delete'] as const
+/**
+ * How an event writes its row. `insert_plain`: all optional columns are absent. `upsert`: the old row may still exist,
+ * because a worker deletes it later.
+ */
+export const rowWrites = ['insert', 'insert_plain', 'upsert', 'update', 'delete'] as const
 export type RowWrite = (typeof rowWrites)[number]
 
 /** Only a row's last event in the unit writes the row: `write` is null for earlier events. */
@@ -84,10 +87,15 @@ const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 function writeOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): RowWrite | null {
   // A worker removes the children of a deleted task later. So the row of a restored child may still exist.
   const mayExist = !before && undoes != null && definitionOf(entity).parent === 'task'
-  if (after) return mayExist ? 'upsert' : before ? 'update' : 'insert'
+  if (after)
+    return mayExist ? 'upsert' : before ? 'update' : isPlain(entity, after) ? 'insert_plain' : 'insert'
   const isDeletedNow = before ? !definitionOf(entity).isDeletedByWorker : mayExist
   return isDeletedNow ? 'delete' : null
 }
+
+const isPlain = (entity: Entity, row: object): boolean =>
+  definitionOf(entity).optionalColumns?.every((name) => (row as Record<string, unknown>)[name] == null) ??
+  false
 
 function addUnlogged({ unlogged }: Batch, more: UnloggedValues): void {
   const same = unlogged.find(({ unit, entityId }) => unit === more.unit && entityId === more.entityId)

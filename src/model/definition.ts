@@ -56,6 +56,8 @@ export interface EntityDefinition<E extends Entity = Entity> {
   /** Columns that events do not contain: secrets, and values that change without an event. */
   unlogged?: readonly string[]
   isDeletedByWorker?: boolean
+  /** Nullable columns that most new rows leave out. An insert without them costs Postgres less. */
+  optionalColumns?: readonly string[]
   /**
    * Checks a new, changed, restored or moved row against the other rows of its project. `before` is undefined for a row
    * that is new in the project.
