@@ -172,6 +172,7 @@ test('rejects an invalid filter with 400 and names the parameter', async () => {
     ['field.estimate.most', ['1'], /^field.estimate.most must name a field/],
     ['field.', ['1'], /^field. must name a field/],
     ['field.{key}', ['1'], /^field.{key} must name a field/],
+    ['toString', ['1'], /^toString is not known here/],
     ['labls', ['1'], /^labls is not known here; did you mean labels\?$/],
   ]
   for (const [name, values, message] of wrong)
