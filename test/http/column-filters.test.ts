@@ -5,7 +5,15 @@ import { Random } from '../faults/random.ts'
 import { invite, make, type Person } from '../support/client.ts'
 import { cases } from '../support/depth.ts'
 import { openScene } from '../support/scene.ts'
-import { expectedIds, type Known, type Query, randomQuery, storedAs } from './filters-scene.ts'
+import {
+  expectedIds,
+  fields,
+  type Known,
+  ofProject,
+  type Query,
+  randomQuery,
+  storedAs,
+} from './filters-scene.ts'
 import { allPages } from './list-pages.ts'
 import { expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
 
@@ -19,13 +27,6 @@ const hidden = await make(bob, '/projects', { name: 'Hidden from Ada' })
 const soon = '2200-01-01T00:00:00.000Z'
 const past = '2020-01-01T00:00:00.000Z'
 const labels = new Map<string, string[]>()
-const fields: { key: string; type: string; options?: string[]; values: (string | number | boolean)[] }[] = [
-  { key: 'estimate', type: 'number', values: [1, 2.5, 3, 10, -4] },
-  { key: 'note', type: 'text', values: ['a', 'A', '10', 'ä "x"'] },
-  { key: 'done', type: 'boolean', values: [true, false] },
-  { key: 'start', type: 'date', values: ['2027-01-01', '2027-02-01', '2027-10-01'] },
-  { key: 'size', type: 'choice', options: ['S', 'M'], values: ['S', 'M'] },
-]
 
 const some = <T>(all: readonly T[], most: number) => random.shuffled(all).slice(0, random.below(most + 1))
 const orNull = <T>(list: T[]) => (list.length > 0 ? list : null)
@@ -89,14 +90,6 @@ const choices: Record<string, string[]> = {
   ready: ['true'],
   claimedBy: ['me', 'none', bob.id],
   sort: ['createdAt', '-createdAt', 'dueDate', '-dueDate'],
-}
-const ofProject: Record<string, string[]> = {
-  externalId: ['X-0', 'X-5', 'X-55', 'other'],
-  ...Object.fromEntries(fields.map(({ key, values }) => [`field.${key}`, values.map(String)])),
-  'field.estimate.min': ['2.5', '-100', '1e1'],
-  'field.estimate.max': ['2.5', '0'],
-  'field.start.min': ['2027-02-01'],
-  'field.start.max': ['2027-02-01', '2026-12-31'],
 }
 
 async function expectReference(query: Query, caller: Person = ada): Promise<number> {

@@ -89,3 +89,27 @@ export function randomQuery(
 /** The form in which a task stores the value of a field. */
 export const storedAs = (type: string, value: unknown) =>
   type === 'date' || type === 'choice' ? { [type]: value } : value
+
+/** Fields of every project, with values of tasks. */
+export const fields: {
+  key: string
+  type: string
+  options?: string[]
+  values: (string | number | boolean)[]
+}[] = [
+  { key: 'estimate', type: 'number', values: [1, 2.5, 3, 10, -4] },
+  { key: 'note', type: 'text', values: ['a', 'A', '10', 'ä "x"'] },
+  { key: 'done', type: 'boolean', values: [true, false] },
+  { key: 'start', type: 'date', values: ['2027-01-01', '2027-02-01', '2027-10-01'] },
+  { key: 'size', type: 'choice', options: ['S', 'M'], values: ['S', 'M'] },
+]
+
+/** Values of the filters that need a project. */
+export const ofProject: Record<string, string[]> = {
+  externalId: ['X-0', 'X-5', 'X-55', 'other'],
+  ...Object.fromEntries(fields.map(({ key, values }) => [`field.${key}`, values.map(String)])),
+  'field.estimate.min': ['2.5', '-100', '1e1'],
+  'field.estimate.max': ['2.5', '0'],
+  'field.start.min': ['2027-02-01'],
+  'field.start.max': ['2027-02-01', '2026-12-31'],
+}
