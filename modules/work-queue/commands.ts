@@ -9,7 +9,7 @@ import { requireMatch } from '../../src/responses/if-match.ts'
 import { taskView } from '../tasks/schema.ts'
 import { claim, claimedByOther, requireHolder, taskIsDone } from './claim.ts'
 import { firstReady } from './first-ready.ts'
-import { readyTasks } from './ready-tasks.ts'
+import { hasOnlyIds, readyTasks } from './ready-tasks.ts'
 import { ClaimNextBody, ClaimNextTask, ClaimTask, ReleaseTask } from './schema.ts'
 
 const holder = (_: object, { userId }: Caller): AccountKey => ({ by: 'id', key: userId })
@@ -50,6 +50,7 @@ export const releaseTask = command('task.release', {
   errors: [sampleConflict()],
 })
 
+const invalidAssignee = () => badRequest('assigneeId must be the id of a user')
 const invalidLabels = (name: string) => badRequest(`${name} must be the ids of labels in the project`)
 
 export const claimNextTask = command('task.claim_next', {
@@ -67,11 +68,12 @@ export const claimNextTask = command('task.claim_next', {
   decide(state, context, { leaseSeconds, ...filter }) {
     for (const name of ['labels', 'anyLabel'] as const)
       if (filter[name]?.some((id) => !state.row('label', id))) throw invalidLabels(name)
+    if (!hasOnlyIds(filter)) throw invalidAssignee()
     const task = firstReady(state, context.now, filter)
     return task
       ? claim(state, context, task, leaseSeconds)
       : { changes: [], answer: undefined, isProvisional: true }
   },
   view: taskView,
-  errors: [invalidLabels('labels')],
+  errors: [invalidLabels('labels'), invalidAssignee()],
 })

@@ -19,7 +19,7 @@ const keyOf = ({ labels = [], anyLabel = [], priority, assigneeId }: TaskFilter)
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** False for malformed ids, and for names of rows that the batch creates: no stored task fits them. */
-const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilter): boolean =>
+export const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilter): boolean =>
   [...labels, ...anyLabel, assigneeId ?? []].flat().every((id) => uuid.test(id))
 
 /** The ids of the first ready tasks for each filter of a batch, and of the tasks that the batch has changed. */
