@@ -51,8 +51,13 @@ export function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart, last?: LastT
     : sql`t.created_at ${direction} ${assigneeId ? sql`, t.number ${direction}` : sql``}`
   if (!sort.endsWith('dueDate')) {
     const [id] = after ?? [descends ? maxId : nilId]
-    const upTo = last ? sql`and t.id ${until} ${last.id}` : sql``
-    return { by: sql`t.id ${direction}, ${index}`, after: sql`and t.id ${than} ${id!} ${upTo}` }
+    // The project in this bound keeps the planner from the primary key, which would read the tasks of all projects.
+    const upTo = (end: SqlPart) =>
+      isPlain(filter) ? sql`and (t.project_id, t.id) ${until} (v.id, ${end})` : sql`and t.id ${until} ${end}`
+    return {
+      by: sql`t.id ${direction}, ${index}`,
+      after: sql`and t.id ${than} ${id!} ${last ? upTo(last.id) : sql``}`,
+    }
   }
   const [due, id] = after ?? (descends ? [null, maxId] : ['-infinity', nilId])
   const upTo = last ? sql`and (${key}, t.id) ${until} (${last.due}, ${last.id})` : sql``
