@@ -7,7 +7,7 @@ import { badRequest, conflict } from '../../src/responses/errors.ts'
 /** The most tasks that block a task, directly or through other tasks. */
 const maxBlockers = 5_000
 /** Inputs also contain malformed ids, and the names of tasks that a batch creates. */
-const uuid = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Errors contain this many tasks of a cycle, and this many characters of a title. */
 const named = { tasks: 20, characters: 100 }
 
@@ -60,10 +60,11 @@ export const blockers: FactKind<Blockers, string[]> = {
     const task = sql`select id, number, title, blocked_by_ids from tasks
       where id = b.id and project_id = ${fact.projectId} offset 0`
     /** @returns false if the tasks have more blockers than the limit; then only the nearest are loaded */
-    const load = async (ids: string[]) => {
+    const load = async (wantedIds: string[]) => {
+      const ids = wantedIds.filter((id) => UUID.test(id))
       const rows = await sql<(Blocker & { id: string; isInProject: boolean })[]>`
         with recursive b(id) as (
-          select x.id::uuid from unnest(${ids}::text[]) x(id) where x.id ~ ${uuid}
+          select unnest(${ids}::uuid[])
           union select unnest(t.blocked_by_ids) from b cross join lateral (${task}) t)
         select b.id, t.id is not null as is_in_project, t.number, left(t.title, ${named.characters}) as title, t.blocked_by_ids
         from (select id from b limit ${maxBlockers + 1}) b left join lateral (${task}) t on true`

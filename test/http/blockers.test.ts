@@ -33,7 +33,7 @@ test('rejects unknown, repeated and too many blockers, blockers of another proje
   const other = await create('Other', {}, (await make(ada, '/projects', { name: 'Q' })).id)
   const [a] = [await create('A')]
   for (const field of ['blockedByIds', 'addBlockedByIds'])
-    for (const one of [newId(), other.id, 'x', scene.project.id])
+    for (const one of [newId(), other.id, 'x', '\0', scene.project.id])
       expectError(
         await patch(id, { [field]: [one] }),
         400,
