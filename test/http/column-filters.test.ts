@@ -2,18 +2,11 @@ import { expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { newId } from '../../src/ids.ts'
 import { Random } from '../faults/random.ts'
-import { invite, make, type Person } from '../support/client.ts'
+import { invite, make, type Person, withToken } from '../support/client.ts'
 import { cases } from '../support/depth.ts'
 import { openScene } from '../support/scene.ts'
-import {
-  expectedIds,
-  fields,
-  type Known,
-  ofProject,
-  type Query,
-  randomQuery,
-  storedAs,
-} from './filters-scene.ts'
+import { expectedIds, fields, ofProject, past, randomQuery, soon, storedAs } from './filters-scene.ts'
+import type { Known, Query } from './filters-scene.ts'
 import { allPages } from './list-pages.ts'
 import { expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
 
@@ -24,8 +17,6 @@ const [first, second] = projects.map(({ id }) => id) as [string, string]
 for (const { id } of projects) await invite(ada, id, bob, 'EDITOR')
 const hidden = await make(bob, '/projects', { name: 'Hidden from Ada' })
 
-const soon = '2200-01-01T00:00:00.000Z'
-const past = '2020-01-01T00:00:00.000Z'
 const labels = new Map<string, string[]>()
 
 const some = <T>(all: readonly T[], most: number) => random.shuffled(all).slice(0, random.below(most + 1))
@@ -143,6 +134,14 @@ test('a list shows no task of a project that the caller may not read', async () 
   ])
     expectResponse(await ada.get(`/tasks?${filter}`), 200, [])
   expectError(await ada.get(`/tasks?projectId=${hidden.id}&ready=true`), 404, 'Project not found')
+})
+
+test('with a token of one project, a filter selects only tasks of that project', async () => {
+  const program = await withToken(ada, { projects: [first] })
+  for (const filter of ['ready=true', 'noLabel=true', 'claimedBy=me', `anyLabel=${allLabels.join()}`])
+    expect(await allPages(program, `/tasks?${filter}`)).toEqual(
+      await allPages(ada, `/tasks?${filter}&projectId=${first}`),
+    )
 })
 
 test('rejects an invalid filter with 400 and names the parameter', async () => {

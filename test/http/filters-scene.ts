@@ -113,3 +113,7 @@ export const ofProject: Record<string, string[]> = {
   'field.start.min': ['2027-02-01'],
   'field.start.max': ['2027-02-01', '2026-12-31'],
 }
+
+/** Ends of claims. */
+export const soon = '2200-01-01T00:00:00.000Z'
+export const past = '2020-01-01T00:00:00.000Z'
