@@ -24,7 +24,6 @@ export const hasReferences = (entity: Entity, row: object): boolean =>
 const isEmpty = (value: unknown) => value == null || (Array.isArray(value) && value.length === 0)
 
 const noIds: string[] = []
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** The ids of tasks in a row or an input. Tasks are not loaded with the project, so commands must preload them. */
 export function referencedTasks(entity: Entity, row: object): string[] {
@@ -132,7 +131,6 @@ export function editReferences<Input extends object>(
     if (add === undefined && remove === undefined) continue
     if (edited[name] !== undefined) throw listEditedTwice(field)
     const removed = idsIn(remove)
-    if (!removed.every((id) => UUID.test(id))) throw invalidReference(field, field.edits[1])
     const kept = idsIn((row as Row)[name]).filter((id) => !removed.includes(id))
     const all = [...new Set([...kept, ...idsIn(add)])]
     // If a list is too long, it loses its references to deleted rows.
