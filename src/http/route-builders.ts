@@ -19,6 +19,7 @@ import { type RouteHooks, type SecretDependencies, writeAccount, writeSecretly }
 interface Dependencies extends SecretDependencies {
   expensive: Expensive
   telemetry: Pick<Telemetry, 'traceparentOf'>
+  subscriptions: { hasEnded(): boolean }
 }
 
 export type RouteBuilders = ReturnType<typeof openRouteBuilders>
@@ -93,12 +94,18 @@ function readInput<Input extends object, Row>(path: string, command: WriteDefini
   }
 }
 
+/** A process that stops ends waits early. The client must send its next request on another connection. */
+function closing(response: Response): Response {
+  response.headers.set('connection', 'close')
+  return response
+}
+
 function openRunCommand<Input extends object, Row>(
   dependencies: Dependencies,
   command: Command<Input, Row>,
   repeat: RouteHooks<Input>['repeat'],
 ) {
-  const { expensive, limits, run, withIdempotency } = dependencies
+  const { expensive, limits, run, withIdempotency, subscriptions } = dependencies
   const { traceparentOf } = dependencies.telemetry
   const { name, invites, weight, cost = weight, isExpensive } = command
 
@@ -113,7 +120,8 @@ function openRunCommand<Input extends object, Row>(
       run({ name, input, caller, ifMatch, ifClaim, guard: key, traceparent })
     const write = () => (repeat ? repeat(context, writeAs) : writeAs(caller))
     const reply = await (key ? withIdempotency(key, write) : write())
-    return respondToWrite(reply, command, input)
+    const response = respondToWrite(reply, command, input)
+    return repeat && subscriptions.hasEnded() ? closing(response) : response
   }
 
   return (context: ReadRequest, input: Input): Promise<Response> => {

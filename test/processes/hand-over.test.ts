@@ -3,6 +3,7 @@ import { createApp } from '../../src/app.ts'
 import { openLog } from '../../src/log.ts'
 import { retirePort } from '../../src/process/listen.ts'
 import { make, register } from '../support/client.ts'
+import { eventually } from '../races/pair.ts'
 import { openTestService } from '../support/service.ts'
 import { sendRaw, requestHead } from '../http/raw.ts'
 
@@ -32,4 +33,16 @@ test('a process that retires its port sends the same responses as before, and cl
   expect((await fetch(`${app.server!.url}health/live`)).headers.get('connection')).toBe('close')
   expect(await all()).toEqual(before)
   await app.server!.stop(true)
+})
+
+test('a stopping process ends the wait of claim-next with 204, and closes the connection', async () => {
+  await using service = await openTestService()
+  const ada = await register(service.client)
+  const { id: projectId } = await make(ada, '/projects', { name: 'Empty' })
+  const claimNext = () => ada.post(`/projects/${projectId}/claim-next`, { leaseSeconds: 60, wait: 25 })
+  const waiting = claimNext()
+  await eventually('a wait', () => service.services.subscriptions.countOf(projectId) === 1)
+  service.services.subscriptions.end()
+  for (const { status, headers } of [await waiting, await claimNext()])
+    expect([status, headers.get('connection')]).toEqual([204, 'close'])
 })
