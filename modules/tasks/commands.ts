@@ -21,7 +21,7 @@ import { CreateTask, taskView, UnassignTasks, UpdateTask, UpsertTask } from './s
 
 export const createTask = creation(task, {
   about:
-    'The default `status` is TODO, and the default `priority` is MEDIUM. The task gets the next number in its project.',
+    'The default `status` is TODO, and the default `priority` is MEDIUM. The task gets the next number in its project. Without `before`, `after` and `place`, it is the last task in the order of the project.',
   input: CreateTask,
   target: inProject(),
   role: 'EDITOR',
@@ -34,7 +34,7 @@ export const createTask = creation(task, {
 
 export const updateTask = command('task.update', {
   about:
-    'Absent fields do not change; null clears an optional field. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number and the labels of the same names; missing labels are created. The move drops `blockedByIds`, and removes the task from the `blockedByIds` of other tasks. It requires the role EDITOR in both projects. The request gets 409 if the task has too many subtasks and comments to move.',
+    'Absent fields do not change; null clears an optional field. `before`, `after` or `place` places the task in the order of its project; other fields, such as `status`, can change in the same request. Another `projectId` moves the task with its subtasks and comments to that project, where it gets the next number and the labels of the same names; missing labels are created. The move drops `blockedByIds`, and removes the task from the `blockedByIds` of other tasks. It requires the role EDITOR in both projects. The request gets 409 if the task has too many subtasks and comments to move.',
   input: UpdateTask,
   target: ofTask(),
   role: 'EDITOR',
