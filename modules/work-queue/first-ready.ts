@@ -5,7 +5,10 @@ import { keyOf } from '../order/keys.ts'
 import { priorities } from '../tasks/schema.ts'
 import { readyTasks, type TaskFilter } from './ready-tasks.ts'
 
-/** Returns the first ready task by priority, then position. Sees all changes that the batch has decided so far. */
+/**
+ * Returns the first ready task by priority, then position. Sees all changes that the batch has decided so far.
+ * @throws FactNeeded if too few tasks are loaded
+ */
 export function firstReady(state: ProjectState, now: string, filter: TaskFilter): TaskRow | undefined {
   const fact = state.fact(readyTasks)
   const fitting = (id: string) => {
@@ -14,7 +17,10 @@ export function firstReady(state: ProjectState, now: string, filter: TaskFilter)
   }
   const loaded = fact.loadedFor(filter)
   let first: TaskRow | undefined
-  for (const id of loaded) if ((first = fitting(id))) break
+  for (const id of loaded) if (!fact.changed.has(id) && (first = fitting(id))) break
+  // Without a task that was ready before the batch, a task that is not loaded may be first.
+  const wasReady = (task?: TaskRow) => task && !task.blockedByIds?.some((id) => fact.changed.has(id))
+  if (!loaded.some((id) => !fact.changed.has(id) && wasReady(fitting(id)))) fact.requireAll(filter)
   // The query has not seen the blockers of other tasks.
   for (const id of fact.changed) {
     const task = fitting(id)

@@ -1,6 +1,6 @@
 import { positionKey } from '../../drizzle/schema/tasks.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import type { Fact, FactKind } from '../../src/model/facts.ts'
+import { type Fact, type FactKind, FactNeeded, factQuery } from '../../src/model/facts.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { priorities } from '../tasks/schema.ts'
 
@@ -11,8 +11,13 @@ export interface TaskFilter {
   assigneeId?: string
 }
 
-/** The tasks loaded in addition to one for each command, because other commands of the batch may change some tasks. */
+interface WantedTasks extends TaskFilter {
+  /** The tasks loaded in addition to one for each command, because other commands of the batch may change some tasks. */
+  more?: number
+}
 const moreTasks = 16
+/** A batch that makes more than this many ready tasks unready finds no further task. */
+const maxMoreTasks = 4_096
 
 const keyOf = ({ labels = [], anyLabel = [], priority, assigneeId }: TaskFilter): string =>
   [labels, anyLabel, priority, assigneeId].join(' ')
@@ -26,16 +31,23 @@ export const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilte
 class ReadyTasks implements Fact {
   constructor(
     readonly projectId: string,
-    private readonly ids = new Map<string, string[]>(),
+    private readonly ids = new Map<string, { ids: string[]; more?: number }>(),
     readonly changed = new Set<string>(),
   ) {}
 
   loadedFor(filter: TaskFilter): string[] {
-    return this.ids.get(keyOf(filter)) ?? []
+    return this.ids.get(keyOf(filter))?.ids ?? []
   }
 
-  set(filter: TaskFilter, ids: string[]): void {
-    this.ids.set(keyOf(filter), ids)
+  /** @throws FactNeeded if further tasks may be ready */
+  requireAll(filter: TaskFilter): void {
+    const more = this.ids.get(keyOf(filter))?.more
+    if (more !== undefined && more <= maxMoreTasks)
+      throw new FactNeeded(factQuery(readyTasks, { ...filter, more }))
+  }
+
+  set(filter: TaskFilter, ids: string[], most = Infinity): void {
+    this.ids.set(keyOf(filter), { ids, ...(ids.length >= most && { more: 4 * ids.length }) })
   }
 
   fork(): ReadyTasks {
@@ -47,15 +59,16 @@ class ReadyTasks implements Fact {
   }
 }
 
-export const readyTasks: FactKind<ReadyTasks, TaskFilter> = {
+export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
   create: (projectId) => new ReadyTasks(projectId),
   /** One query for all filters: the commands of a batch take different tasks. */
   async load(sql, fact, wanted, taskIds) {
     const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), keyOf).values()]
     if (groups.length === 0) return []
-    const filters = groups.map(([{ assigneeId, ...filter } = {}, ...others]) => {
+    const filters = groups.map((group) => {
+      const [{ assigneeId, ...filter } = {}] = group
       const [labels, any_label] = [filter.labels, filter.anyLabel].map((ids) => (ids?.length ? ids : null))
-      const most = 1 + others.length + moreTasks
+      const most = group.length + Math.max(...group.map(({ more = moreTasks }) => more))
       return { labels, any_label, priority: filter.priority, assignee_id: assigneeId, most }
     })
     const rows = await sql<{ n: number; id: string }[]>`
@@ -68,6 +81,7 @@ export const readyTasks: FactKind<ReadyTasks, TaskFilter> = {
       fact.set(
         filter!,
         (byGroup.get(n) ?? []).map(({ id }) => id),
+        filters[n]!.most,
       )
     return rows.map(({ id }) => id)
   },
