@@ -24,6 +24,10 @@ class Blockers implements Fact {
     this.blockers.set(id, blocker)
   }
 
+  isInProject(id: string): boolean {
+    return this.blockers.get(id) != null
+  }
+
   fork(): Blockers {
     return new Blockers(this.projectId, new Map(this.blockers))
   }
@@ -55,6 +59,7 @@ class Blockers implements Fact {
 
 export const blockers: FactKind<Blockers, string[]> = {
   create: (projectId) => new Blockers(projectId),
+  /** Also loads the rows of the new blockers, because a later command of the batch may claim the task. */
   async load(sql, fact, wanted) {
     // Without the offset, Postgres would read all tasks of the project for each blocker.
     const task = sql`select id, number, title, blocked_by_ids from tasks
@@ -71,9 +76,11 @@ export const blockers: FactKind<Blockers, string[]> = {
       for (const { id, isInProject, ...blocker } of rows) fact.set(id, isInProject ? blocker : null)
       return rows.length <= maxBlockers
     }
-    const isAll = await load([...new Set(wanted.flat())])
+    const all = [...new Set(wanted.flat())]
+    const isAll = await load(all)
     // Many blockers of one task must not cause the rejection of the batch's other commands.
     if (!isAll && wanted.length > 1) for (const ids of wanted) await load(ids)
+    return all.filter((id) => fact.isInProject(id))
   },
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { type Answer, type Body, invite, make, type Person } from '../support/client.ts'
+import { type Answer, invite, make, type Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from '../support/scene.ts'
 import { upTo } from '../races/pair.ts'
@@ -155,45 +155,4 @@ test('waits until a blocker is done, and ends when the caller loses the role', a
   const [member] = (await ada.get(`/projects/${projectId}/members`)).body
   await ada.delete(`/projects/${projectId}/members/${member!.id}`)
   expect((await rejected).status).toBe(404)
-})
-
-test('a batch can claim tasks that the same batch creates, and is rejected if no task is ready', async () => {
-  const run = (operations: object[]) => ada.post(`/projects/${projectId}/batch?return=full`, { operations })
-  const claimNext = (as: string) => ({ op: 'task.claim_next', as, leaseSeconds: 60 })
-  const create = (title: string, fields = {}) => ({ op: 'task.create', title, ...fields })
-  const { body } = await run([
-    create('One'),
-    create('High', { priority: 'HIGH' }),
-    claimNext('first'),
-    claimNext('second'),
-    { op: 'comment.create', taskId: '#first', text: 'Begun' },
-  ])
-  const { results } = body as unknown as { results: (Body & { claim: { seq: number } })[] }
-  expect(results.slice(2, 4).map(({ title, claim }) => [title, claim.seq])).toEqual([
-    ['High', 5],
-    ['One', 6],
-  ])
-  expect(results[4]!.taskId).toBe(results[2]!.id)
-  expectError(
-    await run([create('Last'), claimNext('a'), claimNext('b')]),
-    409,
-    'operations[2]: No task is ready',
-  )
-  expect(await take()).toBe(204)
-})
-
-test('a batch that finishes a task claims the task that it has made ready', async () => {
-  const first = await add('First')
-  const second = await add('Second', { blockedByIds: [first.id] })
-  await add('Third', { blockedByIds: [first.id, second.id] })
-  const finish = ({ id }: Body) => ({ op: 'task.update', id, status: 'DONE' })
-  const run = (operations: object[]) =>
-    ada.post(`/projects/${projectId}/batch?return=full`, {
-      operations: [...operations, { op: 'task.claim_next', leaseSeconds: 60 }],
-    })
-  const titles = async (operations: object[]) =>
-    ((await run(operations)).body as unknown as { results: Body[] }).results.map(({ title }) => title)
-  expectError(await run([{ op: 'task.claim', id: first.id, leaseSeconds: 60 }]), 409)
-  expect(await titles([finish(first)])).toEqual(['First', 'Second'])
-  expect(await titles([finish(second)])).toEqual(['Second', 'Third'])
 })
