@@ -8,7 +8,7 @@ import { openScene } from '../support/scene.ts'
 const { client, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
-const maxMessageCharacters = 120
+const maxMessageCharacters = 110
 
 const isText = ({ maxLength, format }: Schema) =>
   maxLength !== undefined && format !== 'email' && format !== 'uri'
@@ -62,7 +62,7 @@ test('every name and title rejects control and bidirectional-override characters
 /** Operations that would revoke the token of this test. */
 const revoking = /logout/
 
-test('an error message states the rule of a field in at most 120 characters, without an explanation', async () => {
+test('an error message states the rule of a field in at most 110 characters, without an explanation', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
   const messages = new Map<string, string>()
   const note = ({ status, body }: Awaited<ReturnType<Person['get']>>, of: string) => {
