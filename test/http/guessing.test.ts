@@ -100,10 +100,13 @@ describe('wrong passwords for one account, from any address', () => {
       expect(statuses(changes)).toEqual({ 403: 4, 429: 5 })
       for (const one of changes) if (one.status === 429) expectDelayed(one)
       let n = 9
+      let last = changes[0]!
       await eventually('a delayed sign-in', async () => {
         await change(++n)
-        return (await status(client, ada.email, 'secret-1', `10.3.0.${n}`)) === 429
+        last = await login(client, ada.email, 'secret-1', `10.3.0.${n}`)
+        return last.status === 429
       })
+      expectError(last, 429, /^Too many wrong passwords for this account; try again in/)
     }))
 })
 

@@ -75,7 +75,7 @@ const invalid: Record<string, string[]> = {
   ),
   'a token with another issuer, audience or subject': [
     ...['other', undefined].flatMap((one) => [sign(claims({ iss: one })), sign(claims({ aud: one }))]),
-    ...[undefined, 7, '', "' or 1=1"].map((sub) => sign(claims({ sub }))),
+    ...[undefined, 7, '', "' or 1=1", unknownId].map((sub) => sign(claims({ sub }))),
     ...[sign(claims({ nbf: now() + 60 })), sign(['not', 'claims']), sign(null)],
   ],
 }
