@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
-import { upTo } from '../races/pair.ts'
+import { eventually, upTo } from '../races/pair.ts'
 import { make, versionOf } from '../support/client.ts'
+import { holdTransaction } from '../support/database.ts'
 import { faultsOf } from '../support/history.ts'
 import { type Blocked, blockersOf, etagOf, openBlockerScene } from './blocker-scene.ts'
 import { expectError } from './responses.ts'
@@ -62,23 +63,30 @@ test('an undo that would form a cycle gets 409 with the path, whether it restore
 test('changes of a blocked task in the same commit as the undo that restores the task show its blockers', async () => {
   const [a, b] = await createChain('A', 'B')
   const other = await make(ada, '/projects', { name: 'Other' })
-  const long = upTo(500).map((n) => ({ op: 'task.create', title: `T${n}` }))
+  const { actors, database } = scene.service.services
+  const untilWaiting = (count: number) =>
+    eventually(`${count} waiting writes`, () => actors.load().waiting === count)
   for (const _ of upTo(5)) {
     await ada.delete(`/tasks/${a}`)
     const seq = await version()
     // After the arrival of a task, the process forgets the rows of the project.
     await patch((await create('Moving', {}, other.id)).id, { projectId: scene.project.id })
-    // The undo and the changes wait together until the long batch is committed.
-    const [, undone, ...changed] = await Promise.all([
-      batch(long),
-      undo({ seq }),
-      ...upTo(15).map((n) => Bun.sleep(n).then(() => patch(a, { title: `U${n}` }))),
-    ])
-    expectUndone(undone!)
-    for (const answer of changed)
-      expect(answer.status === 404 ? [404] : [answer.status, blockersOf(answer)]).toEqual(
-        answer.status === 404 ? [404] : [200, [b]],
-      )
+    const release = await holdTransaction(
+      database.background,
+      (tx) => tx`select from streams where project_id = ${scene.project.id} for update`,
+    )
+    // The undo and the changes wait together until the first write is committed.
+    const first = create('First')
+    await untilWaiting(1)
+    const undone = undo({ seq })
+    await untilWaiting(2)
+    const changes = upTo(5).map((n) => patch(a, { title: `U${n}` }))
+    await untilWaiting(7)
+    await release()
+    await first
+    expectUndone(await undone)
+    for (const answer of await Promise.all(changes))
+      expect([answer.status, blockersOf(answer)]).toEqual([200, [b]])
   }
   await ada.delete(`/tasks/${b}`)
   expect(blockersOf(await patch(a, { title: 'W' }))).toEqual([])
