@@ -1,3 +1,5 @@
+import { eventually } from '../races/pair.ts'
+
 type RunCommand = (name: string, input: object) => Promise<{ id: string }>
 
 /** Runs the commands of labels, fields, views, external ids, claims and reminders. */
@@ -16,9 +18,9 @@ export async function runTaskCommands(run: RunCommand, projectId: string): Promi
   await run('task.claim', { id: task.id, leaseSeconds: 60 })
   await run('task.release', { id: task.id })
   await run('task.claim_next', { projectId, leaseSeconds: 60 })
-  const remindAt = new Date(Date.now() + 500).toISOString()
+  const remindAt = new Date(Date.now() + 2_000).toISOString()
   await run('task.update', { id: task.id, remindAt })
-  await Bun.sleep(600)
+  await eventually('the time of the reminder', () => new Date().toISOString() > remindAt)
   await run('task.record_times', { projectId, ids: [task.id] })
   await run('field.delete', { id: field.id })
   await run('label.delete', { id: label.id })
