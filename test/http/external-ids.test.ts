@@ -67,7 +67,7 @@ test('the path may contain every external id, also one that looks like an id in 
   }
 })
 
-test('a repeat with the Idempotency-Key gets 201 and the same task, also after a restart', async () => {
+test('a repeat with the Idempotency-Key gets 201 and the same task', async () => {
   const { put } = await open()
   const key = { 'idempotency-key': crypto.randomUUID() }
   const [first, second] = [await put('A', { title: 'T' }, key), await put('A', { title: 'T' }, key)]
