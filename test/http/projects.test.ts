@@ -99,6 +99,14 @@ test('setting a role returns the member; setting the same role again writes no e
   for (const role of ['OWNER', 'admin', '', null, 0, undefined]) expectError(await set(role), 400, /^role /)
 })
 
+test('an ADMIN may lower their own role, and cannot set it again', async () => {
+  const other = await register(client)
+  const member = await invite(owner, projectId, other, 'ADMIN')
+  const set = (role: string) => other.patch(`${path}/${member.id}/role`, { role })
+  expectResponse(await set('VIEWER'), 200, { ...member, role: 'VIEWER' })
+  expectError(await set('ADMIN'), 403, 'This needs the role ADMIN in the project')
+})
+
 test('removing a member returns a message; the user loses access and may be invited again', async () => {
   const guest = await register(client)
   const { id } = await invite(owner, projectId, guest)
