@@ -19,6 +19,8 @@ const reads = (project: Body, task: Body): [path: string, what: string][] => [
   [`/projects/${project.id}?`, 'Project'],
   [`/projects/${project.id}/members?`, 'Project'],
   [`/projects/${project.id}/labels?`, 'Project'],
+  [`/projects/${project.id}/fields?`, 'Project'],
+  [`/projects/${project.id}/views?`, 'Project'],
   [`/tasks?projectId=${project.id}&`, 'Project'],
   [`/tasks/${task.id}?`, 'Task'],
   [`/tasks/${task.id}/subtasks?`, 'Task'],
