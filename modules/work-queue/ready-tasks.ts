@@ -61,6 +61,7 @@ class ReadyTasks implements Fact {
 
 export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
   create: (projectId) => new ReadyTasks(projectId),
+  isLast: true,
   /** One query for all filters: the commands of a batch take different tasks. */
   async load(sql, fact, wanted, taskIds) {
     const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), keyOf).values()]

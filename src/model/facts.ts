@@ -14,6 +14,8 @@ export interface Fact {
 /** Loads one kind of fact. The object itself is the key of the kind. */
 export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
   create(projectId: string): F
+  /** Loaded after the other kinds, so that `taskIds` contains their tasks too. */
+  isLast?: boolean
   /**
    * Adds what `wanted` asks for, as of the project's committed version. Returns the ids of tasks to load as rows.
    * @param taskIds the tasks that the batch may change; their rows are loaded

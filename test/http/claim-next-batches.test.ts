@@ -75,3 +75,15 @@ test('a batch does not claim a task that the same batch has blocked by an open t
   const { body } = await ada.post(`/projects/${projectId}/batch?return=full`, { operations })
   expect((body as unknown as { results: Body[] }).results[2]!.title).toBe('Ready')
 })
+
+test('a batch that finishes a task by its external id claims the task that it has made ready', async () => {
+  const first = await add('First', { externalId: 'A' })
+  await add('Second', { blockedByIds: [first.id] })
+  await unloadRows()
+  const operations = [
+    { op: 'task.upsert', externalId: 'A', status: 'DONE' },
+    { op: 'task.claim_next', leaseSeconds: 60 },
+  ]
+  const { body } = await ada.post(`/projects/${projectId}/batch?return=full`, { operations })
+  expect(body).toMatchObject({ results: [{ title: 'First' }, { title: 'Second' }] })
+})
