@@ -22,7 +22,9 @@ const writes: Write[] = [
   { method: 'POST', path: '/auth/login', body: { email: ada.email, password } },
   { method: 'POST', path: '/projects', body: { name: 'P' } },
   ...endpoints.flatMap(({ method, path, body, title }) =>
-    body && !/batch|undo|webhook|comment|claim/.test(title) ? { method, path: path(parts), body: body(parts) } : [],
+    body && !/batch|undo|webhook|comment|claim/.test(title)
+      ? { method, path: path(parts), body: body(parts) }
+      : [],
   ),
 ]
 
