@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { workerActor } from '../../workers/cascade.ts'
 import { Random } from '../faults/random.ts'
 import { nextPath } from '../http/list-pages.ts'
-import { make, type Person } from '../support/client.ts'
+import { make, type Person, versionOf } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { eventually } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
@@ -36,7 +36,17 @@ interface Recorded {
   text: string
 }
 
-const versionOf = (headers: Headers) => Number(headers.get('docket-version'))
+const versionIn = (headers: Headers) => Number(headers.get('docket-version'))
+
+/** Reads again if a worker has recorded a time meanwhile: then the response may be newer than its version. */
+async function readAtVersion(who: Person, path: string, projectId?: string) {
+  for (;;) {
+    const response = await who.get(path)
+    const { status, body, headers } = response
+    if (status !== 200) return response
+    if ((await versionOf(who, projectId ?? body.projectId)) === versionIn(headers)) return response
+  }
+}
 
 function someList(random: Random, projectId: string, people: Person[]): string {
   const some = (name: string, values: readonly string[], chance = 0.3) =>
@@ -61,10 +71,10 @@ async function record(who: Person, { random, projects, tasks, people }: RandomWr
   const ask = async (path: string, projectId?: string): Promise<void> => {
     let next: string | undefined = path
     for (let pages = 0; next && pages < 3; pages++) {
-      const { status, text, body, headers } = await who.get(next)
+      const { status, text, body, headers } = await readAtVersion(who, next, projectId)
       if (status === 404) return
       if (status !== 200) throw new Error(`GET ${next} got ${status} ${text}`)
-      found.push({ path: next, projectId: projectId ?? body.projectId, version: versionOf(headers), text })
+      found.push({ path: next, projectId: projectId ?? body.projectId, version: versionIn(headers), text })
       next = nextPath(headers)
     }
   }
