@@ -125,7 +125,7 @@ export async function unassignMember(
   throttle: Throttle,
 ): Promise<void> {
   await forEachPage(throttle, true, async () => {
-    // The order of the index on assignees. Each page reads the first entries, because unassigned tasks leave the index.
+    // The order of the index on assignees. No cursor is needed, because unassigned tasks are no longer in the index.
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and assignee_id = ${userId}
       order by status, priority, id, created_at, number limit ${throttle.batchRows}`

@@ -6,7 +6,7 @@ export const webhooks = pgTable(
   {
     id: uuid('id').primaryKey(),
     projectId: uuid('project_id').notNull(),
-    /** Below the limit of webhooks; the unique constraint enforces the limit. */
+    /** A number below the limit, unique in the project: so there cannot be more webhooks than the limit. */
     slot: integer('slot').notNull(),
     revision: integer('revision').notNull().default(1),
     url: text('url').notNull(),

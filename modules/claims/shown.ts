@@ -12,7 +12,7 @@ interface ShownClaims {
 
 const nothing: ShownClaims = {}
 
-/** Removes claims that have ended from the rows, and finds the holders of the others. Plain rows cost nothing. */
+/** Removes claims that have ended from the rows, and finds the holders of the others. */
 export const showClaims = (findPerson: FindPerson, rows: TaskRow[]): ShownClaims | Promise<ShownClaims> =>
   rows.some(isClaimed)
     ? readClaims(findPerson, rows.filter(isClaimed), new Date(nowMs()).toISOString())

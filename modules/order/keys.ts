@@ -33,7 +33,7 @@ export function keysIn(gap: Gap, lastNumber: number, count: number): string[] {
   return generateNKeysBetween(low, high, count).map((key) => (low = unimplied(key, low)))
 }
 
-/** The first keys sort before all implied keys, so they do not get longer. */
+/** Keys for the first place are below every key made from a task number, so repeated inserts there do not lengthen keys. */
 function boundsOf({ low, high }: Gap, lastNumber: number): [low: string | null, high: string] {
   if (low !== start) return [low, high === end ? impliedKey(lastNumber + 1) : high]
   return [null, high < impliedKey(1) ? high : impliedKey(1)]

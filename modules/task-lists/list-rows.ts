@@ -27,7 +27,7 @@ export interface ScanEnd {
 
 interface Selection {
   sources: SqlPart[]
-  /** Conditions for the rows of every branch. */
+  /** Conditions that every subquery of the UNION contains. */
   where: SqlPart
   /** The sources contain few rows, so one branch reads the tasks of all statuses and priorities. */
   isNarrow: boolean
@@ -66,7 +66,7 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
   return { page: (rows: number) => scan(rows, { cap }), scan, first }
 }
 
-/** The most tasks in which the list of ready tasks searches before it reads a branch for each status and priority. */
+/** The list of ready tasks first scans this many tasks, and only then runs a subquery for each status and priority. */
 const fewTasks = 8
 
 /** SQL for the first row of project `v` if it is one of the first tasks, which is cheaper than to read all branches. */

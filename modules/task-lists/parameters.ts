@@ -56,7 +56,7 @@ export const filterParameters = {
 }
 
 const fieldName = `${fieldPrefix}{key}`
-/** Stands for every name `field.…` in the OpenAPI document. */
+/** In the OpenAPI document, this parameter represents all query parameters `field.<key>`. */
 export const fieldParameter = {
   [fieldName]: Type.Optional(
     Type.String({

@@ -23,7 +23,7 @@ export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
   }))
 }
 
-/** A slot from 1 to `maxTokens` limits an account's tokens. A new token may replace an expired token in its slot. */
+/** Each token of an account takes one of the slots 1 to `maxTokens`. A new token may replace an expired token. */
 export async function insertToken(
   sql: Sql,
   { userId, version }: Claims,

@@ -33,7 +33,7 @@ export async function loadIntegrations(sql: Sql, state: State, preloads: Preload
 const idsOf = (wanted: IntegrationsQuery[], name: 'accountId' | 'creator'): string[] =>
   wanted.flatMap(({ [name]: id }) => (id !== undefined && isId(id) ? id : []))
 
-/** The accounts whose integrations are wanted, and the service accounts that these accounts created. */
+/** The accounts with these ids, and the service accounts that they created. */
 async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<CreatorLink[]> {
   if (ids.length === 0) return []
   return sql<CreatorLink[]>`

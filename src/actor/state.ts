@@ -34,7 +34,7 @@ export class State {
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
   /** Ids of rows deleted since the load. A new row must not reuse these ids. */
   private deletedIds: CopyOnWriteMap<true>
-  /** Whether referenced tasks are in the project. Outdated for a task whose row is loaded or changed. */
+  /** Whether referenced tasks are in the project. If the row of a task is loaded or changed, the row decides instead. */
   private tasksInProject: CopyOnWriteMap<boolean>
   private readonly byUser: CopyOnWriteMap<MemberRow>
   private rowBytes = 0

@@ -19,7 +19,7 @@ interface ExecuteDependencies {
   findRole: FindRole
   lookUp: LookUp
   limits: RuleContext['limits']
-  /** Adds details to the error of a command that reads the log. */
+  /** For a command that reads the log: throws its error again, with details from the log. */
   explain?: (error: unknown) => Promise<never>
   log?: Log
 }

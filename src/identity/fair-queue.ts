@@ -21,7 +21,7 @@ interface Waiter extends Source {
 export class FairQueue {
   private busy = 0
   private waiters: Waiter[] = []
-  /** Sequence numbers of the addresses and keys that wait. The lowest number runs next, and gets a new number. */
+  /** The turn of each waiting address or key: the lowest number runs next, and then gets a new, highest number. */
   private readonly numbers = new Map<string, number>()
   private lastNumber = 0
 

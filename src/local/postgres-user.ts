@@ -19,7 +19,7 @@ export async function serverUser(clusterDir: string): Promise<User | undefined> 
   )
 }
 
-/** Finds a way to run the server that works. @throws Error with advice if every way fails */
+/** Tries several ways to run the server, and returns the first that works. @throws Error with advice if every way fails */
 export async function findRunAs(user: User | undefined, dir: string, initdb: string): Promise<RunAs> {
   let reason = ''
   for (const option of user ? runAsOptions(user) : [{ prefix: [] }]) {

@@ -108,7 +108,7 @@ export function checkReferences<Input extends object>(
 
 function requireAll(state: RowSource, field: ReferenceField, name: string, wanted: unknown): void {
   const ids = idsIn(wanted)
-  // The schema compares ids as they were sent: two names in a batch, or two spellings, may be the same id.
+  // The schema does not find all duplicates: two `#names` of a batch, or upper and lower case, may be the same id.
   const isInvalid = ids.some((id) => !state.has(field.to, id)) || new Set(ids).size < ids.length
   if (isInvalid) throw invalidReference(field, name)
 }

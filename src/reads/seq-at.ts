@@ -1,7 +1,7 @@
 import type { Sql } from '../postgres/database.ts'
 import type { Versioned } from './versions.ts'
 
-/** The most consecutive events that are skipped because their time is in the future. */
+/** At most this many events in a row are skipped because their time is in the future. */
 const maxSkipped = 10_000
 
 /**
