@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { nilId } from './id-format.ts'
 
 /** Random hex digits, generated in blocks because a call for each id is slow. */
 let randomHex = ''
 let usedHex = 0
 const randomBlockBytes = 8_192
 const countHex = Array.from({ length: 0x1000 }, (_, count) => count.toString(16).padStart(3, '0'))
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** The nil UUID (RFC 9562, 5.9), which sorts before every id. */
-export const nilId = '00000000-0000-0000-0000-000000000000'
 let newest = nilId
 
 /** The part of an id that orders it: a millisecond, and a counter within that millisecond. */
@@ -133,15 +131,3 @@ function randomTail(): string {
 
 /** The hex digits of a UUID's variant: the bits 1 and 0, then two random bits. */
 const variants = '89ab'
-
-/** The max UUID (RFC 9562, 5.10), which sorts after every id. */
-export const maxId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-
-export const canonicalId = (text: string): string =>
-  text.length === 36 && /[A-F]/.test(text) ? text.toLowerCase() : text
-
-/** True for an id in lower case. */
-export const isId = (value: string): boolean => UUID.test(value)
-
-export const isIdInAnyCase = (value: unknown): boolean =>
-  typeof value === 'string' && isId(canonicalId(value))

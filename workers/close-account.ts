@@ -2,7 +2,7 @@ import { removeMember } from '../modules/members/commands.ts'
 import { deleteProject } from '../modules/projects/commands.ts'
 import type { Run } from '../src/commands/router.ts'
 import type { Sql } from '../src/postgres/database.ts'
-import { nilId } from '../src/ids.ts'
+import { nilId } from '../src/id-format.ts'
 import { type Throttle, forEachPage } from './throttle.ts'
 import { ignoreStatus } from './reason.ts'
 

@@ -1,5 +1,5 @@
 import type { Sql } from '../src/postgres/database.ts'
-import { nilId } from '../src/ids.ts'
+import { nilId } from '../src/id-format.ts'
 import { type Throttle, forEachPage } from './throttle.ts'
 
 const searchRows = 5_000

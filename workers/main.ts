@@ -1,4 +1,4 @@
-import { isId, nilId } from '../src/ids.ts'
+import { isId, nilId } from '../src/id-format.ts'
 import type { Job } from 'bullmq'
 import { mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { disconnect, openBlocking } from '../src/redis/connections.ts'

@@ -1,6 +1,6 @@
 import type { OutboxRow } from '../drizzle/rows.ts'
 import type { Sql } from '../src/postgres/database.ts'
-import { nilId } from '../src/ids.ts'
+import { nilId } from '../src/id-format.ts'
 import type { Jobs } from '../src/jobs/queue.ts'
 import { outbox } from '../drizzle/schema/jobs.ts'
 import { columnList } from '../src/postgres/columns.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
-import { canonicalId, isIdInAnyCase } from '../../src/ids.ts'
+import { canonicalId, isIdInAnyCase } from '../../src/id-format.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { OldestSeq } from '../../src/reads/retention.ts'

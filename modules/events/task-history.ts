@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
-import { maxId } from '../../src/ids.ts'
+import { maxId } from '../../src/id-format.ts'
 import { view } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { openLookUp, requireVisible } from '../../src/reads/lookups.ts'

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import { isId } from '../../src/ids.ts'
+import { isId } from '../../src/id-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventsExpired, requireRetained } from '../../src/reads/retention.ts'
 import { pageBytes, jsonTexts } from '../../src/reads/pages.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { EventStream } from '../../src/commands/query.ts'
-import { canonicalId } from '../../src/ids.ts'
+import { canonicalId } from '../../src/id-format.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId } from '../../src/schema/response.ts'
 import { checked, Input } from '../../src/schema/input.ts'

@@ -33,7 +33,7 @@ export const FieldValuesOutput = Type.Unsafe<Record<string, FieldValue>>({
   examples: [{ estimate: 3 }],
 })
 
-const isDate = (value: unknown) =>
+export const isDate = (value: unknown) =>
   typeof value === 'string' && /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(value) && parseInstant(value) !== null
 const partOf = (value: unknown, name: 'date' | 'choice') =>
   isObject(value) ? (value as Record<string, unknown>)[name] : undefined
@@ -68,12 +68,16 @@ const types: Record<FieldRow['type'], FieldType> = {
   },
 }
 
-export const unknownField = (key: string) =>
+export const unknownFieldKey = (key: string) =>
   badRequest(`fields.${key.slice(0, 100)} must be the key of a field of the project`)
 export const invalidValue = (key: string, type: FieldRow['type']) =>
   badRequest(`fields.${key} must be ${types[type].expected}`)
 export const valuesTooLong = () =>
   badRequest(`fields must have at most ${maxValueCharacters} characters as JSON`)
+
+/** The form in which a task stores an accepted value. */
+export const inStoredForm = (type: FieldRow['type'], value: FieldValue): StoredValue =>
+  types[type].store?.(value as string) ?? value
 
 /** True if responses show the value. The same as `fitsSql`. */
 export const fitsField = (field: FieldRow, value: unknown): boolean => types[field.type].fits(value, field)
@@ -98,11 +102,10 @@ export const shownFields = (stored: StoredValues): Record<string, FieldValue> =>
 function storedValue(field: FieldRow, given: unknown): StoredValue | undefined {
   const { key, type } = field
   const value = typeof given === 'string' ? given.trim() : given
-  const { accepts, store } = types[type]
-  if (!accepts(value, field)) throw invalidValue(key, type)
-  if (store) return store(value as string)
+  if (!types[type].accepts(value, field)) throw invalidValue(key, type)
+  const stored = inStoredForm(type, value as FieldValue)
   // JSON has no -0.
-  return value === '' ? undefined : value === 0 ? 0 : (value as FieldValue)
+  return stored === '' ? undefined : stored === 0 ? 0 : stored
 }
 
 interface FieldSource {
@@ -122,7 +125,7 @@ export function changedValues(
   const values = new Map<string, StoredValue>(Object.entries(stored ?? {}))
   for (const [key, given] of Object.entries(changes)) {
     const field = fields.get(key)
-    if (!field) throw unknownField(key)
+    if (!field) throw unknownFieldKey(key)
     const value = given === null ? undefined : storedValue(field, given)
     if (value === undefined) values.delete(key)
     else values.set(key, value)

@@ -1,6 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
+import { isId } from '../../src/id-format.ts'
 import { type FactQuery, factQuery } from '../../src/model/facts.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import { badRequest, conflict } from '../../src/responses/errors.ts'
@@ -8,8 +9,6 @@ import { end, type Gap, keyIn, keyOf, maxKeyLength, start } from './keys.ts'
 import { orderFact } from './load.ts'
 import type { Spot } from './schema.ts'
 import { type Placed, respace } from './respace.ts'
-
-const isId = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 
 const severalPlaces = () => badRequest('Send at most one of before, after and place')
 export const placeOfMovedTask = () =>
@@ -45,7 +44,7 @@ export function spotFacts({ before, after, place }: Spot): FactQuery[] {
 }
 
 /**
- * Decides the key of a new task, or of `task`. Returns undefined if the input names no place, or the task is there.
+ * Decides the key of a new task, or of `task`. Returns undefined if the input names no place, or the task already has this place.
  * @throws HttpError 400, or 409 if the neighbour is not in the project
  */
 export function place(

@@ -1,6 +1,6 @@
 import { Input } from '../../src/schema/input.ts'
 import { adminQuery, type Query } from '../../src/commands/query.ts'
-import { isId } from '../../src/ids.ts'
+import { isId } from '../../src/id-format.ts'
 import { Cursor, cutToLimit, readIdPage, Limit, pageOf, startId } from '../../src/reads/pages.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'

@@ -1,5 +1,5 @@
 import { badRequest } from '../../src/responses/errors.ts'
-import { parseInstant } from '../../src/schema/text.ts'
+import { inStoredForm, isDate } from '../fields/values.ts'
 
 export const fieldPrefix = 'field.'
 
@@ -13,7 +13,7 @@ export interface FieldParameter {
 
 const NAME = /^field\.([a-z][a-z0-9_]{0,39})(?:\.(min|max))?$/
 
-export const unknownField = (name: string) =>
+export const unknownFieldParameter = (name: string) =>
   badRequest(`${name.slice(0, 100)} must name a field of the project`)
 export const notOrdered = (name: string) => badRequest(`${name} must name a field of the type number or date`)
 export const badValue = (name: string, expected: string) => badRequest(`${name} must be ${expected}`)
@@ -23,7 +23,7 @@ export function readFieldParameters(query: Record<string, unknown>): FieldParame
   for (const name in query) {
     if (!name.startsWith(fieldPrefix)) continue
     const [, key, bound] = NAME.exec(name) ?? []
-    if (!key) throw unknownField(name)
+    if (!key) throw unknownFieldParameter(name)
     found.push({ name, key, bound: bound as FieldParameter['bound'], text: String(query[name]) })
   }
   return found
@@ -40,7 +40,7 @@ const types: Record<Field['type'], { fits(text: string, field: Field): boolean; 
   text: { fits: (text) => !text.includes('\0') && text.isWellFormed(), expected: 'a text' },
   number: { fits: (text) => NUMBER.test(text) && Number.isFinite(Number(text)), expected: 'a number' },
   boolean: { fits: (text) => text === 'true' || text === 'false', expected: 'true or false' },
-  date: { fits: (text) => text.length === 10 && parseInstant(text) !== null, expected: 'a date: YYYY-MM-DD' },
+  date: { fits: isDate, expected: 'a date: YYYY-MM-DD' },
   choice: {
     fits: (text, { options }) => options?.includes(text) ?? false,
     expected: 'one of the options of the field',
@@ -49,12 +49,12 @@ const types: Record<Field['type'], { fits(text: string, field: Field): boolean; 
 
 /** Returns the value of the parameter as JSON in the stored form. @throws HttpError 400 if the field is unknown or has another type */
 export function fieldValue({ name, bound, text: given }: FieldParameter, field: Field | undefined): string {
-  if (!field) throw unknownField(name)
+  if (!field) throw unknownFieldParameter(name)
   const { type } = field
   const text = given.trim()
   if (bound && type !== 'number' && type !== 'date') throw notOrdered(name)
   const { fits, expected } = types[type]
   if (!fits(text, field)) throw badValue(name, expected)
   if (type === 'boolean') return text
-  return type === 'number' ? String(Number(text)) : JSON.stringify(type === 'text' ? text : { [type]: text })
+  return type === 'number' ? String(Number(text)) : JSON.stringify(inStoredForm(type, text))
 }

@@ -1,5 +1,5 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { maxId, nilId } from '../../src/ids.ts'
+import { maxId, nilId } from '../../src/id-format.ts'
 import type { TaskFilter } from './list-query.ts'
 import { priorities, statuses } from '../tasks/schema.ts'
 

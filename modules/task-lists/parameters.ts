@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { canonicalId, isId } from '../../src/ids.ts'
+import { canonicalId, isId } from '../../src/id-format.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { checked, IdOf } from '../../src/schema/input.ts'
 import { sampleId } from '../../src/schema/response.ts'

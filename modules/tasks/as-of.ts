@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
-import { canonicalId, isId } from '../../src/ids.ts'
+import { canonicalId, isId } from '../../src/id-format.ts'
 import { AsOfParameter, type Snapshot, parseAsOf } from '../../src/log/as-of.ts'
 import { firstRows, visibleColumns, firstLaterEventId, rowSources } from '../../src/log/rows-at.ts'
 import type { Sql } from '../../src/postgres/database.ts'

@@ -1,4 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
+import { isId } from '../../src/id-format.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import type { CheckedState } from '../../src/model/definition.ts'
 import { type Fact, factQuery, type FactKind, type FactQuery } from '../../src/model/facts.ts'
@@ -6,8 +7,6 @@ import { badRequest, conflict } from '../../src/responses/errors.ts'
 
 /** The most tasks that block a task, directly or through other tasks. */
 const maxBlockers = 5_000
-/** Inputs also contain malformed ids, and the names of tasks that a batch creates. */
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Errors contain this many tasks of a cycle, and this many characters of a title. */
 const named = { tasks: 20, characters: 100 }
 
@@ -66,7 +65,8 @@ export const blockers: FactKind<Blockers, string[]> = {
       where id = b.id and project_id = ${fact.projectId} offset 0`
     /** @returns false if the tasks have more blockers than the limit; then only the nearest are loaded */
     const load = async (wantedIds: string[]) => {
-      const ids = wantedIds.filter((id) => UUID.test(id))
+      // Inputs also contain malformed ids, and the names of tasks that a batch creates.
+      const ids = wantedIds.filter(isId)
       const rows = await sql<(Blocker & { id: string; isInProject: boolean })[]>`
         with recursive b(id) as (
           select unnest(${ids}::uuid[])

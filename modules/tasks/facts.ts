@@ -6,7 +6,7 @@ import { restoredFacts } from '../order/restore.ts'
 import { blockerFacts } from './blockers.ts'
 import { externalIdFacts } from './external-ids.ts'
 
-/** What must be loaded before the rules check these fields of a task; usually nothing. */
+/** The data that the rules need to check these fields of a task; usually none. */
 export function factsFor(fields: Partial<TaskRow>): FactQuery[] {
   const facts = [...externalIdFacts(fields), ...blockerFacts(fields)]
   return fields.position ? [...facts, ...restoredFacts(fields)] : facts

@@ -14,15 +14,24 @@ export const isReady = (sql: Sql, alias: string, { holder, snapshot }: ReadyOpti
   const isOwn = holder === undefined ? sql`` : sql`or ${column('claimed_by')} = ${holder}`
   const hasEnded = snapshot ? sql`` : sql`or ${column('claimed_until')} <= now()`
   return sql`(${column('status')} <> 'DONE' and (${column('claimed_by')} is null ${hasEnded} ${isOwn})
-    and (${column('blocked_by_ids')} is null or not ${hasOpenBlocker(sql, alias, snapshot)}))`
+    and ${isUnblocked(sql, alias, { snapshot })})`
 }
 
-/** Blockers that are deleted, or in another project, block nothing. */
-function hasOpenBlocker(sql: Sql, alias: string, snapshot?: Snapshot): SqlPart {
+interface BlockerOptions {
+  snapshot?: Snapshot
+  /** Tasks that do not count as blockers. */
+  except?: string[]
+}
+
+/** SQL for: no blocker is left to do. Blockers that are deleted, or in another project, block nothing. */
+export function isUnblocked(sql: Sql, alias: string, { snapshot, except }: BlockerOptions = {}): SqlPart {
   // Without the offset, Postgres could read all tasks of the project.
   const blocker = rowSources(sql, 'task', snapshot, sql`x.id`)
     .map((source): SqlPart => sql`(select project_id, status from ${source} s where s.id = x.id offset 0)`)
     .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
-  return sql`exists (select from unnest(${sql(`${alias}.blocked_by_ids`)}) x(id) cross join lateral (${blocker}) b
-    where b.project_id = ${sql(`${alias}.project_id`)} and b.status <> 'DONE')`
+  const ids = sql(`${alias}.blocked_by_ids`)
+  return sql`(${ids} is null or not exists (
+    select from unnest(${ids}) x(id) cross join lateral (${blocker}) b
+    where b.project_id = ${sql(`${alias}.project_id`)} and b.status <> 'DONE'
+      ${except ? sql`and x.id <> all(${except}::uuid[])` : sql``}))`
 }

@@ -5,7 +5,7 @@ import { Cursor, Limit } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { unknownField } from '../task-lists/field-parameters.ts'
+import { unknownFieldParameter } from '../task-lists/field-parameters.ts'
 import { openReadTasks, type SeenProject } from '../task-lists/reads.ts'
 import { taskView } from '../tasks/schema.ts'
 
@@ -39,7 +39,7 @@ export function viewTasks(services: Services): Query {
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
     view: taskView,
     isList: true,
-    errors: [unknownField('field.size'), notFound('View')],
+    errors: [unknownFieldParameter('field.size'), notFound('View')],
     async read({ request, caller, params, query: page }) {
       const seen = await requireVisible(seeView, caller, params.id, 'View')
       return readTasks(

@@ -1,5 +1,5 @@
 import { adminQuery } from '../../src/commands/query.ts'
-import { isId, maxId } from '../../src/ids.ts'
+import { isId, maxId } from '../../src/id-format.ts'
 import type { View } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { Cursor, cutToLimit, readIdPage, Limit, pageOf } from '../../src/reads/pages.ts'

@@ -1,7 +1,9 @@
 import { positionKey } from '../../drizzle/schema/tasks.ts'
+import { isId } from '../../src/id-format.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import { type Fact, type FactKind, FactNeeded, factQuery } from '../../src/model/facts.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { isUnblocked } from '../tasks/ready.ts'
 import { priorities } from '../tasks/schema.ts'
 
 export interface TaskFilter {
@@ -19,13 +21,12 @@ const moreTasks = 16
 /** A batch that makes more than this many ready tasks unready finds no further task. */
 const maxMoreTasks = 4_096
 
-const keyOf = ({ labels = [], anyLabel = [], priority, assigneeId }: TaskFilter): string =>
+const filterKey = ({ labels = [], anyLabel = [], priority, assigneeId }: TaskFilter): string =>
   [labels, anyLabel, priority, assigneeId].join(' ')
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** False for malformed ids, and for names of rows that the batch creates: no stored task fits them. */
 export const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilter): boolean =>
-  [...labels, ...anyLabel, assigneeId ?? []].flat().every((id) => uuid.test(id))
+  [...labels, ...anyLabel, assigneeId ?? []].flat().every(isId)
 
 /** The ids of the first ready tasks for each filter of a batch, and of the tasks that the batch has changed. */
 class ReadyTasks implements Fact {
@@ -36,18 +37,18 @@ class ReadyTasks implements Fact {
   ) {}
 
   loadedFor(filter: TaskFilter): string[] {
-    return this.ids.get(keyOf(filter))?.ids ?? []
+    return this.ids.get(filterKey(filter))?.ids ?? []
   }
 
   /** @throws FactNeeded if further tasks may be ready */
   requireAll(filter: TaskFilter): void {
-    const more = this.ids.get(keyOf(filter))?.more
+    const more = this.ids.get(filterKey(filter))?.more
     if (more !== undefined && more <= maxMoreTasks)
       throw new FactNeeded(factQuery(readyTasks, { ...filter, more }))
   }
 
   set(filter: TaskFilter, ids: string[], most = Infinity): void {
-    this.ids.set(keyOf(filter), { ids, ...(ids.length >= most && { more: 4 * ids.length }) })
+    this.ids.set(filterKey(filter), { ids, ...(ids.length >= most && { more: 4 * ids.length }) })
   }
 
   fork(): ReadyTasks {
@@ -64,7 +65,7 @@ export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
   isLast: true,
   /** One query for all filters: the commands of a batch take different tasks. */
   async load(sql, fact, wanted, taskIds) {
-    const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), keyOf).values()]
+    const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), filterKey).values()]
     if (groups.length === 0) return []
     const filters = groups.map((group) => {
       const [{ assigneeId, ...filter } = {}] = group
@@ -102,28 +103,22 @@ function firstReady(sql: Sql, projectId: string, taskIds: string[]): SqlPart {
   const open = texts.map((text, rank) =>
     branch(
       sql`${rank}::int4`,
-      sql`t.claimed_by is null and t.priority = ${text} and coalesce(q.priority, ${text}) = ${text} and ${isUnblocked(sql)}`,
+      sql`t.claimed_by is null and t.priority = ${text} and coalesce(q.priority, ${text}) = ${text} and ${isUnblocked(sql, 't')}`,
       key,
     ),
   )
   const rank = sql`case t.priority when ${texts[0]!} then 0 when ${texts[1]!} then 1 else 2 end`
   const hasPriority = sql`coalesce(q.priority, t.priority) = t.priority`
   // The end of these claims is not recorded yet. They are few, in all projects together.
-  const hasEnded = sql`t.claimed_by is not null and t.claimed_until <= now() and ${hasPriority} and ${isUnblocked(sql)}`
+  const hasEnded = sql`t.claimed_by is not null and t.claimed_until <= now() and ${hasPriority} and ${isUnblocked(sql, 't')}`
   const ended = branch(rank, hasEnded, sql`t.claimed_until`)
   const all = [...open, ended].reduce((some, one): SqlPart => sql`${some} union all ${one}`)
   const ready = sql`(select c.id, c.rank, c.key from (${all}) c order by c.rank, c.key limit q.most)`
   if (taskIds.length === 0) return ready
-  const mayBeReady = sql`t.blocked_by_ids && ${taskIds}::uuid[] and ${hasPriority} and ${isUnblocked(sql, taskIds)}`
+  const mayBeReady = sql`t.blocked_by_ids && ${taskIds}::uuid[] and ${hasPriority} and ${isUnblocked(sql, 't', { except: taskIds })}`
   return sql`${ready} union all ${branch(rank, mayBeReady, sql`${rank}, ${key}`)}`
 }
 
 const fits = (sql: Sql): SqlPart => sql`
   (q.assignee_id is null or t.assignee_id = q.assignee_id) and (q.labels is null or t.label_ids @> q.labels)
   and (q.any_label is null or t.label_ids && q.any_label)`
-
-/** SQL for: no blocker is left to do, besides `taskIds`. */
-const isUnblocked = (sql: Sql, taskIds?: string[]): SqlPart => sql`
-  (t.blocked_by_ids is null or not exists (select from unnest(t.blocked_by_ids) x(id)
-    cross join lateral (select project_id, status from tasks s where s.id = x.id offset 0) b
-    where b.project_id = t.project_id and b.status <> 'DONE' ${taskIds ? sql`and x.id <> all(${taskIds}::uuid[])` : sql``}))`

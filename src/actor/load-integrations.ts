@@ -1,6 +1,6 @@
 import type { StoredRows } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
-import { isId } from '../ids.ts'
+import { isId } from '../id-format.ts'
 import { columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { CreatorLink, Preload, IntegrationsQuery } from './preload.ts'

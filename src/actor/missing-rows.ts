@@ -1,4 +1,4 @@
-import { isId } from '../ids.ts'
+import { isId } from '../id-format.ts'
 import { model } from '../model/model.ts'
 import { referencedTasks } from '../model/references.ts'
 import type { Preload } from './preload.ts'

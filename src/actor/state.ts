@@ -1,6 +1,6 @@
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/rights.ts'
-import { isId, nilId } from '../ids.ts'
+import { isId, nilId } from '../id-format.ts'
 import type { Children } from '../log/children.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'

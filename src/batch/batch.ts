@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { canonicalId, isId } from '../ids.ts'
+import { canonicalId, isId } from '../id-format.ts'
 import { preconditionFailed, requireMatch } from '../responses/if-match.ts'
 import { type Command, command, inProject } from '../commands/command.ts'
 import { clientIdIn } from '../commands/decide.ts'

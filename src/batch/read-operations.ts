@@ -1,7 +1,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { mapIds } from '../schema/input.ts'
-import { canonicalId } from '../ids.ts'
+import { canonicalId } from '../id-format.ts'
 import { parseInstant } from '../schema/text.ts'
 import { nearest } from '../schema/nearest.ts'
 import { validationError } from '../schema/validation.ts'

@@ -1,6 +1,7 @@
 import type { Actors } from '../actor/actors.ts'
 import { throttle } from '../throttle.ts'
-import { isAhead, isId } from '../ids.ts'
+import { isAhead } from '../ids.ts'
+import { isId } from '../id-format.ts'
 import type { Log } from '../log.ts'
 import type { FindRole } from '../reads/lookups.ts'
 import { idTaken, unavailable } from '../responses/errors.ts'

@@ -9,7 +9,7 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/row-order.ts'
 import { notFound, HttpError } from '../responses/errors.ts'
-import { isId } from '../ids.ts'
+import { isId } from '../id-format.ts'
 
 export interface RowLocation {
   projectId: string

@@ -7,7 +7,7 @@ import { model } from '../model/model.ts'
 import { type Column, columnsOf } from '../postgres/columns.ts'
 import { type Batch, hasUnlogged, type CommitUnit, type RowWrite, rowWrites } from './unit.ts'
 
-/** What a batch writes, in addition to versions and events. Each shape has its own statement, without unused parts. */
+/** The writes of a batch besides versions and events. Each shape has its own statement, without unused parts. */
 export interface Shape {
   /** A unit writes two projects, both or neither. */
   spansProjects: boolean

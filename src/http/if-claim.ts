@@ -1,5 +1,5 @@
 import type { IfClaim } from '../commands/if-claim.ts'
-import { canonicalId, isId } from '../ids.ts'
+import { canonicalId, isId } from '../id-format.ts'
 import { badRequest } from '../responses/errors.ts'
 
 const badIfClaim = () =>

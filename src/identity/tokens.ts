@@ -1,5 +1,5 @@
 import { jwt } from '@elysiajs/jwt'
-import { isId } from '../ids.ts'
+import { isId } from '../id-format.ts'
 
 const issuer = 'docket'
 const audience = 'docket-api'

@@ -1,5 +1,5 @@
 import { getTableName } from 'drizzle-orm'
-import { maxId } from '../ids.ts'
+import { maxId } from '../id-format.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf, type ReferenceField } from '../model/model.ts'
 import { referencesOf } from '../model/references.ts'

@@ -71,7 +71,7 @@ export interface EntityDefinition<E extends Entity = Entity> {
   restored?(values: Partial<Rows[E]>, row: Rows[E] | undefined, state: CheckedState): Partial<Rows[E]>
   /** The facts that `check` and `restored` need for a row that an undo restores, or that moves into the project. */
   factsFor?(row: Partial<Rows[E]>): FactQuery[]
-  /** What a move must load from the project that the row leaves. */
+  /** The data that a move needs from the project that the row leaves. */
   factsToLeave?(row: Rows[E]): FactQuery[]
 }
 

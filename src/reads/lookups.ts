@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Caller, isWithinToken, type Role } from '../identity/rights.ts'
-import { isId } from '../ids.ts'
+import { isId } from '../id-format.ts'
 import { type Hits, newHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
 import { batched } from '../postgres/batch.ts'

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { checked } from '../schema/input.ts'
 import { badRequest } from '../responses/errors.ts'
-import { isId, nilId } from '../ids.ts'
+import { isId, nilId } from '../id-format.ts'
 import { type CachedBody, parsedUrl } from '../responses/reply.ts'
 
 /** The most bytes of a page. A single longer row has a page of its own. */

@@ -1,6 +1,6 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import { isId } from '../ids.ts'
+import { isId } from '../id-format.ts'
 import { inOrder } from '../postgres/row-order.ts'
 import { nameTag } from './names.ts'
 

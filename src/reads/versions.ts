@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Distribution } from '../metrics/distribution.ts'
-import { nilId } from '../ids.ts'
+import { nilId } from '../id-format.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { lastRenaming } from './names.ts'

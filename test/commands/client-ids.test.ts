@@ -53,7 +53,7 @@ const creates: Record<string, (id: string) => [name: string, input: object]> = {
 const status = (answer: Promise<{ status: number }>) => answer.catch((error: { status: number }) => error)
 
 for (const [what, createOf] of Object.entries(creates))
-  test(`a ${what} gets 409 if another project uses its new id before the commit, even for a task that is deleted by then`, async () => {
+  test(`a ${what} gets 409 if another project uses its new id before the commit, even if that project has deleted its task`, async () => {
     for (const isDeleted of [true, false]) {
       const id = newId()
       const create = await send(...createOf(id))

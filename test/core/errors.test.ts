@@ -5,7 +5,8 @@ import { writeExactlyOnce } from '../../src/postgres/retries.ts'
 import '../../modules/modules.ts'
 import { openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
-import { newId, nilId } from '../../src/ids.ts'
+import { newId } from '../../src/ids.ts'
+import { nilId } from '../../src/id-format.ts'
 import { newCommitCounts } from '../../src/metrics/counts.ts'
 
 const postgresError = (code: string, severity = 'ERROR') =>

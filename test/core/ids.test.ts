@@ -1,5 +1,6 @@
 import { afterEach, expect, setSystemTime, test } from 'bun:test'
-import { Clock, isAhead, isId, isCreatedAfter, newId, nilId, nowMs, setClock, tailOf } from '../../src/ids.ts'
+import { Clock, isAhead, isCreatedAfter, newId, nowMs, setClock, tailOf } from '../../src/ids.ts'
+import { isId, nilId } from '../../src/id-format.ts'
 
 const many = 50_000
 const hour = 3_600_000

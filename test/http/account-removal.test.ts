@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { nilId } from '../../src/ids.ts'
+import { nilId } from '../../src/id-format.ts'
 import { closeAccount } from '../../workers/close-account.ts'
 import { orphanMembers, orphanProjects, queueOrphanJobs } from '../../workers/orphans.ts'
 import { invite, make, register } from '../support/client.ts'

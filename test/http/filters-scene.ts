@@ -3,7 +3,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { keyOf } from '../../modules/order/keys.ts'
 import type { Random } from '../faults/random.ts'
 
-/** What the reference implementation knows besides tasks: the labels that exist, and the time. */
+/** The data of the reference implementation: the tasks, the existing labels, the reader and the time. */
 export interface Known {
   tasks: TaskRow[]
   labels: Set<string>

@@ -1,5 +1,6 @@
 import type { Random } from '../faults/random.ts'
-import { type Ask, type Verb, verbs, type World } from '../rules/verbs.ts'
+import { type Ask, type Verb, verbs } from '../rules/verbs.ts'
+import { emptyWorld, type World } from '../rules/world.ts'
 import { invite, make, type Person } from '../support/client.ts'
 
 /** Two projects of the first user, to which all users write at the same time. */
@@ -14,18 +15,7 @@ export async function startRandomWrites(random: Random, people: Person[]): Promi
     await make(ada!, '/projects', { name: 'Other' }),
   ]
   for (const { id } of projects) for (const one of others) await invite(ada!, id, one, 'ADMIN')
-  return {
-    random,
-    people,
-    projects,
-    members: [],
-    tasks: [],
-    subtasks: [],
-    comments: [],
-    labels: [],
-    fields: [],
-    views: [],
-  }
+  return { ...emptyWorld(people), random, projects }
 }
 
 const batch: Ask = ({ projects }, client, { other, value }) =>

@@ -1,4 +1,4 @@
-import type { World } from './verbs.ts'
+import type { World } from './world.ts'
 
 export function batchOf(world: World, me: string, choices: number[]): object[] {
   const [one, other] = [world.tasks[0]!, world.tasks.at(-1)!]

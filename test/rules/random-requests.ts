@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Person } from '../support/client.ts'
-import { type Step, type Verb, verbs, type World } from './verbs.ts'
+import { type Step, type Verb, verbs } from './verbs.ts'
+import { emptyWorld } from './world.ts'
 
 const often = [
   'createTask',
@@ -49,17 +50,7 @@ export const assigneeHasLeft = (['assignTask', 'removeMember'] as const).map((ve
 /** Creates the first rows and returns a function that runs steps. A 4xx is expected, any other error fails the test. */
 export async function openWorld(people: Person[][]) {
   const [first = []] = people
-  const world: World = {
-    people: first,
-    projects: [],
-    members: [],
-    tasks: [],
-    subtasks: [],
-    comments: [],
-    labels: [],
-    fields: [],
-    views: [],
-  }
+  const world = emptyWorld(first)
   const run = async (step: Step) => {
     const answer = await verbs[step.verb](world, people[step.process]![step.who]!, step)
     const expected = [undefined, 200, 201, 204, 400, 403, 404, 409].includes(answer?.status)

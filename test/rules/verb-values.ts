@@ -1,4 +1,4 @@
-import type { World } from './verbs.ts'
+import type { World } from './world.ts'
 
 export const roles = ['VIEWER', 'EDITOR', 'ADMIN']
 export const statuses = ['TODO', 'IN_PROGRESS', 'DONE']

@@ -1,4 +1,4 @@
-import type { Answer, Body, Client, Person } from '../support/client.ts'
+import type { Answer, Body, Client } from '../support/client.ts'
 import {
   roles,
   at,
@@ -13,6 +13,7 @@ import {
   blockersIn,
   viewOf,
 } from './verb-values.ts'
+import type { World } from './world.ts'
 
 /** One request of a user to one of the processes. `pick`, `other` and `value` choose rows and values. */
 export interface Step {
@@ -24,17 +25,6 @@ export interface Step {
   value: number
 }
 
-export interface World {
-  people: Person[]
-  projects: Body[]
-  members: Body[]
-  tasks: Body[]
-  subtasks: Body[]
-  comments: Body[]
-  labels: Body[]
-  fields: (Body & { key: string; type: string })[]
-  views: Body[]
-}
 type Choices = Pick<Step, 'pick' | 'other' | 'value'>
 export type Ask = (world: World, client: Client, choices: Choices) => Promise<Answer> | undefined
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
-import { newId, nilId } from '../../src/ids.ts'
+import { newId } from '../../src/ids.ts'
+import { nilId } from '../../src/id-format.ts'
 import { orphanStreams, queueOrphanJobs } from '../../workers/orphans.ts'
 import { openSweep } from '../../workers/sweep.ts'
 import { type Person, register } from '../support/client.ts'

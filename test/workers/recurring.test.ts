@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Worker } from 'bullmq'
-import { newId, nilId } from '../../src/ids.ts'
+import { newId } from '../../src/ids.ts'
+import { nilId } from '../../src/id-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { queuePrefix } from '../../src/jobs/queue.ts'
 import { openBlocking } from '../../src/redis/connections.ts'

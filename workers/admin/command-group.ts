@@ -1,5 +1,5 @@
 import type { Config } from '../../src/config.ts'
-import { isId, nilId } from '../../src/ids.ts'
+import { isId, nilId } from '../../src/id-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 
 export interface AdminContext {

@@ -1,4 +1,4 @@
-import { isId } from '../../src/ids.ts'
+import { isId } from '../../src/id-format.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { disableWebhook } from '../../modules/webhooks/commands.ts'
 import { workerActor } from '../cascade.ts'

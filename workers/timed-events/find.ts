@@ -1,5 +1,5 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { nilId } from '../../src/ids.ts'
+import { nilId } from '../../src/id-format.ts'
 
 /** A kind of time: a column of tasks, and the condition of its partial index. */
 export interface Kind {

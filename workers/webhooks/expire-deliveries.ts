@@ -1,5 +1,6 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { firstIdAt, nilId, nowMs } from '../../src/ids.ts'
+import { firstIdAt, nowMs } from '../../src/ids.ts'
+import { nilId } from '../../src/id-format.ts'
 import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 
 const keptMs = 30 * 86_400_000

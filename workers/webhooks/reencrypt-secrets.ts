@@ -1,6 +1,6 @@
 import type { Receiver } from '../../modules/webhooks/send.ts'
 import type { Encryption } from '../../src/identity/encryption.ts'
-import { nilId } from '../../src/ids.ts'
+import { nilId } from '../../src/id-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../throttle.ts'
 

@@ -1,4 +1,4 @@
-import { nilId } from '../../src/ids.ts'
+import { nilId } from '../../src/id-format.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { isDue } from './claims.ts'
 
