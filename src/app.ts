@@ -1,9 +1,10 @@
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
 import { batch } from '../modules/batch/routes.ts'
 import { events } from '../modules/events/routes.ts'
 import { feedRoutes } from '../modules/feeds/routes.ts'
 import { mailRoutes } from '../modules/mail/routes.ts'
+import { mcpRoutes } from '../modules/mcp/routes.ts'
 import { modules } from '../modules/modules.ts'
 import { serviceAccountRoutes } from '../modules/service-accounts/routes.ts'
 import { taskLists } from '../modules/task-lists/routes.ts'
@@ -29,13 +30,15 @@ export function createApp(services: Services) {
   const telemetry = new Telemetry(services)
   const routes = openRouteBuilders(guards, { ...services, telemetry })
   const methods = openMethods()
+  const mcp = mcpRoutes(routes, services, async (request) => app.fetch(request))
   // With `standardHostname`, Elysia misreads the path after a short host such as `web`.
-  const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
+  const app: AnyElysia = new Elysia({ normalize: false, handler: { standardHostname: false } })
     .use(errors(methods, telemetry, rejections))
     .use(telemetry.plugin())
     .use(cors(config.corsOrigins))
     .use(docs(config))
     .use(health(services))
+    .use(mcp)
     .group('/api/v1', (api) =>
       api
         .use(accountRoutes(routes, services))
@@ -45,7 +48,8 @@ export function createApp(services: Services) {
         .use(serviceAccountRoutes(routes, services))
         .use(workQueueRoutes(routes, services))
         .use(feedRoutes(routes, services))
-        .use(webhookRoutes(routes, services)),
+        .use(webhookRoutes(routes, services))
+        .use(mcp),
     )
   methods.register(app.routes)
   return app

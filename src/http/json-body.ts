@@ -31,7 +31,7 @@ export const jsonBodyPlugin = (limits: BodyLimits) =>
       parse: () => ({}),
       async transform(context: { request: Request; body: unknown }) {
         const { request } = context
-        context.body = kind === 'optional' && isEmpty(request) ? {} : await readBody(request, limits)
+        context.body = kind === 'optional' && isEmpty(request) ? {} : await readJson(request, limits)
       },
     }),
   })
@@ -39,7 +39,8 @@ export const jsonBodyPlugin = (limits: BodyLimits) =>
 const isEmpty = ({ body, headers }: Request): boolean =>
   body === null || headers.get('content-length') === '0'
 
-async function readBody(request: Request, { bodyBytes, bodyTimeoutMs }: BodyLimits): Promise<unknown> {
+/** Returns the parsed body. @throws HttpError 400, 408, 413 or 415 */
+export async function readJson(request: Request, { bodyBytes, bodyTimeoutMs }: BodyLimits): Promise<unknown> {
   requireJson(request.headers)
   requireSmall(request, bodyBytes)
   const hasLength = request.headers.has('content-length')

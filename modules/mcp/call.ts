@@ -1,0 +1,31 @@
+import type { Answer, Call, RequestOptions } from './tool.ts'
+
+export type Handle = (request: Request) => Promise<Response>
+
+/** Opens a call whose requests have the token and the trace of the client's `request`. */
+export function openCall(handle: Handle, { headers }: Request, signal: AbortSignal): Call {
+  const names = ['authorization', 'traceparent']
+  const given = names.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)!]] : []))
+  return {
+    signal,
+    async request<T>(method: string, path: string, { body, headers: more }: RequestOptions = {}) {
+      signal.throwIfAborted()
+      const text = body === undefined ? undefined : JSON.stringify(body)
+      const ofBody = text !== undefined && {
+        'content-type': 'application/json',
+        'content-length': String(new TextEncoder().encode(text).length),
+      }
+      const inner = new Request(`http://docket/api/v1${path}`, {
+        ...{ method, body: text, signal },
+        headers: { ...Object.fromEntries(given), ...ofBody, ...more },
+      })
+      return answerOf<T>(await handle(inner))
+    },
+  }
+}
+
+async function answerOf<T>(response: Response): Promise<Answer<T>> {
+  const text = await response.text()
+  const body = text === '' ? undefined : JSON.parse(text)
+  return { status: response.status, headers: response.headers, body }
+}
