@@ -1,5 +1,14 @@
 import { expect, test } from 'bun:test'
-import { importsOf, product, read, runtimeImportsOf, type Source, sourcesIn } from './source.ts'
+import {
+  clients,
+  codeOf,
+  importsOf,
+  product,
+  read,
+  runtimeImportsOf,
+  type Source,
+  sourcesIn,
+} from './source.ts'
 import { words } from '../support/words.ts'
 
 /** Files that may import from every layer. */
@@ -55,7 +64,7 @@ test('no two modules import each other, and src/local imports nothing outside it
 })
 
 test('imports form no cycles, type imports included', () => {
-  const sources = product()
+  const sources = [...product(), ...clients()]
   const paths = new Set(sources.map(({ path }) => path))
   const imports = new Map(
     sources.map((source) => [
@@ -76,16 +85,35 @@ test('imports form no cycles, type imports included', () => {
 const maxFiles = 16
 
 test(`a folder has at most ${maxFiles} files`, () => {
-  const rooms = Map.groupBy(product(), ({ path }) => path.slice(0, path.lastIndexOf('/')))
+  const rooms = Map.groupBy([...product(), ...clients()], ({ path }) => path.slice(0, path.lastIndexOf('/')))
   const full = [...rooms].filter(([, files]) => files.length > maxFiles)
   expect(full.map(([room, { length }]) => `${room} ${length}`)).toEqual([])
 })
 
-test('product code imports no test or benchmark', () => {
-  const testImports = product().flatMap((source) =>
+test('product code imports no test or benchmark, and the service imports no client', () => {
+  const upward = product().flatMap((source) =>
+    importsOf(source).filter(({ name }) => /^(test|bench|clients)\//.test(name)),
+  )
+  const tests = clients().flatMap((source) =>
     importsOf(source).filter(({ name }) => /^(test|bench)\//.test(name)),
   )
-  expect(testImports).toEqual([])
+  expect([...upward, ...tests]).toEqual([])
+})
+
+test('the client library uses only web standards and its own files', () => {
+  const sources = clients().filter(({ path }) => isIn(path, 'clients/typescript/src'))
+  expect(sources.length).toBeGreaterThan(5)
+  const foreign = sources.flatMap((source) => [
+    ...importsOf(source)
+      .filter(({ name, isPackage }) =>
+        isPackage ? name !== '@tanstack/db' : !isIn(name, 'clients/typescript/src'),
+      )
+      .map(({ name }) => `${source.path} imports ${name}`),
+    ...(/\b(Bun|Deno|process|Buffer)\s*[.[]/.exec(codeOf(source)) ?? []).map(
+      (one) => `${source.path}: ${one}`,
+    ),
+  ])
+  expect(foreign).toEqual([])
 })
 
 test('in modules only routes.ts imports Elysia', () => {

@@ -26,6 +26,14 @@ export function sourcesIn(...folders: string[]): Source[] {
 
 export const product = () => sourcesIn('src', 'modules', 'workers', 'drizzle')
 
+const generated = 'clients/typescript/src/api.ts'
+
+/** The client library and the command line, without generated code. */
+export const clients = () =>
+  sourcesIn('clients/typescript/src', 'clients/typescript/scripts', 'clients/cli/src').filter(
+    ({ path }) => path !== generated,
+  )
+
 export function read(path: string): Source {
   const text = readFileSync(join(root, path), 'utf8')
   return { path, text, lines: text.split('\n').length - 1 }

@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import openapiTypescript, { astToString } from 'openapi-typescript'
+
+interface Parameter {
+  $ref?: string
+  in: string
+}
+
+interface Operation {
+  description?: string
+  parameters: Parameter[]
+  responses: Record<string, object>
+}
+
+interface OpenApi {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: object; parameters: Record<string, Parameter> }
+}
+
+const note = '// Generated from the OpenAPI document by `npm run types`. Do not edit.\n'
+
+/**
+ * Returns TypeScript source with the types `components` and `operations` of an OpenAPI document, formatted.
+ * The types describe path and query parameters, bodies and successful responses; examples and headers are omitted.
+ */
+export async function typesOf(document: string): Promise<string> {
+  const nodes = await openapiTypescript(JSON.stringify(reduced(JSON.parse(document))))
+  const text = astToString(nodes.filter((node) => 'name' in node && isNeeded(node.name as { text: string })))
+  // The document names the filters by custom fields as `field.{key}`, for any key.
+  const named = text.replaceAll('"field.{key}"?:', '[key: `field.${string}`]: undefined |')
+  return formatted(note + withoutEmptyParts(named))
+}
+
+const isNeeded = ({ text }: { text: string }) => text === 'components' || text === 'operations'
+
+function reduced({ paths, components: { schemas, parameters } }: OpenApi) {
+  const resolved = ({ $ref, ...one }: Parameter) =>
+    $ref ? parameters[$ref.slice($ref.lastIndexOf('/') + 1)]! : one
+  for (const operation of Object.values(paths).flatMap(Object.values<Operation>)) {
+    delete operation.description
+    operation.parameters = operation.parameters.map(resolved).filter((one) => one.in !== 'header')
+    const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 300)
+    operation.responses = Object.fromEntries(successes)
+  }
+  const document = { openapi: '3.1.0', info: { title: '', version: '' }, paths, components: { schemas } }
+  return withoutKeys(document, ['example', 'examples', 'headers', 'format'])
+}
+
+/** Removes the keys from schemas, but not properties of the same name: the value of a property is an object. */
+function withoutKeys(value: unknown, keys: string[], areNames = false): unknown {
+  if (Array.isArray(value)) return value.map((one) => withoutKeys(one, keys))
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([key]) => areNames || !keys.includes(key))
+  return Object.fromEntries(kept.map(([key, one]) => [key, withoutKeys(one, keys, key === 'properties')]))
+}
+
+const withoutEmptyParts = (text: string): string =>
+  text
+    .replace(
+      /^ +(header|path|cookie|query|requestBody|headers|responses|parameters|pathItems)\??: never;\n/gm,
+      '',
+    )
+    .replace(/^ +headers: \{\n +\[name: string\]: unknown;\n +\};\n/gm, '')
+
+function formatted(text: string): string {
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ['fmt', '--no-script', '--stdin-filepath=api.ts'],
+    {
+      input: text,
+      encoding: 'utf8',
+      maxBuffer: 16 * 1024 * 1024,
+    },
+  )
+  if (status !== 0) throw new Error(`bun fmt failed: ${stderr}`)
+  return stdout
+}

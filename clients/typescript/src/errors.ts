@@ -1,0 +1,84 @@
+/** An answer with an error status, or no answer (`ConnectionError`). */
+export class DocketError extends Error {
+  /** The HTTP status, or 0 without an answer. */
+  readonly status: number
+  /** The body of the answer: `{statusCode, message, error}`, or the text that a proxy sent. */
+  readonly body: unknown
+  /** How long the service asks to wait before a retry; undefined if it does not say. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(status: number, message: string, options: ErrorDetails = {}) {
+    super(message, options)
+    this.name = new.target.name
+    this.status = status
+    this.body = options.body
+    this.retryAfterMs = options.retryAfterMs
+  }
+}
+
+interface ErrorDetails extends ErrorOptions {
+  body?: unknown
+  retryAfterMs?: number | undefined
+}
+
+/** 400: a field, parameter or header is wrong; the message names it. */
+export class BadRequestError extends DocketError {}
+/** 401: the token is missing, expired or revoked. */
+export class UnauthorizedError extends DocketError {}
+/** 403: the role of the caller or the scope of the token is too low. */
+export class ForbiddenError extends DocketError {}
+/** 404: the resource does not exist, or the caller may not read it. */
+export class NotFoundError extends DocketError {}
+/** 409: the request conflicts with the current state. */
+export class ConflictError extends DocketError {}
+/** 410: the requested events or states have expired. */
+export class GoneError extends DocketError {}
+/** 412: `ifMatch`, `ifVersion` or `ifClaim` does not hold any more. */
+export class PreconditionFailedError extends DocketError {}
+/** 413: the body is too long. */
+export class PayloadTooLargeError extends DocketError {}
+/** 422: the idempotency key was used for another request. */
+export class KeyReusedError extends DocketError {}
+/** 429: a limit is reached. */
+export class TooManyRequestsError extends DocketError {}
+/** 502, 503 or 504: the service is overloaded, or a proxy cannot reach it. */
+export class UnavailableError extends DocketError {}
+
+/** Status 0: the connection failed or was lost before the whole answer arrived. A write may have been committed. */
+export class ConnectionError extends DocketError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(0, message, options)
+  }
+}
+
+const classes: Record<number, typeof DocketError> = {
+  400: BadRequestError,
+  401: UnauthorizedError,
+  403: ForbiddenError,
+  404: NotFoundError,
+  409: ConflictError,
+  410: GoneError,
+  412: PreconditionFailedError,
+  413: PayloadTooLargeError,
+  422: KeyReusedError,
+  429: TooManyRequestsError,
+  502: UnavailableError,
+  503: UnavailableError,
+  504: UnavailableError,
+}
+
+/** Returns the error of an answer: an instance of the class of its status. */
+export function errorOf({ status, statusText, headers }: Response, body: unknown): DocketError {
+  const { message } = (typeof body === 'object' && body !== null ? body : {}) as { message?: unknown }
+  const text = typeof message === 'string' ? message : `The service answered ${status} ${statusText}`.trim()
+  const ErrorClass = classes[status] ?? DocketError
+  return new ErrorClass(status, text, { body, retryAfterMs: retryAfterMs(headers.get('retry-after')) })
+}
+
+/** Reads `Retry-After`: a number of seconds, or a date (RFC 9110, 10.2.3). */
+function retryAfterMs(text: string | null): number | undefined {
+  if (text === null) return undefined
+  if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1_000
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
+}

@@ -1,0 +1,81 @@
+import { ConnectionError, DocketError } from './errors.ts'
+
+const retriedStatuses = [0, 429, 502, 503, 504]
+const firstBackoffMs = 200
+const maxBackoffMs = 10_000
+/** Spreads the clients that were told the same time. */
+const maxJitterMs = 500
+const maxTimerMs = 2 ** 31 - 1
+
+export interface Limits {
+  /** The time for all attempts together, in milliseconds. */
+  deadlineMs: number
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Returns the result of the first attempt that succeeds. Retries after 429, 502, 503, 504 and lost connections.
+ * @throws the last error, if the next attempt would start after the deadline; the reason of `signal`, if it aborts
+ */
+export async function withRetries<T>(
+  attempt: (signal: AbortSignal) => Promise<T>,
+  limits: Limits,
+): Promise<T> {
+  const { deadlineMs, signal } = limits
+  const start = performance.now()
+  const timeout = new ConnectionError(`No answer within ${deadlineMs} ms`)
+  const end = new AbortController()
+  const abort = () => end.abort(signal?.reason)
+  const timer = setTimeout(() => end.abort(timeout), Math.min(deadlineMs, maxTimerMs))
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  let last: unknown
+  try {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await untilAborted(() => attempt(end.signal), end.signal)
+      } catch (error) {
+        end.signal.throwIfAborted()
+        last = error
+        const pauseMs = retryPauseMs(error, tries)
+        if (pauseMs === undefined || performance.now() - start + pauseMs >= deadlineMs) throw error
+        await sleep(pauseMs, end.signal)
+      }
+    }
+  } catch (error) {
+    throw error === timeout ? (last ?? timeout) : error
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** Returns how long to wait before the next attempt, with random jitter; undefined if a retry cannot help. */
+function retryPauseMs(error: unknown, tries: number): number | undefined {
+  if (!(error instanceof DocketError) || !retriedStatuses.includes(error.status)) return undefined
+  const { retryAfterMs } = error
+  return retryAfterMs === undefined ? backoffMs(tries) : retryAfterMs + Math.random() * maxJitterMs
+}
+
+/** Returns a random time up to a bound that doubles with each try, at most 10 s. */
+export const backoffMs = (tries: number): number =>
+  Math.random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries)
+
+/** @throws the reason of `signal`, as soon as it aborts */
+export const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const ended = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))
+  return signal ? untilAborted(() => ended, signal).finally(() => clearTimeout(timer)) : ended
+}
+
+/** Also ends work that ignores the signal, such as a `token` function. @throws the reason of `signal` */
+export function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+}
