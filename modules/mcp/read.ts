@@ -1,4 +1,5 @@
-import { type Answer, type Call, ToolError } from './tool.ts'
+import { errorOf } from './errors/advice.ts'
+import type { Answer, Call } from './tool.ts'
 
 /** Returns the response to a GET. @throws ToolError with the status of the response */
 export const read = async <T>(call: Call, path: string): Promise<Answer<T>> =>
@@ -6,15 +7,8 @@ export const read = async <T>(call: Call, path: string): Promise<Answer<T>> =>
 
 /** @throws ToolError if the status of the response is 400 or higher */
 export function successful<T>(answer: Answer<T>): Answer<T> {
-  if (answer.status < 400) return answer
-  const { message } = answer.body as { message: string }
-  throw new ToolError(answer.status, message, adviceOf(answer.status))
-}
-
-function adviceOf(status: number): string {
-  if (status === 429 || status === 503) return 'Wait a second, then send the same call again'
-  if (status === 404) return 'Check the id; `projects` and `find` list what the token can see'
-  return 'Correct the arguments, then call the tool again'
+  if (answer.status >= 400) throw errorOf(answer)
+  return answer
 }
 
 /** Returns `path` with the parameters that have a value. */

@@ -90,7 +90,8 @@ export function batchOf(commands: Command<never>[]) {
       const { changes, results, version } = decideOperations(kinds, state, context, { operations, isFull })
       if (isFull) requireSmallReply(results)
       if (dryRun === 'true') return { changes: [], answer: { version: state.version, results } }
-      return { changes, isBatch: true, answer: { version, results } }
+      const batch = changes.length > 0 ? state.version + 1 : undefined
+      return { changes, isBatch: true, answer: { version, results, batch } }
     },
     view: batchViewOf([...views]),
     errors: batchErrors(),

@@ -25,6 +25,7 @@ const Result = named(
 export interface BatchAnswer {
   version: number
   results: object[]
+  batch?: number
 }
 
 export const batchViewOf = (views: TSchema[]): View<BatchAnswer> =>
@@ -39,6 +40,13 @@ export const batchViewOf = (views: TSchema[]): View<BatchAnswer> =>
       results: Type.Array(Type.Union([Result, ...views]), {
         description: 'One result for each operation, in order',
       }),
+      batch: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description: 'The `batch` of the events, which an undo takes. Missing if nothing changed',
+          examples: [7],
+        }),
+      ),
     }),
     of: (answer) => answer,
     hasNoEtag: true,

@@ -1,0 +1,130 @@
+import { keyReused } from '../../../src/commit/idempotency.ts'
+import { claimEnded } from '../../../src/commands/if-claim.ts'
+import { operationDetails } from './operation-details.ts'
+import { type Answer, ToolError } from '../tool.ts'
+
+/** The parts of a call that the advice on its error depends on. */
+export interface Sent {
+  key?: string
+  operations?: unknown[]
+}
+
+interface Advice {
+  advice: string
+  details?: object
+}
+
+type Rule = [pattern: RegExp | string, advise: (match: string[], sent: Sent) => Advice | string]
+
+/** Returns the error of a response, with advice on what to do next. */
+export function errorOf({ status, headers, body }: Answer, sent: Sent = {}): ToolError {
+  const { message } = body as { message: string }
+  const details = operationDetails(message, sent.operations)
+  const again =
+    sent.key === undefined ? 'Send the same call again' : 'Send the same call again with the same key'
+  if (status === 429 || status === 503) {
+    const retryAfterSeconds = Number(headers.get('retry-after') ?? 1)
+    return new ToolError(status, message, `${again} in ${retryAfterSeconds} s`, { retryAfterSeconds })
+  }
+  if (status >= 500) return new ToolError(status, message, again)
+  const given = ruleFor(status, message.replace(/^operations\[\d+\]: /, ''), sent)
+  const { advice, details: more } = typeof given === 'string' ? { advice: given, details: {} } : given
+  return new ToolError(status, message, advice, { ...details, ...more })
+}
+
+function ruleFor(status: number, text: string, sent: Sent): Advice | string {
+  for (const [pattern, advise] of rules[status] ?? []) {
+    const match = typeof pattern === 'string' ? pattern === text && [text] : pattern.exec(text)
+    if (match) return advise(match, sent)
+  }
+  return fallback[status] ?? corrected(sent)
+}
+
+/** An error is not stored under its key, so a corrected call may use the key again. */
+const corrected = ({ key }: Sent) =>
+  key === undefined
+    ? 'Correct the arguments, then call again'
+    : 'Correct the arguments, then call again with the same key'
+
+const rules: Record<number, Rule[]> = {
+  400: [
+    [
+      /^op must be the name of a command/,
+      () => 'Use the name of an operation that the description of apply lists',
+    ],
+    [
+      /or the #name of an earlier operation$/,
+      () => 'Pass an id, or # and the `as` of an operation that is earlier in the list',
+    ],
+    [/is not known here/, (_, sent) => `Use only the fields that the operation has. ${corrected(sent)}`],
+  ],
+  403: [
+    [
+      /the role (\w+)/,
+      ([, role]) => ({
+        advice: `Ask an ADMIN of the project, or its owner, for the role ${role}`,
+        details: { needs: { role } },
+      }),
+    ],
+    [
+      /the scope (\w+)/,
+      ([, scope]) => ({
+        advice: `Use an API token with the scope ${scope}; the owner of the account creates it with POST /api/v1/tokens`,
+        details: { needs: { scope } },
+      }),
+    ],
+  ],
+  404: [
+    [/^Project/, () => 'Pass a project that `projects` lists'],
+    [/^Batch/, () => 'Pass the `batch` of an answer of apply or undo, or of an event in `history`'],
+    [/^User/, () => 'Ask the user to register first, then call again'],
+  ],
+  409: [
+    [
+      /^(.*) holds a claim on the task until (.*)$/s,
+      ([, holder, until]) => ({
+        advice: `Work on another task (claim_next), or wait until ${until}`,
+        details: { holder, until },
+      }),
+    ],
+    [
+      /since by seq ([\d, ]+)$/,
+      ([, seqs]) => ({
+        advice: `Undo the later changes first: history shows seq ${seqs}`,
+        details: { laterSeqs: seqs!.split(', ').map(Number) },
+      }),
+    ],
+    [
+      /differs from "was"/,
+      (_, sent) => `Read the row with get, decide again, and send its present values in was${sameKey(sent)}`,
+    ],
+    [/^A task that is DONE/, () => 'Work on another task: claim_next'],
+    [/^No task is ready/, () => 'Call claim_next with wait: 25, or apply without task.claim_next'],
+    [/^An undo can take back|^The undo is too large/, () => 'Change the rows back with apply'],
+  ],
+  412: [
+    [
+      claimEnded().message,
+      () => 'Stop this work, because another worker may have the task; claim_next returns a task to work on',
+    ],
+  ],
+  422: [
+    [
+      keyReused().message,
+      () =>
+        'Use a new key: another call of this account had the key. To repeat that call, send exactly its arguments',
+    ],
+  ],
+}
+
+const sameKey = ({ key }: Sent) => (key === undefined ? '' : ', with the same key')
+
+const fallback: Record<number, string> = {
+  401: 'Use a valid Docket token',
+  403: 'Ask an ADMIN of the project',
+  404: 'Find the id with find or get; history shows whether the row was deleted',
+  409: 'Read the rows with get or find, correct the call, and send it again',
+  410: 'Start again from the present state: find lists the tasks',
+  412: 'Read the row with get, decide again, and send the call without the old ETag',
+  413: 'Send fewer or shorter operations in each call, each with its own key',
+}

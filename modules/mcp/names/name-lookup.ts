@@ -1,0 +1,68 @@
+import { canonicalId, isIdInAnyCase } from '../../../src/id-format.ts'
+import { nearest } from '../../../src/schema/nearest.ts'
+import { cursorOf, read, withQuery } from '../read.ts'
+import { type Call, ToolError } from '../tool.ts'
+
+/** A row with the names that an agent may write in place of its id. The first name is shown. */
+export interface NamedRow {
+  id: string
+  names: string[]
+}
+
+const pageRows = 200
+/** More rows than any list in a project has. An account with more projects must use ids. */
+const maxPages = 10
+const maxCandidates = 10
+
+/** Returns the id of a project. @param project an id, or a name without regard to case @throws ToolError 404, 409 */
+export async function projectIdOf(call: Call, project: string): Promise<string> {
+  if (isIdInAnyCase(project)) return canonicalId(project)
+  const rows = await readAll<{ id: string; name: string }>(call, '/projects')
+  return idOf(
+    'project',
+    project,
+    rows.map(({ id, name }) => ({ id, names: [name] })),
+  )
+}
+
+/** Returns all rows of a list. @throws ToolError */
+export async function readAll<Row>(call: Call, path: string): Promise<Row[]> {
+  const rows: Row[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < maxPages; page++) {
+    const answer = await read<Row[]>(call, withQuery(path, { limit: pageRows, cursor }))
+    rows.push(...answer.body)
+    cursor = cursorOf(answer)
+    if (!cursor) break
+  }
+  return rows
+}
+
+/** Returns the id of the only row with this name. @throws ToolError 404 or 409, which lists candidates */
+export function idOf(noun: string, given: string, rows: NamedRow[]): string {
+  const found = rows.filter(({ names }) => names.some((name) => bare(name) === bare(given)))
+  if (found.length === 1) return found[0]!.id
+  const name = JSON.stringify(given.slice(0, 100))
+  if (found.length > 1)
+    throw new ToolError(409, `${found.length} ${noun}s have the name ${name}`, 'Pass the id of a candidate', {
+      candidates: shown(found),
+    })
+  const meant = nearest(
+    given.slice(0, 100),
+    rows.flatMap(({ names }) => names),
+  )
+  const suggestion = meant === undefined ? '' : `; did you mean ${meant}?`
+  throw new ToolError(404, `No ${noun} has the name or id ${name}${suggestion}`, adviceFor(noun), {
+    candidates: shown(
+      [...rows].sort((a, b) => Number(b.names.includes(meant!)) - Number(a.names.includes(meant!))),
+    ),
+  })
+}
+
+const adviceFor = (noun: string) =>
+  `Pass the name or the id of a candidate${noun === 'project' ? ', or list all with projects' : ''}`
+
+const bare = (name: string): string => name.normalize().trim().toLowerCase()
+
+const shown = (rows: NamedRow[]) =>
+  rows.slice(0, maxCandidates).map(({ id, names }) => ({ id, name: names[0] }))

@@ -1,0 +1,77 @@
+import { isIdInAnyCase } from '../../../src/id-format.ts'
+import { idOf, type NamedRow, readAll } from './name-lookup.ts'
+import { read } from '../read.ts'
+import { type Call, ToolError } from '../tool.ts'
+
+type Kind = 'user' | 'member' | 'label' | 'field' | 'view'
+
+/** The fields that may contain a name in place of an id, besides `id` of operations on labels, fields and views. */
+const kindOfField: Record<string, Kind> = {
+  ...{ assigneeId: 'user', memberId: 'member', labelIds: 'label', addLabelIds: 'label' },
+  ...{ removeLabelIds: 'label', labels: 'label', anyLabel: 'label' },
+}
+const kindsWithNames: string[] = ['label', 'field', 'view'] satisfies Kind[]
+
+interface Person {
+  id: string
+  name: string
+  email: string
+}
+interface Member {
+  id: string
+  user: Person | null
+}
+
+/**
+ * Returns a function that replaces names in an operation, or in other arguments, by ids: users and members by e-mail,
+ * name or `me`, labels, fields and views by name or key. Each list of names is read at most once.
+ */
+export function openWithIds(call: Call, projectId: string) {
+  const lists = new Map<Kind, Promise<NamedRow[]>>()
+  const rowsOf = (kind: Kind) => {
+    const rows = lists.get(kind) ?? readRows(call, projectId, kind)
+    lists.set(kind, rows)
+    return rows
+  }
+  return async <Fields extends object>(given: Fields, op = '', path = ''): Promise<Fields> => {
+    const fields = { ...given } as Record<string, unknown>
+    const noun = op.slice(0, op.indexOf('.'))
+    for (const [name, value] of Object.entries(fields)) {
+      const kind = name === 'id' && kindsWithNames.includes(noun) ? (noun as Kind) : kindOfField[name]
+      const names = [value].flat().filter(isName)
+      if (!kind || names.length === 0) continue
+      const rows = await rowsOf(kind)
+      const replace = (one: unknown) => (isName(one) ? idIn(`${path}${name}`, kind, one, rows) : one)
+      fields[name] = Array.isArray(value) ? value.map(replace) : replace(value)
+    }
+    return fields as Fields
+  }
+}
+
+/** False for an id, and for the `#name` of an earlier operation. */
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && !value.startsWith('#') && !isIdInAnyCase(value)
+
+function idIn(field: string, kind: Kind, name: string, rows: NamedRow[]): string {
+  try {
+    return idOf(kind, name, rows)
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error
+    throw new ToolError(error.status, `${field}: ${error.message}`, error.advice, error.details)
+  }
+}
+
+async function readRows(call: Call, projectId: string, kind: Kind): Promise<NamedRow[]> {
+  const path = `/projects/${projectId}`
+  if (kind === 'label' || kind === 'field' || kind === 'view') {
+    const rows = await readAll<{ id: string; name: string; key?: string }>(call, `${path}/${kind}s`)
+    return rows.map(({ id, name, key }) => ({ id, names: key === undefined ? [name] : [key, name] }))
+  }
+  const { body: me } = await read<Person>(call, '/auth/me')
+  const namesOf = ({ id, name, email }: Person) => [name, email, ...(id === me.id ? ['me'] : [])]
+  const members = await readAll<Member>(call, `${path}/members`)
+  if (kind === 'member') return members.map(({ id, user }) => ({ id, names: user ? namesOf(user) : [] }))
+  const { body: project } = await read<{ owner: Person | null }>(call, path)
+  const users = [project.owner, ...members.map(({ user }) => user)].filter((user) => user !== null)
+  return users.map((user) => ({ id: user.id, names: namesOf(user) }))
+}

@@ -1,0 +1,87 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { maxOperations } from '../../../src/batch/operation-schema.ts'
+import { Input } from '../../../src/schema/input.ts'
+import type { Sent } from '../errors/advice.ts'
+import { Key, ProjectName } from './arguments.ts'
+import { projectIdOf } from '../names/name-lookup.ts'
+import { operationsText } from './operations.ts'
+import { openWithIds } from '../names/references.ts'
+import { type Call, type Tool, ToolError } from '../tool.ts'
+import { isReplayed, write } from '../write.ts'
+import { pageOfRows, type Result } from './created-rows.ts'
+
+const operations = `1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as names its row; later operations write #name as its id. was: {field: value} rejects the call if the row differs. fields: {key: value} of custom fields. Users, labels, custom fields and views may be given by name. * required, [] list; null clears.
+${operationsText()}`
+
+const input = Input({
+  project: ProjectName,
+  operations: Type.Array(Type.Object({ op: Type.String() }), {
+    minItems: 1,
+    maxItems: maxOperations,
+    description: operations,
+  }),
+  key: Key,
+  dryRun: Type.Optional(Type.Boolean({ description: 'Check only' })),
+  ifVersion: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Reject unless the project has this version' }),
+  ),
+  ifClaim: Type.Optional(
+    Type.Object(
+      { taskId: Type.String(), seq: Type.Integer({ minimum: 1 }) },
+      { additionalProperties: false, description: 'Reject unless you still hold this claim' },
+    ),
+  ),
+  next: Type.Optional(
+    Type.String({
+      pattern: '^\\d{1,3}$',
+      description: '`next` of the answer, with the same other arguments',
+    }),
+  ),
+})
+
+interface Batch {
+  version: number
+  results: Result[]
+  batch?: number
+}
+
+export const apply: Tool = {
+  name: 'apply',
+  description:
+    'Change a project in one commit. The answer has the batch that undo takes, and the ids of new rows.',
+  inputSchema: input,
+  scope: 'write',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+  async run({ project, operations, key, dryRun, next, ...conditions }: Static<typeof input>, call: Call) {
+    const projectId = await projectIdOf(call, project)
+    const withIds = openWithIds(call, projectId)
+    const resolved: { op: string }[] = []
+    for (const [n, one] of operations.entries())
+      resolved.push(await withIds(one, one.op, `operations[${n}].`))
+    const path = `/projects/${projectId}/batch${dryRun ? '?dryRun=true' : ''}`
+    // A dry run stores no answer, so that the same key is free for the real call.
+    const sent: Sent = { key, operations }
+    const request = { path, body: { ...conditions, operations: resolved }, key: dryRun ? undefined : key }
+    const answer = await write<Batch>(call, request, sent).catch((error: unknown) =>
+      namingVersion(error, call, projectId, conditions.ifVersion),
+    )
+    const { version, batch = null, results } = answer.body
+    if (dryRun) return { dryRun, version, operations: results.length }
+    return { version, batch, ...isReplayed(answer), ...pageOfRows(resolved, results, Number(next ?? 0)) }
+  },
+}
+
+/** Adds the project's version to the error of a call with a stale `ifVersion`. */
+async function namingVersion(
+  error: unknown,
+  call: Call,
+  projectId: string,
+  ifVersion?: number,
+): Promise<never> {
+  if (!(error instanceof ToolError) || error.status !== 412 || ifVersion === undefined) throw error
+  const { headers } = await call.request('GET', `/projects/${projectId}`)
+  const version = Number(headers.get('docket-version'))
+  if (version === ifVersion) throw error
+  const advice = `The project now has version ${version}. Read changes with after: ${ifVersion}, decide again, and call with ifVersion: ${version} and the same key`
+  throw new ToolError(412, error.message, advice, { version })
+}

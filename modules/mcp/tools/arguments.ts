@@ -1,0 +1,19 @@
+import { Type } from '@sinclair/typebox'
+
+export const ProjectName = Type.String({ minLength: 1, description: 'Id or name' })
+
+/** The characters that the header Idempotency-Key may contain. */
+const pattern = '^[ -~]{1,255}$'
+
+export const Key = Type.String({
+  pattern,
+  description:
+    'A new text for each change, 1 to 255 ASCII characters: after a lost answer or an error, call again with the same key, and it is done once',
+})
+
+export const RepeatKey = Type.Optional(
+  Type.String({
+    pattern,
+    description: 'A new text for each call: a repeat with the same key gets the same answer',
+  }),
+)

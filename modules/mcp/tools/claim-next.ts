@@ -1,0 +1,43 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { Input } from '../../../src/schema/input.ts'
+import { ClaimNextBody } from '../../work-queue/schema.ts'
+import { projectIdOf } from '../names/name-lookup.ts'
+import { openWithIds } from '../names/references.ts'
+import type { Call, Tool } from '../tool.ts'
+import { isReplayed, write } from '../write.ts'
+import { ProjectName, RepeatKey } from './arguments.ts'
+import { taskOf, type Task } from './claimed-task.ts'
+
+const { leaseSeconds, priority, wait } = ClaimNextBody.properties
+const labels = (description: string) =>
+  Type.Optional(Type.Array(Type.String(), { maxItems: 50, description }))
+
+const input = Input({
+  ...{ project: ProjectName, leaseSeconds, wait, priority },
+  labels: labels('All of these'),
+  anyLabel: labels('One of these'),
+  assigneeId: Type.Optional(Type.String({ description: 'Id, e-mail, name or me' })),
+  key: RepeatKey,
+})
+
+const noneReady = 'No task is ready. Call again with wait: 25, or stop'
+
+export const claimNext: Tool = {
+  name: 'claim_next',
+  description:
+    'Claim the first ready task: not DONE, not claimed, not blocked. Nobody else gets it until the claim ends.',
+  inputSchema: input,
+  scope: 'write',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  async run({ project, key, ...filter }: Static<typeof input>, call: Call) {
+    const projectId = await projectIdOf(call, project)
+    const body = await openWithIds(call, projectId)(filter)
+    const answer = await write<Task | undefined>(
+      call,
+      { path: `/projects/${projectId}/claim-next`, body, key },
+      { key },
+    )
+    if (!answer.body) return { task: null, do: noneReady }
+    return { ...isReplayed(answer), task: taskOf(answer.body) }
+  },
+}

@@ -1,0 +1,56 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { Input } from '../../../src/schema/input.ts'
+import { read } from '../read.ts'
+import { type Call, type Tool, ToolError } from '../tool.ts'
+import { write } from '../write.ts'
+import { ProjectName, RepeatKey } from './arguments.ts'
+import type { Task } from './claimed-task.ts'
+
+const input = Input({
+  id: Type.String({ minLength: 1, description: 'Task id' }),
+  leaseSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 86_400,
+      description: 'From now, 10 to 86400; 0 or missing: release',
+    }),
+  ),
+  seq: Type.Optional(Type.Integer({ minimum: 1, description: 'claim.seq: reject if this claim has ended' })),
+  project: Type.Optional(ProjectName),
+  key: RepeatKey,
+})
+
+export const extendOrRelease: Tool = {
+  name: 'extend_or_release',
+  description:
+    'Extend your claim on a task, or release it. Setting the task DONE with apply also ends the claim.',
+  inputSchema: input,
+  scope: 'write',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
+  async run({ id, leaseSeconds, seq, key }: Static<typeof input>, call: Call) {
+    const path = `/tasks/${encodeURIComponent(id)}`
+    const ifClaim = (seq: number) => ({ 'docket-if-claim': `${id} ${seq}` })
+    if (!leaseSeconds) {
+      const headers = seq === undefined ? undefined : ifClaim(seq)
+      await write(call, { path: `${path}/release`, key, headers }, { key })
+      return { id, claim: null }
+    }
+    // Without the seq, the request could begin a new claim after another worker had the task.
+    const headers = ifClaim(seq ?? (await currentSeq(call, path)))
+    const { body } = await write<Task>(
+      call,
+      { path: `${path}/claim`, body: { leaseSeconds }, key, headers },
+      { key },
+    )
+    return { id, claim: body.claim }
+  },
+}
+
+/** @throws ToolError 409 if nobody holds the task */
+async function currentSeq(call: Call, path: string): Promise<number> {
+  const { body } = await read<Task>(call, path)
+  if (body.claim) return body.claim.seq
+  const advice =
+    'Stop this work, because another worker may have had the task; claim_next returns a task to work on'
+  throw new ToolError(409, 'The claim on the task has ended', advice)
+}

@@ -1,0 +1,46 @@
+import type { TObject, TSchema } from '@sinclair/typebox'
+import { isOwnIdSchema } from '../../../src/schema/input.ts'
+import { batchProject } from '../../commands.ts'
+
+/** Every operation may have these fields. The project is that of the batch. */
+const common = ['op', 'as', 'was', 'ifMatch', 'projectId']
+
+interface Field {
+  name: string
+  schema: TSchema
+  isRequired: boolean
+}
+
+const schemas: TObject[] = batchProject.input.properties.operations!.items.oneOf
+
+/** The fields of each operation of a batch, in the order of the OpenAPI document. */
+export const operationFields: ReadonlyMap<string, Field[]> = new Map(
+  schemas.map(({ properties, required = [] }) => {
+    const op: string = properties.op!.enum[0]
+    const fields = Object.entries(properties)
+      .filter(([name, schema]) => !common.includes(name) && !schema.readOnly && !isOwnIdSchema(schema))
+      .filter(([name]) => op !== 'project.update' || name !== 'id')
+    return [op, fields.map(([name, schema]) => ({ name, schema, isRequired: required.includes(name) }))]
+  }),
+)
+
+/** Returns one line for each operation: its name and its fields. Only the first mention of a field has its type. */
+export function operationsText(): string {
+  const mentioned = new Set<string>()
+  const textOf = ({ name, schema, isRequired }: Field) => {
+    const type = mentioned.has(name) ? '' : typeOf(schema)
+    mentioned.add(name)
+    return `${name}${isRequired ? '*' : ''}${type}`
+  }
+  return [...operationFields].map(([op, fields]) => [op, ...fields.map(textOf)].join(' ')).join('\n')
+}
+
+function typeOf({ type, anyOf = [], minimum, maximum, format, ...schema }: TSchema): string {
+  const [inner] = anyOf.filter((one: TSchema) => one.type !== 'null')
+  if (inner) return typeOf(inner)
+  if (schema.enum) return `=${schema.enum.join('|')}`
+  if (type === 'integer') return `=${minimum}..${maximum}`
+  if (type === 'boolean') return '=true|false'
+  if (format === 'date-time') return '=date'
+  return type === 'array' ? '[]' : type === 'object' ? '{}' : ''
+}

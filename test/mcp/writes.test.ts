@@ -1,0 +1,154 @@
+import { expect, test } from 'bun:test'
+import { invite, make, versionOf } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { connect } from './mcp-client.ts'
+
+const { service, ada, bea } = await openScene(['Ada', 'Bea'])
+const { call } = await connect(service, ada.token)
+const asBea = await connect(service, bea.token)
+
+let projects = 0
+let keys = 0
+const newKey = () => `key ${++keys}`
+async function newProject() {
+  const project = await make(ada, '/projects', { name: `Engine ${++projects}` })
+  await invite(ada, project.id, bea, 'EDITOR')
+  return project
+}
+const titles = async (projectId: string) =>
+  (await ada.get(`/tasks?projectId=${projectId}&limit=200`)).body.map(({ title }) => title)
+
+test('applies operations in one commit, and repeats the answer for the same key', async () => {
+  const { id, name } = await newProject()
+  const args = {
+    project: name,
+    key: 'frame-1',
+    operations: [
+      { op: 'task.create', as: 'frame', title: 'Cast the frame' },
+      { op: 'subtask.create', taskId: '#frame', title: 'Order brass' },
+      { op: 'task.create', title: 'Oil the wheels' },
+    ],
+  }
+  const { body, isError } = await call('apply', args)
+  expect([isError, body.version, body.batch]).toEqual([false, 5, 3])
+  const [frame, wheels] = (await ada.get(`/tasks?projectId=${id}`)).body
+  expect(body.ids).toEqual({ frame: frame!.id })
+  expect(body.rows).toMatchObject([{ operation: 1 }, { operation: 2, id: wheels!.id, number: 2 }])
+  expect((await call('apply', args)).body).toEqual({ ...body, replayed: true })
+  expect(await titles(id)).toEqual(['Cast the frame', 'Oil the wheels'])
+})
+
+test('one operation has a batch, which undo takes once, and whose undo can be undone', async () => {
+  const { id } = await newProject()
+  const done = await call('apply', {
+    project: id,
+    key: newKey(),
+    operations: [{ op: 'task.create', title: 'Draw' }],
+  })
+  expect(done.body).toMatchObject({ version: 3, batch: 3, rows: [{ operation: 0, number: 1 }] })
+  const args = { project: id, key: newKey(), batch: 3 }
+  const { body } = await call('undo', args)
+  expect(body).toMatchObject({ version: 4, batch: 4, events: 1, rows: [{ type: 'task.deleted' }] })
+  expect((await call('undo', args)).body).toEqual({ ...body, replayed: true })
+  expect(await titles(id)).toEqual([])
+  expect((await call('undo', { project: id, key: newKey(), batch: 4 })).body).toMatchObject({ version: 5 })
+  expect(await titles(id)).toEqual(['Draw'])
+})
+
+test('undoes a change that was not made by a batch, but no part of a batch', async () => {
+  const { id } = await newProject()
+  await make(ada, '/tasks', { projectId: id, title: 'Draw' })
+  expect((await call('undo', { project: id, key: newKey(), batch: 3 })).body).toMatchObject({
+    version: 4,
+    batch: 4,
+  })
+  const operations = ['Cast', 'Oil'].map((title) => ({ op: 'task.create', title }))
+  await call('apply', { project: id, key: newKey(), operations })
+  const { isError, body } = await call('undo', { project: id, key: newKey(), batch: 6 })
+  expect([isError, body.status, body.batch]).toEqual([true, 409, 5])
+  expect(body.do).toContain('batch: 5')
+})
+
+test('applies and undoes 500 operations, and pages the ids', async () => {
+  const { id } = await newProject()
+  const operations = Array.from({ length: 500 }, (_, n) => ({ op: 'task.create', title: `Tooth ${n}` }))
+  const args = { project: id, key: newKey(), operations }
+  const ids = new Set<string>()
+  let next: string | undefined
+  do {
+    const { body } = await call<{ rows: { id: string }[]; next?: string; batch: number }>('apply', {
+      ...args,
+      next,
+    })
+    for (const row of body.rows) ids.add(row.id)
+    next = body.next
+    expect(body.batch).toBe(3)
+  } while (next)
+  expect([ids.size, await versionOf(ada, id)]).toEqual([500, 502])
+  const undone = await call('undo', { project: id, key: newKey(), batch: 3 })
+  expect(undone.body).toMatchObject({ version: 1002, batch: 503, events: 500 })
+  expect(await titles(id)).toEqual([])
+})
+
+test('a dry run changes nothing and leaves its key free', async () => {
+  const { id } = await newProject()
+  const args = { project: id, key: newKey(), operations: [{ op: 'task.create', title: 'Draw' }] }
+  expect((await call('apply', { ...args, dryRun: true })).body).toEqual({
+    dryRun: true,
+    version: 2,
+    operations: 1,
+  })
+  expect(await versionOf(ada, id)).toBe(2)
+  expect((await call('apply', args)).body).toMatchObject({ version: 3, batch: 3 })
+  const dry = await call('undo', { project: id, key: newKey(), batch: 3, dryRun: true })
+  expect(dry.body).toMatchObject({ dryRun: true, version: 3, events: 1, rows: [{ type: 'task.deleted' }] })
+  expect([await versionOf(ada, id), await titles(id)]).toEqual([3, ['Draw']])
+})
+
+test('a conditional apply changes nothing if the project has another version', async () => {
+  const { id } = await newProject()
+  const args = { project: id, key: newKey(), operations: [{ op: 'task.create', title: 'Draw' }] }
+  const { isError, body } = await call('apply', { ...args, ifVersion: 1 })
+  expect([isError, body.status, body.version]).toEqual([true, 412, 2])
+  expect(body.do).toContain('changes with after: 1')
+  expect((await call('apply', { ...args, ifVersion: 2 })).body.version).toBe(3)
+})
+
+test('a batch without an effect has no batch to undo', async () => {
+  const { id } = await newProject()
+  const task = await make(ada, '/tasks', { projectId: id, title: 'Draw' })
+  const operations = [{ op: 'task.update', id: task.id, title: 'Draw' }]
+  expect((await call('apply', { project: id, key: newKey(), operations })).body).toEqual({
+    version: 3,
+    batch: null,
+  })
+})
+
+test('two agents claim different tasks; one waits, extends, and releases', async () => {
+  const { id } = await newProject()
+  const operations = ['Cast', 'Oil'].map((title) => ({ op: 'task.create', title }))
+  await call('apply', { project: id, key: newKey(), operations })
+  type Claimed = { task: { id: string; title: string; claim: { seq: number; until: string } } }
+  const args = { project: id, leaseSeconds: 60, key: newKey() }
+  const mine = await call<Claimed>('claim_next', args)
+  expect((await call('claim_next', args)).body).toEqual({ ...mine.body, replayed: true })
+  const other = await asBea.call<Claimed>('claim_next', { project: id, leaseSeconds: 60 })
+  expect([mine.body.task.title, other.body.task.title]).toEqual(['Cast', 'Oil'])
+  const none = await call('claim_next', { project: id, leaseSeconds: 60 })
+  expect(none.body).toMatchObject({ task: null, do: expect.stringContaining('wait: 25') })
+
+  const held = await call('extend_or_release', { id: other.body.task.id, leaseSeconds: 60 })
+  expect(held.body).toMatchObject({ status: 409, holder: 'Bea', until: other.body.task.claim.until })
+  expect(held.body.do).toContain('claim_next')
+  const { task } = mine.body
+  const longer = await call<{ claim: Claimed['task']['claim'] }>('extend_or_release', {
+    id: task.id,
+    leaseSeconds: 600,
+  })
+  expect(longer.body.claim.seq).toBe(task.claim.seq)
+  expect(longer.body.claim.until > task.claim.until).toBe(true)
+
+  const waiting = asBea.call<Claimed>('claim_next', { project: id, leaseSeconds: 60, wait: 25 })
+  expect((await call('extend_or_release', { id: task.id })).body).toEqual({ id: task.id, claim: null })
+  expect((await waiting).body.task.id).toBe(task.id)
+})
