@@ -1,7 +1,7 @@
 import { inProject } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
 import { badRequest } from '../../src/responses/errors.ts'
-import { field, fieldKeyTaken, tooManyFields } from './entity.ts'
+import { field, fieldKeyTaken } from './entity.ts'
 import { CreateField, type FieldInput, UpdateField } from './schema.ts'
 
 const optionsNeeded = () =>
@@ -26,7 +26,7 @@ export const createField = creation(field, {
   fields: ({ projectId, key, name, type, options = null }, { now }) => {
     return { projectId, key, name: name.trim(), type, options: optionsOf(type, options), createdAt: now }
   },
-  errors: [optionsNeeded(), optionsNotAllowed(), fieldKeyTaken('note'), tooManyFields()],
+  errors: [optionsNeeded(), optionsNotAllowed(), fieldKeyTaken('note')],
 })
 
 export const updateField = update(field, {

@@ -10,10 +10,7 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const maxFields = 50
-
 export const fieldKeyTaken = (key: string) => conflict(`The project already has a field with the key ${key}`)
-export const tooManyFields = () => conflict(`A project has at most ${maxFields} fields`)
 
 export const field = entity<'field'>({
   name: 'field',
@@ -27,10 +24,10 @@ export const field = entity<'field'>({
     updated: { by: 'updated', admit: byAdmin },
     deleted: { by: 'created', admit: byAdmin },
   },
-  check({ key }, before, state) {
-    if (before) return
-    const all = state.all('field')
-    if (all.some((one) => one.key === key)) throw fieldKeyTaken(key)
-    if (all.length >= maxFields) throw tooManyFields()
+  maxRows: 50,
+  checks: {
+    key({ key }, _, state) {
+      if (state.all('field').some((one) => one.key === key)) throw fieldKeyTaken(key)
+    },
   },
 })

@@ -1,10 +1,10 @@
 import { inProject } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
-import { label, labelNameTaken, maxLabels, tooManyLabels } from './entity.ts'
+import { label, labelNameTaken } from './entity.ts'
 import { CreateLabel, UpdateLabel } from './schema.ts'
 
 export const createLabel = creation(label, {
-  about: `The name must be unique in the project without regard to case. A project has at most ${maxLabels} labels.`,
+  about: `The name must be unique in the project without regard to case. A project has at most ${label.maxRows} labels.`,
   input: CreateLabel,
   target: inProject(),
   role: 'EDITOR',
@@ -12,7 +12,7 @@ export const createLabel = creation(label, {
   fields: ({ projectId, name, color = null }, { now }) => {
     return { projectId, name: name.trim(), color, createdAt: now }
   },
-  errors: [labelNameTaken('urgent'), tooManyLabels()],
+  errors: [labelNameTaken('urgent')],
 })
 
 export const updateLabel = update(label, {

@@ -11,10 +11,7 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const maxLabels = 500
-
 export const labelNameTaken = (name: string) => conflict(`The project already has a label named ${name}`)
-export const tooManyLabels = () => conflict(`A project has at most ${maxLabels} labels`)
 
 export const label = entity<'label'>({
   name: 'label',
@@ -24,12 +21,12 @@ export const label = entity<'label'>({
   load: 'with project',
   view: labelView,
   events: standardEvents,
-  check({ id, name }, before, state) {
-    const wanted = caseless(name)
-    if (before && caseless(before.name) === wanted) return
-    const all = state.all('label')
-    const same = all.find((one) => one.id !== id && caseless(one.name) === wanted)
-    if (same) throw labelNameTaken(same.name)
-    if (!before && all.length >= maxLabels) throw tooManyLabels()
+  maxRows: 500,
+  checks: {
+    name({ id, name }, _, state) {
+      const wanted = caseless(name)
+      const same = state.all('label').find((one) => one.id !== id && caseless(one.name) === wanted)
+      if (same) throw labelNameTaken(same.name)
+    },
   },
 })

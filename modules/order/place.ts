@@ -2,6 +2,8 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import { isId } from '../../src/id-format.ts'
+import type { Decision } from '../../src/log/rule.ts'
+import type { EventDraft } from '../../src/model/events.ts'
 import { type FactQuery, factQuery } from '../../src/model/facts.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import { badRequest, conflict } from '../../src/responses/errors.ts'
@@ -37,11 +39,15 @@ function spotOf({ before, after, place }: Spot, taskId?: string): Spot {
   return { [name]: id }
 }
 
-export function spotFacts({ before, after, place }: Spot): FactQuery[] {
+export function spotFacts({ before, after, place }: Spot & Partial<TaskRow>): FactQuery[] {
   const near = before ?? after
   if (near === undefined && place === undefined) return []
   return [factQuery(orderFact, near !== undefined && isId(near) ? { taskId: near } : {})]
 }
+
+/** Adds the events that give the tasks around a placed task new keys, before the events of the placed task. */
+export const precededBy = <T>(changes: EventDraft[], decision: Decision<T>): Decision<T> =>
+  changes.length > 0 ? { ...decision, changes: [...changes, ...decision.changes], isBatch: true } : decision
 
 /**
  * Decides the key of a new task, or of `task`. Returns undefined if the input names no place, or the task already has this place.

@@ -32,5 +32,5 @@ export const projectView = view<ProjectRow>({
     createdAt: Timestamp('When the project was created'),
   }),
   computed: { owner: (_, owner) => personView(owner) },
-  etagSuffix: (owner) => owner?.nameTag ?? deletedTag,
+  etagSuffix: (_, owner) => owner?.nameTag ?? deletedTag,
 })

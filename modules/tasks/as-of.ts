@@ -38,7 +38,7 @@ export async function getTaskAsOf(services: Services, reading: ReadRequest): Pro
   if (!task) throw notFound('Task')
   const holder = (await showClaimsAsOf(services.findPerson, [task])).holderOf?.(task)
   const body = JSON.stringify(taskView.of(task, holder))
-  return respond(request, { etag: etagOf(task, claimTag(holder, task)), body, link: null }, snapshot.version)
+  return respond(request, { etag: etagOf(task, claimTag(task, holder)), body, link: null }, snapshot.version)
 }
 
 /**

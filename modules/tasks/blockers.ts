@@ -110,11 +110,9 @@ export const blockerErrors = () => [blockedByItself(), sampleCycle(), tooManyBlo
 
 /** @throws HttpError 400, and 409 if a new blocker is blocked by the task, directly or through other tasks */
 export function requireNoCycle(row: TaskRow, before: TaskRow | undefined, state: CheckedState): void {
-  const { id, blockedByIds } = row
-  if (!blockedByIds || blockedByIds === before?.blockedByIds) return
-  const newBlockerIds = blockedByIds.filter((blockerId) => !before?.blockedByIds?.includes(blockerId))
+  const newBlockerIds = row.blockedByIds!.filter((id) => !before?.blockedByIds?.includes(id))
   if (newBlockerIds.length === 0) return
-  if (newBlockerIds.includes(id)) throw blockedByItself()
+  if (newBlockerIds.includes(row.id)) throw blockedByItself()
   const cycle = state.fact(blockers).cycleThrough(row, newBlockerIds)
   if (cycle) throw blockersInCycle(cycle)
 }

@@ -5,24 +5,7 @@ import type { Decision } from '../../src/log/rule.ts'
 import { endClaim } from '../../src/model/claims.ts'
 import { diff, updated } from '../../src/model/events.ts'
 import { timesOf } from '../reminders/times.ts'
-import { defaults, type Editable, fieldsOf, requireAssignable } from './fields.ts'
-import type { TaskInput } from './schema.ts'
-
-/** The row of a new task without its id. @throws HttpError 400 */
-export function newTask(state: ProjectState, now: string, input: Omit<TaskInput, 'id' | 'projectId'>) {
-  requireAssignable(state, input.assigneeId)
-  const fields = fieldsOf(input, state)
-  return {
-    projectId: state.projectId,
-    number: state.lastNumber + 1,
-    ...defaults,
-    ...fields,
-    ...timesOf(fields, now),
-    title: input.title.trim(),
-    createdAt: now,
-    updatedAt: now,
-  }
-}
+import { type Editable, requireAssignable } from './fields.ts'
 
 /** Changes a task within its project. Without a changed value there is no event. @throws HttpError 400 */
 export function changeTask(

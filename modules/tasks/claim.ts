@@ -23,15 +23,14 @@ export const claimSchema = named(
   }),
 )
 
-/** The claim of a task as responses show it, or null. @param holder the account that holds the claim */
+/** The claim of a claimed task as responses show it. @param holder the account that holds the claim */
 export function claimOf({ claimedBy, claimedUntil, claimSeq }: TaskRow, holder?: Person) {
-  if (claimedBy == null) return null
-  const name = holder?.id === claimedBy ? holder.name : null
+  const name = holder !== undefined && holder.id === claimedBy ? holder.name : null
   return { by: { id: claimedBy, name }, until: claimedUntil, seq: claimSeq }
 }
 
 /** The part of a task's ETag that changes with the holder's name and at the end of the claim. Empty without a claim. */
-export const claimTag = (holder?: Person, { claimedBy, claimedUntil }: Partial<TaskRow> = {}): string =>
+export const claimTag = ({ claimedBy, claimedUntil }: TaskRow, holder?: Person): string =>
   claimedBy && claimedUntil
     ? claimTagOf(Date.parse(claimedUntil), holder?.id === claimedBy ? holder.nameTag : deletedTag)
     : ''

@@ -1,35 +1,46 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { precededBy } from '../../src/log/rule.ts'
 import { created, updated } from '../../src/model/events.ts'
+import { isPlainInput } from '../../src/model/model.ts'
 import { editReferences } from '../../src/model/references.ts'
 import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
-import { creation, deletion } from '../../src/commands/row-commands.ts'
-import { badRequest, conflict } from '../../src/responses/errors.ts'
-import { tooManyLabels } from '../labels/entity.ts'
-import { place, placeErrors, placeOfMovedTask, requireNoSpot } from '../order/place.ts'
+import { newRowId, tooManyRows } from '../../src/commands/decide.ts'
+import { deletion } from '../../src/commands/row-commands.ts'
+import { badRequest, conflict, idTaken } from '../../src/responses/errors.ts'
+import { label } from '../labels/entity.ts'
+import { place, placeErrors, placeOfMovedTask, precededBy, requireNoSpot } from '../order/place.ts'
 import { blockerErrors, tooManyBlockers } from './blockers.ts'
 import { tooManyDependents } from './dependents.ts'
 import { remindAtPassed } from '../reminders/times.ts'
 import { task } from './entity.ts'
-import { changeTask, newTask } from './changes.ts'
+import { changeTask } from './changes.ts'
 import { externalIds, externalIdTaken } from './external-ids.ts'
-import { preloadFacts } from './facts.ts'
-import { fieldsOf, notAssignable } from './fields.ts'
+import { fieldsOf, newTask, notAssignable } from './fields.ts'
 import { move, tooManyToMove } from './move.ts'
 import { CreateTask, taskView, UnassignTasks, UpdateTask, UpsertTask } from './schema.ts'
 
-export const createTask = creation(task, {
+export const createTask = command('task.create', {
   about:
     'The default `status` is TODO, and the default `priority` is MEDIUM. The task gets the next number in its project. Without `before`, `after` and `place`, it is the last task in the order of the project.',
   input: CreateTask,
   target: inProject(),
   role: 'EDITOR',
-  path: '/tasks',
-  preload: preloadFacts,
-  fields: (input, { now }, state) => newTask(state, now, input),
-  prepare: (input, context, state) => place(state, context, input),
-  errors: [notAssignable(), remindAtPassed(), externalIdTaken(42), tooManyBlockers(), ...placeErrors()],
+  acceptsClientId: true,
+  decide(state, context, input) {
+    const id = newRowId(state, context, input.id)
+    const placed = isPlainInput('task', input) ? undefined : place(state, context, input)
+    const row = { id, ...newTask(state, context.now, input), ...placed?.fields }
+    const change = created(state, context, 'task.created', row)
+    const decision = { changes: [change], answer: change.after }
+    return placed ? precededBy(placed.changes, decision) : decision
+  },
+  view: taskView,
+  status: 201,
+  location: (id) => `/tasks/${id}`,
+  errors: [
+    ...[idTaken(), notAssignable(), remindAtPassed(), externalIdTaken(42), tooManyBlockers()],
+    ...placeErrors(),
+  ],
 })
 
 export const updateTask = command('task.update', {
@@ -39,7 +50,6 @@ export const updateTask = command('task.update', {
   target: ofTask(),
   role: 'EDITOR',
   destination: ({ projectId }) => projectId,
-  preload: preloadFacts,
   decide(state, context, { id, projectId: _, ...input }, target) {
     const task = state.requireRow('task', id)
     requireMatch(context, task)
@@ -49,8 +59,8 @@ export const updateTask = command('task.update', {
     }
     const wanted = fieldsOf(editReferences(state, 'task', task, input), state, task.fields)
     const placed = place(state, context, input, task)
-    if (placed) Object.assign(wanted, placed.fields)
-    return precededBy(placed?.changes, changeTask(state, context, task, wanted))
+    const decision = changeTask(state, context, task, { ...wanted, ...placed?.fields })
+    return placed ? precededBy(placed.changes, decision) : decision
   },
   view: taskView,
   errors: [
@@ -60,7 +70,7 @@ export const updateTask = command('task.update', {
       tooManyToMove(),
       tooManyDependents(),
       externalIdTaken(42),
-      tooManyLabels(),
+      tooManyRows(label),
     ],
     ...[...blockerErrors(), ...placeErrors(), placeOfMovedTask()],
   ],
@@ -75,7 +85,6 @@ export const upsertTask = command('task.upsert', {
   target: inProject(),
   role: 'EDITOR',
   creates: true,
-  preload: preloadFacts,
   decide(state, context, { projectId: _, ...input }) {
     const holder = state.fact(externalIds).holderOf(input.externalId.trim())
     if (holder) {

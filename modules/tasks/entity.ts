@@ -2,11 +2,11 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { optionalColumns, tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
-import { withFreePosition } from '../order/restore.ts'
-import { requireNoCycle } from './blockers.ts'
+import { spotFacts } from '../order/place.ts'
+import { restoredFacts, withFreePosition } from '../order/restore.ts'
+import { blockerFacts, requireNoCycle } from './blockers.ts'
 import { dependentFacts } from './dependents.ts'
-import { requireFreeExternalId } from './external-ids.ts'
-import { factsFor } from './facts.ts'
+import { externalIdFacts, requireFreeExternalId } from './external-ids.ts'
 import { withoutClaim } from './claim.ts'
 import { references, taskView } from './schema.ts'
 
@@ -46,11 +46,13 @@ export const task = entity<'task'>({
   load: 'by row',
   view: taskView,
   references,
-  check(row, before, state) {
-    requireFreeExternalId(row, before, state)
-    requireNoCycle(row, before, state)
-  },
-  factsFor,
+  checks: { externalId: requireFreeExternalId, blockedByIds: requireNoCycle },
+  factsFor: (fields) => [
+    ...externalIdFacts(fields),
+    ...blockerFacts(fields),
+    ...spotFacts(fields),
+    ...restoredFacts(fields),
+  ],
   factsToLeave: dependentFacts,
   events: {
     ...standardEvents,

@@ -51,10 +51,8 @@ export const externalIdTaken = (number: number) =>
   conflict(`externalId must be unique in the project: task ${number} has it`)
 
 /** @throws HttpError 409 if another task of the project has the external id */
-export function requireFreeExternalId(row: TaskRow, before: TaskRow | undefined, state: CheckedState): void {
-  const { id, externalId } = row
-  if (!externalId || externalId === before?.externalId) return
-  const holder = state.fact(externalIds).holderOf(externalId)
+export function requireFreeExternalId({ id, externalId }: TaskRow, _: unknown, state: CheckedState): void {
+  const holder = state.fact(externalIds).holderOf(externalId!)
   if (holder && holder.id !== id) throw externalIdTaken(holder.number)
 }
 

@@ -5,11 +5,12 @@ import type { CheckedState } from '../../src/model/definition.ts'
 import { defaultsOf } from '../../src/model/fields.ts'
 import { optionalText, parseInstant } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/responses/errors.ts'
+import { timesOf } from '../reminders/times.ts'
 import { fields, type TaskInput } from './schema.ts'
 
 export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
 
-export const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
+const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
 
 /** Not fields of a row, or set by the rule itself. */
 const handledElsewhere = new Set(['id', 'projectId', 'before', 'after', 'place'])
@@ -38,4 +39,21 @@ export const notAssignable = () => badRequest('assigneeId must be the owner or a
 
 export function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
   if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable()
+}
+
+/** The row of a new task without its id. @throws HttpError 400 */
+export function newTask(state: ProjectState, now: string, input: Omit<TaskInput, 'id' | 'projectId'>) {
+  requireAssignable(state, input.assigneeId)
+  const fields = fieldsOf(input, state)
+  const { dueDate, remindAt } = fields
+  return {
+    projectId: state.projectId,
+    number: state.lastNumber + 1,
+    ...defaults,
+    ...fields,
+    ...(dueDate || remindAt ? timesOf(fields, now) : undefined),
+    title: input.title.trim(),
+    createdAt: now,
+    updatedAt: now,
+  }
 }

@@ -64,7 +64,7 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
         if (!task) throw notFound('Task')
         const holder = (await showClaims(findPerson, [task])).holderOf?.(task)
         return {
-          etag: etagOf(task, claimTag(holder, task)),
+          etag: etagOf(task, claimTag(task, holder)),
           body: JSON.stringify(taskView.of(task, holder)),
           link: null,
         }

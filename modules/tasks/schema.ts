@@ -4,7 +4,7 @@ import { spot } from '../order/schema.ts'
 import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/model/fields.ts'
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
-import { view } from '../../src/model/view.ts'
+import { ifSet, view } from '../../src/model/view.ts'
 import { FieldValuesInput, FieldValuesOutput, fitsField, fitsSql, shownFields } from '../fields/values.ts'
 import { claimOf, claimSchema, claimTag } from './claim.ts'
 import { unique } from '../../src/schema/named.ts'
@@ -128,13 +128,13 @@ export const taskView = view<TaskRow>({
     updatedAt: Timestamp('When the task was last changed'),
     ...extras,
   }),
-  etagSuffix: claimTag,
+  etagSuffix: ifSet('claimedBy', '', claimTag),
   computed: {
-    labelIds: ({ labelIds }) => labelIds ?? [],
-    blockedByIds: ({ blockedByIds }) => blockedByIds ?? [],
-    fields: ({ fields }) => (fields ? shownFields(fields) : {}),
-    externalId: ({ externalId }) => externalId ?? null,
-    remindAt: ({ remindAt }) => remindAt ?? null,
-    claim: claimOf,
+    labelIds: ifSet('labelIds', []),
+    blockedByIds: ifSet('blockedByIds', []),
+    fields: ifSet('fields', {}, ({ fields }) => shownFields(fields!)),
+    externalId: ifSet('externalId', null),
+    remindAt: ifSet('remindAt', null),
+    claim: ifSet('claimedBy', null, claimOf),
   },
 })

@@ -1,7 +1,6 @@
 import type { ViewRow } from '../../drizzle/rows.ts'
 import { taskViews } from '../../drizzle/schema/task-views.ts'
 import { entity, standardEvents } from '../../src/model/definition.ts'
-import { conflict } from '../../src/responses/errors.ts'
 import { savedView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -9,10 +8,6 @@ declare module '../../src/model/entities.ts' {
     view: { row: ViewRow; event: 'created' | 'updated' | 'deleted' }
   }
 }
-
-export const maxViews = 100
-
-export const tooManyViews = () => conflict(`A project has at most ${maxViews} views`)
 
 export const taskListView = entity<'view'>({
   name: 'view',
@@ -22,7 +17,5 @@ export const taskListView = entity<'view'>({
   load: 'with project',
   view: savedView,
   events: standardEvents,
-  check(_, before, state) {
-    if (!before && state.all('view').length >= maxViews) throw tooManyViews()
-  },
+  maxRows: 100,
 })

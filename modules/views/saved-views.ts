@@ -1,6 +1,6 @@
 import { inProject } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
-import { taskListView, tooManyViews } from './entity.ts'
+import { taskListView } from './entity.ts'
 import { checkedQuery, notInViews, queryTooLong } from './query.ts'
 import { CreateView, UpdateView } from './schema.ts'
 
@@ -18,7 +18,7 @@ export const createView = creation(taskListView, {
   fields: ({ projectId, name, query }, { caller, now }, state) => {
     return { projectId, name: name.trim(), query: checkedQuery(state, caller, query), createdAt: now }
   },
-  errors: [...queryErrors, tooManyViews()],
+  errors: queryErrors,
 })
 
 export const updateView = update(taskListView, {

@@ -62,7 +62,7 @@ export const getWebhook = ({ database: { reads: sql }, findRole }: Services) =>
     async read({ request, params }, { version }) {
       const webhook = await webhookAt(sql, params)
       const body = JSON.stringify(webhookView.of(webhook))
-      const etag = etagOf(revisionTag(webhook), webhookView.etagSuffix!(undefined, webhook))
+      const etag = etagOf(revisionTag(webhook), webhookView.etagSuffix!(webhook))
       return respond(request, { body, link: null, etag }, version)
     },
   })

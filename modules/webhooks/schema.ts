@@ -75,7 +75,7 @@ export const webhookView = view<Webhook>({
     enabled: ({ disabledAt }) => disabledAt === null,
     nextAttemptAt: ({ nextAt }) => nextAt,
   },
-  etagSuffix: (_, row) => (row ? progressOf(row) : ''),
+  etagSuffix: progressOf,
 })
 
 const secret = Type.String({

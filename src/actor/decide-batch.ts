@@ -141,7 +141,8 @@ const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitH
 export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean {
   for (const { state } of holders) {
     if (!state) return false
-    for (const { preload, rejection } of batch) if (rejection || !hasLoaded(state, preload)) return false
+    for (const { preload, rejection } of batch)
+      if (rejection || (preload && !hasLoaded(state, preload))) return false
   }
   const states = holders.map(({ state }) => state!)
   return batch.every(

@@ -5,10 +5,9 @@ import type { Preload } from './preload.ts'
 import type { ProjectState } from './state.ts'
 
 /** Must be fast: it runs for each command. */
-export function hasLoaded(state: ProjectState, preload: Preload | undefined): boolean {
-  if (!preload) return true
+export function hasLoaded(state: ProjectState, preload: Preload): boolean {
   // These rows are loaded again for each batch.
-  if (preload.movingTaskId || preload.undo || preload.integrations || preload.facts) return false
+  if (preload.movingTaskId || preload.undo || preload.integrations || preload.facts?.length) return false
   for (const entity of model().byRow)
     for (const id of preload[entity] ?? []) {
       const row = state.row(entity, id)

@@ -3,13 +3,13 @@ import { canonicalId, isId } from '../id-format.ts'
 import { preconditionFailed, requireMatch } from '../responses/if-match.ts'
 import { type Command, command, inProject } from '../commands/command.ts'
 import { clientIdIn } from '../commands/decide.ts'
+import { needsOf } from '../commands/execution.ts'
 import { claimEnded, type IfClaim, requireClaim } from '../commands/if-claim.ts'
 import { IdOf, Input } from '../schema/input.ts'
 import type { LookupResults } from '../commands/request.ts'
 import type { Preload } from '../actor/preload.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
-import { referencedTasks } from '../model/references.ts'
 import { type ProjectCaller, requireRole, requireScope, type Role, roleNeeded } from '../identity/rights.ts'
 import { OneOf } from '../schema/text.ts'
 import { HttpError } from '../responses/errors.ts'
@@ -135,15 +135,14 @@ function preloadOf(
   const needs: Preload = { task: ifClaim && isId(ifClaim.taskId) ? [ifClaim.taskId] : [] }
   const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
   for (const { op, ...input } of operations) {
-    const { command, noun } = kinds.get(op)!
-    const { target, preload } = command
+    const { command } = kinds.get(op)!
+    const { target } = command
     const isRow =
       target.kind !== 'new' && target.kind !== 'project' && definitionOf(target.kind).parent === 'project'
     if (isRow && isId(String(input[target.key]))) need(target.kind, String(input[target.key]))
-    const { integrations, facts } = preload?.(input, lookupResults) ?? {}
-    if (integrations) needs.integrations = [...(needs.integrations ?? []), ...integrations]
-    if (facts) needs.facts = [...(needs.facts ?? []), ...facts]
-    for (const id of referencedTasks(noun, input)) (needs.referencedTasks ??= []).push(id)
+    const own = needsOf(command, input, lookupResults)
+    for (const key of ['integrations', 'facts', 'referencedTasks'] as const)
+      for (const one of own?.[key] ?? []) (needs[key] ??= []).push(one as never)
   }
   for (const [n, { kind, id }] of childrenOf(kinds, operations).entries()) {
     const taskId = lookupResults?.taskIds[n]

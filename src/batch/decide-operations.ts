@@ -2,13 +2,11 @@ import { evolve } from '../actor/state.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { RuleContext } from '../commands/command.ts'
 import { mapIds } from '../schema/input.ts'
-import { decide } from '../commands/decide.ts'
+import { decide, shownRow } from '../commands/decide.ts'
 import { personIn } from '../commands/execution.ts'
 import type { Person } from '../reads/people.ts'
 import { type EventDraft, isEqual } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
-import { withoutEndedClaim } from '../model/claims.ts'
-import { hideDeletedReferences } from '../model/references.ts'
 import { conflict } from '../responses/errors.ts'
 import { mapInOrder, rejectReinvited } from './map-in-order.ts'
 import { type OperationTypes, type Operation, subjectOf } from './operation-types.ts'
@@ -43,13 +41,10 @@ export function decideOperations(
     for (const key of kind.idFields) if (input[key]) input[key] = mapIds(input[key], idOf)
     const subject = subjectOf(kind, input)
     const person = context.lookupResults?.people[n] ?? rowNamed(names, subjectOf(kind, rawInput))?.person
-    const before =
-      subject === undefined
-        ? undefined
-        : hideDeletedReferences(trial, kind.noun, trial.row(kind.noun, subject))
+    const before = subject === undefined ? undefined : trial.row(kind.noun, subject)
+    const shown = shownRow(trial, kind.noun, before, context.now)
     const decision = decide(kind.command, trial, contextOf(context, person, ifMatch), input)
     if (kind.command.emptyReply && decision.answer === undefined) throw conflict(kind.command.emptyReply)
-    const shown = withoutEndedClaim(before, context.now)
     const shownBy = personIn(trial, shown, person)
     if (was) requireWas(shown && definitionOf(kind.noun).view.of(shown as never, shownBy), was)
     rejectReinvited(removedMembers, decision.changes, reinvited)

@@ -71,7 +71,7 @@ export function resultOf(
   const { number, ...row } = answer as Row
   return {
     id: row.id,
-    etag: etagOf(row, shows.etagSuffix?.(person, answer)),
+    etag: etagOf(row, shows.etagSuffix?.(answer, person)),
     ...(number !== undefined && { number }),
   }
 }

@@ -9,13 +9,13 @@ import {
   requireUnbound,
   roleIn,
 } from '../identity/rights.ts'
-import type { CheckedState } from '../model/definition.ts'
+import type { CheckedState, EntityDefinition } from '../model/definition.ts'
 import type { Entity } from '../model/entities.ts'
-import type { EventDraft } from '../model/events.ts'
-import { definitionOf, model } from '../model/model.ts'
+import { type EventDraft, isEqual } from '../model/events.ts'
+import { definitionOf, isPlainInput, isPlainRow } from '../model/model.ts'
 import { withoutEndedClaim } from '../model/claims.ts'
 import { hideDeletedReferences, checkReferences } from '../model/references.ts'
-import { idTaken, notFound } from '../responses/errors.ts'
+import { conflict, idTaken, notFound } from '../responses/errors.ts'
 import { requireClaim } from './if-claim.ts'
 import type { Command, WriteDefinition, RuleContext } from './command.ts'
 
@@ -34,22 +34,21 @@ export function decide<Input extends object, Row>(
   authorize(command, state, context.caller, input, destination)
   if (context.ifClaim) requireClaim(context.ifClaim, context.now, state, destination)
   const entity = command.noun as Entity
-  const { references, entities } = model()
-  const hasReferences = references[entity] !== undefined
-  const checked = hasReferences ? checkReferences(destination, entity, input, destination !== state) : input
+  const checked = isPlainInput(entity, input)
+    ? input
+    : checkReferences(destination, entity, input, destination !== state)
   const decision = command.decide(state, context, checked, destination)
-  if (entities[entity]?.check)
-    for (const change of decision.changes)
-      if (change.entity === entity)
-        checkRow(change.projectId === state.projectId ? state : destination, change)
-  decision.answer = withoutEndedClaim(decision.answer, context.now)
-  if (hasReferences)
-    decision.answer = hideDeletedReferences(
-      stateAfter(destination, decision.changes),
-      entity,
-      decision.answer,
-    )
+  for (const change of decision.changes)
+    if (change.entity === entity) checkRow(change.projectId === state.projectId ? state : destination, change)
+  const after = stateAfter(destination, decision.changes)
+  decision.answer = shownRow(after, entity, decision.answer, context.now)
   return decision
+}
+
+/** Returns a row as responses show it: without references to deleted rows, and without a claim that has ended. */
+export function shownRow<R>(state: CheckedState, entity: Entity, row: R, now: string): R {
+  if (!row || isPlainRow(entity, row)) return row
+  return hideDeletedReferences(state, entity, withoutEndedClaim(row, now))
 }
 
 /** The state after changes. A single change is a change of the answer itself, which does not refer to itself. */
@@ -83,10 +82,20 @@ export function withChanges(state: ProjectState, changes: EventDraft[]): Checked
 
 /** @throws HttpError 409 if the row after the event contradicts other rows of the project */
 export function checkRow(state: CheckedState, { entity, entityId, before, after }: EventDraft): void {
-  if (!after) return
-  const row = before ? (state.row(entity, entityId) as typeof after | undefined) : undefined
-  definitionOf(entity).check?.(after, row, state)
+  const definition = definitionOf(entity)
+  const { checks, maxRows } = definition
+  if (!after || (!checks && !maxRows)) return
+  const row = before ? state.row(entity, entityId) : undefined
+  for (const name in checks) {
+    const value = after[name as 'id']
+    if (value != null && !isEqual(value, row?.[name as 'id']))
+      checks[name as 'id']!(after, row as never, state)
+  }
+  if (maxRows && !row && state.all(entity).length >= maxRows) throw tooManyRows(definition)
 }
+
+export const tooManyRows = ({ maxRows, plural }: Pick<EntityDefinition, 'maxRows' | 'plural'>) =>
+  conflict(`A project has at most ${maxRows} ${plural}`)
 
 export function destinationOf(command: WriteDefinition, projectId: string, input: object) {
   const otherId = command.destination?.(input)

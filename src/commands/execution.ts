@@ -7,6 +7,7 @@ import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Entity } from '../model/entities.ts'
+import { isPlainInput, model } from '../model/model.ts'
 import { hideDeletedReferences, referencedTasks } from '../model/references.ts'
 import type { Person } from '../reads/people.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
@@ -119,6 +120,22 @@ const withClaimedTask = (preload: Preload | undefined, { taskId }: IfClaim): Pre
   task: [...(preload?.task ?? []), taskId],
 })
 
+/** What a command declares to load, and the facts and referenced tasks that the checks of its input need. */
+export function needsOf(
+  { noun, preload }: Command,
+  input: object,
+  lookupResults?: LookupResults,
+): Preload | undefined {
+  const [entity, declared] = [noun as Entity, preload?.(input, lookupResults)]
+  if (isPlainInput(entity, input)) return declared
+  const facts = model().entities[entity]?.factsFor?.(input) ?? []
+  return {
+    ...declared,
+    facts: [...(declared?.facts ?? []), ...facts],
+    referencedTasks: referencedTasks(entity, input),
+  }
+}
+
 const notQueued = (_: unknown): void => {}
 
 function preloadOf(
@@ -126,11 +143,9 @@ function preloadOf(
   { projectId, taskId, input }: RoutedCommand,
   lookupResults?: LookupResults,
 ) {
-  const { target, preload, noun } = command
+  const { target } = command
   if (target.kind === 'new') return undefined
-  const tasks = referencedTasks(noun as Entity, input)
-  const named = preload?.(input, lookupResults)
-  const given = tasks.length > 0 ? { ...named, referencedTasks: tasks } : named
+  const given = needsOf(command, input, lookupResults)
   if (target.kind === 'project') return given
   const leaves = destinationOf(command, projectId, input) !== undefined
   const own: Preload = { task: taskId ? [taskId] : [], movingTaskId: leaves ? taskId : undefined }
@@ -145,7 +160,7 @@ export function replyOf<Row>(
 ): Reply {
   if (emptyReply && answer === undefined) return { status: 204, body: '', etag: null }
   const body = view ? view.of(answer as Row, person) : message ? { message } : answer
-  const tag = view?.etagSuffix?.(person, answer as Row)
+  const tag = view?.etagSuffix?.(answer as Row, person)
   const etag = view && !view.hasNoEtag ? etagOf(answer as { eventId: string }, tag) : null
   return { status, body: JSON.stringify(body), etag }
 }

@@ -2,13 +2,13 @@ import type { Static, TObject } from '@sinclair/typebox'
 import { requireMatch } from '../responses/if-match.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Role } from '../identity/rights.ts'
-import { type Decision, precededBy } from '../log/rule.ts'
+import type { Decision } from '../log/rule.ts'
 import type { EntityDefinition } from '../model/definition.ts'
 import type { Entity, EventType, Rows } from '../model/entities.ts'
 import { created, type EventDraft, diff, deleted, updated } from '../model/events.ts'
 import { idTaken, type HttpError } from '../responses/errors.ts'
 import { type Target, atRow, command, type Command, type RuleContext } from './command.ts'
-import { newRowId } from './decide.ts'
+import { newRowId, tooManyRows } from './decide.ts'
 import { IdOf, Input } from '../schema/input.ts'
 
 interface RowCommand<Given> {
@@ -26,17 +26,11 @@ interface Creation<E extends Entity, S extends TObject> extends RowCommand<Stati
   target: Target
   path: string
   fields(input: Static<S>, context: RuleContext, state: ProjectState): Fields<E>
-  /** Returns events that come before the creation, and fields of the new row that follow from these events. */
-  prepare?(
-    input: Static<S>,
-    context: RuleContext,
-    state: ProjectState,
-  ): { fields: Partial<Fields<E>>; changes: EventDraft[] } | undefined
 }
 
 export const creation = <E extends Entity, S extends TObject>(
-  { name, view }: EntityDefinition<E>,
-  { fields, prepare, path, errors = [], ...definition }: Creation<E, S>,
+  { name, view, plural, maxRows }: EntityDefinition<E>,
+  { fields, path, errors = [], ...definition }: Creation<E, S>,
 ) =>
   command<S, Rows[E]>(`${name}.create`, {
     ...definition,
@@ -45,14 +39,12 @@ export const creation = <E extends Entity, S extends TObject>(
       const isProject = definition.target.kind === 'new'
       if (isProject && state.version > 0) throw idTaken()
       const id = newRowId(state, context, isProject ? state.projectId : (input as { id?: string }).id)
-      const prepared = prepare?.(input, context, state)
-      const row = { id, ...fields(input, context, state), ...prepared?.fields }
-      const decision = decisionOf<E>(created(state, context, typeOf(name, 'created'), row as never))
-      return precededBy(prepared?.changes, decision)
+      const row = { id, ...fields(input, context, state) }
+      return decisionOf<E>(created(state, context, typeOf(name, 'created'), row as never))
     },
     view,
     status: 201,
-    errors: [idTaken(), ...errors],
+    errors: [idTaken(), ...errors, ...(maxRows ? [tooManyRows({ maxRows, plural })] : [])],
     location: (id) => `${path}/${id}`,
   })
 

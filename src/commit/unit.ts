@@ -1,7 +1,7 @@
 import type { OutboxJob } from '../jobs/queue.ts'
 import type { Entity } from '../model/entities.ts'
 import type { StoredEvent } from '../model/events.ts'
-import { definitionOf } from '../model/model.ts'
+import { definitionOf, isPlainRow } from '../model/model.ts'
 import type { IdempotencyRecord } from './idempotency.ts'
 
 export interface CommitHead {
@@ -22,7 +22,7 @@ export interface CommitUnit {
 }
 
 /**
- * How an event writes its row. `insert_plain`: all optional columns are absent. `upsert`: the old row may still exist,
+ * How an event writes its row. `insert_plain`: the row is plain, so the statement leaves out the optional columns. `upsert`: the old row may still exist,
  * because a worker deletes it later.
  */
 export const rowWrites = ['insert', 'insert_plain', 'upsert', 'update', 'delete'] as const
@@ -94,8 +94,7 @@ function writeOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent
 }
 
 const isPlain = (entity: Entity, row: object): boolean =>
-  definitionOf(entity).optionalColumns?.every((name) => (row as Record<string, unknown>)[name] == null) ??
-  false
+  definitionOf(entity).optionalColumns !== undefined && isPlainRow(entity, row)
 
 function addUnlogged({ unlogged }: Batch, more: UnloggedValues): void {
   const same = unlogged.find(({ unit, entityId }) => unit === more.unit && entityId === more.entityId)

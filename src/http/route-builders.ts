@@ -115,7 +115,7 @@ function openRunCommand<Input extends object, Row>(
     const key = isKeyed ? readIdempotencyKey(request, holderOf(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
     const traceparent = traceparentOf?.(request)
-    const ifClaim = readIfClaim(request)
+    const ifClaim = request.headers.has('docket-if-claim') ? readIfClaim(request) : undefined
     const writeAs = (caller: Caller) =>
       run({ name, input, caller, ifMatch, ifClaim, guard: key, traceparent })
     const write = () => (repeat ? repeat(context, writeAs) : writeAs(caller))

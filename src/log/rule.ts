@@ -11,8 +11,5 @@ export interface Decision<T> {
   isProvisional?: boolean
 }
 
-export const precededBy = <T>(changes: EventDraft[] | undefined, decision: Decision<T>): Decision<T> =>
-  changes?.length ? { ...decision, changes: [...changes, ...decision.changes], isBatch: true } : decision
-
 /** Returns the jobs to run after an event. Pure. */
 export type Reactions = (event: StoredEvent) => Pick<OutboxJob, 'name' | 'data'>[]

@@ -38,6 +38,12 @@ export type Parent = 'project' | 'task' | 'service_account'
 
 export const parentKeys = { project: 'projectId', task: 'taskId', service_account: 'userId' } as const
 
+/**
+ * Compares a row with the other rows of its project. `before` is undefined for a row that is new in the project.
+ * @throws HttpError 409
+ */
+type Check<Row> = (row: Row, before: Row | undefined, state: CheckedState) => void
+
 /** The declaration of an entity. Every list of entities in the service is derived from these declarations. */
 export interface EntityDefinition<E extends Entity = Entity> {
   name: E
@@ -56,21 +62,19 @@ export interface EntityDefinition<E extends Entity = Entity> {
   /** Columns that events do not contain: secrets, and values that change without an event. */
   unlogged?: readonly string[]
   isDeletedByWorker?: boolean
-  /** Nullable columns that most new rows leave out. An insert without them costs Postgres less. */
+  /** Nullable columns that most rows leave out: see `isPlainRow`. An insert without them costs Postgres less. */
   optionalColumns?: readonly string[]
-  /**
-   * Checks a new, changed, restored or moved row against the other rows of its project. `before` is undefined for a row
-   * that is new in the project.
-   * @throws HttpError 409
-   */
-  check?(row: Rows[E], before: Rows[E] | undefined, state: CheckedState): void
+  /** Checks by column: each runs if a new, changed, restored or moved row has a new value in the column. */
+  checks?: { [Column in keyof Rows[E]]?: Check<Rows[E]> }
+  /** The most rows in a project. Needs `load: 'with project'`. */
+  maxRows?: number
   /**
    * Returns the values that an undo writes. Without this function, an undo writes the logged `values`.
    * @param row the current row, or undefined for a deleted row
    */
   restored?(values: Partial<Rows[E]>, row: Rows[E] | undefined, state: CheckedState): Partial<Rows[E]>
-  /** The facts that `check` and `restored` need for a row that an undo restores, or that moves into the project. */
-  factsFor?(row: Partial<Rows[E]>): FactQuery[]
+  /** The facts that rules, `checks` and `restored` need for a command's input, or for a row that an undo or a move writes. */
+  factsFor?(fields: Partial<Rows[E]>): FactQuery[]
   /** The data that a move needs from the project that the row leaves. */
   factsToLeave?(row: Rows[E]): FactQuery[]
 }

@@ -18,6 +18,9 @@ function describe(all: EntityDefinition[]) {
   const byName = <T>(of: (one: EntityDefinition) => T) =>
     Object.fromEntries(all.map((one) => [one.name, of(one)])) as ByName<T>
   const references = byName(referencesIn)
+  const extras = byName(({ name, optionalColumns = [] }) => [
+    ...new Set([...optionalColumns, ...references[name].map((field) => field.name)]),
+  ])
   return {
     /** In the order of the OpenAPI document. */
     all,
@@ -29,6 +32,12 @@ function describe(all: EntityDefinition[]) {
       Object.keys(events).map((verb) => `${name}.${verb}` as EventType),
     ),
     references: byName(({ name }) => (references[name].length > 0 ? references[name] : undefined)),
+    /** Optional columns and references. */
+    extras,
+    plainColumns: byName(
+      ({ name, table }) =>
+        new Set(columnsOf(table).flatMap(({ key }) => (extras[name].includes(key) ? [] : key))),
+    ),
     targets: new Set(Object.values(references).flatMap((fields) => fields.map(({ to }) => to))),
     /** Entities whose rows decide which values of other rows are shown. */
     keyed: new Set(
@@ -66,6 +75,17 @@ export function model(): Model {
 }
 
 export const definitionOf = <E extends Entity>(name: E): EntityDefinition<E> => model().entities[name]
+
+/** True if the row has no value in an optional column and refers to no row. Responses then show it as it is. */
+export const isPlainRow = (entity: Entity, row: object): boolean =>
+  model().extras[entity]?.every((name) => (row as Record<string, unknown>)[name] == null) ?? true
+
+/** True if the input has only fields of plain columns. Such an input refers to no row, and its checks need no facts. */
+export function isPlainInput(entity: Entity, input: object): boolean {
+  const plain = model().plainColumns[entity]
+  for (const name in input) if (!plain?.has(name)) return false
+  return true
+}
 
 export const titleOf = (entity: Entity): string =>
   entity.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())

@@ -8,7 +8,7 @@ export interface View<Row = unknown> {
   schema: TObject
   of(row: Row, person?: Person): object
   /** Returns a suffix for the row's ETag that changes with values outside the row, such as the person's name. */
-  etagSuffix?(person?: Person, row?: Row): string
+  etagSuffix?(row: Row, person?: Person): string
   /** True for a view of data that is not a row. The view has no ETag, and requests do not accept its fields. */
   hasNoEtag?: boolean
 }
@@ -24,6 +24,16 @@ export const view = <Row>({ of, computed = {}, ...definition }: ViewDefinition<R
   schema: named(definition.name, definition.schema),
   of: of ?? fieldsOf(Object.keys(definition.schema.properties), computed),
 })
+
+/** Computes a field from the value of an optional column. Without a value, returns `empty`. */
+export const ifSet =
+  <Row, T>(
+    column: string & keyof Row,
+    empty: T,
+    compute: (row: Row, person?: Person) => T = (row) => row[column] as T,
+  ) =>
+  (row: Row, person?: Person): T =>
+    row[column] == null ? empty : compute(row, person)
 
 function fieldsOf<Row>(
   names: string[],

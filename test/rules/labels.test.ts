@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { LabelRow } from '../../drizzle/rows.ts'
 import { createLabel, updateLabel } from '../../modules/labels/commands.ts'
-import { labelNameTaken, maxLabels, tooManyLabels } from '../../modules/labels/entity.ts'
+import { label, labelNameTaken } from '../../modules/labels/entity.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import type { TaskChange } from '../../modules/tasks/schema.ts'
 import type { EventDraft } from '../../src/model/events.ts'
+import { tooManyRows } from '../../src/commands/decide.ts'
 import { cases } from '../support/depth.ts'
 import { busy, editor, eventOf, projectId, task } from './events.ts'
 import { contextOf, errorOf, folded, ruleOf } from './given.ts'
@@ -34,9 +35,9 @@ describe('the name of a label', () => {
   })
 })
 
-test(`a project has at most ${maxLabels} labels`, () => {
-  const state = folded([...busy, ...upTo(maxLabels).map(created)])
-  const { status, message } = tooManyLabels()
+test('a project has at most 500 labels', () => {
+  const state = folded([...busy, ...upTo(500).map(created)])
+  const { status, message } = tooManyRows(label)
   const create = () => ruleOf(createLabel, { projectId, name: 'New' })(state, contextOf(editor))
   expect(errorOf(create)).toEqual({ status, message })
 })

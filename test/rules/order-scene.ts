@@ -3,6 +3,7 @@ import { end, keyOf, start } from '../../modules/order/keys.ts'
 import { orderFact, type WantedOrder } from '../../modules/order/load.ts'
 import { Order } from '../../modules/order/order.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
+import { task } from '../../modules/tasks/entity.ts'
 import { evolve } from '../../src/actor/state.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import { FactNeeded } from '../../src/model/facts.ts'
@@ -46,7 +47,7 @@ export function openBoard() {
   }
 
   function run(command: typeof createTask | typeof updateTask, input: object): EventDraft[] {
-    const wanted = command.preload!(input as never)!.facts!.map((query) => query.wanted as WantedOrder)
+    const wanted = task.factsFor!(input).map((query) => query.wanted as WantedOrder)
     for (;;) {
       state.facts.set(orderFact as never, load(wanted))
       try {
