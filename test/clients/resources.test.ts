@@ -1,18 +1,153 @@
 import { expect, test } from 'bun:test'
-import { openClientScene } from './scene.ts'
+import { etagOf } from '../../clients/typescript/src/etags.ts'
+import { Docket } from '../../clients/typescript/src/docket.ts'
+import { sourcesIn } from '../architecture/source.ts'
+import { expiresAt, register } from '../support/client.ts'
+import { unreachableUrl } from '../http/scene.ts'
+import { openClientScene, origin } from './scene.ts'
 
-const { docket } = await openClientScene()
+const { docket, send, service } = await openClientScene()
+const project = await docket.projects.create({ name: 'Engine' })
+const projectId = project.id
+const draw = await docket.tasks.create({ projectId, title: 'Draw' })
 
-test('creates, reads, updates, lists and deletes tasks of a project', async () => {
-  const project = await docket.projects.create({ name: 'Engine' })
-  const task = await docket.tasks.create({ projectId: project.id, title: 'Draw' })
-  await docket.tasks.create({ projectId: project.id, title: 'Oil', status: 'DONE' })
+test('creates, reads, updates, lists and deletes tasks', async () => {
+  const task = await docket.tasks.create({ projectId, title: 'Oil', status: 'DONE' })
   await docket.tasks.update(task.id, { status: 'IN_PROGRESS' }, { ifMatch: task })
   expect((await docket.tasks.get(task.id)).status).toBe('IN_PROGRESS')
-  expect((await docket.tasks.get(task.id, { asOf: 2 })).status).toBe('TODO')
-  const titles = []
-  for await (const { title } of docket.tasks.list({ projectId: project.id, limit: 1 })) titles.push(title)
-  expect(titles).toEqual(['Draw', 'Oil'])
-  expect(await docket.tasks.list({ projectId: project.id, status: 'DONE' })).toHaveLength(1)
+  const version = (await docket.tasks.list({ projectId }).page()).version!
+  expect((await docket.tasks.get(task.id, { asOf: version - 1 })).status).toBe('DONE')
+  expect(await docket.tasks.list({ projectId, status: 'IN_PROGRESS' })).toHaveLength(1)
+  // A client may send back a resource that it has read.
+  const same = await docket.tasks.update(task.id, { ...task, title: 'Oil the wheels' })
+  expect([same.id, same.title]).toEqual([task.id, 'Oil the wheels'])
   expect(await docket.tasks.delete(task.id)).toEqual({ message: 'Task deleted successfully' })
+  const [deleted] = await docket.tasks.history(task.id, { limit: 1 })
+  expect(deleted!.type).toBe('task.deleted')
+})
+
+test('a list is one page when awaited, and all pages in a loop', async () => {
+  const { id } = await docket.projects.create({ name: 'Many' })
+  for (const title of ['A', 'B', 'C']) await docket.tasks.create({ projectId: id, title })
+  const list = docket.tasks.list({ projectId: id, limit: 2 })
+  const titles: string[] = []
+  for await (const { title } of list) titles.push(title)
+  expect(titles).toEqual(['A', 'B', 'C'])
+  expect((await list).map(({ title }) => title)).toEqual(['A', 'B'])
+  expect(await list.all()).toHaveLength(3)
+  const { cursor } = await list.page()
+  expect((await list.page(cursor)).rows.map(({ title }) => title)).toEqual(['C'])
+  // The pages of events are linked by seq.
+  const seqs: number[] = []
+  for await (const { seq } of docket.events.list({ projectId: id, after: 0, limit: 3 })) seqs.push(seq)
+  expect(seqs).toEqual([1, 2, 3, 4])
+})
+
+test('names the parent of children in the body, and the project of members and webhooks', async () => {
+  const step = await docket.subtasks.create({ taskId: draw.id, title: 'Sharpen' })
+  expect((await docket.subtasks.toggle(step.id)).completed).toBe(true)
+  expect(await docket.subtasks.list({ taskId: draw.id })).toMatchObject([{ id: step.id, completed: true }])
+  const comment = await docket.comments.create({ taskId: draw.id, text: 'In brass' })
+  expect((await docket.comments.update(comment.id, { text: 'In ink' })).text).toBe('In ink')
+  const { email } = await register(service.client, 'Grace')
+  const member = await docket.members.create({ projectId, email })
+  expect((await docket.members.update(member.id, { projectId, role: 'EDITOR' })).role).toBe('EDITOR')
+  const removed = await docket.members.delete(member.id, { projectId, revoke: true, ifMatch: '*' })
+  expect(removed.message).toBe('Member removed successfully')
+  const hook = await docket.webhooks.create({ projectId, url: unreachableUrl })
+  expect((await docket.webhooks.get(hook.id, { projectId })).url).toBe(unreachableUrl)
+  expect(await docket.webhooks.deliveries(hook.id, { projectId })).toEqual([])
+  await docket.webhooks.delete(hook.id, { projectId })
+})
+
+test('reads tasks by labels, fields and views', async () => {
+  const bug = await docket.labels.create({ projectId, name: 'bug' })
+  const field = await docket.fields.create({ projectId, key: 'estimate', name: 'Estimate', type: 'number' })
+  const body = {
+    projectId,
+    externalId: 'JIRA/1 2',
+    title: 'Mend',
+    labelIds: [bug.id],
+    fields: { estimate: 3 },
+  }
+  const mend = await docket.tasks.upsert(body)
+  expect(mend.externalId).toBe('JIRA/1 2')
+  const found = await docket.tasks.list({ projectId, labels: [bug.id], ready: true, 'field.estimate.min': 2 })
+  expect(found).toMatchObject([{ id: mend.id }])
+  const view = await docket.views.create({ projectId, name: 'Bugs', query: { labels: bug.id } })
+  expect(await docket.views.tasks(view.id)).toMatchObject([{ id: mend.id }])
+  expect((await docket.fields.list({ projectId })).map(({ id }) => id)).toEqual([field.id])
+})
+
+test('claims a task, writes under the claim, and undoes changes', async () => {
+  const claimed = await docket.tasks.claim(draw.id, { leaseSeconds: 60 })
+  await docket.tasks.update(draw.id, { status: 'DONE' }, { ifClaim: claimed })
+  const write = docket.comments.create({ taskId: draw.id, text: 'Late' }, { ifClaim: claimed })
+  await expect(write).rejects.toMatchObject({ name: 'PreconditionFailedError', status: 412 })
+  const [last] = await docket.project(projectId).history({ limit: 1 })
+  const { seq } = last!
+  const dry = await docket.project(projectId).undo({ seq }, { dryRun: true })
+  const undone = await docket.project(projectId).undo({ seq })
+  expect(undone.version).toBeGreaterThan(dry.version)
+})
+
+test('serves accounts, tokens and service accounts', async () => {
+  const visitor = new Docket({ url: origin, fetch: send })
+  const person = { email: 'ada-of-the-client@example.com', password: 'correct horse' }
+  await visitor.account.register({ name: 'Ada', ...person })
+  const { access_token: token } = await visitor.account.login(person)
+  const own = new Docket({ url: `${origin}/api/v1/`, token: async () => token, fetch: send })
+  expect((await own.account.get()).email).toBe(person.email)
+  const api = await own.tokens.create({ name: 'Importer', scopes: ['read'], expiresAt })
+  expect(await own.tokens.list()).toHaveLength(1)
+  expect(await own.tokens.delete(api.id)).toBeUndefined()
+  const bot = await docket.serviceAccounts.create({ projectId, name: 'Bot' })
+  const given = { name: 'T', scopes: ['write' as const], expiresAt }
+  const made = await docket.serviceAccounts.createToken({ projectId, accountId: bot.id, ...given })
+  await docket.serviceAccounts.deleteToken(made.id, { projectId, accountId: bot.id })
+  await own.account.logout()
+  await expect(own.account.get()).rejects.toMatchObject({ name: 'UnauthorizedError', status: 401 })
+})
+
+test('remembers ETags of resources, and explains a missing ETag', async () => {
+  const read = await docket.tasks.get(draw.id)
+  await docket.tasks.update(draw.id, { title: 'Draw again' })
+  const stale = docket.tasks.update(draw.id, { title: 'Draw' }, { ifMatch: read })
+  await expect(stale).rejects.toMatchObject({ status: 412 })
+  expect(etagOf(read)).toMatch(/^".*"$/)
+  const [row] = await docket.tasks.list({ projectId, limit: 1 })
+  const write = docket.tasks.delete(draw.id, { ifMatch: row! })
+  await expect(write).rejects.toThrow('ifMatch must be an ETag')
+  await expect(docket.tasks.get('..')).rejects.toThrow('id must be an id, not ".."')
+})
+
+test('every operation has a method, with the route of the OpenAPI document', async () => {
+  const { body } = await service.client.get('/../docs/json')
+  const { paths } = body as unknown as { paths: Record<string, Record<string, { operationId: string }>> }
+  const shape = (path: string) => path.replace(/\{\w+\}/g, '{}')
+  const documented = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => [
+      operationId,
+      `${method.toUpperCase()} ${shape(path.replace('/api/v1', ''))}`,
+    ]),
+  )
+  const text = sourcesIn('clients/typescript/src')
+    .map((one) => one.text)
+    .join('\n')
+  const tokens = '/projects/{projectId}/service-accounts/{accountId}/tokens'
+  const calls = text
+    .replaceAll('${tokensOfAccount}', tokens)
+    .matchAll(/calls\.\w+\('(\w+)', ['`]([^'`]+)['`]\)/g)
+  const built = new Map([...calls].map(([, name, route]) => [name!, shape(route!)]))
+  const others = [
+    'readLiveness',
+    'readReadiness',
+    'followProjects',
+    'batchProject',
+    'claimNextTask',
+    'undoProject',
+  ]
+  const expected = documented.filter(([name]) => !others.includes(name!))
+  expect(expected.length).toBeGreaterThan(50)
+  expect(expected.map(([name]) => [name, built.get(name!)])).toEqual(expected)
 })

@@ -67,7 +67,7 @@ export class Transport {
    * Returns the first successful answer; retries on 429, 502, 503, 504 and lost connections, until the deadline.
    * @throws DocketError of the last attempt; the reason of `signal`
    */
-  request<T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> {
+  async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> {
     const { query, body, signal, deadlineMs = this.#options.deadlineMs ?? defaultDeadlineMs } = options
     const url = this.#url(path, query)
     const headers = headersOf(method, options)

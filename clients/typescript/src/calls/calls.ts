@@ -4,6 +4,7 @@ import { fillRoute } from './route.ts'
 import type { Arguments, BodyOf, IdsIn, OperationName, QueryOf, ResultOf, RowOf } from './types.ts'
 
 type Input = Record<string, unknown>
+type Ids = Record<string, string>
 
 /**
  * Builds the methods of resources. A route names its path parameters: `id` is the first argument of a method, the other
@@ -15,65 +16,72 @@ export class Calls {
   /** Returns `(input, options) => …`, for writes without an own id. */
   write<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
     return (...[input, options]: Arguments<BodyOf<Name> & IdsIn<Route>, WriteOptions>) =>
-      this.#send<ResultOf<Name>>(route, input as Input, options)
+      this.#send<ResultOf<Name>>(route, {}, input as Input, options)
   }
 
   /** Returns `(id, input, options) => …`. */
   writeById<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
     return (id: string, ...[input, options]: Arguments<BodyOf<Name> & IdsIn<Route, 'id'>, WriteOptions>) =>
-      this.#send<ResultOf<Name>>(route, { ...(input as Input), id }, options)
+      this.#send<ResultOf<Name>>(route, { id }, input as Input, options)
   }
 
-  /** Returns `(id, options) => …`, where the options include the query and the ids of the path, for methods without body. */
+  /** Returns `(options) => …`, for requests without body, query and ids. */
+  plain<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
+    return (options?: OptionsOf<Route>) => this.#send<ResultOf<Name>>(route, {}, undefined, options)
+  }
+
+  /** Returns `(id, options) => …` for requests without body: the options include the query and the other ids. */
   byId<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
-    type Options = Route extends `GET ${string}` ? CallOptions : WriteOptions
-    type Given = QueryOf<Name> & IdsIn<Route, 'id'> & Options
-    return (id: string, ...[given]: object extends Given ? [options?: Given] : [options: Given]) => {
+    type Given = QueryOf<Name> & IdsIn<Route, 'id'> & OptionsOf<Route>
+    return async (id: string, ...[given]: object extends Given ? [options?: Given] : [options: Given]) => {
       const { signal, deadlineMs, idempotencyKey, ifMatch, ifClaim, ...query } = { ...given } as Input &
         WriteOptions
-      const { method, path, rest } = fillRoute(route, { ...query, id })
+      const { method, path, rest } = fillRoute(route, query, { id })
       const options = { signal, deadlineMs, idempotencyKey, ifMatch, ifClaim, query: rest as Query }
-      return this.transport.request<ResultOf<Name>>(method, path, options).then(({ body }) => body)
+      return (await this.transport.request<ResultOf<Name>>(method, path, options)).body
     }
   }
 
   /** Returns `(filters, options) => List`. */
   list<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
     return (...[filters, options]: Arguments<QueryOf<Name> & IdsIn<Route>, CallOptions>) =>
-      this.#pages<RowOf<Name>>(route, filters as Input, options)
+      this.#pages<RowOf<Name>>(route, {}, filters as Input, options)
   }
 
   /** Returns `(id, filters, options) => List`. */
   listById<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
     return (id: string, ...[filters, options]: Arguments<QueryOf<Name> & IdsIn<Route, 'id'>, CallOptions>) =>
-      this.#pages<RowOf<Name>>(route, { ...(filters as Input), id }, options)
+      this.#pages<RowOf<Name>>(route, { id }, filters as Input, options)
   }
 
-  async #send<Result>(route: string, input: Input | undefined, options: WriteOptions = {}): Promise<Result> {
-    const { method, path, rest } = fillRoute(route, input)
-    const body = input && Object.keys(rest).length > 0 ? rest : undefined
+  async #send<Result>(route: string, ids: Ids, input: Input | undefined, options: WriteOptions = {}) {
+    const { method, path, rest } = fillRoute(route, input, ids)
+    const body = input && rest
     return (await this.transport.request<Result>(method, path, { ...options, body })).body
   }
 
-  #pages<Row>(route: string, input: Input | undefined, options: CallOptions = {}): List<Row> {
-    const { method, path, rest } = fillRoute(route, input)
+  #pages<Row>(route: string, ids: Ids, input: Input | undefined, options: CallOptions = {}): List<Row> {
+    const parameter = route.endsWith('/events') ? 'after' : 'cursor'
     return new List(async (cursor) => {
-      const query = { ...(rest as Query), ...(cursor !== undefined && { cursor }) }
+      const { method, path, rest } = fillRoute(route, input, ids)
+      const query = { ...(rest as Query), ...(cursor !== undefined && { [parameter]: cursor }) }
       const { body, headers } = await this.transport.request<Row[]>(method, path, { ...options, query })
       const version = headers.get('docket-version')
       return {
         rows: body,
-        cursor: nextCursor(headers.get('link')),
+        cursor: nextCursor(headers.get('link'), parameter),
         version: version === null ? undefined : Number(version),
       }
     })
   }
 }
 
-/** Reads the cursor of the link with rel="next" (RFC 8288). */
-function nextCursor(link: string | null): string | undefined {
+type OptionsOf<Route extends string> = Route extends `GET ${string}` ? CallOptions : WriteOptions
+
+/** Reads a parameter of the link with rel="next" (RFC 8288). */
+function nextCursor(link: string | null, parameter: string): string | undefined {
   const [, target] = /<([^>]*)>\s*;\s*rel="?next"?/.exec(link ?? '') ?? []
   return target === undefined
     ? undefined
-    : (new URL(target, 'http://docket').searchParams.get('cursor') ?? undefined)
+    : (new URL(target, 'http://docket').searchParams.get(parameter) ?? undefined)
 }

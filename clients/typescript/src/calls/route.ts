@@ -1,15 +1,20 @@
 /**
- * Fills the names in braces of a route such as `GET /projects/{projectId}/labels`; `rest` has the other fields.
- * @throws TypeError if an id is no text that a path can contain
+ * Fills the names in braces of a route such as `GET /projects/{projectId}/labels`, from `ids` or else from `input`.
+ * `rest` is the input without these names. @throws TypeError if an id is no text that a path can contain
  */
-export function fillRoute(route: string, input: Record<string, unknown> = {}) {
+export function fillRoute(
+  route: string,
+  input: Record<string, unknown> = {},
+  ids: Record<string, string> = {},
+) {
   const [method = '', template = ''] = route.split(' ')
   const rest = { ...input }
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = input[name]
+    const value = ids[name] ?? input[name]
     delete rest[name]
     // URLs treat the segments `.` and `..` as folders.
-    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id`)
+    if (typeof value !== 'string' || /^\.{0,2}$/.test(value))
+      throw new TypeError(`${name} must be an id, not ${JSON.stringify(value)}`)
     return encodeURIComponent(value)
   })
   return { method, path, rest }
