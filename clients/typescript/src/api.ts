@@ -57,6 +57,8 @@ export interface components {
         | components['schemas']['Field']
         | components['schemas']['View']
       )[]
+      /** @description The `batch` of the events, which an undo takes. Missing if nothing changed */
+      batch?: number
     }
     BatchProject: {
       /** @description The version that the project must have; if not, 412 is returned */
