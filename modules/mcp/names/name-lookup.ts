@@ -3,7 +3,7 @@ import { nearest } from '../../../src/schema/nearest.ts'
 import { cursorOf, read, withQuery } from '../read.ts'
 import { type Call, ToolError } from '../tool.ts'
 
-/** A row with the names that an agent may write in place of its id. The first name is shown. */
+/** A row with the names that an agent may write in place of its id. */
 export interface NamedRow {
   id: string
   names: string[]
@@ -64,5 +64,4 @@ const adviceFor = (noun: string) =>
 
 const bare = (name: string): string => name.normalize().trim().toLowerCase()
 
-const shown = (rows: NamedRow[]) =>
-  rows.slice(0, maxCandidates).map(({ id, names }) => ({ id, name: names[0] }))
+const shown = (rows: NamedRow[]) => rows.slice(0, maxCandidates)

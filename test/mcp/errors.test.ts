@@ -1,0 +1,178 @@
+import { expect, test } from 'bun:test'
+import { invite, make, register, withToken } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { withService } from '../support/service.ts'
+import { connect } from './mcp-client.ts'
+
+const { service, ada, bea, cay } = await openScene(['Ada', 'Bea', 'Cay'])
+const project = await make(ada, '/projects', { name: 'Engine' })
+await invite(ada, project.id, bea, 'EDITOR')
+await invite(ada, project.id, cay, 'VIEWER')
+const asAda = await connect(service, ada.token)
+const asBea = await connect(service, bea.token)
+const asCay = await connect(service, cay.token)
+
+let keys = 0
+const apply = (operations: object[], over: object = {}, { call } = asAda) =>
+  call('apply', { project: 'engine', key: `key ${++keys}`, operations, ...over })
+const newTask = () => make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
+
+interface Expected {
+  status: number
+  error?: string
+  do: string
+  [detail: string]: unknown
+}
+
+/** Checks that an answer is an error with these fields, and that `error` and `do` contain these texts. */
+function expectError({ isError, body }: Awaited<ReturnType<typeof apply>>, expected: Expected): void {
+  const { error = '', do: advice, ...details } = expected
+  expect({ ...body, isError }).toMatchObject({ isError: true, ...details })
+  expect(body.error).toContain(error)
+  expect(body.do).toContain(advice)
+}
+
+test('a used key with other operations gets 422 and the advice to use a new key', async () => {
+  const key = 'used'
+  await apply([{ op: 'task.create', title: 'One' }], { key })
+  const answer = await apply([{ op: 'task.create', title: 'Two' }], { key })
+  expectError(answer, { status: 422, do: 'Use a new key' })
+})
+
+test('a misspelt argument gets the nearest name and all names', async () => {
+  const answer = await apply([{ op: 'task.create', title: 'One' }], { dryrun: true })
+  expectError(answer, { status: 400, error: 'did you mean dryRun?', do: 'project, operations, key, dryRun' })
+  expectError(await apply([], {}), {
+    status: 400,
+    error: 'operations must be 1 to 500 operations',
+    do: 'operations',
+  })
+  expectError(await apply([{}]), { status: 400, error: 'operations.0.op is required', do: 'operations' })
+  expectError(await apply([{ op: 'task.create', title: 'é' }], { key: 'é' }), {
+    status: 400,
+    error: 'key must be',
+    do: 'key',
+  })
+})
+
+test('an unknown operation gets the nearest name and all names', async () => {
+  const answer = await apply([{ op: 'task.create', title: 'One' }, { op: 'tasks.updte' }])
+  expectError(answer, { status: 400, operation: 1, error: 'did you mean task.update?', do: 'operation' })
+  expect(answer.body.operations).toContain('task.create')
+})
+
+test('an unknown field of an operation gets the nearest name, and all fields of the operation', async () => {
+  const answer = await apply([{ op: 'task.create', titel: 'One' }])
+  expectError(answer, {
+    status: 400,
+    operation: 0,
+    op: 'task.create',
+    error: 'did you mean title?',
+    do: 'same key',
+  })
+  expect(answer.body.fields).toContain('labelIds')
+})
+
+test('an unknown #name gets the nearest name of an earlier operation', async () => {
+  const answer = await apply([
+    { op: 'task.create', as: 'frame', title: 'Cast the frame' },
+    { op: 'subtask.create', taskId: '#fram', title: 'Order brass' },
+  ])
+  expectError(answer, {
+    status: 400,
+    operation: 1,
+    field: 'taskId',
+    value: '#fram',
+    didYouMean: '#frame',
+    do: 'earlier',
+  })
+})
+
+test('an unknown id gets the operation, the field and the value', async () => {
+  const id = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
+  const operations = [
+    { op: 'task.create', title: 'One' },
+    { op: 'comment.create', taskId: id, text: 'Two' },
+  ]
+  const missing = { status: 404, error: 'Task not found', do: 'find' }
+  expectError(await apply(operations), { ...missing, operation: 1, field: 'taskId', value: id })
+  expectError(await apply([{ op: 'task.delete', id }]), { ...missing, operation: 0, field: 'id', value: id })
+  const labelled = await apply([{ op: 'task.create', title: 'One', labelIds: [id] }])
+  expectError(labelled, { status: 400, error: 'labelIds must be', field: 'labelIds', do: 'same key' })
+  expectError(await apply([{ op: 'member.invite', email: 'nobody@example.com' }]), {
+    status: 404,
+    field: 'email',
+    do: 'register',
+  })
+  expectError(await apply([{ op: 'task.create', title: 'One' }], { project: id }), {
+    status: 404,
+    do: 'projects',
+  })
+  expectError(await asAda.call('undo', { project: 'Engine', batch: 999, key: 'none' }), {
+    status: 404,
+    do: 'history',
+  })
+})
+
+test('a changed row gets the advice to read it', async () => {
+  const { id } = await newTask()
+  const stale = await apply([{ op: 'task.update', id, was: { status: 'DONE' }, title: 'Two' }])
+  expectError(stale, { status: 409, operation: 0, error: 'status', do: 'get' })
+  const old = await apply([{ op: 'task.update', id, ifMatch: '"old"', title: 'Two' }])
+  expectError(old, { status: 412, operation: 0, do: 'get' })
+})
+
+test('a missing role or scope is named', async () => {
+  const operations = [{ op: 'task.create', title: 'One' }]
+  expectError(await apply(operations, {}, asCay), {
+    status: 403,
+    needs: { role: 'EDITOR' },
+    do: 'role EDITOR',
+  })
+  const invitation = [{ op: 'member.invite', email: cay.email }]
+  expectError(await apply(invitation, {}, asBea), { status: 403, needs: { role: 'ADMIN' }, do: 'role ADMIN' })
+  const writer = await connect(service, (await withToken(ada, { scopes: ['write'] })).token)
+  const limited = await apply(invitation, {}, writer)
+  expectError(limited, { status: 403, needs: { scope: 'admin' }, do: 'scope admin' })
+})
+
+test('a claim of another account is named with its holder and its end', async () => {
+  const { id } = await newTask()
+  await apply([{ op: 'task.claim', id, leaseSeconds: 60 }], {}, asBea)
+  const { claim } = (await ada.get(`/tasks/${id}`)).body as unknown as {
+    claim: { until: string; seq: number }
+  }
+  const held = { status: 409, holder: 'Bea', until: claim.until, do: claim.until }
+  expectError(await apply([{ op: 'task.claim', id, leaseSeconds: 60 }]), { ...held, operation: 0 })
+  expectError(await asAda.call('extend_or_release', { id }), held)
+  const ifClaim = { taskId: id, seq: claim.seq }
+  await asBea.call('extend_or_release', { id, seq: claim.seq })
+  const ended = await apply([{ op: 'task.update', id, status: 'DONE' }], { ifClaim }, asBea)
+  expectError(ended, { status: 412, do: 'claim_next' })
+  const late = await asBea.call('extend_or_release', { id, leaseSeconds: 60 })
+  expectError(late, { status: 409, error: 'has ended', do: 'claim_next' })
+  const later = await asBea.call('extend_or_release', { id, leaseSeconds: 60, seq: claim.seq })
+  expectError(later, { status: 412, do: 'claim_next' })
+})
+
+test('an undo that later changes prevent gets their seqs', async () => {
+  const { id } = await newTask()
+  const { body } = await apply([{ op: 'task.update', id, title: 'Two' }])
+  await apply([{ op: 'task.update', id, title: 'Three' }])
+  const later = Number(body.batch) + 1
+  const answer = await asAda.call('undo', { project: project.id, batch: body.batch, key: 'late' })
+  expectError(answer, { status: 409, laterSeqs: [later], do: `seq ${later}` })
+})
+
+test('a limit gets the seconds to wait, and the advice to keep the key', () =>
+  withService({ WRITES_PER_MINUTE: '3' }, async (limited) => {
+    const person = await register(limited.client)
+    const { call } = await connect(limited, person.token)
+    const { id } = await make(person, '/projects', { name: 'Engine' })
+    const operations = [{ op: 'task.create', title: 'One' }]
+    const send = (key: string) => call('apply', { project: id, key, operations })
+    for (const key of ['a', 'b']) expect((await send(key)).isError).toBe(false)
+    const answer = await send('c')
+    expectError(answer, { status: 429, do: 'same key in' })
+    expect(answer.body.retryAfterSeconds).toBeGreaterThan(0)
+  }))

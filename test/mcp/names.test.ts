@@ -1,0 +1,85 @@
+import { expect, test } from 'bun:test'
+import { invite, make, register } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { connect } from './mcp-client.ts'
+
+const { service, client, ada, bea } = await openScene(['Ada', 'Bea'])
+const project = await make(ada, '/projects', { name: 'Engine' })
+const path = `/projects/${project.id}`
+const member = await invite(ada, project.id, bea, 'EDITOR')
+const { call } = await connect(service, ada.token)
+const asBea = await connect(service, bea.token)
+
+let keys = 0
+const apply = (operations: object[], over: object = {}) =>
+  call<
+    Record<string, string> & { ids: Record<string, string>; candidates: { id: string; names: string[] }[] }
+  >('apply', {
+    ...{ project: 'ENGINE', key: `key ${++keys}`, operations, ...over },
+  })
+const taskIn = async (operation: object) => {
+  const { body } = await apply([{ op: 'task.create', as: 'new', title: 'Draw', ...operation }])
+  return (await ada.get(`/tasks/${body.ids.new}`)).body as unknown as {
+    assigneeId: string
+    labelIds: string[]
+  }
+}
+
+test('a user may be named by e-mail, by name, or as me', async () => {
+  for (const assigneeId of [bea.email.toUpperCase(), 'bea', bea.id])
+    expect((await taskIn({ assigneeId })).assigneeId).toBe(bea.id)
+  expect((await taskIn({ assigneeId: 'me' })).assigneeId).toBe(ada.id)
+  expect((await taskIn({ assigneeId: null })).assigneeId).toBe(null as never)
+})
+
+test('labels, custom fields, views and members may be named', async () => {
+  const bug = await make(ada, `${path}/labels`, { name: 'Bug' })
+  await make(ada, `${path}/fields`, { key: 'size', name: 'Size', type: 'text' })
+  await make(ada, `${path}/views`, { name: 'Late', query: {} })
+  expect((await taskIn({ labelIds: ['bug'] })).labelIds).toEqual([bug.id])
+  await taskIn({ labelIds: [bug.id], assigneeId: bea.id })
+  const claimed = await asBea.call<{ task: { labelIds: string[] } }>('claim_next', {
+    ...{ project: 'Engine', leaseSeconds: 60, labels: ['bug'], assigneeId: 'me' },
+  })
+  expect(claimed.body.task.labelIds).toEqual([bug.id])
+  const operations = [
+    { op: 'label.create', as: 'new', name: 'Urgent' },
+    { op: 'task.create', title: 'Oil', labelIds: ['#new', 'Bug'] },
+    { op: 'label.update', id: 'bug', name: 'Defect' },
+    { op: 'field.update', id: 'size', name: 'Width' },
+    { op: 'view.delete', id: 'late' },
+    { op: 'member.set_role', memberId: 'Bea', role: 'ADMIN' },
+  ]
+  expect((await apply(operations)).isError).toBe(false)
+  const lists = await Promise.all(
+    ['labels', 'fields', 'views', 'members'].map((name) => ada.get(`${path}/${name}`)),
+  )
+  expect(lists.map(({ body }) => body.map(({ name, role }) => name ?? role))).toEqual([
+    ['Defect', 'Urgent'],
+    ['Width'],
+    [],
+    ['ADMIN'],
+  ])
+  expect(lists[3]!.body[0]!.id).toBe(member.id)
+})
+
+test('an unknown or ambiguous name gets the candidates, and changes nothing', async () => {
+  const before = (await ada.get(path)).headers.get('docket-version')
+  const unknown = await apply([{ op: 'task.create', title: 'Draw', assigneeId: 'Baa' }])
+  expect(unknown.body).toMatchObject({ status: 404, do: expect.stringContaining('candidate') })
+  expect(unknown.body.error).toContain(
+    'operations[0].assigneeId: No user has the name or id "Baa"; did you mean Bea?',
+  )
+  expect(unknown.body.candidates[0]).toEqual({ id: bea.id, names: ['Bea', bea.email] })
+  const other = await apply([], { project: 'Engin', operations: [{ op: 'task.create', title: 'Draw' }] })
+  expect(other.body).toMatchObject({ status: 404, candidates: [{ id: project.id, names: ['Engine'] }] })
+  expect((await ada.get(path)).headers.get('docket-version')).toBe(before)
+
+  await invite(ada, project.id, await register(client, 'Bea'))
+  const twins = await apply([{ op: 'task.create', title: 'Draw', assigneeId: 'Bea' }])
+  expect(twins.body.status).toBe(409 as never)
+  expect(twins.body.candidates).toHaveLength(2)
+  const same = await make(ada, '/projects', { name: 'Engine' })
+  const engines = await apply([{ op: 'task.create', title: 'Draw' }])
+  expect(engines.body.candidates.map(({ id }) => id).sort()).toEqual([project.id, same.id].sort())
+})
