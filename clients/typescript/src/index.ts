@@ -15,3 +15,9 @@ export type {
   TransportOptions,
   WriteOptions,
 } from './transport.ts'
+export type { BatchOptions, BatchOutcome } from './batch/batch.ts'
+export type { BatchBuilder } from './batch/types.ts'
+export type { FeedEvent, Snapshot } from './feed/events.ts'
+export type { FeedItem, FollowOptions } from './feed/follow.ts'
+export { Mirror } from './feed/mirror.ts'
+export type { MirrorChange } from './feed/mirror.ts'

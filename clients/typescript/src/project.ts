@@ -1,6 +1,9 @@
+import { type BatchOptions, type BatchOutcome, type BuildBatch, sendBatch } from './batch/batch.ts'
 import { Calls } from './calls/calls.ts'
 import type { List } from './calls/list.ts'
 import type { BodyOf, QueryOf, ResultOf, RowOf } from './calls/types.ts'
+import { follow, type FollowOptions } from './feed/follow.ts'
+import { Mirror } from './feed/mirror.ts'
 import type { CallOptions, Transport, WriteOptions } from './transport.ts'
 
 type Undo = BodyOf<'undoProject'>
@@ -33,5 +36,20 @@ export class ProjectClient {
     const path = `/projects/${encodeURIComponent(this.id)}/undo`
     const request = { ...options, body, query: { dryRun } }
     return (await this.transport.request<ResultOf<'undoProject'>>('POST', path, request)).body
+  }
+
+  /** Yields the events of the project, and connects again until `signal` aborts. See `FollowOptions`. */
+  follow(options?: FollowOptions) {
+    return follow(this.transport, this.id, options)
+  }
+
+  /** Returns a map of the tasks by id that follows the project until `signal` aborts. */
+  mirror({ signal }: { signal?: AbortSignal } = {}): Mirror {
+    return new Mirror(this.transport, this.id, signal)
+  }
+
+  /** Commits the operations that `build` adds together: all of them, or none. */
+  batch(build: BuildBatch, options?: BatchOptions): Promise<BatchOutcome> {
+    return sendBatch(this.transport, this.id, build, options)
   }
 }

@@ -1,0 +1,163 @@
+import { backoffMs, sleep } from '../retries.ts'
+import type { Transport } from '../transport.ts'
+import { hasStatus, isFinal, untilAnswered } from './attempts.ts'
+import type { FeedEvent, Snapshot } from './events.ts'
+import { readEvents, readSnapshot } from './snapshot.ts'
+import { SilentStream, streamMessages } from './stream.ts'
+
+export interface FollowOptions {
+  /** The seq of the last event that the caller has; 0 begins with the first event. Without it: only new events. */
+  after?: number
+  /** Begins with a snapshot, in place of `after`. */
+  snapshot?: boolean
+  /** Ends the iteration without an error. */
+  signal?: AbortSignal | undefined
+  /** `poll` never opens a stream; `sse` never uses long polls. By default long polls replace a stream that fails. */
+  transport?: 'sse' | 'poll'
+}
+
+export type FeedItem = FeedEvent | Snapshot
+
+const longPollSeconds = 25
+/** After this many streams in a row that did not work, long polls are used for a time. */
+const maxBrokenStreams = 2
+const pollingMs = 300_000
+/** A stream that ends earlier counts as a failure. */
+const shortStreamMs = 5_000
+
+/**
+ * Yields every event once, in order and without a gap, and connects again until the signal aborts. A snapshot replaces
+ * events that the service has deleted.
+ * @throws DocketError if the caller may not read the project (401, 403, 404), or if `after` is ahead of it (400)
+ */
+export function follow(
+  transport: Transport,
+  projectId: string,
+  options: FollowOptions = {},
+): AsyncGenerator<FeedItem, void, void> {
+  const { after, snapshot, signal } = options
+  // Read now, so that "new events" are those after this call.
+  const start =
+    after === undefined && !snapshot ? readVersion(transport, projectId, signal) : Promise.resolve(after ?? 0)
+  start.catch(() => {})
+  return untilAborted(new Follower(transport, projectId, options).items(start), signal)
+}
+
+async function* untilAborted(
+  items: AsyncGenerator<FeedItem, void, void>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<FeedItem, void, void> {
+  try {
+    for await (const item of items) {
+      if (signal?.aborted) return
+      yield item
+    }
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  }
+}
+
+async function readVersion(transport: Transport, projectId: string, signal: AbortSignal | undefined) {
+  const read = () => transport.request('GET', `/projects/${projectId}`, { signal })
+  return Number((await untilAnswered(read, signal)).headers.get('docket-version'))
+}
+
+class Follower {
+  private readonly path: string
+  private seq = 0
+  private failures = 0
+  private brokenStreams = 0
+  private pollUntil = 0
+  /** True once the service has accepted `seq`. */
+  private isKnown = false
+
+  constructor(
+    private readonly transport: Transport,
+    private readonly projectId: string,
+    private readonly options: FollowOptions,
+  ) {
+    this.path = `/projects/${projectId}/events`
+  }
+
+  async *items(start: Promise<number>): AsyncGenerator<FeedItem, void, void> {
+    const { snapshot, transport, signal } = this.options
+    if (snapshot) yield this.restart(await this.snapshot())
+    else this.seq = await start
+    for (;;) {
+      signal?.throwIfAborted()
+      if (transport !== 'poll' && performance.now() >= this.pollUntil) {
+        yield* this.stream()
+        // A page shows whether the caller may still read, and whether events have expired.
+        yield* this.page(0)
+        await sleep(backoffMs(this.failures++), signal)
+      } else yield* this.page(longPollSeconds)
+    }
+  }
+
+  /** Yields events until the stream ends for any reason. */
+  private async *stream(): AsyncGenerator<FeedEvent, void, void> {
+    const openedAt = performance.now()
+    let isSilent = false
+    try {
+      yield* this.messages()
+    } catch (error) {
+      isSilent = error instanceof SilentStream
+    }
+    if (performance.now() - openedAt > shortStreamMs) this.failures = 0
+    if (isSilent) this.brokenStreams = maxBrokenStreams
+    if (this.brokenStreams < maxBrokenStreams || this.options.transport === 'sse') return
+    this.brokenStreams = 0
+    this.pollUntil = performance.now() + pollingMs
+  }
+
+  private async *messages(): AsyncGenerator<FeedEvent, void, void> {
+    const { path, seq: after } = this
+    this.brokenStreams++
+    for await (const { event: type, data } of streamMessages(this.transport, {
+      path,
+      after,
+      signal: this.options.signal,
+    })) {
+      this.brokenStreams = 0
+      if (type === 'end') return
+      if (!data) continue
+      const event = JSON.parse(data) as FeedEvent
+      if (event.seq > this.seq + 1) return
+      if (this.accepts(event)) yield event
+    }
+  }
+
+  private async *page(wait: number): AsyncGenerator<FeedItem, void, void> {
+    const { signal } = this.options
+    let events: FeedEvent[]
+    try {
+      events = await readEvents(this.transport, this.projectId, { after: this.seq, wait, signal })
+    } catch (error) {
+      const isLost = hasStatus(error, 410) || (hasStatus(error, 400) && this.isKnown)
+      if (isLost) return yield this.restart(await this.snapshot())
+      if (isFinal(error)) throw error
+      this.pollUntil = this.brokenStreams = 0
+      return sleep(backoffMs(this.failures++), signal)
+    }
+    this.isKnown = true
+    for (const event of events) if (this.accepts(event)) yield event
+    if (wait > 0 && events.length === 0) await sleep(backoffMs(0), signal)
+  }
+
+  private accepts({ seq }: FeedEvent): boolean {
+    if (seq !== this.seq + 1) return false
+    this.seq = seq
+    this.failures = 0
+    return (this.isKnown = true)
+  }
+
+  private snapshot(): Promise<Snapshot> {
+    const { signal } = this.options
+    return untilAnswered(() => readSnapshot(this.transport, this.projectId, signal), signal)
+  }
+
+  private restart(snapshot: Snapshot): Snapshot {
+    this.seq = snapshot.seq
+    return snapshot
+  }
+}

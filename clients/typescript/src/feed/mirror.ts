@@ -1,0 +1,123 @@
+import type { Task } from '../schemas.ts'
+import type { Transport } from '../transport.ts'
+import { untilAnswered } from './attempts.ts'
+import type { Snapshot } from './events.ts'
+import { follow, type FeedItem } from './follow.ts'
+import { Replica } from './replica.ts'
+import { readSnapshot } from './snapshot.ts'
+
+/** `ids`: the tasks that may have changed. A task that `mirror.get(id)` does not return any more was deleted or moved. */
+export interface MirrorChange {
+  seq: number
+  ids: readonly string[]
+}
+
+type Subscriber = (change: MirrorChange) => void
+
+/** The tasks of a project by id, kept current until the signal aborts. The caller must not change the map. */
+export class Mirror extends Map<string, Task> {
+  readonly #transport: Transport
+  readonly #projectId: string
+  readonly #signal: AbortSignal | undefined
+  readonly #subscribers = new Set<Subscriber>()
+  readonly #ready: Promise<void>
+  readonly #ended: Promise<void>
+  #replica = new Replica({ tasks: [], labels: [], fields: [] })
+  #seq = 0
+
+  constructor(transport: Transport, projectId: string, signal?: AbortSignal) {
+    super()
+    this.#transport = transport
+    this.#projectId = projectId
+    this.#signal = signal
+    let isReady = () => {}
+    const first = new Promise<void>((resolve) => (isReady = resolve))
+    this.#ended = this.#run(isReady)
+    this.#ready = Promise.race([first, this.#ended])
+    for (const promise of [this.#ended, this.#ready]) promise.catch(() => {})
+  }
+
+  get tasks(): this {
+    return this
+  }
+
+  /** Resolves when the map contains all tasks, or when the signal aborts before. */
+  get ready(): Promise<void> {
+    return this.#ready
+  }
+
+  /** Resolves when the signal aborts. Rejects if the caller may not read the project any more. */
+  get ended(): Promise<void> {
+    return this.#ended
+  }
+
+  /** The version of the project that the map shows. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** Calls `subscriber` after each change. Returns a function that ends the subscription. */
+  subscribe(subscriber: Subscriber): () => void {
+    const own: Subscriber = (change) => subscriber(change)
+    this.#subscribers.add(own)
+    return () => void this.#subscribers.delete(own)
+  }
+
+  /** Waits until the map shows the version `seq`, or until the mirror ends. @throws the error that ended the mirror */
+  async reach(seq: number): Promise<void> {
+    if (this.#seq >= seq) return
+    let stop = () => {}
+    const reached = new Promise<void>((resolve) => {
+      stop = this.subscribe((change) => void (change.seq >= seq && resolve()))
+    })
+    await Promise.race([reached, this.#ended]).finally(stop)
+  }
+
+  async #run(isReady: () => void): Promise<void> {
+    const signal = this.#signal
+    try {
+      for await (const item of follow(this.#transport, this.#projectId, { snapshot: true, signal })) {
+        await this.#apply(item)
+        isReady()
+      }
+    } catch (error) {
+      if (!signal?.aborted) throw error
+    }
+  }
+
+  async #apply(item: FeedItem): Promise<void> {
+    if (item.type === 'snapshot') return this.#replace(item)
+    if (item.seq <= this.#seq) return
+    const ids = this.#replica.apply(item)
+    if (ids) return this.#show(item.seq, ids)
+    const read = () => readSnapshot(this.#transport, this.#projectId, this.#signal)
+    this.#replace(await untilAnswered(read, this.#signal))
+  }
+
+  #replace(snapshot: Snapshot): void {
+    this.#replica = new Replica(snapshot)
+    this.#show(snapshot.seq, new Set([...this.keys(), ...snapshot.tasks.map(({ id }) => id)]))
+  }
+
+  #show(seq: number, ids: Iterable<string>): void {
+    this.#seq = seq
+    const changed = [...ids]
+    for (const id of changed) {
+      const task = this.#replica.task(id)
+      if (task) this.set(id, task)
+      else this.delete(id)
+    }
+    for (const subscriber of this.#subscribers) notify(subscriber, { seq, ids: changed })
+  }
+}
+
+/** An error of a subscriber does not end the mirror: it becomes an uncaught error. */
+function notify(subscriber: Subscriber, change: MirrorChange): void {
+  try {
+    subscriber(change)
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+}

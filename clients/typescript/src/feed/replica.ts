@@ -1,0 +1,119 @@
+import type { Field, Label, Task } from '../schemas.ts'
+import type { FeedEvent, Snapshot } from './events.ts'
+import { fieldsAfter, shownFields } from './field-values.ts'
+import { References } from './references.ts'
+
+/** The most deleted rows that a replica remembers. The restoration of another row needs a new snapshot. */
+const maxRemoved = 10_000
+
+type TaskEvent = Extract<FeedEvent, { entity: 'task' }>
+type LabelEvent = Extract<FeedEvent, { entity: 'label' }>
+type FieldEvent = Extract<FeedEvent, { entity: 'field' }>
+
+/**
+ * The tasks of a project, kept current by events. A task keeps the ids of deleted labels and blockers, because an undo
+ * may restore them. `task()` returns the task as the service shows it, without these ids.
+ */
+export class Replica {
+  private readonly rows = new Map<string, Task>()
+  private readonly labels = new Map<string, Label>()
+  private readonly fields = new Map<string, Field>()
+  private readonly removed = new Set<string>()
+  private readonly references = new References()
+
+  constructor({ tasks, labels, fields }: Pick<Snapshot, 'tasks' | 'labels' | 'fields'>) {
+    for (const label of labels) this.labels.set(label.id, label)
+    for (const field of fields) this.fields.set(field.id, field)
+    for (const task of tasks) this.store(task)
+  }
+
+  task(id: string): Task | undefined {
+    const row = this.rows.get(id)
+    return row && this.shown(row)
+  }
+
+  contents(): Pick<Snapshot, 'tasks' | 'labels' | 'fields'> {
+    const tasks = [...this.rows.values()].map((row) => this.shown(row))
+    return { tasks, labels: [...this.labels.values()], fields: [...this.fields.values()] }
+  }
+
+  /**
+   * Applies the next event, and returns the ids of the tasks that may have changed. Returns null if the event shows
+   * ids or values again that were hidden before the replica began; then only a new snapshot shows the tasks.
+   */
+  apply(event: FeedEvent): Iterable<string> | null {
+    if (event.type === 'project.deleted') return this.clear()
+    if (event.entity === 'task') return this.applyTask(event)
+    if (event.entity === 'label') return this.applyLabel(event)
+    return event.entity === 'field' ? this.applyField(event) : []
+  }
+
+  private applyTask(event: TaskEvent): Iterable<string> | null {
+    const { entityId: id, before, after, undoes } = event
+    const row = this.rows.get(id)
+    if (!after) {
+      this.drop(id)
+      return [id, ...this.references.to(id)]
+    }
+    // The rest of a large task that has moved on before the snapshot.
+    if (before && !row) return []
+    const { subtasks: _, comments: __, ...changed } = after
+    const base = before ? row : undefined
+    const fields = changed.fields && fieldsAfter(base?.fields, before?.fields, changed.fields)
+    this.store({ ...base, ...changed, ...(fields && { fields }) } as Task)
+    if (before) return [id]
+    return undoes && !this.removed.has(id) ? null : [id, ...this.references.to(id)]
+  }
+
+  private applyLabel({ entityId: id, after, undoes }: LabelEvent): Iterable<string> | null {
+    if (!after) {
+      this.labels.delete(id)
+      this.remember(id)
+    } else this.labels.set(id, { ...this.labels.get(id), ...after } as Label)
+    return after && undoes && !this.removed.has(id) ? null : this.references.to(id)
+  }
+
+  private applyField({ entityId: id, before, after, undoes }: FieldEvent): Iterable<string> | null {
+    const all = this.rows.keys()
+    if (!after) {
+      this.fields.delete(id)
+      this.remember(id)
+      return all
+    }
+    this.fields.set(id, { ...this.fields.get(id), ...after } as Field)
+    const mayShowOthers = before ? after.options !== undefined : !(undoes && this.removed.has(id))
+    return mayShowOthers && this.rows.size > 0 ? null : all
+  }
+
+  private shown(row: Task): Task {
+    const labelIds = existing(row.labelIds, this.labels)
+    const blockedByIds = existing(row.blockedByIds, this.rows)
+    const fields = shownFields(row.fields, this.fields.values())
+    return { ...row, labelIds, blockedByIds, fields }
+  }
+
+  private store(task: Task): void {
+    this.references.replace(this.rows.get(task.id), task)
+    this.rows.set(task.id, task)
+  }
+
+  private drop(id: string): void {
+    this.references.replace(this.rows.get(id), undefined)
+    this.rows.delete(id)
+    this.remember(id)
+  }
+
+  private remember(id: string): void {
+    if (this.removed.size >= maxRemoved) this.removed.clear()
+    this.removed.add(id)
+  }
+
+  private clear(): Iterable<string> {
+    const ids = [...this.rows.keys()]
+    for (const id of ids) this.drop(id)
+    return ids
+  }
+}
+
+const existing = (ids: string[], rows: ReadonlyMap<string, unknown>): string[] =>
+  ids.filter((id) => rows.has(id))

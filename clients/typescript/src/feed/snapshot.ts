@@ -1,0 +1,79 @@
+import { Calls } from '../calls/calls.ts'
+import type { List, Page } from '../calls/list.ts'
+import type { Transport } from '../transport.ts'
+import { hasStatus } from './attempts.ts'
+import type { FeedEvent, Snapshot } from './events.ts'
+import { Replica } from './replica.ts'
+
+const eventsPerPage = 500
+const rowsPerPage = 200
+/** Added to the wait of a long poll: a later answer counts as lost. */
+const graceMs = 15_000
+
+type Signal = AbortSignal | undefined
+
+/** Returns a page of events; with `wait`, waits up to this many seconds for one. */
+export async function readEvents(
+  transport: Transport,
+  projectId: string,
+  { after, wait = 0, signal }: { after: number; wait?: number; signal: Signal },
+): Promise<FeedEvent[]> {
+  const query = { after, limit: eventsPerPage, ...(wait > 0 && { wait }) }
+  const options = { query, signal, deadlineMs: wait * 1_000 + graceMs }
+  return (await transport.request<FeedEvent[]>('GET', `/projects/${projectId}/events`, options)).body
+}
+
+/** Returns the tasks, labels and fields of a project at one version, even if others write meanwhile. */
+export async function readSnapshot(
+  transport: Transport,
+  projectId: string,
+  signal: Signal,
+): Promise<Snapshot> {
+  for (;;) {
+    const snapshot = await tryRead(transport, projectId, signal).catch((error: unknown) => {
+      if (hasStatus(error, 410)) return undefined
+      throw error
+    })
+    if (snapshot) return snapshot
+  }
+}
+
+/** Reads the lists, and then the events from the oldest page to the newest page. */
+async function tryRead(
+  transport: Transport,
+  projectId: string,
+  signal: Signal,
+): Promise<Snapshot | undefined> {
+  const calls = new Calls(transport)
+  let [first, last] = [Infinity, 0]
+  const all = async <Row>(list: List<Row>): Promise<Row[]> => {
+    const found: Row[] = []
+    for (let next: string | undefined | null = null; next !== undefined;) {
+      const { rows, cursor, version }: Page<Row> = await list.page(next ?? undefined)
+      ;[first, last] = [Math.min(first, version!), Math.max(last, version!)]
+      found.push(...rows)
+      next = cursor
+    }
+    return found
+  }
+  const limit = rowsPerPage
+  const labels = await all(
+    calls.listById('listLabels', 'GET /projects/{id}/labels')(projectId, { limit }, { signal }),
+  )
+  const fields = await all(
+    calls.listById('listFields', 'GET /projects/{id}/fields')(projectId, { limit }, { signal }),
+  )
+  const tasks = await all(calls.list('listTasks', 'GET /tasks')({ projectId, limit }, { signal }))
+  const replica = new Replica({ tasks, labels, fields })
+  for (let seq = first; seq < last;) {
+    const events = await readEvents(transport, projectId, { after: seq, signal })
+    for (const event of events) {
+      if (event.seq > last) break
+      // A page from before the restoration of a row lacks the ids that are shown again.
+      if ((event.undoes && event.after && !event.before) || !replica.apply(event)) return undefined
+    }
+    if (events.length === 0) return undefined
+    seq = events.at(-1)!.seq
+  }
+  return { type: 'snapshot', seq: last, ...replica.contents() }
+}

@@ -1,0 +1,45 @@
+import { untilAborted } from '../retries.ts'
+import type { Transport } from '../transport.ts'
+import { type Message, readMessages } from './server-sent-events.ts'
+
+/** The service sends the first bytes at once: a later stream is held back by a proxy. */
+const openTimeoutMs = 5_000
+/** Three heartbeats of the service. */
+const idleTimeoutMs = 45_000
+
+/** The connection is open, but bytes do not arrive. */
+export class SilentStream extends Error {}
+
+interface StreamRequest {
+  path: string
+  after: number
+  signal?: AbortSignal | undefined
+}
+
+/** Yields the messages of one connection. @throws if the stream cannot be opened, breaks or is silent */
+export async function* streamMessages(
+  transport: Transport,
+  { path, after, signal }: StreamRequest,
+): AsyncGenerator<Message, void, void> {
+  const connection = new AbortController()
+  const signals = signal ? [signal, connection.signal] : [connection.signal]
+  const either = AbortSignal.any(signals)
+  const within = async <T>(ms: number, work: Promise<T>): Promise<T> => {
+    const timer = setTimeout(() => connection.abort(new SilentStream()), ms)
+    return untilAborted(() => work, either).finally(() => clearTimeout(timer))
+  }
+  try {
+    const headers = { accept: 'text/event-stream', 'last-event-id': String(after) }
+    const response = await within(openTimeoutMs, transport.stream(path, { headers, signal: either }))
+    if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body)
+      throw new Error('The response is not an event stream')
+    let timeoutMs = openTimeoutMs
+    const messages = readMessages(response.body, (read) => within(timeoutMs, read))
+    for await (const message of messages) {
+      timeoutMs = idleTimeoutMs
+      yield message
+    }
+  } finally {
+    connection.abort()
+  }
+}

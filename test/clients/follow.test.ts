@@ -1,0 +1,142 @@
+import { expect, test } from 'bun:test'
+import { BadRequestError, NotFoundError } from '../../clients/typescript/src/errors.ts'
+import type { FeedItem } from '../../clients/typescript/src/feed/follow.ts'
+import { upTo } from '../races/pair.ts'
+import { register } from '../support/client.ts'
+import { openClientScene } from './scene.ts'
+
+const { service, ada, docket, open, send } = await openClientScene({ HISTORY_DAYS: '30' })
+
+/** Reads items until the version `seq`. */
+async function readUntil(items: AsyncIterable<FeedItem>, seq: number): Promise<FeedItem[]> {
+  const read: FeedItem[] = []
+  for await (const item of items) {
+    read.push(item)
+    if (item.seq >= seq) return read
+  }
+  throw new Error('The feed ended early')
+}
+
+async function newProject(tasks = 0) {
+  const { id } = await docket.projects.create({ name: 'Engine' })
+  for (const n of upTo(tasks)) await docket.tasks.create({ projectId: id, title: `T${n}` })
+  return { id, project: docket.project(id) }
+}
+
+const isStream = (init?: RequestInit) => new Headers(init?.headers).get('accept') === 'text/event-stream'
+const seqs = (items: FeedItem[]) => items.map(({ seq }) => seq)
+
+test.each(['sse', 'poll'] as const)('yields every event once and in order with %s', async (transport) => {
+  const { id, project } = await newProject(3)
+  const reading = readUntil(project.follow({ after: 0, transport }), 205)
+  await project.batch((b) => upTo(200).forEach((n) => void b.task.create({ title: `B${n}` })))
+  await docket.tasks.create({ projectId: id, title: 'Last' })
+  const items = await reading
+  expect(seqs(items)).toEqual(upTo(205))
+  const [first] = items
+  if (first?.type !== 'project.created') throw new Error(`not the creation: ${first?.type}`)
+  expect(first.after?.name satisfies string | undefined).toBe('Engine')
+})
+
+test('resumes after the last event when streams break', async () => {
+  const { id } = await newProject()
+  let streams = 0
+  const flaky = open({
+    async fetch(url, init) {
+      const response = await send(url, init)
+      if (!isStream(init)) return response
+      const [own, rest] = [response.body!, (streams++ % 3) * 700]
+      let left = 500 + rest
+      const cut = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          controller.enqueue(chunk.slice(0, left))
+          left -= chunk.length
+          if (left <= 0) controller.error(new Error('The connection broke'))
+        },
+      })
+      return new Response(own.pipeThrough(cut), response)
+    },
+  })
+  const read: number[] = []
+  for await (const { seq } of flaky.project(id).follow({ after: 0, transport: 'sse' })) {
+    if (read.push(seq) === 20) break
+    await docket.tasks.create({ projectId: id, title: 'Next' })
+  }
+  expect(read).toEqual(upTo(20))
+  expect(streams).toBeGreaterThan(1)
+})
+
+test.each([
+  ['are rejected', () => new Response('<h1>Forbidden</h1>', { status: 403 })],
+  ['are answered with a page', () => new Response('<h1>Hello</h1>')],
+  ['end at once', () => new Response('', { headers: { 'content-type': 'text/event-stream' } })],
+])('uses long polls if streams %s', async (_, answer) => {
+  const { id } = await newProject(1)
+  let streams = 0
+  const blocked = open({
+    fetch: async (url, init) => (isStream(init) ? (streams++, answer()) : send(url, init)),
+  })
+  const reading = readUntil(blocked.project(id).follow({ after: 2 }), 5)
+  for (const title of ['A', 'B', 'C']) await docket.tasks.create({ projectId: id, title })
+  expect(seqs(await reading)).toEqual([3, 4, 5])
+  expect(streams).toBe(2)
+})
+
+test('begins with new events without after, and with the tasks with snapshot', async () => {
+  const { id, project } = await newProject(2)
+  const [fromNow, fromSnapshot] = [project.follow(), project.follow({ snapshot: true })]
+  const [first] = await readUntil(fromSnapshot, 3)
+  expect(first).toMatchObject({ type: 'snapshot', seq: 3, labels: [], fields: [] })
+  expect(first).toMatchObject({ tasks: await docket.tasks.list({ projectId: id }) })
+  const next = fromNow.next()
+  await docket.tasks.create({ projectId: id, title: 'New' })
+  expect((await next).value).toMatchObject({ type: 'task.created', seq: 4 })
+})
+
+test.each(['sse', 'poll'] as const)(
+  'begins again with a snapshot if the events have expired, with %s',
+  async (transport) => {
+    const { id, project } = await newProject(4)
+    await service.services.database.reads`delete from events where project_id = ${id} and seq < 4`
+    const items = project.follow({ after: 1, transport })
+    const [first] = await readUntil(items, 5)
+    expect(first).toMatchObject({
+      type: 'snapshot',
+      seq: 5,
+      tasks: await docket.tasks.list({ projectId: id }),
+    })
+  },
+)
+
+test.each(['sse', 'poll'] as const)(
+  'ends without an error when the signal aborts, with %s',
+  async (transport) => {
+    const { project } = await newProject()
+    const stop = new AbortController()
+    const items = project.follow({ after: 1, signal: stop.signal, transport })
+    const next = items.next()
+    setTimeout(() => stop.abort(), 20)
+    expect(await next).toEqual({ done: true, value: undefined })
+    expect((await project.follow({ signal: stop.signal }).next()).done).toBe(true)
+  },
+)
+
+test('closes the stream when the loop ends', async () => {
+  const { project, id } = await newProject()
+  for await (const { seq } of project.follow({ after: 0 })) if (seq === 1) break
+  expect(service.services.subscriptions.countOf(id)).toBe(0)
+})
+
+test.each(['sse', 'poll'] as const)(
+  'throws when the caller may not read the project any more, with %s',
+  async (transport) => {
+    const { id } = await newProject()
+    const grace = await register(service.client, 'Grace')
+    const { body: member } = await ada.post(`/projects/${id}/members/invite`, { email: grace.email })
+    const items = open({ token: grace.token! }).project(id).follow({ after: 2, transport })
+    const next = items.next()
+    await ada.delete(`/projects/${id}/members/${member.id}`)
+    await expect(next).rejects.toBeInstanceOf(NotFoundError)
+    await expect(docket.project(id).follow({ after: 99 }).next()).rejects.toBeInstanceOf(BadRequestError)
+  },
+)

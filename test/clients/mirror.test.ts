@@ -1,0 +1,121 @@
+import { expect, test } from 'bun:test'
+import { NotFoundError } from '../../clients/typescript/src/errors.ts'
+import { upTo } from '../races/pair.ts'
+import { make, register, versionOf } from '../support/client.ts'
+import { byId, openMirrorScene } from './mirror-scene.ts'
+
+const { service, ada, docket, open, send, newProject, expectEqual, rowsOf } = await openMirrorScene()
+
+interface Scene {
+  project: string
+  task: string
+  blocker: string
+  label: string
+  field: string
+}
+
+const created = async (path: string, body: object) => (await make(ada, path, body)).id
+const undoLast = async ({ project }: Scene) =>
+  ada.post(`/projects/${project}/undo`, { seq: await versionOf(ada, project) })
+const createNote = (project: string, over: object) =>
+  created(`/projects/${project}/fields`, { key: 'note', name: 'Note', type: 'text', ...over })
+
+/** Each case hides a label, a blocker or a value before the mirror begins, and writes afterwards. */
+const hidden: Record<
+  string,
+  [before: (scene: Scene) => Promise<unknown>, after: (scene: Scene) => Promise<unknown>]
+> = {
+  'a label is restored': [({ label }) => ada.delete(`/labels/${label}`), undoLast],
+  'a blocker is restored': [({ blocker }) => ada.delete(`/tasks/${blocker}`), undoLast],
+  'a field is restored': [({ field }) => ada.delete(`/fields/${field}`), undoLast],
+  'a field of the same type replaces a deleted field': [
+    ({ field }) => ada.delete(`/fields/${field}`),
+    ({ project }) => createNote(project, {}),
+  ],
+  'a field of another type replaces a deleted field': [
+    ({ field }) => ada.delete(`/fields/${field}`),
+    async ({ project, task }) => {
+      await createNote(project, { type: 'choice', options: ['In brass'] })
+      await created(`/projects/${project}/fields`, { key: 'done', name: 'Done', type: 'boolean' })
+      await ada.patch(`/tasks/${task}`, { fields: { done: true } })
+    },
+  ],
+  'an option is restored': [
+    async ({ project, task }) => {
+      const id = await created(`/projects/${project}/fields`, {
+        key: 'size',
+        name: 'Size',
+        type: 'choice',
+        options: ['S', 'L'],
+      })
+      await ada.patch(`/tasks/${task}`, { fields: { size: 'L' } })
+      await ada.patch(`/fields/${id}`, { options: ['S'] })
+    },
+    undoLast,
+  ],
+}
+
+test.each(Object.entries(hidden))(
+  'a mirror shows ids and values again when %s',
+  async (_, [before, after]) => {
+    const project = await newProject()
+    const blocker = await created('/tasks', { projectId: project, title: 'Blocker' })
+    const label = await created(`/projects/${project}/labels`, { name: 'bug' })
+    const field = await createNote(project, {})
+    const more = { labelIds: [label], blockedByIds: [blocker], fields: { note: 'In brass' } }
+    const task = await created('/tasks', { projectId: project, title: 'Blocked', ...more })
+    const scene = { project, task, blocker, label, field }
+    await before(scene)
+    const stop = new AbortController()
+    const mirror = docket.project(project).mirror({ signal: stop.signal })
+    await mirror.ready
+    await after(scene)
+    await expectEqual(mirror, project)
+    stop.abort()
+  },
+)
+
+test('a snapshot is consistent while others write', async () => {
+  const project = await newProject()
+  const label = await created(`/projects/${project}/labels`, { name: 'bug' })
+  const batch = {
+    operations: upTo(500).map((n) => ({ op: 'task.create', title: `T${n}`, labelIds: [label] })),
+  }
+  await ada.post(`/projects/${project}/batch`, batch)
+  const stop = new AbortController()
+  const pages: string[] = []
+  const busy = open({
+    async fetch(url, init) {
+      const response = await send(url, init)
+      if (!url.includes('/tasks?') || pages.push(url) > 4) return response
+      const { body } = await ada.get(`/tasks?projectId=${project}&limit=200`)
+      await ada.patch(`/tasks/${body.at(-1)!.id}`, { title: `Page ${pages.length}` })
+      await ada.delete(`/tasks/${body[0]!.id}`)
+      await ada.delete(`/labels/${label}`)
+      if (pages.length === 2)
+        await ada.post(`/projects/${project}/undo`, { seq: await versionOf(ada, project) })
+      return response
+    },
+  })
+  const mirror = busy.project(project).mirror({ signal: stop.signal })
+  await mirror.ready
+  expect(pages.length).toBeGreaterThan(4)
+  const { seq } = mirror
+  expect(byId(mirror)).toEqual(await rowsOf(project, seq))
+  await expectEqual(mirror, project)
+  stop.abort()
+})
+
+test('a mirror ends without an error when its signal aborts, and with an error without rights', async () => {
+  const project = await newProject()
+  const stop = new AbortController()
+  const mirror = docket.project(project).mirror({ signal: stop.signal })
+  stop.abort()
+  await Promise.all([mirror.ready, mirror.ended])
+  const grace = await register(service.client, 'Grace')
+  const { body: member } = await ada.post(`/projects/${project}/members/invite`, { email: grace.email })
+  const other = open({ token: grace.token! }).project(project).mirror()
+  await other.ready
+  await ada.delete(`/projects/${project}/members/${member.id}`)
+  await expect(other.ended).rejects.toBeInstanceOf(NotFoundError)
+})
