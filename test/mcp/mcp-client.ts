@@ -5,7 +5,7 @@ export const modes = ['auto', 'legacy', { pin: '2026-07-28' }] as const
 type Mode = (typeof modes)[number]
 
 /** Connects the official client to a service in this process. */
-export async function connect({ fetch }: TestService, token = '', mode: Mode = 'auto') {
+export async function connect({ fetch }: Pick<TestService, 'fetch'>, token = '', mode: Mode = 'auto') {
   const client = new Client(
     { name: 'test', version: '1.0.0' },
     { versionNegotiation: { mode: mode as 'auto' } },
