@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { invite, make, register, withToken } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { withService } from '../support/service.ts'
+import { errorOf } from '../../modules/mcp/errors/advice.ts'
 import { connect } from './mcp-client.ts'
 
 const { service, ada, bea, cay } = await openScene(['Ada', 'Bea', 'Cay'])
@@ -176,3 +177,14 @@ test('a limit gets the seconds to wait, and the advice to keep the key', () =>
     expectError(answer, { status: 429, do: 'same key in' })
     expect(answer.body.retryAfterSeconds).toBeGreaterThan(0)
   }))
+
+test('an unknown outcome gets the advice to repeat the call with its key', () => {
+  const headers = new Headers({ 'retry-after': '2' })
+  const body = { message: 'The outcome of the write is unknown: it may be committed' }
+  const error = errorOf({ status: 503, headers, body }, { key: 'a' })
+  expect([error.advice, error.details]).toEqual([
+    'Send the same call again with the same key in 2 s',
+    { retryAfterSeconds: 2 },
+  ])
+  expect(errorOf({ status: 500, headers, body }, { key: 'a' }).advice).toContain('same key')
+})

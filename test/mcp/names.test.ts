@@ -3,7 +3,7 @@ import { invite, make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { connect } from './mcp-client.ts'
 
-const { service, client, ada, bea } = await openScene(['Ada', 'Bea'])
+const { service, client, ada, bea, cay } = await openScene(['Ada', 'Bea', 'Cay'])
 const project = await make(ada, '/projects', { name: 'Engine' })
 const path = `/projects/${project.id}`
 const member = await invite(ada, project.id, bea, 'EDITOR')
@@ -49,6 +49,8 @@ test('labels, custom fields, views and members may be named', async () => {
     { op: 'field.update', id: 'size', name: 'Width' },
     { op: 'view.delete', id: 'late' },
     { op: 'member.set_role', memberId: 'Bea', role: 'ADMIN' },
+    { op: 'member.invite', as: 'cay', email: cay.email },
+    { op: 'member.remove', memberId: '#cay', revoke: false },
   ]
   expect((await apply(operations)).isError).toBe(false)
   const lists = await Promise.all(

@@ -6,6 +6,7 @@ import { connect } from './mcp-client.ts'
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])
 const { call } = await connect(service, ada.token)
 const asBea = await connect(service, bea.token)
+const { call: callAgain } = await connect(service, ada.token)
 
 let projects = 0
 let keys = 0
@@ -36,6 +37,14 @@ test('applies operations in one commit, and repeats the answer for the same key'
   expect(body.rows).toMatchObject([{ operation: 1 }, { operation: 2, id: wheels!.id, number: 2 }])
   expect((await call('apply', args)).body).toEqual({ ...body, replayed: true })
   expect(await titles(id)).toEqual(['Cast the frame', 'Oil the wheels'])
+})
+
+test('two calls with the same key at the same time create one task', async () => {
+  const { id } = await newProject()
+  const args = { project: id, key: newKey(), operations: [{ op: 'task.create', as: 'plate', title: 'Draw' }] }
+  const [one, other] = await Promise.all([call('apply', args), callAgain('apply', args)])
+  expect(one.body.ids).toEqual(other.body.ids)
+  expect(await titles(id)).toEqual(['Draw'])
 })
 
 test('one operation has a batch, which undo takes once, and whose undo can be undone', async () => {

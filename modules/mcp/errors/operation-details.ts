@@ -18,10 +18,13 @@ export function operationDetails(message: string, operations: unknown[] = []): o
   const unknown = values.find((value) => isReference(value) && !earlier.includes(value.slice(1)))
   const meant = isReference(unknown) ? nearest(unknown.slice(1), earlier) : undefined
   return {
-    ...{ ...position, field, value: unknown ?? operation[field] },
+    ...{ ...position, field, value: shown(unknown ?? operation[field]) },
     ...(meant !== undefined && { didYouMean: `#${meant}` }),
   }
 }
+
+const maxShown = 2_000
+const shown = (value: unknown) => (JSON.stringify(value).length <= maxShown ? value : undefined)
 
 const isReference = (value: unknown): value is string => typeof value === 'string' && value.startsWith('#')
 

@@ -13,6 +13,8 @@ const pageRows = 200
 /** More rows than any list in a project has. An account with more projects must use ids. */
 const maxPages = 10
 const maxCandidates = 10
+/** Characters of a name in an error. */
+const maxShown = 100
 
 /** Returns the id of a project. @param project an id, or a name without regard to case @throws ToolError 404, 409 */
 export async function projectIdOf(call: Call, project: string): Promise<string> {
@@ -42,13 +44,13 @@ export async function readAll<Row>(call: Call, path: string): Promise<Row[]> {
 export function idOf(noun: string, given: string, rows: NamedRow[]): string {
   const found = rows.filter(({ names }) => names.some((name) => bare(name) === bare(given)))
   if (found.length === 1) return found[0]!.id
-  const name = JSON.stringify(given.slice(0, 100))
+  const name = JSON.stringify(given.slice(0, maxShown))
   if (found.length > 1)
     throw new ToolError(409, `${found.length} ${noun}s have the name ${name}`, 'Pass the id of a candidate', {
       candidates: shown(found),
     })
   const meant = nearest(
-    given.slice(0, 100),
+    given.slice(0, maxShown),
     rows.flatMap(({ names }) => names),
   )
   const suggestion = meant === undefined ? '' : `; did you mean ${meant}?`
@@ -64,4 +66,7 @@ const adviceFor = (noun: string) =>
 
 const bare = (name: string): string => name.normalize().trim().toLowerCase()
 
-const shown = (rows: NamedRow[]) => rows.slice(0, maxCandidates)
+const shown = (rows: NamedRow[]) =>
+  rows
+    .slice(0, maxCandidates)
+    .map(({ id, names }) => ({ id, names: names.map((name) => name.slice(0, maxShown)) }))

@@ -4,7 +4,7 @@ import { Input } from '../../../src/schema/input.ts'
 import type { Sent } from '../errors/advice.ts'
 import { Key, ProjectName } from './arguments.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
-import { operationsText } from './operations.ts'
+import { operationsText, withFlags } from './operations.ts'
 import { openWithIds } from '../names/references.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
 import { isReplayed, write } from '../write.ts'
@@ -57,7 +57,7 @@ export const apply: Tool = {
     const withIds = openWithIds(call, projectId)
     const resolved: { op: string }[] = []
     for (const [n, one] of operations.entries())
-      resolved.push(await withIds(one, one.op, `operations[${n}].`))
+      resolved.push(await withIds(withFlags(one), one.op, `operations[${n}].`))
     const path = `/projects/${projectId}/batch${dryRun ? '?dryRun=true' : ''}`
     // A dry run stores no answer, so that the same key is free for the real call.
     const sent: Sent = { key, operations }

@@ -24,6 +24,18 @@ export const operationFields: ReadonlyMap<string, Field[]> = new Map(
   }),
 )
 
+/** Converts booleans of flags to texts: the flags of a batch are the texts `true` and `false`. */
+export function withFlags<Operation extends { op: string }>(operation: Operation): Operation {
+  const isFlag = (name: string, value: unknown) =>
+    typeof value === 'boolean' &&
+    operationFields.get(operation.op)?.some((field) => field.name === name && field.schema.enum)
+  const fields = Object.entries(operation).map(([name, value]) => [
+    name,
+    isFlag(name, value) ? `${value}` : value,
+  ])
+  return Object.fromEntries(fields)
+}
+
 /** Returns one line for each operation: its name and its fields. Only the first mention of a field has its type. */
 export function operationsText(): string {
   const mentioned = new Set<string>()
