@@ -10,6 +10,8 @@ const maxTimerMs = 2 ** 31 - 1
 export interface Limits {
   /** The time for all attempts together, in milliseconds. */
   deadlineMs: number
+  /** The time for one attempt, in milliseconds: a connection may be lost without notice. */
+  attemptMs: number
   signal?: AbortSignal | undefined
 }
 
@@ -21,32 +23,50 @@ export async function withRetries<T>(
   attempt: (signal: AbortSignal) => Promise<T>,
   limits: Limits,
 ): Promise<T> {
-  const { deadlineMs, signal } = limits
+  const { deadlineMs, attemptMs, signal } = limits
   const start = performance.now()
   const timeout = new ConnectionError(`No answer within ${deadlineMs} ms`)
-  const end = new AbortController()
-  const abort = () => end.abort(signal?.reason)
-  const timer = setTimeout(() => end.abort(timeout), Math.min(deadlineMs, maxTimerMs))
-  signal?.addEventListener('abort', abort)
-  if (signal?.aborted) abort()
   let last: unknown
-  try {
+  const retry = async (ending: AbortSignal): Promise<T> => {
     for (let tries = 0; ; tries++) {
       try {
-        return await untilAborted(() => attempt(end.signal), end.signal)
+        return await within(
+          attemptMs,
+          new ConnectionError(`No answer within ${attemptMs} ms`),
+          ending,
+          attempt,
+        )
       } catch (error) {
-        end.signal.throwIfAborted()
+        ending.throwIfAborted()
         last = error
         const pauseMs = retryPauseMs(error, tries)
         if (pauseMs === undefined || performance.now() - start + pauseMs >= deadlineMs) throw error
-        await sleep(pauseMs, end.signal)
+        await sleep(pauseMs, ending)
       }
     }
-  } catch (error) {
+  }
+  return within(deadlineMs, timeout, signal, retry).catch((error: unknown) => {
     throw error === timeout ? (last ?? timeout) : error
+  })
+}
+
+/** Ends work after `ms` with `timeout`, and when `parent` aborts with its reason. */
+async function within<T>(
+  ms: number,
+  timeout: Error,
+  parent: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const end = new AbortController()
+  const abort = () => end.abort(parent?.reason)
+  const timer = setTimeout(() => end.abort(timeout), Math.min(ms, maxTimerMs))
+  parent?.addEventListener('abort', abort)
+  if (parent?.aborted) abort()
+  try {
+    return await untilAborted(() => work(end.signal), end.signal)
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
+    parent?.removeEventListener('abort', abort)
   }
 }
 

@@ -12,6 +12,8 @@ export interface TransportOptions {
   fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** The time for a call with its retries, in milliseconds; by default 60,000. */
   deadlineMs?: number
+  /** The time for one attempt, in milliseconds; by default 30,000. */
+  attemptMs?: number
 }
 
 export interface CallOptions {
@@ -52,6 +54,8 @@ interface StreamOptions {
 }
 
 const defaultDeadlineMs = 60_000
+/** Longer than the service waits at most: 25 s. */
+const defaultAttemptMs = 30_000
 
 /** Sends requests to the service; `path` is relative to `/api/v1`. */
 export class Transport {
@@ -74,7 +78,7 @@ export class Transport {
     const text = body === undefined ? null : JSON.stringify(body)
     return withRetries(
       async (ending) => read<T>(await this.#send(url, { method, headers, body: text, signal: ending })),
-      { deadlineMs, signal },
+      { deadlineMs, attemptMs: this.#options.attemptMs ?? defaultAttemptMs, signal },
     )
   }
 
@@ -106,11 +110,17 @@ function headersOf(method: string, options: RequestOptions): Headers {
   const { body, headers, idempotencyKey, ifMatch, ifClaim } = options
   const all = new Headers(headers)
   if (body !== undefined) all.set('content-type', 'application/json')
-  if (method !== 'GET') all.set('idempotency-key', idempotencyKey ?? crypto.randomUUID())
+  if (method !== 'GET') all.set('idempotency-key', idempotencyKey ?? randomKey())
   if (ifMatch !== undefined) all.set('if-match', ifMatchOf(ifMatch))
   if (ifClaim !== undefined) all.set('docket-if-claim', claimOf(ifClaim))
   return all
 }
+
+/** Browsers offer `crypto.randomUUID` only to pages over HTTPS. */
+const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
 
 function claimOf(claimed: NonNullable<WriteOptions['ifClaim']>): string {
   if (typeof claimed === 'string') return claimed

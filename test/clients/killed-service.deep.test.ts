@@ -1,0 +1,28 @@
+import { expect, test } from 'bun:test'
+import { Docket } from '../../clients/typescript/src/docket.ts'
+import { openTcpProxyTo } from '../support/tcp-proxy.ts'
+import { openWebProcess } from '../support/web-process.ts'
+import { forFile, spawnService } from '../support/service.ts'
+
+const { web, env, ada } = await forFile(openWebProcess())
+
+test('a create leaves one task if the service is killed after the commit and starts again', async () => {
+  const { port } = new URL(web.url)
+  let restarted: ReturnType<typeof spawnService> | undefined
+  const proxy = await forFile(
+    openTcpProxyTo(web.url, {
+      intercept(chunk, to, { client }) {
+        if (to !== client || restarted || !chunk.toString('latin1').startsWith('HTTP/1.1 201')) return false
+        restarted = web.stop('SIGKILL').then(() => spawnService('web', { ...env, PORT: port }))
+        return true
+      },
+    }),
+  )
+  const { id: projectId } = await new Docket({ url: web.url, token: ada.token! }).projects.create({
+    name: 'Engine',
+  })
+  const docket = new Docket({ url: proxy.url, token: ada.token! })
+  const task = await docket.tasks.create({ projectId, title: 'Draw' })
+  await forFile(restarted!)
+  expect(await docket.tasks.list({ projectId }).all()).toEqual([task])
+})

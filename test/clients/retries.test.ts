@@ -1,0 +1,151 @@
+import { afterAll, expect, spyOn, test } from 'bun:test'
+import { backoffMs } from '../../clients/typescript/src/retries.ts'
+import { Docket } from '../../clients/typescript/src/docket.ts'
+import type { TransportOptions } from '../../clients/typescript/src/transport.ts'
+
+// Without jitter, pauses that depend only on chance take no time.
+const random = spyOn(Math, 'random').mockReturnValue(0)
+afterAll(() => random.mockRestore())
+
+type Step = Response | Error | 'no answer'
+
+/** Returns a client whose requests get the given answers in order, and the requests that it sent. */
+function openScripted(steps: Step[], over: Partial<TransportOptions> = {}) {
+  const sent: { url: string; headers: Headers; body: unknown }[] = []
+  const send = async (url: string, { headers, body }: RequestInit): Promise<Response> => {
+    sent.push({ url, headers: new Headers(headers), body })
+    const step = steps.shift() ?? 'no answer'
+    if (step === 'no answer') return new Promise(() => {})
+    if (step instanceof Error) throw step
+    return step
+  }
+  return { sent, docket: new Docket({ url: 'http://docket.test/', token: 't', fetch: send, ...over }) }
+}
+
+const task = { id: '1', title: 'Draw' }
+const ok = () => Response.json(task, { status: 201 })
+const failed = (status: number, headers: Record<string, string> = {}) =>
+  Response.json({ statusCode: status, message: `Status ${status}`, error: '' }, { status, headers })
+const now = { 'retry-after': '0' }
+const create = (docket: Docket, options = {}) =>
+  docket.tasks.create({ projectId: 'p', title: 'Draw' }, options)
+
+test('retries a write with the same key and body after 429, 502, 503, 504 and a lost connection', async () => {
+  const broken = new Response(new ReadableStream({ start: (one) => one.error(new TypeError('reset')) }))
+  const errors = [
+    failed(429, now),
+    failed(502, now),
+    failed(503, now),
+    failed(504),
+    broken,
+    new TypeError('no'),
+  ]
+  const { docket, sent } = openScripted([...errors, ok()])
+  expect(await create(docket)).toEqual(task as never)
+  expect(sent).toHaveLength(7)
+  const keys = new Set(sent.map(({ headers }) => headers.get('idempotency-key')))
+  expect([...keys]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)])
+  expect(new Set(sent.map(({ body }) => body))).toEqual(new Set(['{"projectId":"p","title":"Draw"}']))
+})
+
+test('without Retry-After, the bound of the pause doubles from 0.2 s to 10 s', () => {
+  random.mockReturnValue(1)
+  expect([0, 1, 2, 5, 6, 2_000].map(backoffMs)).toEqual([200, 400, 800, 6_400, 10_000, 10_000])
+  random.mockReturnValue(0)
+})
+
+test('each call has its own key, and the caller may choose the key', async () => {
+  const { docket, sent } = openScripted([ok(), ok(), ok(), ok()])
+  await create(docket)
+  await create(docket)
+  await create(docket, { idempotencyKey: 'mine' })
+  await docket.tasks.get('1')
+  const keys = sent.map(({ headers }) => headers.get('idempotency-key'))
+  expect(new Set(keys).size).toBe(4)
+  expect(keys.slice(2)).toEqual(['mine', null])
+})
+
+test.each([400, 401, 403, 404, 409, 410, 412, 413, 422, 500])('does not retry %i', async (status) => {
+  const { docket, sent } = openScripted([failed(status, now), ok()])
+  await expect(create(docket)).rejects.toMatchObject({
+    status,
+    message: `Status ${status}`,
+    body: { statusCode: status },
+  })
+  expect(sent).toHaveLength(1)
+})
+
+test('waits until Retry-After, as seconds or a date, unless it is after the deadline', async () => {
+  const past = failed(503, { 'retry-after': new Date(0).toUTCString() })
+  const read = openScripted([past, ok()])
+  await read.docket.tasks.get('1')
+  expect(read.sent).toHaveLength(2)
+  const tomorrow = new Date(Date.now() + 86_400_000).toUTCString()
+  for (const retryAfter of ['61', tomorrow]) {
+    const { docket, sent } = openScripted([failed(503, { 'retry-after': retryAfter }), ok()])
+    await expect(create(docket)).rejects.toMatchObject({ name: 'UnavailableError', status: 503 })
+    expect(sent).toHaveLength(1)
+  }
+})
+
+test('the deadline ends a request without answer, with the last error', async () => {
+  const silent = openScripted([], { deadlineMs: 30 })
+  const error = { name: 'ConnectionError', status: 0, message: 'No answer within 30 ms' }
+  await expect(create(silent.docket)).rejects.toMatchObject(error)
+  const { docket } = openScripted([failed(429, now)])
+  const limited = { name: 'TooManyRequestsError', status: 429 }
+  await expect(create(docket, { deadlineMs: 1_000 })).rejects.toMatchObject(limited)
+})
+
+test('retries an attempt without answer', async () => {
+  const { docket, sent } = openScripted(['no answer', ok()], { attemptMs: 30 })
+  expect(await create(docket)).toEqual(task as never)
+  expect(sent).toHaveLength(2)
+})
+
+test('a signal ends requests, waits and token functions with its reason', async () => {
+  const reason = new Error('enough')
+  const aborted = AbortSignal.abort(reason)
+  const first = openScripted([ok()])
+  await expect(create(first.docket, { signal: aborted })).rejects.toBe(reason)
+  expect(first.sent).toHaveLength(0)
+  const noToken = () => new Promise<string>(() => {})
+  const clients = [
+    openScripted([]),
+    openScripted([failed(503, { 'retry-after': '50' })]),
+    openScripted([ok()], { token: noToken }),
+  ]
+  for (const { docket } of clients) {
+    const end = new AbortController()
+    const call = create(docket, { signal: end.signal })
+    queueMicrotask(() => end.abort(reason))
+    await expect(call).rejects.toBe(reason)
+  }
+})
+
+test('a token function runs before each attempt, and its error ends the call', async () => {
+  let calls = 0
+  const { docket, sent } = openScripted([failed(503, now), ok()], { token: async () => `t${++calls}` })
+  await create(docket)
+  expect(sent.map(({ headers }) => headers.get('authorization'))).toEqual(['Bearer t1', 'Bearer t2'])
+  const broken = openScripted([ok()], { token: () => Promise.reject(new Error('signed out')) })
+  await expect(create(broken.docket)).rejects.toThrow('signed out')
+})
+
+test('reports an answer that is no JSON, and the text of a proxy', async () => {
+  const { docket } = openScripted([new Response('<html>'), new Response('<html>', { status: 418 })])
+  await expect(docket.tasks.get('1')).rejects.toMatchObject({
+    status: 200,
+    message: 'The answer is not JSON',
+  })
+  await expect(docket.tasks.get('1')).rejects.toMatchObject({ status: 418, body: '<html>' })
+})
+
+test('a stream is sent once and throws the error of its answer', async () => {
+  const { docket, sent } = openScripted([failed(404), new Response('id: 1\n\n'), new TypeError('no')])
+  const open = () => docket.transport.stream('/projects/1/events', { query: { after: 0 } })
+  await expect(open()).rejects.toMatchObject({ name: 'NotFoundError' })
+  expect(await (await open()).text()).toBe('id: 1\n\n')
+  await expect(open()).rejects.toMatchObject({ name: 'ConnectionError' })
+  expect(sent[0]!.url).toBe('http://docket.test/api/v1/projects/1/events?after=0')
+})
