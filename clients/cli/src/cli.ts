@@ -1,0 +1,24 @@
+import type { Output } from './terminal/output.ts'
+
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+
+/** The surroundings of a command. */
+export interface Cli {
+  env: Record<string, string | undefined>
+  out: Output
+  err: Output
+  /** Sends the requests. */
+  fetch: (url: string, init: RequestInit) => Promise<Response>
+  input: AsyncIterable<string | Uint8Array> & { isTTY?: boolean }
+  /** Hands the signals of this process to a listener until the returned function runs; otherwise they end the process. */
+  onSignal(listener: (name: SignalName) => void): () => void
+}
+
+/** Returns all of standard input as text. */
+export async function readInput({ input }: Pick<Cli, 'input'>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of input)
+    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+  return text + decoder.decode()
+}

@@ -1,0 +1,91 @@
+import type { Docket, Task } from '../../../typescript/src/index.ts'
+import { command, json, key, project } from '../command.ts'
+import { exitCodes, usageError } from '../failure.ts'
+import { readCount } from '../numbers.ts'
+import { connect } from '../service/connect.ts'
+import { findLabels, findProject, findUser } from '../service/find.ts'
+import { oneOf, priorities, withoutAbsent } from '../service/task-body.ts'
+import { harmless } from '../terminal/text.ts'
+import { work } from '../worker/work.ts'
+
+const defaultLeaseSeconds = 60
+const [minLeaseSeconds, maxLeaseSeconds] = [10, 86_400]
+/** The longest wait of one request. */
+const maxWaitSeconds = 25
+
+export const claimNext = command({
+  name: 'claim-next',
+  about: 'Claim the next ready task, and run a command for it',
+  details: `The command of --exec gets the task in DOCKET_TASK_ID, DOCKET_TASK_NUMBER, DOCKET_TASK_TITLE and
+DOCKET_TASK (JSON). While it runs, the claim is extended. If it exits with 0, the task is DONE;
+otherwise the task is released, and docket exits with the same code.`,
+  args: {
+    ...project,
+    exec: {
+      type: 'string',
+      valueHint: 'command',
+      description: 'Run this shell command for the task',
+    },
+    'keep-status': { type: 'boolean', description: 'Release the task after exit code 0, too' },
+    lease: {
+      type: 'string',
+      valueHint: 'seconds',
+      description: `How long the claim lasts, by default ${defaultLeaseSeconds}`,
+    },
+    wait: { type: 'string', valueHint: 'seconds', description: 'Wait this long for a ready task' },
+    labels: { type: 'string', valueHint: 'labels', description: 'Only tasks with all of these labels' },
+    'any-label': { type: 'string', valueHint: 'labels', description: 'Only tasks with one of these labels' },
+    priority: { type: 'string', valueHint: 'LOW|MEDIUM|HIGH', description: 'Only tasks with this priority' },
+    assignee: { type: 'string', valueHint: 'user', description: 'Only tasks of me or a member' },
+    ...key,
+    ...json,
+  },
+  examples: [
+    `docket claim-next --exec 'make "$DOCKET_TASK_TITLE"'`,
+    'docket claim-next --labels build --wait 600 --lease 300 --exec ./build.sh',
+    'docket claim-next --json',
+  ],
+  async run(cli, { project, exec, 'keep-status': keepsStatus, lease, wait, key, json, ...filter }) {
+    const leaseSeconds =
+      lease === undefined ? defaultLeaseSeconds : readCount('lease', lease, minLeaseSeconds, maxLeaseSeconds)
+    const waitSeconds = wait === undefined ? 0 : readCount('wait', wait)
+    if (exec?.trim() === '') throw usageError('--exec needs a command')
+    const docket = await connect(cli)
+    const projectId = await findProject(cli, docket, project)
+    const labels = async (text?: string) => (text ? findLabels(docket, projectId, text) : undefined)
+    const body = withoutAbsent({
+      leaseSeconds,
+      labels: await labels(filter.labels),
+      anyLabel: await labels(filter['any-label']),
+      priority: oneOf('priority', filter.priority, priorities),
+      assigneeId: filter.assignee ? await findUser(docket, projectId, filter.assignee) : undefined,
+    })
+    const task = await claim(docket, projectId, body, { waitSeconds, key })
+    if (!task) {
+      await cli.err.line('No task is ready')
+      return exitCodes.notFound
+    }
+    if (exec) return work(cli, docket, task, { command: exec, leaseSeconds, setsDone: !keepsStatus })
+    if (json) return cli.out.json(task)
+    await cli.out.line(
+      `Claimed #${task.number} ${harmless(task.title)} (${task.id}) until ${task.claim?.until}`,
+    )
+  },
+})
+
+/** Repeats the request until a task is ready or the wait is over. */
+async function claim(
+  docket: Docket,
+  projectId: string,
+  body: object,
+  { waitSeconds, key }: { waitSeconds: number; key: string | undefined },
+): Promise<Task | undefined> {
+  const end = performance.now() + waitSeconds * 1_000
+  for (;;) {
+    const wait = Math.min(maxWaitSeconds, Math.ceil((end - performance.now()) / 1_000))
+    const request = { body: wait >= 1 ? { ...body, wait } : body, idempotencyKey: key }
+    const path = `/projects/${projectId}/claim-next`
+    const answer = await docket.transport.request<Task | undefined>('POST', path, request)
+    if (answer.status !== 204 || performance.now() >= end) return answer.body
+  }
+}

@@ -1,0 +1,35 @@
+import type { Task } from '../../../typescript/src/index.ts'
+import { command, json, key, project } from '../command.ts'
+import { connect, writeOptions } from '../service/connect.ts'
+import { findTask } from '../service/find.ts'
+import { openProgress } from '../terminal/progress.ts'
+import { harmless } from '../terminal/text.ts'
+
+export const done = command({
+  name: 'done',
+  about: 'Set the status of tasks to DONE, one after another',
+  args: {
+    task: { type: 'positional', description: 'The id or number of a task' },
+    ...project,
+    ...key,
+    ...json,
+  },
+  rest: 'TASK',
+  examples: ['docket done 42', 'docket done 42 43 --project Engine'],
+  async run(cli, { _: texts, project, key, json }) {
+    const docket = await connect(cli)
+    const ids: string[] = []
+    for (const text of texts) ids.push(await findTask(cli, docket, text, project))
+    const progress = openProgress(cli.err, 'tasks')
+    const tasks: Task[] = []
+    for (const [index, taskId] of ids.entries()) {
+      const own = key && index > 0 ? `${key}-${index}` : key
+      const options = writeOptions(cli, { key: own }, { taskId })
+      tasks.push(await docket.tasks.update(taskId, { status: 'DONE' }, options))
+      if (ids.length > 1) progress.show(tasks.length, ids.length)
+    }
+    progress.end()
+    if (json) return cli.out.json(tasks.length === 1 ? tasks[0] : tasks)
+    for (const { number, title } of tasks) await cli.out.line(`Done #${number} ${harmless(title)}`)
+  },
+})

@@ -1,0 +1,54 @@
+import { command, json, key, project } from '../command.ts'
+import { usageError } from '../failure.ts'
+import { connect, writeOptions } from '../service/connect.ts'
+import { findProject, findTask } from '../service/find.ts'
+import { labelsIn, taskArguments, taskBody, tasksIn, withoutAbsent } from '../service/task-body.ts'
+import { harmless } from '../terminal/text.ts'
+
+const labels = { type: 'string', valueHint: 'labels' } as const
+const tasks = { type: 'string', valueHint: 'tasks' } as const
+
+export const edit = command({
+  name: 'edit',
+  about: 'Change a task; an empty value clears a field',
+  args: {
+    task: { type: 'positional', description: 'The id or number of the task' },
+    ...project,
+    title: { type: 'string', description: 'The title' },
+    ...taskArguments,
+    'add-labels': { ...labels, description: 'Add these labels' },
+    'remove-labels': { ...labels, description: 'Remove these labels' },
+    'add-blocked-by': { ...tasks, description: 'Add these blockers' },
+    'remove-blocked-by': { ...tasks, description: 'Remove these blockers' },
+    'move-to': { type: 'string', valueHint: 'project', description: 'Move the task to this project' },
+    'if-match': { type: 'string', valueHint: 'etag', description: 'Fail if the task has another ETag' },
+    ...key,
+    ...json,
+  },
+  examples: [
+    'docket edit 42 --status in-progress --assignee me',
+    "docket edit '#42' --due '' --add-labels urgent",
+    'docket edit 42 --move-to Archive',
+  ],
+  async run(cli, { task: text, project, key, json, ...args }) {
+    const docket = await connect(cli)
+    const id = await findTask(cli, docket, text, project)
+    let found: Promise<string> | undefined
+    const projectOf = () => (found ??= docket.tasks.get(id).then(({ projectId }) => projectId))
+    const body = withoutAbsent({
+      ...(await taskBody(cli, docket, args, projectOf)),
+      title: args.title,
+      projectId: args['move-to'] ? await findProject(cli, docket, args['move-to']) : undefined,
+      addLabelIds: await labelsIn(docket, args['add-labels'], projectOf),
+      removeLabelIds: await labelsIn(docket, args['remove-labels'], projectOf),
+      addBlockedByIds: await tasksIn(cli, docket, args['add-blocked-by'], projectOf),
+      removeBlockedByIds: await tasksIn(cli, docket, args['remove-blocked-by'], projectOf),
+    })
+    if (Object.keys(body).length === 0)
+      throw usageError('edit needs at least one option that changes the task')
+    const options = { ...writeOptions(cli, { key }, { taskId: id }), ifMatch: args['if-match'] }
+    const task = await docket.tasks.update(id, body, options)
+    if (json) return cli.out.json(task)
+    await cli.out.line(`Changed #${task.number} ${harmless(task.title)}`)
+  },
+})

@@ -1,0 +1,106 @@
+import type { Docket, Task } from '../../../typescript/src/index.ts'
+import type { Cli } from '../cli.ts'
+import { command, json, project, type Values } from '../command.ts'
+import { usageError } from '../failure.ts'
+import { readLimit } from '../numbers.ts'
+import { collect, connect } from '../service/connect.ts'
+import { findLabels, findProject, findTask, findUser, isId, projectIfGiven } from '../service/find.ts'
+import { oneOf, priorities, statuses, withoutAbsent } from '../service/task-body.ts'
+import { printTasks } from '../service/task-table.ts'
+
+const pageLimit = 200
+const user = { type: 'string', valueHint: 'user' } as const
+const labels = { type: 'string', valueHint: 'labels' } as const
+const date = { type: 'string', valueHint: 'date' } as const
+
+const filters = {
+  status: { type: 'string', valueHint: 'TODO|IN_PROGRESS|DONE', description: 'With this status' },
+  priority: { type: 'string', valueHint: 'LOW|MEDIUM|HIGH', description: 'With this priority' },
+  assignee: { ...user, description: 'Of me, or of a member by name, email or id' },
+  labels: { ...labels, description: 'With all of these labels' },
+  'any-label': { ...labels, description: 'With at least one of these labels' },
+  unlabelled: { type: 'boolean', description: 'Without labels' },
+  ready: { type: 'boolean', description: 'Not DONE, not claimed by others, and not blocked' },
+  'claimed-by': { ...user, description: 'Claimed by me or a member; none: not claimed' },
+  'blocked-by': { type: 'string', valueHint: 'task', description: 'Blocked by this task' },
+  'due-before': { ...date, description: 'Due before this date or time' },
+  'due-after': { ...date, description: 'Due after this date or time' },
+  'external-id': { type: 'string', valueHint: 'text', description: 'With this id in another system' },
+} as const
+
+export const tasks = command({
+  name: 'tasks',
+  about: 'List the tasks of a project; without a project, of all projects',
+  args: {
+    ...project,
+    all: { type: 'boolean', description: 'List all projects, also if there is a default project' },
+    ...filters,
+    sort: { type: 'string', valueHint: 'order', description: 'createdAt, dueDate (also with -), position' },
+    'as-of': { type: 'string', valueHint: 'version or time', description: 'The list as it was then' },
+    limit: { type: 'string', valueHint: 'number', description: 'At most this many tasks' },
+    ...json,
+  },
+  rest: 'PARAMETER=VALUE',
+  examples: [
+    'docket tasks --status todo --priority high',
+    'docket tasks --project Engine --assignee me --sort dueDate',
+    'docket tasks --ready --json',
+    'docket tasks field.size=large field.estimate.max=3',
+  ],
+  async run(cli, { all, project, json, limit: given, _: words, ...args }) {
+    const limit = readLimit(given)
+    const docket = await connect(cli)
+    const projectId = all && !project ? undefined : await projectIfGiven(cli, docket, project)
+    const query = { ...(await filtersOf(cli, docket, args, projectId)), ...parametersIn(words), projectId }
+    const list = docket.tasks.list(withoutAbsent({ ...query, limit: Math.min(limit, pageLimit) }))
+    const rows: Task[] = await collect(cli, list, 'tasks', limit)
+    if (json) return cli.out.json(rows)
+    await printTasks(cli, docket, rows, projectId)
+  },
+})
+
+const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'] as const
+
+type Given = Partial<Values<typeof filters>> & { sort: string | undefined; 'as-of': string | undefined }
+
+async function filtersOf(cli: Cli, docket: Docket, args: Given, projectId: string | undefined) {
+  const { 'blocked-by': blocker } = args
+  const inProject = async () => projectId ?? findProject(cli, docket)
+  const labels = async (text: string | undefined) =>
+    text === undefined
+      ? undefined
+      : findLabels(docket, text.split(',').every(isId) ? '' : await inProject(), text)
+  const user = async (text: string | undefined) =>
+    text === undefined || text === 'me' || text === 'none' || isId(text)
+      ? text
+      : findUser(docket, await inProject(), text)
+  return {
+    status: oneOf('status', args.status, statuses),
+    priority: oneOf('priority', args.priority, priorities),
+    assigneeId: await user(args.assignee),
+    labels: await labels(args.labels),
+    anyLabel: await labels(args['any-label']),
+    noLabel: args.unlabelled || undefined,
+    ready: args.ready || undefined,
+    claimedBy: await user(args['claimed-by']),
+    blocks: blocker === undefined ? undefined : await findTask(cli, docket, blocker, projectId),
+    dueBefore: args['due-before'],
+    dueAfter: args['due-after'],
+    externalId: args['external-id'],
+    sort: oneOf('sort', args.sort, sorts),
+    asOf: args['as-of'],
+  }
+}
+
+/** Reads `name=value`: parameters of the service, such as `field.size=large`, are sent as they are. */
+const parametersIn = (words: string[]): Record<string, string> =>
+  Object.fromEntries(
+    words.map((word) => {
+      const at = word.indexOf('=')
+      if (at < 1)
+        throw usageError(
+          `Unexpected argument ${word}: a filter is an option, or a parameter like field.size=large`,
+        )
+      return [word.slice(0, at), word.slice(at + 1)]
+    }),
+  )

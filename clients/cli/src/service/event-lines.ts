@@ -1,0 +1,93 @@
+import { type Docket, type Event, NotFoundError, type Task } from '../../../typescript/src/index.ts'
+import type { Column } from '../terminal/table.ts'
+import { harmless } from '../terminal/text.ts'
+
+const maxRemembered = 10_000
+const maxValueCharacters = 60
+const hidden = ['id', 'projectId', 'taskId', 'createdAt', 'updatedAt']
+
+type Side = Record<string, unknown> | null
+
+/** Names the tasks of events. It reads each task once, because an event of an update contains only changed fields. */
+export class TaskNames {
+  readonly #names = new Map<string, string>()
+
+  constructor(private readonly docket: Docket) {}
+
+  /** Returns for example `#42 Draw the plate`; only the id if the task was deleted. */
+  async of({ taskId, entity, before, after }: Event): Promise<string> {
+    if (!taskId) return ''
+    const known = { ...(before as Side), ...(after as Side) } as Partial<Task>
+    const isWhole = entity === 'task' && known.number !== undefined && known.title !== undefined
+    const name = isWhole ? nameOf(known) : (this.#names.get(taskId) ?? (await this.#read(taskId)))
+    if (this.#names.size >= maxRemembered) this.#names.clear()
+    // A later event may have changed the title that was read.
+    this.#names.set(taskId, name)
+    return name
+  }
+
+  async #read(id: string): Promise<string> {
+    try {
+      return nameOf(await this.docket.tasks.get(id))
+    } catch (error) {
+      if (error instanceof NotFoundError) return id
+      throw error
+    }
+  }
+}
+
+const nameOf = ({ number, title }: Partial<Task>) => `#${number} ${title}`
+
+/** Returns what the event changed, for example `status TODO → DONE`. */
+export function changeOf({ before, after, undoes }: Event): string {
+  const [old, now] = [before as Side, after as Side]
+  const undone = undoes ? `undoes ${undoes}: ` : ''
+  if (old && now) {
+    const names = Object.keys(now).filter((name) => !hidden.includes(name))
+    return undone + names.map((name) => `${name} ${shown(old[name])} → ${shown(now[name])}`).join(', ')
+  }
+  const { title, text, name, user } = (now ?? old ?? {}) as Record<string, unknown>
+  const person = (user as { name?: string } | null | undefined)?.name
+  return undone + shown(title ?? text ?? name ?? person ?? '')
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : value == null ? 'none' : JSON.stringify(value)
+  return text.length > maxValueCharacters ? `${text.slice(0, maxValueCharacters)}…` : text
+}
+
+interface Line {
+  event: Event
+  task: string
+}
+
+export const eventColumns: Column<Line>[] = [
+  { title: 'SEQ', value: ({ event }) => event.seq },
+  { title: 'AT', value: ({ event }) => localTime(event.at) },
+  { title: 'BY', value: ({ event }) => event.actor.name, isFlexible: true },
+  { title: 'EVENT', value: ({ event }) => event.type },
+  { title: 'TASK', value: ({ task }) => task, isFlexible: true },
+  { title: 'CHANGE', value: ({ event }) => changeOf(event), isFlexible: true },
+]
+
+export async function eventRows(docket: Docket, events: Event[]): Promise<Line[]> {
+  const names = new TaskNames(docket)
+  const rows: Line[] = []
+  for (const event of events) rows.push({ event, task: await names.of(event) })
+  return rows
+}
+
+/** Returns one line of the live feed. */
+export const eventLine = (event: Event, task: string): string =>
+  [event.seq, localTime(event.at), event.actor.name, event.type, task, changeOf(event)]
+    .flatMap((part) => (part ? harmless(String(part)) : []))
+    .join('  ')
+
+const twoDigits = (part: number) => String(part).padStart(2, '0')
+
+/** Returns the date and time in the time zone of the user. */
+export function localTime(iso: string): string {
+  const at = new Date(iso)
+  const date = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(twoDigits).join('-')
+  return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits).join(':')}`
+}

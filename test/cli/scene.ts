@@ -1,0 +1,65 @@
+import type { Cli, SignalName } from '../../clients/cli/src/cli.ts'
+import { run } from '../../clients/cli/src/run.ts'
+import { Output } from '../../clients/cli/src/terminal/output.ts'
+import { openClientScene, origin } from '../clients/scene.ts'
+import { newFolder } from '../support/service.ts'
+
+export interface Surroundings {
+  input?: string
+  /** The columns of the terminal; absent: the output is no terminal. */
+  columns?: number
+  env?: Record<string, string>
+  fetch?: Cli['fetch']
+  signals?: Set<(name: SignalName) => void>
+}
+
+/** Opens a service and a function that runs `docket` in this process, signed in by variables of the environment. */
+export async function openCliScene() {
+  const scene = await openClientScene()
+  const home = await newFolder()
+  const signedIn = { DOCKET_URL: origin, DOCKET_TOKEN: scene.ada.token! }
+  const docket = (line: string[], given: Surroundings = {}) =>
+    runDocket(line, { fetch: scene.send, ...given, env: { HOME: home, ...signedIn, ...given.env } })
+  /** Runs a command that must succeed, and returns its JSON. */
+  const json = async (line: string[], given?: Surroundings) => {
+    const { code, out, err } = await docket([...line, '--json'], given)
+    if (code !== 0) throw new Error(`docket ${line.join(' ')} exited with ${code}: ${err}`)
+    return JSON.parse(out)
+  }
+  return { ...scene, home, run: docket, json }
+}
+
+export async function runDocket(line: string[], given: Surroundings & { env: Record<string, string> }) {
+  const [out, err] = [capture(given.columns), capture(given.columns)]
+  const cli: Cli = {
+    env: given.env,
+    out: new Output(out, given.env),
+    err: new Output(err, given.env),
+    fetch: given.fetch ?? ((url, init) => fetch(url, init)),
+    input: Object.assign(once(given.input ?? ''), { isTTY: false }),
+    onSignal(listener) {
+      given.signals?.add(listener)
+      return () => void given.signals?.delete(listener)
+    },
+  }
+  const code = await run(cli, line)
+  return { code, out: out.text(), err: err.text() }
+}
+
+function capture(columns?: number) {
+  let text = ''
+  return {
+    text: () => text,
+    isTTY: columns !== undefined,
+    ...(columns !== undefined && { columns }),
+    write(piece: string, done?: (error?: Error | null) => void) {
+      text += piece
+      done?.()
+      return true
+    },
+  }
+}
+
+async function* once(text: string) {
+  yield text
+}
