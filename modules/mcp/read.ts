@@ -11,11 +11,11 @@ export function successful<T>(answer: Answer<T>): Answer<T> {
   return answer
 }
 
-/** Returns `path` with the parameters that have a value. */
+/** Returns `path`, which may have a query, with the parameters that have a value. */
 export function withQuery(path: string, parameters: object): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined)
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
-  return query ? `${path}?${query}` : path
+  return query ? `${path}${path.includes('?') ? '&' : '?'}${query}` : path
 }
 
 /** Returns the cursor of the next page; undefined on the last page. */

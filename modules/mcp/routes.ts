@@ -9,12 +9,12 @@ import { parseError, withHeaders } from './responses.ts'
 import { openRequireOrigin } from './origin.ts'
 
 /** The endpoint of the Model Context Protocol. `handle` runs the requests that tools send to the service. */
-export function mcpRoutes({ readGuard }: RouteBuilders, { config }: Services, handle: Handle) {
+export function mcpRoutes({ readGuard }: RouteBuilders, { config, log }: Services, handle: Handle) {
   const requireOrigin = openRequireOrigin(config)
   // The package is loaded by the first request.
   const load = async () => {
     const { openServer } = await import('./server.ts')
-    return { read: openServer('read', handle), write: openServer('write', handle) }
+    return { read: openServer('read', handle, log), write: openServer('write', handle, log) }
   }
   let servers: ReturnType<typeof load> | undefined
   const respond = async ({ request, caller, permit }: Pick<ReadRequest, 'request' | 'caller' | 'permit'>) => {

@@ -17,3 +17,7 @@ export const RepeatKey = Type.Optional(
     description: 'A new text for each call: a repeat with the same key gets the same answer',
   }),
 )
+
+export const EventTypes = Type.Optional(
+  Type.String({ maxLength: 1_000, description: 'Such as task.created,task.deleted' }),
+)

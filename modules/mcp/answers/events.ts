@@ -1,0 +1,73 @@
+import type { Names } from './names.ts'
+import { shortened } from './room.ts'
+import { filled } from './tasks.ts'
+
+const maxCharacters = 200
+
+export interface Event {
+  id: string
+  seq: number
+  type: string
+  entityId: string
+  taskId: string | null
+  batch: number | null
+  undoes?: number
+  /** Null for an event of the service itself or of a deleted account. */
+  actor: { name: string | null }
+  at: string
+  before: Record<string, unknown> | null
+  after: Record<string, unknown> | null
+}
+
+/** Fields that say nothing about a change. */
+const omitted = [
+  'id',
+  'projectId',
+  'taskId',
+  'userId',
+  'authorId',
+  'author',
+  'authorRemoved',
+  'number',
+  'createdAt',
+  'updatedAt',
+]
+
+/** True if the event contains ids that the answer shows as names. */
+export const hasNames = ({ before, after }: Event): boolean =>
+  [before, after].some((row) => row && (row.assigneeId || (row.labelIds as string[] | undefined)?.length))
+
+/** Returns who changed what, and as `batch` the number that undo takes. Long texts are cut. */
+export function shownEvent(event: Event, names: Names): object {
+  const { seq, type, entityId, taskId, actor, at, batch, undoes, before, after } = event
+  return {
+    ...{ seq, type, id: entityId },
+    ...(taskId && taskId !== entityId && { taskId }),
+    ...{ by: actor.name, at, batch: batch ?? seq, undoes },
+    ...(before && after
+      ? { changed: changesOf(shownFields(before, names), shownFields(after, names)) }
+      : { row: filled(Object.fromEntries(shownFields(after ?? before ?? {}, names))) }),
+  }
+}
+
+function changesOf(before: [string, unknown][], after: [string, unknown][]): object {
+  const present = new Map(after)
+  return Object.fromEntries(before.map(([name, value]) => [name, [value, present.get(name)]]))
+}
+
+const shownFields = (fields: object, names: Names): [string, unknown][] =>
+  Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
+    const nameOf = (id: string | null) => id && (names.get(id) ?? id)
+    if (omitted.includes(name)) return []
+    if (name === 'assigneeId') return [['assignee', nameOf(value)]]
+    if (name === 'labelIds') return [['labels', (value as string[]).map(nameOf)]]
+    return [[name, short(value)]]
+  })
+
+/** Tasks that moved in contain their subtasks and comments; the answer has their number. */
+function short(value: unknown): unknown {
+  if (typeof value === 'string') return shortened(value, maxCharacters)
+  const text = JSON.stringify(value) ?? ''
+  if (text.length <= maxCharacters) return value
+  return Array.isArray(value) ? `${value.length} rows` : shortened(text, maxCharacters)
+}

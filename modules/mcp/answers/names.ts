@@ -1,0 +1,38 @@
+import { readAll } from '../names/name-lookup.ts'
+import { read } from '../read.ts'
+import type { Call } from '../tool.ts'
+
+/** The names of a project, its users and its labels by their ids. */
+export type Names = ReadonlyMap<string, string>
+
+/** An answer with tasks of more projects shows ids in place of names. */
+const maxProjects = 20
+
+interface Person {
+  id: string
+  name: string
+}
+
+/** Returns a function that reads the names in a project, once in each call of a tool. */
+export function openNames(call: Call) {
+  const byProject = new Map<string, Promise<Names>>()
+  return (projectId: string): Promise<Names> => {
+    const known = byProject.get(projectId)
+    if (known) return known
+    if (byProject.size === maxProjects) return Promise.resolve(new Map())
+    const names = readNames(call, projectId)
+    byProject.set(projectId, names)
+    return names
+  }
+}
+
+async function readNames(call: Call, projectId: string): Promise<Names> {
+  const path = `/projects/${projectId}`
+  const [project, members, labels] = await Promise.all([
+    read<Person & { owner: Person | null }>(call, path),
+    readAll<{ user: Person | null }>(call, `${path}/members`),
+    readAll<Person>(call, `${path}/labels`),
+  ])
+  const people = [project.body.owner, ...members.map(({ user }) => user)].filter((user) => user !== null)
+  return new Map([project.body, ...people, ...labels].map(({ id, name }) => [id, name]))
+}

@@ -1,0 +1,79 @@
+import { writeCursor } from '../../../src/reads/pages.ts'
+import { cursorOf, read, withQuery } from '../read.ts'
+import type { Call } from '../tool.ts'
+import { type Position, readPosition, writePosition } from './position.ts'
+import { Room } from './room.ts'
+
+/** A row as the answer shows it. `cutAt`: the next answer continues a text of the row at this character. */
+export interface Shown {
+  row: object
+  cutAt?: number
+}
+
+export interface Section<Row = never> {
+  name: string
+  /** A list of the API, with its filters. */
+  path: string
+  /** Returns undefined for a row that the answer leaves out. */
+  show(row: Row, from?: number): Shown | undefined
+  /** Returns the cursor of the page after the row. Default: a list by id. */
+  cursorAfter?(row: Row): string
+  /** Shows at most this many rows; without it all rows. */
+  limit?: number
+}
+
+type AnySection = Section<{ id: string }>
+
+const pageRows = 100
+/** The most pages of a list that one answer reads. */
+const maxPages = 10
+
+/** Returns an answer with a head and lists. `next` continues with the first row that has no room. */
+export async function withSections(
+  call: Call,
+  head: (from?: number) => Shown,
+  sections: Section[],
+  next?: string,
+): Promise<object> {
+  const start = readPosition(next, 1 + sections.length)
+  const { row: answer, cutAt } = start.part === 0 ? head(start.from) : { row: {} }
+  if (cutAt) return { ...answer, next: writePosition({ part: 0, from: cutAt }) }
+  const room = new Room(answer)
+  const lists: Record<string, object[]> = {}
+  for (let part = Math.max(1, start.part); part <= sections.length; part++) {
+    const section = sections[part - 1] as AnySection
+    const { rows, rest } = await readSection(call, section, room, part === start.part ? start : {})
+    lists[section.name] = rows
+    if (rest) return { ...answer, ...lists, next: writePosition({ part, ...rest }) }
+  }
+  return { ...answer, ...lists }
+}
+
+type Place = Omit<Position, 'part'>
+
+/** Returns the rows from a place on that have room, and the place of the first row without room. */
+async function readSection(
+  call: Call,
+  section: AnySection,
+  room: Room,
+  start: Place,
+): Promise<{ rows: object[]; rest?: Place }> {
+  const { path, show, limit, cursorAfter = ({ id }) => writeCursor([id]) } = section
+  const rows: object[] = []
+  let { cursor, from } = start
+  for (let pages = 0; pages < maxPages; pages++) {
+    const page = await read<{ id: string }[]>(call, withQuery(path, { limit: limit ?? pageRows, cursor }))
+    for (const one of page.body) {
+      const shown = show(one, from)
+      if (shown && !room.takes(shown.row)) return { rows, rest: { cursor, from } }
+      if (shown) rows.push(shown.row)
+      if (shown?.cutAt) return { rows, rest: { cursor, from: shown.cutAt } }
+      cursor = cursorAfter(one)
+      from = undefined
+    }
+    const link = cursorOf(page)
+    if (link === undefined || limit !== undefined) return { rows }
+    cursor = link
+  }
+  return { rows, rest: { cursor } }
+}

@@ -1,0 +1,57 @@
+import { cut, shortened } from './room.ts'
+import type { Names } from './names.ts'
+
+export const details = ['lines', 'preview', 'full'] as const
+export type Detail = (typeof details)[number]
+
+const titleCharacters = 120
+const previewCharacters = 200
+
+export interface Task {
+  id: string
+  projectId: string
+  number: number
+  title: string
+  description: string | null
+  assigneeId: string | null
+  labelIds: string[]
+  claim: { by: { name: string | null }; until: string } | null
+  [field: string]: unknown
+}
+
+const kept: Record<Exclude<Detail, 'full'>, string[]> = {
+  lines: ['number', 'status', 'priority', 'dueDate'],
+  preview: ['number', 'status', 'priority', 'dueDate', 'externalId', 'fields', 'blockedByIds', 'updatedAt'],
+}
+
+/** Returns a task with the names of its assignee and labels. Only `full` contains their ids and empty fields. */
+export function shownTask(task: Task, detail: Detail, names: Names): object {
+  const { id, title, description, claim } = task
+  if (detail === 'full') {
+    const { text, cutAt } = cut(description)
+    return { ...task, ...namesIn(task, names), description: cutAt ? `${text}…` : text }
+  }
+  return filled({
+    id,
+    title: shortened(title, detail === 'lines' ? titleCharacters : title.length),
+    ...Object.fromEntries(kept[detail].map((name) => [name, task[name]])),
+    ...namesIn(task, names),
+    claimedBy: claim && (claim.by.name ?? 'a deleted account'),
+    ...(detail === 'preview' && { description: shortened(description ?? '', previewCharacters) }),
+  })
+}
+
+export const namesIn = ({ assigneeId, labelIds }: Pick<Task, 'assigneeId' | 'labelIds'>, names: Names) => ({
+  ...(assigneeId && { assignee: names.get(assigneeId) ?? assigneeId }),
+  ...(labelIds.length > 0 && { labels: labelIds.map((id) => names.get(id) ?? id) }),
+})
+
+/** Returns the fields that are not null and not empty. */
+export function filled(fields: object): object {
+  const isEmpty = (value: unknown) =>
+    value === null ||
+    value === undefined ||
+    value === '' ||
+    (typeof value === 'object' && Object.keys(value).length === 0)
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)))
+}

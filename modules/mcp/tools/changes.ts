@@ -1,0 +1,54 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { Input } from '../../../src/schema/input.ts'
+import { maxSeq, maxWaitSeconds } from '../../events/parameters.ts'
+import { type Event, hasNames, shownEvent } from '../answers/events.ts'
+import { openNames } from '../answers/names.ts'
+import { Room } from '../answers/room.ts'
+import { projectIdOf } from '../names/name-lookup.ts'
+import { read, withQuery } from '../read.ts'
+import type { Call, Tool } from '../tool.ts'
+import { EventTypes, ProjectName } from './arguments.ts'
+
+const Count = (maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum, description }))
+
+const input = Input({
+  project: ProjectName,
+  after: Count(maxSeq, 'The `after` of the previous answer, or the `version` of find: 0 is the beginning'),
+  wait: Count(maxWaitSeconds, `Seconds to wait for a change: 0 to ${maxWaitSeconds}`),
+  types: EventTypes,
+  next: Type.Optional(
+    Type.String({ maxLength: 20, pattern: '^[0-9]{1,15}$', description: '`next` of the previous answer' }),
+  ),
+})
+
+const pageEvents = 100
+
+export const changes: Tool = {
+  name: 'changes',
+  description:
+    'List the changes of a project after a version, in order, without gaps. Can wait for the next change.',
+  inputSchema: input,
+  scope: 'read',
+  annotations: { readOnlyHint: true },
+  async run({ project, after = 0, wait, types, next }: Static<typeof input>, call: Call) {
+    const start = next === undefined ? after : Number(next)
+    const projectId = await projectIdOf(call, project)
+    const path = `/projects/${projectId}/events`
+    const page = await read<Event[]>(call, withQuery(path, { after: start, wait, types, limit: pageEvents }))
+    const room = new Room({})
+    const names = page.body.some(hasNames) ? await openNames(call)(projectId) : new Map()
+    const rows = page.body.map((event) => shownEvent(event, names))
+    const missing = rows.findIndex((row) => !room.takes(row))
+    if (missing >= 0) return answerOf(rows.slice(0, missing), page.body[missing - 1]!.seq, true)
+    const upTo = /[?&]after=(\d+)/.exec(page.headers.get('link') ?? '')?.[1]
+    const last = upTo ?? (types ? page.headers.get('docket-version') : page.body.at(-1)?.seq) ?? start
+    return answerOf(rows, Number(last), upTo !== undefined)
+  },
+}
+
+const answerOf = (rows: object[], after: number, hasMore: boolean) => ({
+  changes: rows,
+  after,
+  ...(hasMore && { next: String(after) }),
+})

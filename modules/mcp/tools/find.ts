@@ -1,0 +1,80 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { IdOf, Input } from '../../../src/schema/input.ts'
+import { Instant, OneOf } from '../../../src/schema/text.ts'
+import { sorts } from '../../task-lists/list-query.ts'
+import { Priority, Status } from '../../tasks/schema.ts'
+import { details } from '../answers/tasks.ts'
+import { findTasks } from '../answers/found-tasks.ts'
+import { projectIdOf } from '../names/name-lookup.ts'
+import { openWithIds } from '../names/references.ts'
+import type { Call, Tool } from '../tool.ts'
+import { ProjectName } from './arguments.ts'
+
+const optional = Type.Optional
+const Names = (which: string) =>
+  optional(
+    Type.Array(Type.String({ maxLength: 100 }), {
+      minItems: 1,
+      maxItems: 50,
+      description: `Has ${which} of these labels: names or ids`,
+    }),
+  )
+const True = (description: string) => optional(Type.Literal(true, { description: `true: ${description}` }))
+
+const input = Input({
+  project: optional(ProjectName),
+  text: optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Words that the title or description must contain',
+    }),
+  ),
+  status: optional(Status),
+  priority: optional(Priority),
+  assigneeId: optional(Type.String({ maxLength: 300, description: 'Name, e-mail, id or me' })),
+  labels: Names('all'),
+  anyLabel: Names('one'),
+  noLabel: True('has no label'),
+  ready: True('not DONE, not blocked, not claimed'),
+  claimedBy: optional(Type.String({ maxLength: 100, description: 'User id, me or none' })),
+  blocks: optional(IdOf('task')),
+  dueBefore: optional(Instant()),
+  dueAfter: optional(Instant()),
+  externalId: optional(Type.String({ minLength: 1, maxLength: 200 })),
+  where: optional(
+    Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+      description: 'Custom fields by key: {"size":"S","estimate.min":2}',
+    }),
+  ),
+  sort: optional(OneOf('FindSort', sorts)),
+  limit: optional(Type.Integer({ minimum: 1, maximum: 100, description: 'The most tasks: 1 to 100' })),
+  fields: optional(OneOf('FindFields', details)),
+  next: optional(Type.String({ maxLength: 500, description: '`next` of the previous answer' })),
+})
+
+export const find: Tool = {
+  name: 'find',
+  description:
+    'Find tasks, in one project or in all, one short line each. fields: preview adds the beginning of the description; full adds everything.',
+  inputSchema: input,
+  scope: 'read',
+  annotations: { readOnlyHint: true },
+  async run(
+    { project, text, where = {}, fields = 'lines', limit, next, ...given }: Static<typeof input>,
+    call: Call,
+  ) {
+    const projectId = project === undefined ? undefined : await projectIdOf(call, project)
+    const { labels, anyLabel, ...filter } = projectId ? await openWithIds(call, projectId)(given) : given
+    const ofFields = Object.entries(where).map(([key, value]) => [`field.${key}`, value])
+    const lists = { labels: labels?.join(), anyLabel: anyLabel?.join() }
+    const query = { projectId, ...filter, ...lists, ...Object.fromEntries(ofFields) }
+    return findTasks(call, { query, words: wordsOf(text), detail: fields, limit, cursor: next })
+  },
+}
+
+const wordsOf = (text = ''): string[] =>
+  text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')

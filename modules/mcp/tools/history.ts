@@ -1,0 +1,90 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { writeCursor } from '../../../src/reads/pages.ts'
+import { Input } from '../../../src/schema/input.ts'
+import { type Event, shownEvent } from '../answers/events.ts'
+import { type Names, openNames } from '../answers/names.ts'
+import { Next } from '../answers/position.ts'
+import { type Section, withSections } from '../answers/sections.ts'
+import type { Task } from '../answers/tasks.ts'
+import { projectIdOf } from '../names/name-lookup.ts'
+import { openWithIds } from '../names/references.ts'
+import { withQuery } from '../read.ts'
+import { type Call, type Tool, ToolError } from '../tool.ts'
+import { EventTypes, ProjectName } from './arguments.ts'
+
+const input = Input({
+  project: Type.Optional(ProjectName),
+  id: Type.Optional(Type.String({ maxLength: 100, description: 'A task: shows the history of this task' })),
+  actor: Type.Optional(Type.String({ maxLength: 300, description: 'User: id, name, e-mail or me' })),
+  types: EventTypes,
+  next: Next,
+})
+type Arguments = Static<typeof input>
+
+type TaskEvent = Event & { projectId: string }
+
+export const history: Tool = {
+  name: 'history',
+  description:
+    'List who changed what in a project or a task, newest first, also after its deletion. `batch` is the number that undo takes.',
+  inputSchema: input,
+  scope: 'read',
+  annotations: { readOnlyHint: true },
+  async run({ project, id, actor, types, next }: Arguments, call: Call) {
+    const given = project === undefined ? undefined : await projectIdOf(call, project)
+    if (id === undefined && given === undefined) throw projectNeeded()
+    if (id !== undefined && (actor ?? types)) throw filtersNeedProject()
+    const projectId = given ?? (await projectOfTask(call, id!))
+    const names = projectId === undefined ? new Map() : await openNames(call)(projectId)
+    const section =
+      id === undefined
+        ? await ofProject(call, projectId!, { actor, types }, names)
+        : ofTask(id, { projectId, showsOthers: given === undefined }, names)
+    return withSections(call, () => ({ row: { project: projectId } }), [section], next)
+  },
+}
+
+const projectNeeded = () =>
+  new ToolError(400, 'project or id is required', 'Pass a project, or the id of a task')
+const filtersNeedProject = () =>
+  new ToolError(
+    400,
+    'actor and types need a project without id',
+    'Leave out id, or leave out actor and types',
+  )
+
+/** Returns undefined for a deleted task, which still has a history. */
+async function projectOfTask(call: Call, id: string): Promise<string | undefined> {
+  const { status, body } = await call.request<Task>('GET', `/tasks/${encodeURIComponent(id)}`)
+  return status === 200 ? body.projectId : undefined
+}
+
+/** Shows the project of each event in another project, or leaves out such events. */
+const ofTask = (
+  id: string,
+  { projectId, showsOthers }: { projectId?: string; showsOthers: boolean },
+  names: Names,
+): Section => ({
+  name: 'history',
+  path: `/tasks/${encodeURIComponent(id)}/history`,
+  show(event: TaskEvent) {
+    const row = shownEvent(event, names)
+    if (event.projectId === projectId) return { row }
+    return showsOthers ? { row: { project: event.projectId, ...row } } : undefined
+  },
+})
+
+async function ofProject(
+  call: Call,
+  projectId: string,
+  { actor, types }: Pick<Arguments, 'actor' | 'types'>,
+  names: Names,
+): Promise<Section> {
+  const { assigneeId = actor } = await openWithIds(call, projectId)({ assigneeId: actor })
+  return {
+    name: 'history',
+    path: withQuery(`/projects/${projectId}/history`, { actor: assigneeId, type: types }),
+    cursorAfter: ({ seq }: Event) => writeCursor([String(seq)]),
+    show: (event: Event) => ({ row: shownEvent(event, names) }),
+  }
+}

@@ -1,0 +1,140 @@
+import { expect, test } from 'bun:test'
+import { invite, make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { connect } from './mcp-client.ts'
+import { maxAnswerTokens, tokensIn } from './tokens.ts'
+
+const { service, ada, bea } = await openScene(['Ada', 'Bea'])
+const { call } = await connect(service, ada.token)
+const engine = await make(ada, '/projects', { name: 'Engine' })
+await invite(ada, engine.id, bea)
+const brass = await make(ada, `/projects/${engine.id}/labels`, { name: 'Brass' })
+const plate = await make(ada, '/tasks', {
+  ...{ projectId: engine.id, title: 'Draw the plate', description: 'In ink, with all wheels' },
+  ...{ priority: 'HIGH', assigneeId: bea.id, labelIds: [brass.id], dueDate: '2031-05-01T00:00:00.000Z' },
+})
+const wheels = await make(ada, '/tasks', { projectId: engine.id, title: 'Oil the wheels' })
+
+interface Answer {
+  tasks: Record<string, unknown>[]
+  version?: number
+  next?: string
+}
+const find = async (args: object) => (await call<Answer>('find', args)).body
+const titles = async (args: object) => (await find(args)).tasks.map(({ title }) => title)
+
+test('shows tasks in lines, with names in place of ids', async () => {
+  expect(await find({ project: 'engine' })).toEqual({
+    tasks: [
+      {
+        ...{ id: plate.id, title: 'Draw the plate', number: 1, status: 'TODO', priority: 'HIGH' },
+        ...{ dueDate: '2031-05-01T00:00:00.000Z', assignee: 'Bea', labels: ['Brass'] },
+      },
+      { id: wheels.id, title: 'Oil the wheels', number: 2, status: 'TODO', priority: 'MEDIUM' },
+    ],
+    version: 5,
+  })
+})
+
+test('filters by names, e-mails and words of title and description', async () => {
+  const project = engine.id
+  for (const filter of [
+    { assigneeId: 'bea' },
+    { assigneeId: bea.email },
+    { labels: ['brass'] },
+    { anyLabel: [brass.id] },
+    { text: 'INK wheels' },
+    { priority: 'HIGH', dueBefore: '2031-06-01' },
+  ])
+    expect([filter, await titles({ project, ...filter })]).toEqual([filter, ['Draw the plate']])
+  expect(await titles({ project, text: 'wheels', noLabel: true, ready: true })).toEqual(['Oil the wheels'])
+  expect(await titles({ project, text: 'wheels steam' })).toEqual([])
+})
+
+test('filters by custom fields', async () => {
+  await make(ada, `/projects/${engine.id}/fields`, { key: 'hours', name: 'Hours', type: 'number' })
+  await ada.patch(`/tasks/${wheels.id}`, { fields: { hours: 3 } })
+  expect(await titles({ project: engine.id, where: { 'hours.min': 2 } })).toEqual(['Oil the wheels'])
+})
+
+test('shows the project of each task without project', async () => {
+  const other = await make(ada, '/projects', { name: 'Boat' })
+  await make(ada, '/tasks', { projectId: other.id, title: 'Paint' })
+  const { tasks, version } = await find({})
+  expect(version).toBeUndefined()
+  expect(tasks.map(({ title, project }) => [title, project])).toEqual([
+    ['Draw the plate', 'Engine'],
+    ['Oil the wheels', 'Engine'],
+    ['Paint', 'Boat'],
+  ])
+})
+
+test('preview and full show more of a task', async () => {
+  const description = 'long '.repeat(3_000)
+  const { id } = await make(ada, '/projects', { name: 'Long' })
+  await make(ada, '/tasks', { projectId: id, title: 'T', description })
+  const [preview] = (await find({ project: id, fields: 'preview' })).tasks
+  expect(preview!.description).toBe(`${description.slice(0, 200)}…`)
+  const [full] = (await find({ project: id, fields: 'full' })).tasks
+  expect(full).toMatchObject({
+    assigneeId: null,
+    labelIds: [],
+    description: expect.stringMatching(/^long .*…$/),
+  })
+})
+
+const texts = [
+  'Draw the plate with all wheels ',
+  '图纸与齿轮需要重新绘制',
+  crypto.randomUUID(),
+  '🜚🝆🜛',
+  'xq'.repeat(9),
+]
+
+for (const sort of ['createdAt', '-dueDate', 'position'])
+  for (const fields of ['lines', 'preview', 'full'])
+    test(`pages of at most ${maxAnswerTokens} tokens contain every task once: ${sort}, ${fields}`, async () => {
+      const { id } = await make(ada, '/projects', { name: `${sort} ${fields}` })
+      const operations = Array.from({ length: 150 }, (_, n) => {
+        const text = texts[n % texts.length]!
+        const size = Math.floor(((n * 7) % 40) ** 2 / 8)
+        return {
+          op: 'task.create',
+          title: `${n} ${text}`,
+          description: text.repeat(size).slice(0, 2_000) || null,
+        }
+      })
+      expect((await ada.post(`/projects/${id}/batch`, { operations })).status).toBe(200)
+      const found: string[] = []
+      let next: string | undefined
+      do {
+        const { text, body } = await call<Answer>('find', { project: id, fields, sort, next, text: ' ' })
+        expect(tokensIn(text)).toBeLessThanOrEqual(maxAnswerTokens)
+        expect(body.tasks.length).toBeGreaterThan(0)
+        found.push(...body.tasks.map(({ title }) => String(title)))
+        next = body.next
+      } while (next)
+      const expected = operations.map(({ title }) => title.trim())
+      expect(sort === '-dueDate' ? found.reverse() : found).toEqual(expected)
+    })
+
+test('a search continues where it stopped', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Many' })
+  for (const part of [0, 1, 2]) {
+    const operations = Array.from({ length: 500 }, (_, n) => ({
+      op: 'task.create',
+      title: `Number ${part * 500 + n}`,
+    }))
+    await ada.post(`/projects/${id}/batch`, { operations })
+  }
+  const first = await find({ project: id, text: '1234' })
+  expect(first.tasks).toEqual([])
+  const second = await find({ project: id, text: '1234', next: first.next })
+  expect(second).toMatchObject({ tasks: [{ title: 'Number 1234' }] })
+  expect(second.next).toBeUndefined()
+  const limited = await find({ project: id, text: '7', limit: 2 })
+  const rest = await find({ project: id, text: '7', limit: 2, next: limited.next })
+  expect([...limited.tasks, ...rest.tasks].map(({ title }) => title)).toEqual(
+    [7, 17, 27, 37].map((n) => `Number ${n}`),
+  )
+})
