@@ -4,6 +4,8 @@ import type { List } from './calls/list.ts'
 import type { BodyOf, QueryOf, ResultOf, RowOf } from './calls/types.ts'
 import { follow, type FollowOptions } from './feed/follow.ts'
 import { Mirror } from './feed/mirror.ts'
+import { type ClaimNext, claimNext, type ClaimOptions } from './work/claim-next.ts'
+import { type Handler, work, type WorkOptions } from './work/work.ts'
 import type { CallOptions, Transport, WriteOptions } from './transport.ts'
 
 type Undo = BodyOf<'undoProject'>
@@ -51,5 +53,15 @@ export class ProjectClient {
   /** Commits the operations that `build` adds together: all of them, or none. */
   batch(build: BuildBatch, options?: BatchOptions): Promise<BatchOutcome> {
     return sendBatch(this.transport, this.id, build, options)
+  }
+
+  /** Claims the next ready task; returns undefined if no task is ready within `wait` seconds. */
+  claimNext(body: ClaimNext, options?: ClaimOptions) {
+    return claimNext(this.transport, this.id, body, options)
+  }
+
+  /** Claims tasks and runs `handler` for each, until the signal aborts. See `WorkOptions`. */
+  work(handler: Handler, options?: WorkOptions): Promise<void> {
+    return work(this.transport, this.id, handler, options)
   }
 }

@@ -1,0 +1,94 @@
+import { isFinal } from '../feed/attempts.ts'
+import { backoffMs, sleep } from '../retries.ts'
+import type { Task } from '../schemas.ts'
+import type { Transport } from '../transport.ts'
+import { type ClaimNext, claimNext } from './claim-next.ts'
+import { ClaimedTask } from './claimed-task.ts'
+
+/** `signal` aborts when the claim is lost or the worker stops. */
+export type Handler = (task: Task, context: { signal: AbortSignal }) => unknown
+
+export interface WorkOptions extends Omit<ClaimNext, 'leaseSeconds' | 'wait'> {
+  /** How long a claim lasts if this process dies; 60 by default, at least 10. */
+  leaseSeconds?: number
+  /** The most tasks in progress at the same time; 1 by default. */
+  concurrency?: number
+  /** Stops the worker without an error. */
+  signal?: AbortSignal
+  /** Receives the errors of the handler; by default they are written to the console. */
+  onError?: (error: unknown, task: Task) => void
+}
+
+const waitSeconds = 25
+
+const report = (error: unknown, { number, title }: Task) =>
+  console.error(`The handler failed for task ${number} "${title}":`, error)
+
+/**
+ * Claims tasks and runs the handler for each. Sets the task DONE if the handler succeeds, unless the handler has ended
+ * the claim itself; releases the task if the handler fails, or if the worker stops before the handler has ended.
+ * @returns when the signal has aborted and all handlers have ended
+ * @throws DocketError if the worker may not claim tasks (401, 403, 404), or if an option is invalid (400)
+ */
+export async function work(
+  transport: Transport,
+  projectId: string,
+  handler: Handler,
+  options: WorkOptions = {},
+): Promise<void> {
+  const { leaseSeconds = 60, concurrency = 1, signal, onError = report, ...filters } = options
+  const failure = new AbortController()
+  const stop = signal ? AbortSignal.any([signal, failure.signal]) : failure.signal
+  const claim = () =>
+    claimNext(transport, projectId, { ...filters, leaseSeconds, wait: waitSeconds }, { signal: stop })
+  const run = async (task: Task) => {
+    const claimed = new ClaimedTask(transport, task, leaseSeconds * 1_000)
+    return runHandler(handler, { task, claimed, stop, onError })
+  }
+  const slots = Array.from({ length: concurrency }, () =>
+    runSlot(claim, run, stop).catch((error: unknown) => failure.abort(error)),
+  )
+  await Promise.all(slots)
+  if (failure.signal.aborted) throw failure.signal.reason
+}
+
+/** Works on one task after another. After a failure the slot pauses, because the same task may be the next. */
+async function runSlot(
+  claim: () => Promise<Task | undefined>,
+  run: (task: Task) => Promise<boolean>,
+  stop: AbortSignal,
+): Promise<void> {
+  for (let failures = 0; !stop.aborted;) {
+    try {
+      const task = await claim()
+      failures = !task || (await run(task)) ? 0 : failures + 1
+      if (!task || failures > 0) await sleep(backoffMs(failures), stop)
+    } catch (error) {
+      if (stop.aborted) return
+      if (isFinal(error)) throw error
+      await sleep(backoffMs(failures++), stop).catch(() => {})
+    }
+  }
+}
+
+interface Run {
+  task: Task
+  claimed: ClaimedTask
+  stop: AbortSignal
+  onError: (error: unknown, task: Task) => void
+}
+
+/** Returns false if the handler failed. */
+async function runHandler(handler: Handler, { task, claimed, stop, onError }: Run): Promise<boolean> {
+  const signal = AbortSignal.any([stop, claimed.lost])
+  try {
+    await handler(task, { signal })
+  } catch (error) {
+    if (!signal.aborted) onError(error, task)
+    await claimed.release()
+    return false
+  }
+  // A handler may return early because its signal has aborted, so its work may be incomplete.
+  await (stop.aborted ? claimed.release() : claimed.complete())
+  return true
+}

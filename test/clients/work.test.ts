@@ -1,0 +1,109 @@
+import { expect, test } from 'bun:test'
+import { ForbiddenError, PreconditionFailedError } from '../../clients/typescript/src/errors.ts'
+import { upTo } from '../races/pair.ts'
+import { invite, register } from '../support/client.ts'
+import { openClientScene } from './scene.ts'
+
+const { service, ada, docket, open } = await openClientScene()
+
+async function newQueue(tasks: number) {
+  const { id } = await docket.projects.create({ name: 'Engine' })
+  for (const n of upTo(tasks)) await docket.tasks.create({ projectId: id, title: `T${n}` })
+  const list = () => docket.tasks.list({ projectId: id }).all()
+  return { id, project: docket.project(id), list }
+}
+
+test('claimNext returns a claimed task, and undefined when no task is ready', async () => {
+  const { project, id } = await newQueue(1)
+  const task = await project.claimNext({ leaseSeconds: 300, priority: 'MEDIUM' })
+  expect(task).toMatchObject({ title: 'T1', claim: { by: { id: ada.id } } })
+  expect(await project.claimNext({ leaseSeconds: 300 })).toBeUndefined()
+  const waiting = project.claimNext({ leaseSeconds: 300, wait: 20 })
+  await docket.tasks.create({ projectId: id, title: 'T2' })
+  expect(await waiting).toMatchObject({ title: 'T2' })
+})
+
+test('a worker runs the handler once for each task, at most `concurrency` at a time, and sets the tasks DONE', async () => {
+  const { project, list } = await newQueue(8)
+  const stop = new AbortController()
+  const titles: string[] = []
+  let [running, most] = [0, 0]
+  await project.work(
+    async ({ title, claim }) => {
+      most = Math.max(most, ++running)
+      expect(claim?.by.id).toBe(ada.id)
+      await Promise.resolve()
+      running--
+      if (titles.push(title) === 8) setTimeout(() => stop.abort())
+    },
+    { concurrency: 3, signal: stop.signal },
+  )
+  expect(titles.sort()).toEqual(upTo(8).map((n) => `T${n}`))
+  expect(most).toBeLessThanOrEqual(3)
+  const done = (await list()).filter(({ status, claim }) => status === 'DONE' && !claim)
+  expect(done).toHaveLength(8)
+})
+
+test('a failing handler releases the task, and the worker goes on', async () => {
+  const { project, list } = await newQueue(2)
+  const stop = new AbortController()
+  const attempts: string[] = []
+  const failures: unknown[] = []
+  const failure = new Error('No ink')
+  await project.work(
+    ({ title }) => {
+      attempts.push(title)
+      if (attempts.length === 1) throw failure
+      if (attempts.length === 3) setTimeout(() => stop.abort())
+    },
+    { signal: stop.signal, onError: (...given) => failures.push(given) },
+  )
+  expect(attempts).toEqual(['T1', 'T1', 'T2'])
+  expect(failures).toMatchObject([[failure, { title: 'T1' }]])
+  expect((await list()).map(({ status, claim }) => [status, claim])).toEqual([
+    ['DONE', null],
+    ['DONE', null],
+  ])
+})
+
+test('a worker that stops aborts its handlers, waits for them and releases their tasks', async () => {
+  const { project, list } = await newQueue(3)
+  const stop = new AbortController()
+  let [started, ended] = [0, 0]
+  await project.work(
+    async (_, { signal }) => {
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      if (++started === 2) stop.abort(new Error('stopped'))
+      await aborted
+      ended++
+      if (ended === 1) throw signal.reason
+    },
+    { concurrency: 2, signal: stop.signal, onError: () => expect.unreachable() },
+  )
+  expect(ended).toBe(2)
+  expect((await list()).map(({ status, claim }) => [status, claim])).toEqual(upTo(3).map(() => ['TODO', null]))
+})
+
+test('a handler may end its claim itself, and cannot write after its claim has ended', async () => {
+  const { project, list } = await newQueue(1)
+  const stop = new AbortController()
+  await project.work(
+    async (task) => {
+      await docket.tasks.update(task.id, { title: 'Drawn' }, { ifClaim: task })
+      await docket.tasks.release(task.id)
+      const write = docket.tasks.update(task.id, { title: 'Late' }, { ifClaim: task })
+      await expect(write).rejects.toBeInstanceOf(PreconditionFailedError)
+      stop.abort()
+    },
+    { signal: stop.signal },
+  )
+  expect(await list()).toMatchObject([{ title: 'Drawn', status: 'TODO', claim: null }])
+})
+
+test('a worker without rights throws', async () => {
+  const { id } = await newQueue(1)
+  const grace = await register(service.client, 'Grace')
+  await invite(ada, id, grace, 'VIEWER')
+  const work = open({ token: grace.token! }).project(id).work(() => {}, { concurrency: 3 })
+  await expect(work).rejects.toBeInstanceOf(ForbiddenError)
+})
