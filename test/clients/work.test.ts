@@ -81,7 +81,9 @@ test('a worker that stops aborts its handlers, waits for them and releases their
     { concurrency: 2, signal: stop.signal, onError: () => expect.unreachable() },
   )
   expect(ended).toBe(2)
-  expect((await list()).map(({ status, claim }) => [status, claim])).toEqual(upTo(3).map(() => ['TODO', null]))
+  expect((await list()).map(({ status, claim }) => [status, claim])).toEqual(
+    upTo(3).map(() => ['TODO', null]),
+  )
 })
 
 test('a handler may end its claim itself, and cannot write after its claim has ended', async () => {
@@ -104,6 +106,8 @@ test('a worker without rights throws', async () => {
   const { id } = await newQueue(1)
   const grace = await register(service.client, 'Grace')
   await invite(ada, id, grace, 'VIEWER')
-  const work = open({ token: grace.token! }).project(id).work(() => {}, { concurrency: 3 })
+  const work = open({ token: grace.token! })
+    .project(id)
+    .work(() => {}, { concurrency: 3 })
   await expect(work).rejects.toBeInstanceOf(ForbiddenError)
 })

@@ -18,7 +18,7 @@ export interface BatchOptions extends Pick<
 }
 
 export type BatchOutcome = ResultOf<'batchProject'>
-export type BuildBatch = (batch: BatchBuilder) => void | Promise<void>
+export type BuildBatch = (batch: BatchBuilder) => unknown
 
 /** Commits the operations that `build` adds, all or none. @throws DocketError with the index of the rejected operation */
 export async function sendBatch(

@@ -1,7 +1,7 @@
 /** The row of an operation of a batch. Later operations of the same batch accept it in place of an id. */
 export class Reference<Entity extends string> {
   /** Distinguishes the types of references to different entities. */
-  declare private readonly entity: Entity
+  declare protected readonly entity: Entity
   readonly #operations: object
   readonly #index: number
 
