@@ -12,6 +12,7 @@ export interface Block {
 
 export const pages = (): string[] => [
   'README.md',
+  'clients/typescript/README.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`)
@@ -20,7 +21,7 @@ export const pages = (): string[] => [
 
 const fence = /^```(\w*)\n([^]*?)^```$/gm
 
-/** Returns the fenced blocks of a page. A `text` block directly below an `sh` block is its expected output. */
+/** Returns the fenced blocks of a page. A `text` block directly below an `sh` or `ts` block is its expected output. */
 export function blocksOf(path: string): Block[] {
   const { text: page } = read(path)
   const blocks: Block[] = []
@@ -28,9 +29,8 @@ export function blocksOf(path: string): Block[] {
   for (const match of page.matchAll(fence)) {
     const [whole, language = '', text = ''] = match
     const above = blocks.at(-1)
-    const isOutput =
-      language === 'text' && above?.language === 'sh' && page.slice(end, match.index).trim() === ''
-    if (isOutput) above.output = text
+    const isOutput = language === 'text' && page.slice(end, match.index).trim() === ''
+    if (isOutput && above && /^(sh|ts)$/.test(above.language)) above.output = text
     else blocks.push({ language, text, line: page.slice(0, match.index).split('\n').length })
     end = match.index + whole.length
   }

@@ -63,7 +63,7 @@ test('reports a page whose shown output differs from the printed output', () => 
 })
 
 test('a page names only paths of the project that exist', () => {
-  const top = /`((?:src|modules|workers|drizzle|test|docs|ops|bench)\/[\w./-]+)`/g
+  const top = /`((?:src|modules|workers|drizzle|test|docs|ops|bench|clients)\/[\w./-]+)`/g
   const named = [...pages(), 'CONTRIBUTING.md'].flatMap((page) =>
     [...read(page).text.matchAll(top)].map(([, path]) => ({ page, path: path! })),
   )

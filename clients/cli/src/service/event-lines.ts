@@ -14,23 +14,14 @@ export class TaskNames {
 
   constructor(private readonly docket: Docket) {}
 
-  /** Remembers the name of the task if the event contains the whole task. */
-  learn({ taskId, entity, before, after }: Event): void {
-    const { number, title } = { ...(before as Side), ...(after as Side) } as Partial<Task>
-    if (taskId && entity === 'task' && number !== undefined && title !== undefined)
-      this.#remember(taskId, nameOf({ number, title }))
-  }
-
   /** Returns for example `#42 Draw the plate`; only the id if the task was deleted. */
-  async of(event: Event): Promise<string> {
-    const { taskId } = event
+  async of({ taskId, entity, before, after }: Event): Promise<string> {
     if (!taskId) return ''
-    this.learn(event)
-    return this.#names.get(taskId) ?? this.#remember(taskId, await this.#read(taskId))
-  }
-
-  #remember(taskId: string, name: string): string {
+    const known = { ...(before as Side), ...(after as Side) } as Partial<Task>
+    const isWhole = entity === 'task' && known.number !== undefined && known.title !== undefined
+    const name = isWhole ? nameOf(known) : (this.#names.get(taskId) ?? (await this.#read(taskId)))
     if (this.#names.size >= maxRemembered) this.#names.clear()
+    // A later event may have changed the title that was read.
     this.#names.set(taskId, name)
     return name
   }
@@ -45,7 +36,7 @@ export class TaskNames {
   }
 }
 
-const nameOf = ({ number, title }: Pick<Task, 'number' | 'title'>) => `#${number} ${title}`
+const nameOf = ({ number, title }: Partial<Task>) => `#${number} ${title}`
 
 /** Returns what the event changed, for example `status TODO → DONE`. */
 export function changeOf({ before, after, undoes }: Event): string {
@@ -81,7 +72,6 @@ export const eventColumns: Column<Line>[] = [
 
 export async function eventRows(docket: Docket, events: Event[]): Promise<Line[]> {
   const names = new TaskNames(docket)
-  for (const event of events) names.learn(event)
   const rows: Line[] = []
   for (const event of events) rows.push({ event, task: await names.of(event) })
   return rows

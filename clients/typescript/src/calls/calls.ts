@@ -1,7 +1,7 @@
 import type { CallOptions, Query, Transport, WriteOptions } from '../transport.ts'
 import { List } from './list.ts'
 import { fillRoute } from './route.ts'
-import type { Arguments, BodyOf, IdsIn, OperationName, QueryOf, ResultOf, RowOf } from './types.ts'
+import type { Arguments, BodyOf, Empty, IdsIn, OperationName, QueryOf, ResultOf, RowOf } from './types.ts'
 
 type Input = Record<string, unknown>
 type Ids = Record<string, string>
@@ -33,7 +33,7 @@ export class Calls {
   /** Returns `(id, options) => …` for requests without body: the options include the query and the other ids. */
   byId<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
     type Given = QueryOf<Name> & IdsIn<Route, 'id'> & OptionsOf<Route>
-    return async (id: string, ...[given]: object extends Given ? [options?: Given] : [options: Given]) => {
+    return async (id: string, ...[given]: Empty extends Given ? [options?: Given] : [options: Given]) => {
       const { signal, deadlineMs, idempotencyKey, ifMatch, ifClaim, ...query } = { ...given } as Input &
         WriteOptions
       const { method, path, rest } = fillRoute(route, query, { id })

@@ -53,7 +53,10 @@ export type QueryOf<Name extends OperationName> = {
   [Key in keyof RawQueryOf<Name>]: QueryValue<Key, RawQueryOf<Name>[Key]>
 }
 
+/** Extends every type without required fields; `object` does not extend a type with an index signature. */
+export type Empty = Record<never, never>
+
 /** The last parameters of a call: its input, which may be omitted if it has no required field, and its options. */
-export type Arguments<Input, Options> = object extends Input
+export type Arguments<Input, Options> = Empty extends Input
   ? [input?: Simplified<Input>, options?: Options]
   : [input: Simplified<Input>, options?: Options]

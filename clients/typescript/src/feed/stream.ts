@@ -25,6 +25,8 @@ export async function* streamMessages(
   const signals = signal ? [signal, connection.signal] : [connection.signal]
   const either = AbortSignal.any(signals)
   const within = async <T>(ms: number, work: Promise<T>): Promise<T> => {
+    // Nothing waits for the work if the signal has aborted before.
+    work.catch(() => {})
     const timer = setTimeout(() => connection.abort(new SilentStream()), ms)
     return untilAborted(() => work, either).finally(() => clearTimeout(timer))
   }
