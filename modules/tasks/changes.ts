@@ -2,7 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import type { Decision } from '../../src/log/rule.ts'
-import { endClaim } from '../../src/model/claims.ts'
+import { noClaim } from '../../src/model/claims.ts'
 import { diff, updated } from '../../src/model/events.ts'
 import { timesOf } from '../reminders/times.ts'
 import { type Editable, requireAssignable } from './fields.ts'
@@ -17,7 +17,7 @@ export function changeTask(
   requireAssignable(state, wanted.assigneeId)
   const fields = diff<Partial<Editable>>(task, wanted)
   if (!fields) return { changes: [], answer: task }
-  const ended = fields.status === 'DONE' ? endClaim(task) : undefined
+  const ended = fields.status === 'DONE' && task.claimedBy ? noClaim : undefined
   const times = timesOf(fields, context.now, task)
   const changed = { ...fields, ...ended, ...times, updatedAt: context.now }
   const change = updated(state, context, 'task.updated', task, changed)

@@ -29,8 +29,8 @@ export const createTask = command('task.create', {
   decide(state, context, input) {
     const id = newRowId(state, context, input.id)
     const placed = isPlainInput('task', input) ? undefined : place(state, context, input)
-    const row = { id, ...newTask(state, context.now, input), ...placed?.fields }
-    const change = created(state, context, 'task.created', row)
+    const row = newTask(state, context, id, input)
+    const change = created(state, context, 'task.created', placed ? { ...row, ...placed.fields } : row)
     const decision = { changes: [change], answer: change.after }
     return placed ? precededBy(placed.changes, decision) : decision
   },
@@ -57,6 +57,7 @@ export const updateTask = command('task.update', {
       requireNoSpot(input)
       return move(state, target, context, task, input)
     }
+    if (isPlainInput('task', input)) return changeTask(state, context, task, fieldsOf(input, state))
     const wanted = fieldsOf(editReferences(state, 'task', task, input), state, task.fields)
     const placed = place(state, context, input, task)
     const decision = changeTask(state, context, task, { ...wanted, ...placed?.fields })
@@ -95,7 +96,7 @@ export const upsertTask = command('task.upsert', {
     const { title } = input
     if (title === undefined) throw titleMissing()
     if (context.ifMatch !== undefined) throw preconditionFailed()
-    const row = { id: context.newId(), ...newTask(state, context.now, { ...input, title }) }
+    const row = newTask(state, context, context.newId(), { ...input, title })
     const change = created(state, context, 'task.created', row)
     return { changes: [change], answer: change.after }
   },

@@ -1,4 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
+import type { RuleContext } from '../../src/commands/command.ts'
 import { changedValues } from '../fields/values.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { CheckedState } from '../../src/model/definition.ts'
@@ -41,12 +42,18 @@ export function requireAssignable(state: ProjectState, userId: string | null | u
   if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable()
 }
 
-/** The row of a new task without its id. @throws HttpError 400 */
-export function newTask(state: ProjectState, now: string, input: Omit<TaskInput, 'id' | 'projectId'>) {
+/** The row of a new task. @throws HttpError 400 */
+export function newTask(
+  state: ProjectState,
+  { now }: RuleContext,
+  id: string,
+  input: Omit<TaskInput, 'id' | 'projectId'>,
+) {
   requireAssignable(state, input.assigneeId)
   const fields = fieldsOf(input, state)
   const { dueDate, remindAt } = fields
   return {
+    id,
     projectId: state.projectId,
     number: state.lastNumber + 1,
     ...defaults,

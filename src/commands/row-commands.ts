@@ -16,7 +16,6 @@ interface RowCommand<Given> {
   role: Role | null
   errors?: HttpError[]
   person?: Command<object & Given>['person']
-  preload?: Command<object & Given>['preload']
 }
 
 type Fields<E extends Entity> = Omit<Rows[E], 'id' | 'eventId'>

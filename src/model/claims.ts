@@ -9,9 +9,6 @@ export const noClaim = { claimedBy: null, claimedUntil: null, claimSeq: null } a
 export const isLive = ({ claimedBy, claimedUntil }: Claim, now: string): boolean =>
   claimedBy != null && claimedUntil != null && claimedUntil > now
 
-export const endClaim = ({ claimedBy }: Claim): typeof noClaim | undefined =>
-  claimedBy == null ? undefined : noClaim
-
 /** Returns the row as responses show it: without a claim that has ended. */
 export function withoutEndedClaim<R>(row: R, now: string): R {
   const claim = row as Claim | undefined
