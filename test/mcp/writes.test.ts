@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { invite, make, versionOf } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { connect } from './mcp-client.ts'
+import { maxAnswerTokens, tokensIn } from './tokens.ts'
 
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])
 const { call } = await connect(service, ada.token)
@@ -85,12 +86,13 @@ test('applies and undoes 500 operations, and pages the ids', async () => {
   const ids = new Set<string>()
   let next: string | undefined
   do {
-    const { body } = await call<{ rows: { id: string }[]; next?: string; batch: number }>('apply', {
+    const { body, text } = await call<{ rows: { id: string }[]; next?: string; batch: number }>('apply', {
       ...args,
       next,
     })
     for (const row of body.rows) ids.add(row.id)
     next = body.next
+    expect(tokensIn(text)).toBeLessThanOrEqual(maxAnswerTokens)
     expect(body.batch).toBe(3)
   } while (next)
   expect([ids.size, await versionOf(ada, id)]).toEqual([500, 502])
@@ -160,4 +162,21 @@ test('two agents claim different tasks; one waits, extends, and releases', async
   const waiting = asBea.call<Claimed>('claim_next', { project: id, leaseSeconds: 60, wait: 25 })
   expect((await call('extend_or_release', { id: task.id })).body).toEqual({ id: task.id, claim: null })
   expect((await waiting).body.task.id).toBe(task.id)
+})
+
+test('the answers with a task of long texts have at most 6,000 tokens', async () => {
+  const { id } = await newProject()
+  const keys = Array.from({ length: 10 }, (_, n) => `text_${n}`)
+  for (const name of keys) await make(ada, `/projects/${id}/fields`, { key: name, name, type: 'text' })
+  const fields = Object.fromEntries(keys.map((key) => [key, '漢字 wheel '.repeat(190)]))
+  const task = { projectId: id, title: '漢'.repeat(500), description: '漢字 '.repeat(5_000), fields }
+  const { id: taskId } = await make(ada, '/tasks', task)
+  for (const [tool, args] of [
+    ['claim_next', { project: id, leaseSeconds: 60 }],
+    ['get', { id: taskId }],
+    ['find', { project: id, fields: 'full' }],
+  ] as const) {
+    const { isError, text } = await call(tool, args)
+    expect([isError, tokensIn(text) <= maxAnswerTokens]).toEqual([false, true])
+  }
 })

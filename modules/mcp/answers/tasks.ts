@@ -1,4 +1,5 @@
 import { cut, shortened } from './room.ts'
+import { partOf } from './tokens.ts'
 import type { Names } from './names.ts'
 
 export const details = ['lines', 'preview', 'full'] as const
@@ -15,6 +16,7 @@ export interface Task {
   description: string | null
   assigneeId: string | null
   labelIds: string[]
+  fields?: Record<string, unknown>
   claim: { by: { name: string | null }; until: string } | null
   [field: string]: unknown
 }
@@ -24,8 +26,22 @@ const kept: Record<Exclude<Detail, 'full'>, string[]> = {
   preview: ['number', 'status', 'priority', 'dueDate', 'externalId', 'fields', 'blockedByIds', 'updatedAt'],
 }
 
+/** The room for the values of custom fields, which may have 20,000 characters. */
+const maxFieldTokens = 1_000
+
+/** Returns the values of custom fields. Long texts are cut. */
+export function shortFields(fields: Record<string, unknown> = {}): Record<string, unknown> {
+  const maxTokens = maxFieldTokens / Object.keys(fields).length
+  const short = (value: unknown) => {
+    const part = typeof value === 'string' ? partOf(value, 0, maxTokens) : value
+    return part === value ? value : `${part}…`
+  }
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, short(value)]))
+}
+
 /** Returns a task with the names of its assignee and labels. Only `full` contains their ids and empty fields. */
-export function shownTask(task: Task, detail: Detail, names: Names): object {
+export function shownTask(given: Task, detail: Detail, names: Names): object {
+  const task: Task = { ...given, fields: shortFields(given.fields) }
   const { id, title, description, claim } = task
   if (detail === 'full') {
     const { text, cutAt } = cut(description)

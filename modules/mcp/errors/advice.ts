@@ -111,8 +111,7 @@ const rules: Record<number, Rule[]> = {
   422: [
     [
       keyReused().message,
-      () =>
-        'Use a new key: another call of this account had the key. To repeat that call, send exactly its arguments',
+      () => 'Use a new key: another call had this key. To repeat that call, send exactly its arguments',
     ],
   ],
 }

@@ -24,7 +24,7 @@ export function operationDetails(message: string, operations: unknown[] = []): o
 }
 
 const maxShown = 2_000
-const shown = (value: unknown) => (JSON.stringify(value).length <= maxShown ? value : undefined)
+const shown = (value: unknown) => (JSON.stringify(value ?? null).length <= maxShown ? value : undefined)
 
 const isReference = (value: unknown): value is string => typeof value === 'string' && value.startsWith('#')
 

@@ -1,12 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
 import { ClaimNextBody } from '../../work-queue/schema.ts'
+import { openNames } from '../answers/names.ts'
+import { filled, shownTask, type Task } from '../answers/tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { openWithIds } from '../names/references.ts'
 import type { Call, Tool } from '../tool.ts'
 import { isReplayed, write } from '../write.ts'
 import { ProjectName, RepeatKey } from './arguments.ts'
-import { taskOf, type Task } from './claimed-task.ts'
 
 const { leaseSeconds, priority, wait } = ClaimNextBody.properties
 const labels = (description: string) =>
@@ -38,6 +39,7 @@ export const claimNext: Tool = {
       { key },
     )
     if (!answer.body) return { task: null, do: noneReady }
-    return { ...isReplayed(answer), task: taskOf(answer.body) }
+    const names = await openNames(call)(projectId)
+    return { ...isReplayed(answer), task: filled(shownTask(answer.body, 'full', names)) }
   },
 }

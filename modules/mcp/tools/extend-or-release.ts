@@ -4,7 +4,10 @@ import { read } from '../read.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
 import { write } from '../write.ts'
 import { ProjectName, RepeatKey } from './arguments.ts'
-import type { Task } from './claimed-task.ts'
+
+interface Task {
+  claim: { until: string; seq: number } | null
+}
 
 const input = Input({
   id: Type.String({ minLength: 1, description: 'Task id' }),

@@ -5,7 +5,7 @@ import { type Names, openNames } from '../answers/names.ts'
 import { Next } from '../answers/position.ts'
 import { cut } from '../answers/room.ts'
 import { type Section, withSections } from '../answers/sections.ts'
-import { filled, namesIn, type Task } from '../answers/tasks.ts'
+import { filled, namesIn, shortFields, type Task } from '../answers/tasks.ts'
 import { read } from '../read.ts'
 import type { Call, Tool } from '../tool.ts'
 
@@ -57,12 +57,16 @@ export const get: Tool = {
     const path = `/tasks/${encodeURIComponent(id)}`
     const { body: task, headers } = await read<Task>(call, path)
     const names = await openNames(call)(task.projectId)
+    const fields = shortFields(task.fields)
     const head = (from?: number) => {
       const { text, cutAt } = cut(task.description, from)
       if (from) return { row: { id: task.id, description: text }, cutAt }
       const version = Number(headers.get('docket-version'))
       const etag = headers.get('etag')
-      return { row: filled({ ...task, ...namesIn(task, names), description: text, etag, version }), cutAt }
+      return {
+        row: filled({ ...task, ...namesIn(task, names), fields, description: text, etag, version }),
+        cutAt,
+      }
     }
     return withSections(call, head, sectionsOf(path, names), next)
   },
