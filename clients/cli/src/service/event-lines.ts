@@ -14,14 +14,23 @@ export class TaskNames {
 
   constructor(private readonly docket: Docket) {}
 
+  /** Remembers the name of the task if the event contains the whole task. */
+  learn({ taskId, entity, before, after }: Event): void {
+    const { number, title } = { ...(before as Side), ...(after as Side) } as Partial<Task>
+    if (taskId && entity === 'task' && number !== undefined && title !== undefined)
+      this.#remember(taskId, nameOf({ number, title }))
+  }
+
   /** Returns for example `#42 Draw the plate`; only the id if the task was deleted. */
-  async of({ taskId, entity, before, after }: Event): Promise<string> {
+  async of(event: Event): Promise<string> {
+    const { taskId } = event
     if (!taskId) return ''
-    const known = { ...(before as Side), ...(after as Side) } as Partial<Task>
-    const isWhole = entity === 'task' && known.number !== undefined && known.title !== undefined
-    const name = isWhole ? nameOf(known) : (this.#names.get(taskId) ?? (await this.#read(taskId)))
+    this.learn(event)
+    return this.#names.get(taskId) ?? this.#remember(taskId, await this.#read(taskId))
+  }
+
+  #remember(taskId: string, name: string): string {
     if (this.#names.size >= maxRemembered) this.#names.clear()
-    // A later event may have changed the title that was read.
     this.#names.set(taskId, name)
     return name
   }
@@ -36,7 +45,7 @@ export class TaskNames {
   }
 }
 
-const nameOf = ({ number, title }: Partial<Task>) => `#${number} ${title}`
+const nameOf = ({ number, title }: Pick<Task, 'number' | 'title'>) => `#${number} ${title}`
 
 /** Returns what the event changed, for example `status TODO → DONE`. */
 export function changeOf({ before, after, undoes }: Event): string {
@@ -72,6 +81,7 @@ export const eventColumns: Column<Line>[] = [
 
 export async function eventRows(docket: Docket, events: Event[]): Promise<Line[]> {
   const names = new TaskNames(docket)
+  for (const event of events) names.learn(event)
   const rows: Line[] = []
   for (const event of events) rows.push({ event, task: await names.of(event) })
   return rows

@@ -28,6 +28,6 @@ export function openProgress(output: Output, what: string): Progress {
 }
 
 function bar(share: number): string {
-  const filled = Math.round(Math.min(share, 1) * barColumns)
+  const filled = Math.floor(Math.min(share, 1) * barColumns)
   return '█'.repeat(filled) + '░'.repeat(barColumns - filled)
 }

@@ -1,0 +1,81 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'bun:test'
+import { root } from '../architecture/source.ts'
+import { make } from '../support/client.ts'
+import { forFile, newFolder, spawnService } from '../support/service.ts'
+import { openTcpProxyTo } from '../support/tcp-proxy.ts'
+import { openWebProcess } from '../support/web-process.ts'
+import { execute } from './process.ts'
+
+const scene = await forFile(openWebProcess())
+const { ada } = scene
+const { id } = await make(ada, '/projects', { name: 'Engine' })
+const folder = await newFolder()
+const env = { HOME: folder, npm_config_update_notifier: 'false', npm_config_cache: join(folder, 'cache') }
+const session = { DOCKET_URL: scene.web.url, DOCKET_TOKEN: ada.token!, DOCKET_PROJECT: id }
+
+async function install() {
+  const cwd = join(root, 'clients/cli')
+  const packed = await execute(['npm', 'pack', '--json', '--pack-destination', folder], { cwd, env })
+  expect(packed).toMatchObject({ code: 0 })
+  const [tarball] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'))
+  await Bun.write(join(folder, 'package.json'), '{"private":true}')
+  const line = ['npm', 'install', '--offline', '--no-audit', '--no-fund', join(folder, tarball!)]
+  expect(await execute(line, { cwd: folder, env })).toMatchObject({ code: 0 })
+  return join(folder, 'node_modules/docket-cli')
+}
+
+const installed = await install()
+const file = join(installed, 'dist/docket.js')
+
+test('the package contains one file of code, and npx runs it', async () => {
+  expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
+  expect(await readdir(join(installed, 'dist'))).toEqual(['docket.js'])
+  const manifest = await Bun.file(join(installed, 'package.json')).json()
+  expect([manifest.dependencies, manifest.bin]).toEqual([undefined, { docket: 'dist/docket.js' }])
+  const { code, out } = await execute(['npx', '--no-install', 'docket', '--help'], { cwd: folder, env })
+  expect([code, out]).toEqual([0, expect.stringContaining('claim-next')])
+})
+
+const deno = [process.execPath, join(root, 'node_modules/deno/bin.cjs'), 'run', '--allow-all', '--no-config']
+
+test.each([
+  ['Node', ['node']],
+  ['Bun', [process.execPath]],
+  ['Deno', deno],
+])('runs on %s', async (name, runtime) => {
+  const all = { ...env, ...session, DENO_NO_UPDATE_CHECK: '1' }
+  const docket = (...line: string[]) => execute([...runtime, file, ...line], { env: all })
+  expect(await docket('add', name, '--external-id', name)).toMatchObject({ code: 0, err: '' })
+  const listed = await docket('tasks', '--external-id', name, '--json')
+  expect(JSON.parse(listed.out)).toMatchObject([{ title: name }])
+  expect(await docket('tail', '--after', '0', '--limit', '1')).toMatchObject({ code: 0, err: '' })
+  const command = `test "$DOCKET_TASK_TITLE" = ${name}`
+  expect(await docket('claim-next', '--exec', command)).toMatchObject({ code: 0, err: '' })
+  expect(await docket('tasks', '--sort', 'title')).toMatchObject({ code: 2, out: '' })
+})
+
+test('a web process that dies after the commit leaves one task', async () => {
+  const { web } = scene
+  const state = { isCommitted: false }
+  const proxy = await forFile(
+    openTcpProxyTo(web.url, {
+      intercept(chunk, _, ends) {
+        if (state.isCommitted || !chunk.toString().startsWith('HTTP/1.1 201')) return false
+        state.isCommitted = true
+        web.signal('SIGKILL')
+        ends.client.destroy()
+        return true
+      },
+    }),
+  )
+  const env = { ...session, HOME: folder, DOCKET_URL: proxy.url }
+  const adding = execute(['node', file, 'add', 'Once'], { env })
+  await web.exited
+  await forFile(spawnService('web', { ...scene.env, PORT: new URL(web.url).port }))
+  expect(await adding).toMatchObject({ code: 0, err: '', out: expect.stringContaining('Once') })
+  expect(state.isCommitted).toBe(true)
+  const { body } = await ada.get(`/tasks?projectId=${id}`)
+  expect(body.filter(({ title }) => title === 'Once')).toHaveLength(1)
+})

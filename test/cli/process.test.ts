@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test'
+import { make } from '../support/client.ts'
+import { forFile, newFolder } from '../support/service.ts'
+import { openWebProcess } from '../support/web-process.ts'
+import { bundled, execute, start } from './process.ts'
+
+const [{ ada, web }, file, HOME] = await Promise.all([forFile(openWebProcess()), bundled(), newFolder()])
+const { id } = await make(ada, '/projects', { name: 'Engine' })
+const env = { HOME, DOCKET_URL: web.url, DOCKET_TOKEN: ada.token!, DOCKET_PROJECT: id }
+const docket = (...line: string[]) => ['node', file, ...line]
+
+test('the bundle runs on Node, writes no escapes to a pipe, and ends at once', async () => {
+  const added = await execute(docket('add', 'Draw'), { env })
+  expect(added).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/^Added #1 Draw/) })
+  const { code, out, err } = await execute(docket('tasks'), { env })
+  expect([code, out, err]).toEqual([0, '#  STATUS  PRIORITY  TITLE\n1  TODO    MEDIUM    Draw\n', ''])
+  const wrong = await execute(docket('done', '9'), { env })
+  expect(wrong).toMatchObject({ code: 3, out: '', err: 'docket: The project has no task #9\n' })
+})
+
+test('a reader that stops early causes no error', async () => {
+  const operations = Array.from({ length: 300 }, () => ({ op: 'task.create', title: 'x'.repeat(400) }))
+  await execute(docket('batch'), { env, input: JSON.stringify(operations) })
+  const line = `{ node '${file}' tasks --json; echo "exit $?" >&2; } | head -c 10`
+  expect(await execute(['sh', '-c', line], { env })).toMatchObject({ code: 0, err: 'exit 0\n' })
+})
+
+test('Ctrl-C ends tail quietly', async () => {
+  const tail = await forFile(start(docket('tail', '--after', '0', '--json'), { env }))
+  while (!tail.out().includes('"seq":2')) await Bun.sleep(10)
+  tail.child.kill('SIGINT')
+  expect(await tail.ended).toMatchObject({ code: 130, err: '' })
+})
+
+test('SIGTERM ends the command of claim-next too', async () => {
+  const line = docket('claim-next', '--exec', 'echo started; sleep 60; echo never')
+  const worker = await forFile(start(line, { env }))
+  while (!worker.out().includes('started')) await Bun.sleep(10)
+  worker.child.kill('SIGTERM')
+  expect(await worker.ended).toMatchObject({ code: 143, out: 'started\n', err: '' })
+  expect((await ada.get(`/tasks?projectId=${id}&claimedBy=me`)).body).toEqual([] as never)
+})
