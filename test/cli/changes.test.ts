@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { openCliScene } from './scene.ts'
 
-const { run, json } = await openCliScene()
+const { run, json, send } = await openCliScene()
 const { id } = await json(['projects', '--create', 'Engine'])
 const env = { DOCKET_PROJECT: id }
 const create = (title: string, as?: string) => ({ op: 'task.create', title, ...(as && { as }) })
@@ -93,16 +93,41 @@ test('history shows changes of a project or a task, newest first', async () => {
 test('tail prints events as they happen, as lines of text or JSON', async () => {
   const { id: project } = await json(['projects', '--create', 'Live'])
   const line = ['tail', '-p', project]
-  const [text, lines, done] = [
-    run([...line, '--limit', '1']),
+  const [lines, done] = [
     run([...line, '--after', '1', '--limit', '2', '--json']),
     run([...line, '--after', '0', '--types', 'task.updated', '--limit', '1']),
   ]
   const task = await json(['add', 'Draw', '-p', project])
   await json(['done', task.id])
-  expect((await text).out).toMatch(/^[23] {2}\S+ \S+ {2}Ada {2}task\.(created|updated) {2}#1 Draw {2}\S.*\n$/)
   const events = (await lines).out.trim().split('\n')
   expect(events.map((event) => JSON.parse(event).seq)).toEqual([2, 3])
   expect((await done).out).toContain('#1 Draw  status TODO → DONE')
   expect((await run([...line, '--types', 'task.craeted'])).code).toBe(1)
+  let isRunning = true
+  const next = run([...line, '--limit', '1']).finally(() => (isRunning = false))
+  // Without --after, tail prints only events from its start on.
+  while (isRunning) await json(['comment', task.id, 'Oiled'])
+  expect((await next).out).toMatch(/^\d+ {2}\S+ \S+ {2}Ada {2}comment\.created {2}#1 Draw {2}Oiled\n$/)
+})
+
+test('tail continues with a snapshot when the next events have expired', async () => {
+  const { id: project } = await json(['projects', '--create', 'Old'])
+  await json(['add', 'Draw', '-p', project])
+  let opened = 0
+  const expired = async (url: string, init: RequestInit) => {
+    // The first request of `tail` checks its options; `follow` sends the second and third.
+    const isExpired = url.includes('/events') && ++opened > 1 && opened <= 3
+    return isExpired ? Response.json({ message: 'Expired' }, { status: 410 }) : send(url, init)
+  }
+  const line = ['tail', '-p', project, '--after', '0', '--limit', '1', '--json']
+  const running = run(line, { fetch: expired })
+  while (opened < 4) await Bun.sleep(5)
+  await json(['add', 'Oil', '-p', project])
+  const { out, err } = await running
+  const [snapshot, event] = out
+    .split('\n')
+    .slice(0, 2)
+    .map((one) => JSON.parse(one))
+  expect(snapshot).toMatchObject({ type: 'snapshot', seq: 2, tasks: [{ title: 'Draw' }] })
+  expect([event.seq, err]).toEqual([3, 'Older events have expired: continuing after 2\n'])
 })

@@ -10,7 +10,11 @@ const listeners = new Set<(name: SignalName) => void>()
 
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(name, () => {
-    if (listeners.size === 0) process.exit(128 + constants.signals[name])
+    if (listeners.size === 0) {
+      // Removes a progress bar.
+      if (stderr.isTTY) stderr.write('\r\u001b[K')
+      process.exit(128 + constants.signals[name])
+    }
     for (const listener of listeners) listener(name)
   })
 

@@ -15,11 +15,18 @@ export async function run(cli: Cli, given: string[]): Promise<number> {
     return await dispatch(cli, given)
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(String(error))
-    const message = harmless(stripVTControlCharacters(failure.message))
+    const message = harmless(stripVTControlCharacters(messageOf(failure)))
     await cli.err.line(`${cli.err.style('red', 'docket:')} ${message}`)
     if (failure instanceof Failure) return failure.exitCode
     return failure instanceof DocketError ? exitCodeOf(failure.status) : exitCodes.error
   }
+}
+
+/** Adds the code of a lost connection, such as ECONNREFUSED, which only a cause contains. */
+function messageOf({ message, cause }: Error): string {
+  for (let one = cause; one instanceof Error; one = one.cause)
+    if ('code' in one) return `${message} (${one.code})`
+  return message
 }
 
 async function dispatch(cli: Cli, [name, ...rest]: string[]): Promise<number> {

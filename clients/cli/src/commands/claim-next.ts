@@ -1,4 +1,4 @@
-import type { Docket, Task } from '../../../typescript/src/index.ts'
+import type { ClaimNext, Docket, Task } from '../../../typescript/src/index.ts'
 import { command, json, key, project } from '../command.ts'
 import { exitCodes, usageError } from '../failure.ts'
 import { readCount } from '../numbers.ts'
@@ -53,14 +53,13 @@ otherwise the task is released, and docket exits with the same code.`,
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
     const labels = async (text?: string) => (text ? findLabels(docket, projectId, text) : undefined)
-    const body = withoutAbsent({
-      leaseSeconds,
+    const filters = withoutAbsent({
       labels: await labels(filter.labels),
       anyLabel: await labels(filter['any-label']),
       priority: oneOf('priority', filter.priority, priorities),
       assigneeId: filter.assignee ? await findUser(docket, projectId, filter.assignee) : undefined,
     })
-    const task = await claim(docket, projectId, body, { waitSeconds, key })
+    const task = await claim(docket, projectId, { leaseSeconds, ...filters }, { waitSeconds, key })
     if (!task) {
       await cli.err.line('No task is ready')
       return exitCodes.notFound
@@ -77,15 +76,14 @@ otherwise the task is released, and docket exits with the same code.`,
 async function claim(
   docket: Docket,
   projectId: string,
-  body: object,
+  body: ClaimNext,
   { waitSeconds, key }: { waitSeconds: number; key: string | undefined },
 ): Promise<Task | undefined> {
   const end = performance.now() + waitSeconds * 1_000
   for (;;) {
     const wait = Math.min(maxWaitSeconds, Math.ceil((end - performance.now()) / 1_000))
-    const request = { body: wait >= 1 ? { ...body, wait } : body, idempotencyKey: key }
-    const path = `/projects/${projectId}/claim-next`
-    const answer = await docket.transport.request<Task | undefined>('POST', path, request)
-    if (answer.status !== 204 || performance.now() >= end) return answer.body
+    const request = wait >= 1 ? { ...body, wait } : body
+    const task = await docket.project(projectId).claimNext(request, { idempotencyKey: key })
+    if (task || performance.now() >= end) return task
   }
 }

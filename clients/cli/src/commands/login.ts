@@ -1,7 +1,7 @@
-import { Docket } from '../../../typescript/src/index.ts'
 import type { Cli } from '../cli.ts'
 import { command, json } from '../command.ts'
 import { usageError } from '../failure.ts'
+import { openClient } from '../service/connect.ts'
 import { originOf, readStored, writeStored } from '../service/session.ts'
 import { harmless } from '../terminal/text.ts'
 
@@ -26,7 +26,7 @@ export const login = command({
     const url = originOf(given, '--url')
     const token = text === '-' ? await firstLine(cli) : text
     if (!token || /\s/.test(token)) throw usageError('--token must be a token without spaces')
-    const { id, name, email } = await new Docket({ url, token, fetch: cli.fetch }).account.get()
+    const { id, name, email } = await openClient(cli, { url, token }).account.get()
     const { url: oldUrl, project } = await readStored(cli.env)
     const file = await writeStored(cli.env, { url, token, ...(oldUrl === url && project && { project }) })
     if (json) return cli.out.json({ url, user: { id, name, email }, file })

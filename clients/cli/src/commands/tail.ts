@@ -3,7 +3,6 @@ import { readCount, readLimit } from '../numbers.ts'
 import { connect } from '../service/connect.ts'
 import { eventLine, TaskNames } from '../service/event-lines.ts'
 import { findProject } from '../service/find.ts'
-import { follow } from '../service/follow.ts'
 import { jsonText } from '../terminal/text.ts'
 
 export const tail = command({
@@ -24,19 +23,25 @@ export const tail = command({
     limit: { type: 'string', valueHint: 'number', description: 'End after this many events' },
     json: { type: 'boolean', description: 'Print each event as one line of JSON' },
   },
+  details: `If the service has deleted the next events, --json prints a line of the type snapshot with all tasks.`,
   examples: ['docket tail', 'docket tail --after 0 --json', 'docket tail --types task.created --limit 1'],
   async run(cli, { project, after, types, limit: given, json }) {
     const [limit, from] = [readLimit(given), after === undefined ? undefined : readCount('after', after)]
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
+    // Names a wrong option or a missing right at once: `follow` connects for ever.
+    await docket.events.list({ projectId, limit: 1, ...(from && { after: from }), ...(types && { types }) })
     const names = new TaskNames(docket)
     const wanted = types?.split(',')
-    // The service names a type that it does not know.
-    if (types) await docket.events.list({ projectId, types, limit: 1 })
     let printed = 0
-    for await (const event of follow(docket, projectId, from)) {
-      if (wanted && !wanted.includes(event.type)) continue
-      await cli.out.line(json ? jsonText(event) : eventLine(event, await names.of(event)))
+    for await (const item of docket.project(projectId).follow(from === undefined ? {} : { after: from })) {
+      if (item.type === 'snapshot') {
+        await cli.err.line(`Older events have expired: continuing after ${item.seq}`)
+        if (json) await cli.out.line(jsonText(item))
+        continue
+      }
+      if (wanted && !wanted.includes(item.type)) continue
+      await cli.out.line(json ? jsonText(item) : eventLine(item, await names.of(item)))
       if (++printed >= limit) return
     }
   },

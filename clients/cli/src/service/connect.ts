@@ -1,11 +1,34 @@
 import { Docket } from '../../../typescript/src/index.ts'
 import type { Cli } from '../cli.ts'
 import { openProgress } from '../terminal/progress.ts'
-import { readSession } from './session.ts'
+import { readSession, type Session } from './session.ts'
 
 /** Returns a client with the address and the token of the user. @throws Failure 4 if the user is not signed in */
-export const connect = async ({ env, fetch }: Cli): Promise<Docket> =>
-  new Docket({ ...(await readSession(env)), fetch })
+export const connect = async (cli: Cli): Promise<Docket> => openClient(cli, await readSession(cli.env))
+
+export const openClient = (cli: Cli, session: Session): Docket =>
+  new Docket({ ...session, fetch: reportingRetries(cli, session.url) })
+
+const retriedStatuses = [429, 502, 503, 504]
+
+/** The client retries for a minute. On a terminal, the first failed attempt prints a line. */
+function reportingRetries({ fetch, err }: Cli, url: string): Cli['fetch'] {
+  let isReported = false
+  const report = (reason: string) => {
+    if (err.isTerminal && !isReported) void err.line(`${url} ${reason}: retrying`)
+    isReported = true
+  }
+  return async (...request) => {
+    try {
+      const response = await fetch(...request)
+      if (retriedStatuses.includes(response.status)) report(`answers ${response.status}`)
+      return response
+    } catch (error) {
+      report('does not answer')
+      throw error
+    }
+  }
+}
 
 /** Reads up to `limit` rows of a list, page by page. */
 export async function collect<Row>(
