@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { expect, test } from 'bun:test'
+import { visit } from '../browser/browser.ts'
+import { listen } from '../support/listen.ts'
+import { forFile } from '../support/service.ts'
+import { openWebProcess } from '../support/web-process.ts'
+import { newFolderWithClient } from './built.ts'
+import { expectShownOutput, programOf } from './readme-program.ts'
+
+const folder = await newFolderWithClient()
+const packages = { imports: { 'docket-client': '/node_modules/docket-client/dist/index.js' } }
+const html = `<!doctype html><link rel="icon" href="data:,"><script type="importmap">${JSON.stringify(packages)}</script>`
+const files: Record<string, string> = { '/': html }
+
+const pages = await forFile(
+  listen(
+    createServer(async ({ url = '' }, response) => {
+      const text = files[url] ?? (await readFile(join(folder, url), 'utf8'))
+      response.setHeader('content-type', url === '/' ? 'text/html' : 'text/javascript').end(text)
+    }),
+  ),
+)
+const { web } = await forFile(openWebProcess({ CORS_ORIGINS: pages.url }))
+files['/program.mjs'] = programOf(web.url, 'Chromium')
+
+const script = `(async () => {
+  const lines = []
+  console.log = (...values) => lines.push(values.join(' '))
+  await import('/program.mjs')
+  return lines.join('\\n')
+})()`
+
+test('Chromium: every example of the README prints the shown output on a page of another origin', async () => {
+  const { page, faults } = await visit(`${pages.url}/`, 800, 600)
+  expectShownOutput((await page.evaluate(script)) as string)
+  // The examples cause some errors, which browsers also write to the console.
+  expect(faults.filter((fault) => fault.startsWith('exception'))).toEqual([])
+})
