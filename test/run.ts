@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installPrograms, deepPrograms, redis } from './runner/programs.ts'
-import { slowestOf } from './runner/report.ts'
+import { readTimings, slowestOf } from './runner/report.ts'
 import { startServers, type TestServers } from './runner/servers.ts'
 import { readSummary } from './runner/summary.ts'
 
@@ -13,7 +13,9 @@ const testTimeoutMs = 120_000
 /** Factor for the cases of property tests. */
 const deepDepth = '10'
 const deepFiles = '.deep.test.ts'
-const programsDir = new URL('../node_modules/.cache/test-programs', import.meta.url).pathname
+const cacheDir = new URL('../node_modules/.cache/', import.meta.url).pathname
+/** The durations of earlier runs, by which the slowest files start first. */
+const timings = join(cacheDir, 'test-timings.json')
 
 let tests: ChildProcess | undefined
 let isInterrupted = false
@@ -33,14 +35,17 @@ async function main(args: string[]): Promise<number> {
   let servers: TestServers | undefined
   let result = { passed: 0, failed: 1 }
   try {
-    await installPrograms(isAll || isDeep ? [redis, ...deepPrograms] : [redis], programsDir)
+    await installPrograms(
+      isAll || isDeep ? [redis, ...deepPrograms] : [redis],
+      join(cacheDir, 'test-programs'),
+    )
     servers = await startServers(dataDir)
-    const timings = join(dataDir, 'timings.json')
     const TEST_DEPTH = process.env.TEST_DEPTH ?? (isAll || isDeep ? deepDepth : '1')
     const files = given.length > 0 || isAll ? given : filesOf(isDeep)
+    const previous = await readTimings(timings)
     if (!isInterrupted)
       result = await runTests([...files, `--timings=${timings}`], { ...servers.env, TEST_DEPTH })
-    process.stdout.write(await slowestOf(timings, isProfile === true))
+    process.stdout.write(slowestOf(await readTimings(timings), previous, isProfile === true))
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
   }

@@ -11,11 +11,19 @@ const mark = '\u001e'
 const shownPorts = [3000, 8088]
 const timeoutMs = 60_000
 
-/** Runs the shell blocks of a page in one shell against a new service, and returns the output of each block. */
-export async function runPage(shell: string, blocks: Block[]): Promise<string[]> {
+async function openService() {
   const { env } = await forFile(freshEnv())
+  return { env, service: await forFile(spawnService('start', env)) }
+}
+const shared = await openService()
+
+/**
+ * Runs the shell blocks of a page in one shell, and returns the output of each block. All pages use one service, except
+ * a page that needs an empty database.
+ */
+export async function runPage(shell: string, blocks: Block[], needsEmpty = false): Promise<string[]> {
+  const { env, service } = needsEmpty ? await openService() : shared
   const folder = await checkout()
-  const service = await forFile(spawnService('start', env))
   const ports = [Number(new URL(service.url).port), await freePort()]
   const withOwnPorts = (text: string) => replacePorts(text, shownPorts, ports)
   for (const { language, text } of blocks)
@@ -24,7 +32,6 @@ export async function runPage(shell: string, blocks: Block[]): Promise<string[]>
   const script = parts.map((part) => `${part}\nprintf '${mark}'\n`).join('')
   await writeFile(join(folder, 'page.sh'), script)
   const printed = await run(shell, folder, { ...env, api: `${service.url}/api/v1` })
-  await service.stop()
   return replacePorts(printed, ports, shownPorts).split(mark).slice(0, -1)
 }
 

@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test'
+import { cases } from '../support/depth.ts'
 import { runFaults } from './run-faults.ts'
 
 test('under one fault of each kind, no write is lost, duplicated or reordered, and every response is correct', async () => {
   const seed = Math.floor(Math.random() * 1_000_000)
   console.log(`fault run with seed ${seed}`)
-  const { code, output } = await runFaults('--short', '--seed', String(seed))
+  const perSecond = Math.min(cases(100), 300)
+  const { code, output } = await runFaults('--short', '--seed', `${seed}`, '--per-second', `${perSecond}`)
   expect(output).toContain('\n0 violations')
   expect(code).toBe(0)
 })

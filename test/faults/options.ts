@@ -5,7 +5,7 @@ import { endlessFaults } from './fault-injector.ts'
 import type { Random } from './random.ts'
 
 export const usage =
-  'test:faults [--minutes N | --seconds N] [--webs N] [--seed S] [--short] [--only FAULT] [--without-comparison]'
+  'test:faults [--minutes N | --seconds N] [--webs N] [--per-second N] [--seed S] [--short] [--only FAULT] [--without-comparison]'
 
 /** One fault of each kind. Faults with a long recovery come first. */
 const shortFaults: FaultName[][] = [
@@ -38,6 +38,7 @@ export function readOptions(args: string[]): Options {
       seconds: { type: 'string' },
       seed: { type: 'string' },
       webs: { type: 'string', default: '2' },
+      'per-second': { type: 'string' },
       only: { type: 'string' },
       short: { type: 'boolean', default: false },
       'without-comparison': { type: 'boolean', default: false },
@@ -50,7 +51,8 @@ export function readOptions(args: string[]): Options {
   const withComparison = !values['without-comparison']
   const fallback = withComparison && !values.short ? 120 : 30
   const seconds = Number(values.seconds ?? Number(values.minutes) * 60) || fallback
-  const perSecond = Math.min(values.short ? 300 : 600, maxOperations / seconds)
+  const most = Number(values['per-second']) || (values.short ? 300 : 600)
+  const perSecond = Math.min(most, maxOperations / seconds)
   const faults = (random: Random) => {
     if (only) return repeat([[only]])
     if (!withComparison) return repeat(leaseFaults)

@@ -83,10 +83,10 @@ const choices: Record<string, string[]> = {
   sort: ['createdAt', '-createdAt', 'dueDate', '-dueDate'],
 }
 
-async function expectReference(query: Query, caller: Person = ada): Promise<number> {
+async function expectReference(query: Query, caller: Person = ada, limit = 7): Promise<number> {
   const tasks = known.tasks.filter(({ projectId }) => caller.id === bob.id || projectId !== hidden.id)
   const expected = expectedIds(query, { ...known, tasks, me: caller.id })
-  const pages = await allPages(caller, `/tasks?${new URLSearchParams({ ...query, limit: '7' })}`)
+  const pages = await allPages(caller, `/tasks?${new URLSearchParams({ ...query, limit: String(limit) })}`)
   expect([query, pages.flat().map(({ id }) => id)]).toEqual([query, expected])
   return expected.length
 }
@@ -96,15 +96,15 @@ test('each filter returns the same tasks as the reference implementation', async
   for (const [name, values] of Object.entries(choices))
     for (const value of values)
       for (const more of [{}, { projectId: first }, { projectId: second }])
-        found += await expectReference({ [name]: value, ...more } as Query)
+        found += await expectReference({ [name]: value, ...more } as Query, ada, 50)
   for (const [name, values] of Object.entries(ofProject))
-    for (const value of values) found += await expectReference({ projectId: first, [name]: value })
+    for (const value of values) found += await expectReference({ projectId: first, [name]: value }, ada, 50)
   expect(found).toBeGreaterThan(1_000)
 })
 
 test('random combinations of filters return the same tasks as the reference implementation', async () => {
   let found = 0
-  for (let n = 0; n < cases(150); n++) {
+  for (let n = 0; n < cases(80); n++) {
     const across = randomQuery(random, choices, 4)
     found += await expectReference(across, random.pick([ada, bob])!)
     const sorted: Query = random.chance(0.3) ? { sort: 'position' } : {}

@@ -30,20 +30,25 @@ async function callVariants(caller: Client, method: string, path: string, body?:
   if (body) for (const invalid of ['{', '{}']) await call(caller, method, path, invalid)
 }
 
+async function registerCallers() {
+  const [owner, guest, stranger] = [await register(client), await register(client), await register(client)]
+  return { owner, guest, stranger, program: await withToken(owner) }
+}
+
 test("responses to the document's example requests are documented, for every kind of caller", async () => {
   const account = { name: 'Ada', email: 'ada@example.com', password: 'secret-1' }
   for (const body of [account, account]) await call(client, 'POST', '/auth/register', body)
   for (const password of ['secret-1', 'wrong'])
     await call(client, 'POST', '/auth/login', { ...account, password })
+  const shared = await registerCallers()
   for (const [name, operation] of operationsOf(api)) {
     const [method = '', path = ''] = name.split(' ')
-    const [owner, guest] = [await register(client), await register(client)]
-    const stranger = await register(client)
+    // Operations on an account may delete it.
+    const { owner, guest, stranger, program } = path.includes('/auth/') ? await registerCallers() : shared
     const ids = await createOwnProject(owner, guest, stranger)
     const ofAccount = `/projects/${ids.projectId}/service-accounts/${ids.accountId}/tokens`
-    const tokens = path.includes('service-accounts') ? ofAccount : undefined
+    const tokens = path.startsWith('/api/v1/tokens') ? undefined : ofAccount
     const { id: tokenId } = await makeToken(owner, {}, tokens)
-    const program = await withToken(owner)
     const body = exampleFor(operation, ids) as Record<string, unknown> | undefined
     if (body?.currentPassword) body.currentPassword = account.password
     const filled = fillPath(path, { ...ids, tokenId })

@@ -1,7 +1,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
+import { upTo } from '../races/pair.ts'
 import { type Answer, make } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
+import { cases, sampleOf } from '../support/depth.ts'
 import {
   type OpenApi,
   type Operation,
@@ -34,24 +35,31 @@ function expectDocumented(name: string, operation: Operation, response: Answer) 
   expect(response.body.message.length).toBeLessThan(1_000)
 }
 
-/** Yields every operation. Operations of `/auth` get separate callers, because they may delete the account. */
-async function* requests() {
-  for (const [name, operation] of operationsOf(api)) {
-    const [method = '', path = ''] = name.split(' ')
-    const callers = path.startsWith('/api/v1/auth/') ? await registerTeam(client) : people
-    const parts = await createFullProject(people, guest)
-    const send = async (
-      role: keyof typeof people,
-      ids: ProjectParts,
-      rest: string,
-      body?: string,
-      headers = {},
-    ) => {
-      const filled = fillPath(path, ids) + rest
-      expectDocumented(name, operation, await callers[role].call(method.toUpperCase(), filled, body, headers))
-    }
-    yield { method, parts, send, valid: validBody(operation, parts), hasBody: !!operation.requestBody }
+/** Opens a project for an operation. Operations of `/auth` get separate callers, because they may delete the account. */
+async function prepare(name: string, operation: Operation) {
+  const [method = '', path = ''] = name.split(' ')
+  const callers = path.startsWith('/api/v1/auth/') ? await registerTeam(client) : people
+  const parts = await createFullProject(people, guest)
+  const send = async (
+    role: keyof typeof people,
+    ids: ProjectParts,
+    rest: string,
+    body?: string,
+    headers = {},
+  ) => {
+    const filled = fillPath(path, ids) + rest
+    expectDocumented(name, operation, await callers[role].call(method.toUpperCase(), filled, body, headers))
   }
+  return { method, parts, send, valid: validBody(operation, parts), hasBody: !!operation.requestBody }
+}
+
+/** Several operations at a time, because the service delays the errors of a client that causes many. */
+const forEachOperation = (work: (prepared: Awaited<ReturnType<typeof prepare>>) => Promise<void>) => {
+  const left = [...operationsOf(api)]
+  const lane = async () => {
+    for (let next = left.shift(); next; next = left.shift()) await work(await prepare(...next))
+  }
+  return Promise.all(upTo(16).map(lane))
 }
 
 function validBody({ requestBody }: Operation, { projectId }: ProjectParts): object {
@@ -77,8 +85,8 @@ function arbitraryIds(parts: ProjectParts) {
   return fc.record(Object.fromEntries(arbitraries) as Record<keyof ProjectParts, fc.Arbitrary<string>>)
 }
 
-test('every operation answers arbitrary requests with a documented success or error', async () => {
-  for await (const { method, parts, send, valid } of requests()) {
+test('every operation answers arbitrary requests with a documented success or error', () =>
+  forEachOperation(async ({ method, parts, send, valid }) => {
     const request = fc.record({
       role: fc.constantFrom('owner' as const, 'editor' as const, 'stranger' as const),
       ...{ ids: arbitraryIds(parts), query: arbitraryQuery },
@@ -87,19 +95,17 @@ test('every operation answers arbitrary requests with a documented success or er
     const property = fc.asyncProperty(request, ({ role, ids, query, body, headers }) =>
       send(role, ids, query, method === 'get' ? undefined : body, headers),
     )
-    await fc.assert(property, { seed, numRuns: cases(20) })
-  }
-})
+    await fc.assert(property, { seed, numRuns: cases(10) })
+  }))
 
-test('every operation answers each hostile body, and each hostile text in each of its fields', async () => {
-  for await (const { parts, send, valid, hasBody } of requests()) {
-    if (!hasBody) continue
+test('every operation answers each hostile body, and each hostile text in each of its fields', () =>
+  forEachOperation(async ({ parts, send, valid, hasBody }) => {
+    if (!hasBody) return
     for (const body of hostileBodies) await send('owner', parts, '', body)
-    for (const field of Object.keys(valid))
-      for (const text of hostileTexts)
+    for (const [n, field] of Object.keys(valid).entries())
+      for (const text of sampleOf(hostileTexts, n))
         await send('owner', parts, '', JSON.stringify({ ...valid, [field]: text }))
-  }
-})
+  }))
 
 test('a hostile Authorization header is rejected with 401', async () => {
   const token = people.owner.token!

@@ -93,7 +93,7 @@ test('each filter selects in a snapshot the tasks that it selected at that versi
   const seen = new Map<number, Awaited<ReturnType<typeof readAll>>>()
   let found = 0
   const selecting = new Set<string>()
-  for (let round = 0; round < cases(20); round++) {
+  for (let round = 0; round < cases(8); round++) {
     // Restores most of the labels and tasks that the last round deleted.
     if (random.chance(0.8)) await ada.post(`/projects/${projectId}/undo`, { seq: await version() })
     for (let n = 0; n < 10; n++) await writes[random.weighted(weights)]!()
@@ -103,7 +103,7 @@ test('each filter selects in a snapshot the tasks that it selected at that versi
     for (const [filter, ids] of now) if (ids.some((one) => typeof one === 'object')) selecting.add(filter)
     found += now.reduce((sum, [, ids]) => sum + ids.length, 0)
   }
-  expect(found).toBeGreaterThan(300)
+  expect(found).toBeGreaterThan(100)
   expect(filters.filter((filter) => !selecting.has(filter))).toEqual([])
   for (const [at, then] of seen) expect([at, await readAll(`&asOf=${at}`)]).toEqual([at, then])
 })

@@ -8,7 +8,7 @@ import { startRandomWrites, writeRandomly } from './random-writes.ts'
 
 const { ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
 const world = await startRandomWrites(new Random(8), [ada, bea, cy])
-for (let n = 0; n < 30; n++) await writeRandomly(world, 25)
+for (let n = 0; n < 15; n++) await writeRandomly(world, 25)
 const sizeOf = async ({ id }: Body) => (await ada.get(`/tasks?projectId=${id}&limit=200`)).body.length
 const sizes = await Promise.all(world.projects.map(sizeOf))
 const { id: projectId } = world.projects[sizes.indexOf(Math.max(...sizes))]!

@@ -3,12 +3,13 @@ import { workerActor } from '../../workers/cascade.ts'
 import { Random } from '../faults/random.ts'
 import { nextPath } from '../http/list-pages.ts'
 import { make, type Person, versionOf } from '../support/client.ts'
+import { cases } from '../support/depth.ts'
 import { faultsOf } from '../support/history.ts'
 import { eventually } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 import { startRandomWrites, type RandomWrites, writeRandomly } from './random-writes.ts'
 
-const waves = 15
+const waves = cases(6)
 const writesInWave = 25
 
 const { service, sql, ada, bea, cy, di } = await openScene(['Ada', 'Bea', 'Cy', 'Di'])

@@ -2,11 +2,19 @@ import { readFile } from 'node:fs/promises'
 
 const slowestFiles = 10
 
-/** Lists the slowest test files, or all files, with their seconds. `path` is the output file of `bun test --timings`. */
-export async function slowestOf(path: string, isComplete: boolean): Promise<string> {
+/** Milliseconds by test file. */
+type Timings = Record<string, number>
+
+/** Reads the output file of `bun test --timings`. */
+export async function readTimings(path: string): Promise<Timings> {
   const text = await readFile(path, 'utf8').catch(() => '{"files":{}}')
-  const { files } = JSON.parse(text) as { files: Record<string, number> }
-  const sorted = Object.entries(files).sort(([, a], [, b]) => b - a)
+  return (JSON.parse(text) as { files: Timings }).files
+}
+
+/** Lists the slowest test files of this run, or all files, with their seconds. `previous`: the timings before this run. */
+export function slowestOf(timings: Timings, previous: Timings, isComplete: boolean): string {
+  const files = Object.entries(timings).filter(([file, ms]) => ms !== previous[file])
+  const sorted = files.sort(([, a], [, b]) => b - a)
   const shown = isComplete ? sorted : sorted.slice(0, slowestFiles)
   const lines = shown.map(([file, ms]) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${file}`)
   const title = `The ${isComplete ? '' : `${shown.length} `}slowest of ${sorted.length} files:`
