@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'bun:test'
 import { type Body, invite, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { expectError } from './responses.ts'
+import { upTo } from '../races/pair.ts'
 
 const { ada, bea } = await openScene(['Ada', 'Bea'])
 let projectId = ''
@@ -87,3 +88,24 @@ test('a batch that finishes a task by its external id claims the task that it ha
   const { body } = await ada.post(`/projects/${projectId}/batch?return=full`, { operations })
   expect(body).toMatchObject({ results: [{ title: 'First' }, { title: 'Second' }] })
 })
+
+test.each([20, 150])(
+  'claims the first ready task after the same batch has finished %p tasks',
+  async (finished) => {
+    const batch = (operations: object[]) => ada.post(`/projects/${projectId}/batch`, { operations })
+    const create = (title: string) => ({ op: 'task.create', title })
+    const created = await batch([
+      ...upTo(finished).map((n) => create(`T${n}`)),
+      create('First'),
+      create('Second'),
+    ])
+    const ids = (created.body as unknown as { results: { id: string }[] }).results.map(({ id }) => id)
+    const finish = ids.slice(0, finished).map((id) => ({ op: 'task.update', id, status: 'DONE' }))
+    const low = { op: 'task.create', title: 'Low', priority: 'LOW' }
+    const claimed = await batch([...finish, low, { op: 'task.claim_next', leaseSeconds: 60 }])
+    expect([
+      claimed.status,
+      (claimed.body as unknown as { results: { id: string }[] }).results.at(-1)?.id,
+    ]).toEqual([200, ids[finished]])
+  },
+)

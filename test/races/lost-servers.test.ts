@@ -1,11 +1,29 @@
 import { test } from 'bun:test'
 import { freshRedis } from '../support/redis.ts'
-import { openPair, upTo } from './pair.ts'
-import { expectNoFailures, type Load } from './load.ts'
+import { openPair, upTo, eventually, makeProjects } from './pair.ts'
+import { expectNoFailures, type Load, expectAllStored, startLoad } from './load.ts'
 import { forFile } from '../support/service.ts'
+import postgres from 'postgres'
+import { terminateConnections } from '../support/database.ts'
 
 const redis = await forFile(freshRedis())
 const pair = await forFile(openPair({ REDIS_URL: redis.url }))
+const admin: postgres.Sql = await forFile(postgres(pair.env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
+
+test('if Postgres cuts all connections under load, writes are stored once, and fail only with 503', async () => {
+  const { atA, atB, sql } = pair
+  const projectIds = await makeProjects(atA, 3)
+  const load = startLoad({ clients: [atA, atB], projectIds, writers: 16 })
+  for (const _ of upTo(12)) {
+    await load.acknowledged(25)
+    await terminateConnections(admin)
+  }
+  await load.acknowledged(100)
+  await load.stop()
+  const isConnected = async () => (await sql`select 1`.catch(() => [])).length > 0
+  await eventually('new connections of this test', isConnected)
+  await expectAllStored(sql, load, [503])
+})
 
 const command = async (...words: string[]) => {
   const client = new Bun.RedisClient(redis.url)
