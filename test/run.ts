@@ -62,8 +62,13 @@ function filesOf(isDeep = false): string[] {
 }
 
 async function runTests(args: string[], env: Record<string, string>) {
-  // --no-orphans ends the servers that a failed test leaves running.
-  const limits = [`--timeout=${testTimeoutMs}`, `--parallel=${parallelFiles}`, '--update-timings']
+  // --no-orphans ends the servers that a failed test leaves running. --no-isolate loads the service once per worker.
+  const limits = [
+    `--timeout=${testTimeoutMs}`,
+    `--parallel=${parallelFiles}`,
+    '--no-isolate',
+    '--update-timings',
+  ]
   const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}
   const child = spawn(process.execPath, ['test', '--no-env-file', '--no-orphans', ...limits, ...args], {
     env: { ...process.env, ...colour, ...env },

@@ -2,7 +2,9 @@ import { afterEach, expect, test } from 'bun:test'
 import { eventually } from '../races/pair.ts'
 import { untilBlocked } from '../support/database.ts'
 import { openReceiver, verified } from './receiver.ts'
-import { type Hook, openScene, type Scene } from './scene.ts'
+import { type Hook, openWebhooks, type Scene } from './scene.ts'
+
+const openScene = await openWebhooks()
 
 let scene: Scene
 afterEach(() => scene.close())

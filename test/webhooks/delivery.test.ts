@@ -3,8 +3,9 @@ import { eventually, upTo } from '../races/pair.ts'
 import { readFeed } from '../http/feed.ts'
 import { make } from '../support/client.ts'
 import { openReceiver, verified } from './receiver.ts'
-import { openScene } from './scene.ts'
+import { openWebhooks } from './scene.ts'
 
+const openScene = await openWebhooks()
 const from = (first: number, last: number) => upTo(last).slice(first - 1)
 
 test('delivers every event once, in order, with the content of the feed and a signature', async () => {

@@ -4,7 +4,9 @@ import { Webhook } from 'standardwebhooks'
 import { read } from '../architecture/source.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { listen } from '../support/listen.ts'
-import { openScene } from './scene.ts'
+import { openWebhooks } from './scene.ts'
+
+const openScene = await openWebhooks()
 
 type Receive = (secret: string, take: (event: { seq: number }) => unknown) => Server
 

@@ -1,5 +1,5 @@
 import { type Body, make, register } from '../support/client.ts'
-import { disposable, forFile, openTestService } from '../support/service.ts'
+import { disposable, forFile, openTestService, type TestService } from '../support/service.ts'
 import { type Respond, openReceiver } from './receiver.ts'
 
 export type Hook = Body & {
@@ -11,13 +11,17 @@ export type Hook = Body & {
   nextAttemptAt: string | null
 }
 
-export type Scene = Awaited<ReturnType<typeof openScene>>
+export type Scene = Awaited<ReturnType<typeof openSceneOn>>
 
-const shared = await forFile(openTestService())
-shared.startWorkers()
+/** Opens a service with workers for all tests of the file, and returns `openScene`. */
+export async function openWebhooks() {
+  const shared = await forFile(openTestService())
+  shared.startWorkers()
+  return (overrides?: Record<string, string>, respond?: Respond) => openSceneOn(shared, overrides, respond)
+}
 
 /** Opens a user with a project and a receiver. Settings in `overrides` start a separate service. */
-export async function openScene(overrides?: Record<string, string>, respond?: Respond) {
+async function openSceneOn(shared: TestService, overrides?: Record<string, string>, respond?: Respond) {
   const service = overrides ? await openTestService(overrides) : shared
   const [ada, receiver] = [await register(service.client), await openReceiver(respond)]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })

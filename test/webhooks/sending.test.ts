@@ -4,7 +4,9 @@ import { nextPath } from '../http/list-pages.ts'
 import { type Client, invite, register, withToken } from '../support/client.ts'
 import { eventually } from '../races/pair.ts'
 import { verified } from './receiver.ts'
-import { type Hook, openScene } from './scene.ts'
+import { type Hook, openWebhooks } from './scene.ts'
+
+const openScene = await openWebhooks()
 
 test('for a day after a rotation, deliveries are signed with both secrets, the new secret first', async () => {
   await using scene = await openScene()

@@ -3,8 +3,9 @@ import { expectError, isReplay } from '../http/responses.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { type Body, invite, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
-import { type Hook, openScene, type Scene } from './scene.ts'
+import { type Hook, openWebhooks, type Scene } from './scene.ts'
 
+const openScene = await openWebhooks()
 const allOf = ({ projectId }: Scene) => `/projects/${projectId}/webhooks`
 
 test('creates a webhook, shows it without its secret, changes it and deletes it', async () => {

@@ -3,8 +3,9 @@ import postgres from 'postgres'
 import { eventually, upTo } from '../races/pair.ts'
 import { openForEach } from '../support/service.ts'
 import { openReceiver } from './receiver.ts'
-import { openScene } from './scene.ts'
+import { openWebhooks } from './scene.ts'
 
+const openScene = await openWebhooks()
 const forEach = openForEach()
 
 test('more unresponsive receivers than the limit do not block a responsive receiver', async () => {
