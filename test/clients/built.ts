@@ -1,4 +1,4 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import ts from 'typescript'
 import { root, sourcesIn } from '../architecture/source.ts'
@@ -19,6 +19,7 @@ export async function newFolderWithClient(): Promise<string> {
   const project = await newFolder('docket-client-')
   const built = join(project, 'node_modules/docket-client')
   await mkdir(built, { recursive: true })
+  await symlink(join(root, 'node_modules/@tanstack'), join(project, 'node_modules/@tanstack'))
   await cp(join(root, folder, 'package.json'), join(built, 'package.json'))
   for (const { path, text } of sourcesIn(`${folder}/src`)) {
     const target = join(built, path.replace(`${folder}/src`, 'dist').replace(/\.ts$/, '.js'))

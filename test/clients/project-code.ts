@@ -1,6 +1,8 @@
+import { head } from './client-code.ts'
+
 /** Uses of a project that compile. */
 export const rightProject = `
-  import { Docket, type FeedEvent, type Task } from '../src/index.ts'
+  import { Docket, type FeedEvent, type Task } from 'docket-client'
   const docket = new Docket({ url: 'http://localhost:3000' })
   export async function use(projectId: string, signal: AbortSignal) {
     const project = docket.project(projectId)
@@ -54,4 +56,4 @@ export const wrongProject = [
   `project.claimNext({ leaseSeconds: 60, label: '' })`,
   `project.work((task) => task.titel)`,
   `project.work(() => {}, { concurency: 2 })`,
-]
+].map((code) => `${head}const project = docket.project(projectId)\nexport const call = ${code}\n`)

@@ -2,7 +2,8 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'bun:test'
 import ts from 'typescript'
 import { blocksOf } from '../docs/page.ts'
-import { head, right, wrong } from './client-code.ts'
+import { head, right, wrong as wrongCalls } from './client-code.ts'
+import { rightProject, wrongProject } from './project-code.ts'
 
 const examplesOf = (page: string) =>
   blocksOf(page)
@@ -12,8 +13,11 @@ const examplesOf = (page: string) =>
 
 /** The files exist only in memory. */
 const folder = import.meta.dirname
+const sources = resolve(folder, '../../clients/typescript/src')
+const wrong = [...wrongCalls, ...wrongProject]
 const rightCodes = [
   right,
+  rightProject,
   examplesOf('clients/typescript/README.md'),
   head + examplesOf('docs/conventions.md'),
 ]
@@ -22,7 +26,10 @@ const codes = new Map([...rightCodes, ...wrong].map((code, i) => [join(folder, `
 function errorsIn(files: Map<string, string>): string[][] {
   const options: ts.CompilerOptions = {
     strict: true,
-    paths: { 'docket-client': [resolve(folder, '../../clients/typescript/src/index.ts')] },
+    paths: {
+      'docket-client': [join(sources, 'index.ts')],
+      'docket-client/tanstack': [join(sources, 'tanstack.ts')],
+    },
     noEmit: true,
     types: [],
     lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.dom.asynciterable.d.ts'],

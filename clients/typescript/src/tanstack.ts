@@ -1,0 +1,94 @@
+import type { ChangeMessageOrDeleteKeyMessage, CollectionConfig, SyncConfig } from '@tanstack/db'
+import type { BuildBatch } from './batch/batch.ts'
+import type { Docket } from './docket.ts'
+import type { Mirror } from './feed/mirror.ts'
+import type { Task } from './schemas.ts'
+
+export interface DocketCollectionOptions {
+  docket: Docket
+  projectId: string
+  /** The id of the collection; by default `docket-tasks-<projectId>`. */
+  id?: string
+}
+
+type Write = ChangeMessageOrDeleteKeyMessage<Task, string>
+
+/**
+ * Returns the options of `createCollection` for the tasks of a project. The changes of a transaction that concern one
+ * kind of mutation are one batch: all of them are committed, or none. Their optimistic state ends when the collection
+ * shows the version of the batch.
+ */
+export function docketCollection({
+  docket,
+  projectId,
+  id = `docket-tasks-${projectId}`,
+}: DocketCollectionOptions) {
+  const project = docket.project(projectId)
+  let mirror: Mirror | undefined
+  const commit = async (build: BuildBatch): Promise<void> => {
+    const { version } = await project.batch(build)
+    await mirror?.reach(version)
+  }
+  const sync: SyncConfig<Task, string>['sync'] = ({ begin, write, commit, markReady, markError }) => {
+    const stop = new AbortController()
+    const current = (mirror = project.mirror({ signal: stop.signal }))
+    const keys = new Set<string>()
+    current.subscribe(({ ids }) => {
+      begin()
+      for (const one of ids.flatMap((key) => writeOf(current, keys, key))) write(one)
+      void commit()
+    })
+    current.ready.then(markReady, () => {})
+    current.ended.catch(markError)
+    return () => stop.abort()
+  }
+  return {
+    id,
+    getKey: (task) => task.id,
+    sync: { sync, rowUpdateMode: 'full' },
+    onInsert: ({ transaction: { mutations } }) =>
+      commit((b) => mutations.forEach(({ modified: { projectId: _, ...task } }) => b.task.create(task))),
+    onUpdate: ({ transaction: { mutations } }) =>
+      commit((b) =>
+        mutations.forEach(({ key, original, changes }) =>
+          b.task.update({ ...changesOf(original, changes), id: key }),
+        ),
+      ),
+    onDelete: ({ transaction: { mutations } }) =>
+      commit((b) => mutations.forEach(({ key }) => b.task.delete({ id: key }))),
+  } satisfies CollectionConfig<Task, string>
+}
+
+function writeOf(mirror: Mirror, keys: Set<string>, key: string): Write[] {
+  const value = mirror.get(key)
+  if (!value) return keys.delete(key) ? [{ type: 'delete', key }] : []
+  const type = keys.has(key) ? 'update' : 'insert'
+  keys.add(key)
+  return [{ type, value }]
+}
+
+/** The service keeps absent custom fields, so a removed value is sent as null. */
+function changesOf(original: Task, changes: Partial<Task>) {
+  const { fields, ...others } = changes
+  if (!fields) return others
+  const removed = Object.keys(original.fields).filter((key) => !(key in fields))
+  return { ...others, fields: { ...Object.fromEntries(removed.map((key) => [key, null])), ...fields } }
+}
+
+/** Returns a task for `collection.insert`, with a new id and the default values; the service sets the other fields. */
+export function newTask(given: Partial<Task> & Pick<Task, 'title' | 'projectId'>): Task {
+  const now = new Date().toISOString()
+  return {
+    ...{ id: newId(), number: 0, createdAt: now, updatedAt: now, claim: null },
+    ...{ description: null, status: 'TODO', priority: 'MEDIUM', dueDate: null, assigneeId: null },
+    ...{ externalId: null, remindAt: null, labelIds: [], blockedByIds: [], fields: {} },
+    ...given,
+  }
+}
+
+/** Returns a UUIDv7 (RFC 9562, 5.7). */
+function newId(): string {
+  const time = Date.now().toString(16).padStart(12, '0')
+  const random = crypto.randomUUID()
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(15)}`
+}
