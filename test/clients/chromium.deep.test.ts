@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'bun:test'
 import { visit } from '../browser/browser.ts'
 import { listen } from '../support/listen.ts'
@@ -10,9 +11,18 @@ import { newFolderWithClient } from './built.ts'
 import { expectShownOutput, programOf } from './readme-program.ts'
 
 const folder = await newFolderWithClient()
-const packages = { imports: { 'docket-client': '/node_modules/docket-client/dist/index.js' } }
+const client = '/node_modules/docket-client/dist'
+const packages = {
+  imports: {
+    'docket-client': `${client}/index.js`,
+    'docket-client/tanstack': `${client}/tanstack.js`,
+    '@tanstack/db': '/tanstack-db.js',
+  },
+}
 const html = `<!doctype html><link rel="icon" href="data:,"><script type="importmap">${JSON.stringify(packages)}</script>`
-const files: Record<string, string> = { '/': html }
+const entry = fileURLToPath(import.meta.resolve('@tanstack/db'))
+const [bundle] = (await Bun.build({ entrypoints: [entry], target: 'browser' })).outputs
+const files: Record<string, string> = { '/': html, '/tanstack-db.js': await bundle!.text() }
 
 const pages = await forFile(
   listen(
