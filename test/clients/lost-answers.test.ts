@@ -1,28 +1,37 @@
 import { expect, test } from 'bun:test'
-import { Docket } from '../../clients/typescript/src/docket.ts'
+import { make } from '../support/client.ts'
 import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { forFile } from '../support/service.ts'
+import { runIn, runtimes } from './runtimes.ts'
 
 const { web, ada } = await forFile(openWebProcess())
+const lostAnswers = 2
+let lost = 0
+/** Closes connections in place of the first answers to creates. */
+const proxy = await forFile(
+  openTcpProxyTo(web.url, {
+    intercept(chunk, to, { client }) {
+      const isAnswer = to === client && chunk.toString('latin1').startsWith('HTTP/1.1 201')
+      if (!isAnswer || lost === lostAnswers) return false
+      lost += 1
+      client.destroy()
+      return true
+    },
+  }),
+)
 
-test('a create whose answer is lost twice leaves one task', async () => {
-  let lost = 0
-  const proxy = await forFile(
-    openTcpProxyTo(web.url, {
-      intercept(chunk, to, { client }) {
-        const isAnswer = to === client && chunk.toString('latin1').startsWith('HTTP/1.1 201')
-        if (!isAnswer || lost === 2) return false
-        lost += 1
-        client.destroy()
-        return true
-      },
-    }),
+test.each(runtimes)('%s: a create whose answer is lost twice leaves one task', async (runtime) => {
+  lost = 0
+  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+  const printed = await runIn(
+    runtime,
+    `import { Docket } from 'docket-client'
+    const docket = new Docket({ url: '${proxy.url}', token: '${ada.token}' })
+    const { id } = await docket.tasks.create({ projectId: '${projectId}', title: 'Draw' })
+    console.log(id)`,
   )
-  const direct = new Docket({ url: web.url, token: ada.token! })
-  const { id: projectId } = await direct.projects.create({ name: 'Engine' })
-  const docket = new Docket({ url: proxy.url, token: ada.token! })
-  const task = await docket.tasks.create({ projectId, title: 'Draw' })
-  expect(lost).toBe(2)
-  expect(await direct.tasks.list({ projectId }).all()).toEqual([task])
+  expect(lost).toBe(lostAnswers)
+  const { body: tasks } = await ada.get(`/tasks?projectId=${projectId}`)
+  expect(tasks.map(({ id }) => id)).toEqual([printed.trim()])
 })
