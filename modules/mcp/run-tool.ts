@@ -25,7 +25,14 @@ export async function runTool(tool: Tool, args: unknown, call: Call, log: Log): 
 function unexpected(tool: Tool, error: unknown, { signal }: Call, log: Log): ToolResult {
   if (!signal.aborted) log.error({ tool: tool.name, error: String(error) }, 'tool failed')
   const { status, message } = internalError()
-  return { ...resultOf({ error: message, status, do: 'Send the same call again' }), isError: true }
+  return {
+    ...resultOf({
+      error: message,
+      status,
+      do: 'Send the same call again, with the same key if it has a key',
+    }),
+    isError: true,
+  }
 }
 
 const resultOf = (answer: unknown): ToolResult => ({

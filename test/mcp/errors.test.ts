@@ -45,7 +45,7 @@ test('a misspelt argument gets the nearest name and all names', async () => {
   expectError(answer, { status: 400, error: 'did you mean dryRun?', do: 'project, operations, key, dryRun' })
   expectError(await apply([], {}), {
     status: 400,
-    error: 'operations must be 1 to 500 operations',
+    error: 'operations must be a list of 1 to 500 operations',
     do: 'operations',
   })
   expectError(await apply([{}]), { status: 400, error: 'operations.0.op is required', do: 'operations' })

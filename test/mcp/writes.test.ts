@@ -145,7 +145,7 @@ test('two agents claim different tasks; one waits, extends, and releases', async
   expect((await call('claim_next', args)).body).toEqual({ ...mine.body, replayed: true })
   const other = await asBea.call<Claimed>('claim_next', { project: id, leaseSeconds: 60 })
   expect([mine.body.task.title, other.body.task.title]).toEqual(['Cast', 'Oil'])
-  const none = await call('claim_next', { project: id, leaseSeconds: 60 })
+  const none = await call('claim_next', { project: id, leaseSeconds: 60, wait: 0 })
   expect(none.body).toMatchObject({ task: null, do: expect.stringContaining('wait: 25') })
 
   const held = await call('extend_or_release', { id: other.body.task.id, leaseSeconds: 60 })

@@ -10,7 +10,7 @@ import { type Call, type Tool, ToolError } from '../tool.ts'
 import { isReplayed, write } from '../write.ts'
 import { pageOfRows, type Result } from './created-rows.ts'
 
-const operations = `1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as names its row; later operations write #name as its id. was: {field: value} rejects the call if the row differs. fields: {key: value} of custom fields. Users, labels, custom fields and views may be given by name. * required, [] list; null clears.
+const operations = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as names its row; later operations write #name as its id. was: {field: value} rejects the call if the row differs. fields: {key: value} of custom fields. Users, labels, custom fields and views may be given by name. * required, [] list; null clears.
 ${operationsText()}`
 
 const input = Input({

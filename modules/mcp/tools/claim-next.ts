@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
-import { ClaimNextBody } from '../../work-queue/schema.ts'
+import { ClaimNextBody, maxWaitSeconds } from '../../work-queue/schema.ts'
 import { openNames } from '../answers/names.ts'
 import { filled, shownTask, type Task } from '../answers/tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
@@ -9,12 +9,19 @@ import type { Call, Tool } from '../tool.ts'
 import { isReplayed, write } from '../write.ts'
 import { ProjectName, RepeatKey } from './arguments.ts'
 
-const { leaseSeconds, priority, wait } = ClaimNextBody.properties
+const { leaseSeconds, priority } = ClaimNextBody.properties
 const labels = (description: string) =>
   Type.Optional(Type.Array(Type.String(), { maxItems: 50, description }))
 
 const input = Input({
-  ...{ project: ProjectName, leaseSeconds, wait, priority },
+  ...{ project: ProjectName, leaseSeconds, priority },
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: maxWaitSeconds,
+      description: `Seconds to wait for a ready task: 0 to ${maxWaitSeconds}`,
+    }),
+  ),
   labels: labels('All of these'),
   anyLabel: labels('One of these'),
   assigneeId: Type.Optional(Type.String({ description: 'Id, e-mail, name or me' })),
@@ -30,9 +37,9 @@ export const claimNext: Tool = {
   inputSchema: input,
   scope: 'write',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
-  async run({ project, key, ...filter }: Static<typeof input>, call: Call) {
+  async run({ project, key, wait, ...filter }: Static<typeof input>, call: Call) {
     const projectId = await projectIdOf(call, project)
-    const body = await openWithIds(call, projectId)(filter)
+    const body = { ...(await openWithIds(call, projectId)(filter)), wait: wait || undefined }
     const answer = await write<Task | undefined>(
       call,
       { path: `/projects/${projectId}/claim-next`, body, key },
