@@ -10,7 +10,6 @@ export interface NamedRow {
 }
 
 const pageRows = 200
-/** More rows than any list in a project has. An account with more projects must use ids. */
 const maxPages = 10
 const maxCandidates = 10
 /** Characters of a name in an error. */
@@ -19,7 +18,7 @@ const maxShown = 100
 /** Returns the id of a project. @param project an id, or a name without regard to case @throws ToolError 404, 409 */
 export async function projectIdOf(call: Call, project: string): Promise<string> {
   if (isIdInAnyCase(project)) return canonicalId(project)
-  const rows = await readAll<{ id: string; name: string }>(call, '/projects')
+  const rows = await readForNames<{ id: string; name: string }>(call, '/projects')
   return idOf(
     'project',
     project,
@@ -27,8 +26,22 @@ export async function projectIdOf(call: Call, project: string): Promise<string> 
   )
 }
 
-/** Returns all rows of a list. @throws ToolError */
-export async function readAll<Row>(call: Call, path: string): Promise<Row[]> {
+/** Returns the rows of a list, at most 2,000. @throws ToolError */
+export const readAll = async <Row>(call: Call, path: string): Promise<Row[]> =>
+  (await readPages<Row>(call, path)).rows
+
+/** Returns all rows of a list, because a further row may have the same name. @throws ToolError 400 for a longer list */
+export async function readForNames<Row>(call: Call, path: string): Promise<Row[]> {
+  const { rows, hasMore } = await readPages<Row>(call, path)
+  if (!hasMore) return rows
+  throw new ToolError(
+    400,
+    `A name can be one of at most ${rows.length} names`,
+    'Pass the id in place of the name',
+  )
+}
+
+async function readPages<Row>(call: Call, path: string): Promise<{ rows: Row[]; hasMore: boolean }> {
   const rows: Row[] = []
   let cursor: string | undefined
   for (let page = 0; page < maxPages; page++) {
@@ -37,7 +50,7 @@ export async function readAll<Row>(call: Call, path: string): Promise<Row[]> {
     cursor = cursorOf(answer)
     if (!cursor) break
   }
-  return rows
+  return { rows, hasMore: cursor !== undefined }
 }
 
 /** Returns the id of the only row with this name. @throws ToolError 404 or 409, which lists candidates */

@@ -1,5 +1,5 @@
 import { isIdInAnyCase } from '../../../src/id-format.ts'
-import { idOf, type NamedRow, readAll } from './name-lookup.ts'
+import { idOf, type NamedRow, readForNames } from './name-lookup.ts'
 import { read } from '../read.ts'
 import { type Call, ToolError } from '../tool.ts'
 
@@ -64,12 +64,12 @@ function idIn(field: string, kind: Kind, name: string, rows: NamedRow[]): string
 async function readRows(call: Call, projectId: string, kind: Kind): Promise<NamedRow[]> {
   const path = `/projects/${projectId}`
   if (kind === 'label' || kind === 'field' || kind === 'view') {
-    const rows = await readAll<{ id: string; name: string; key?: string }>(call, `${path}/${kind}s`)
+    const rows = await readForNames<{ id: string; name: string; key?: string }>(call, `${path}/${kind}s`)
     return rows.map(({ id, name, key }) => ({ id, names: key === undefined ? [name] : [key, name] }))
   }
   const { body: me } = await read<Person>(call, '/auth/me')
   const namesOf = ({ id, name, email }: Person) => [name, email, ...(id === me.id ? ['me'] : [])]
-  const members = await readAll<Member>(call, `${path}/members`)
+  const members = await readForNames<Member>(call, `${path}/members`)
   if (kind === 'member') return members.map(({ id, user }) => ({ id, names: user ? namesOf(user) : [] }))
   const { body: project } = await read<{ owner: Person | null }>(call, path)
   const users = [project.owner, ...members.map(({ user }) => user)].filter((user) => user !== null)
