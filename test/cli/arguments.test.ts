@@ -7,8 +7,8 @@ const rejecting = async () => new Response(null, { status: 401 })
 const run = (line: string[], input = '') => runDocket(line, { env: {}, fetch: rejecting, input })
 
 test.each([
-  [['tasks', '--statsu', 'TODO'], 'Unknown option --statsu'],
-  [['tasks', '-x'], 'Unknown option -x'],
+  [['tasks', '--statsu', 'TODO'], 'Unknown option --statsu: did you mean --status?'],
+  [['comment', '1', '-5'], 'Unknown option -5: a text that begins with - needs -- before it'],
   [['tasks', '--status'], '--status needs a value'],
   [['tasks', '--project', '--json'], '--project needs a value'],
   [['tasks', '--json=yes'], '--json takes no value'],

@@ -34,6 +34,8 @@ test('the package contains one file of code, and npx runs it', async () => {
   expect(await readdir(join(installed, 'dist'))).toEqual(['docket.js'])
   const manifest = await Bun.file(join(installed, 'package.json')).json()
   expect([manifest.dependencies, manifest.bin]).toEqual([undefined, { docket: 'dist/docket.js' }])
+  const publint = join(root, 'node_modules/.bin/publint')
+  expect(await execute([publint, 'run', installed, '--strict', '--pack', 'false'])).toMatchObject({ code: 0 })
   const { code, out } = await execute(['npx', '--no-install', 'docket', '--help'], { cwd: folder, env })
   expect([code, out]).toEqual([0, expect.stringContaining('claim-next')])
 })

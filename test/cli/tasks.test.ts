@@ -109,7 +109,8 @@ test('a lost answer and a repeated --key leave one task', async () => {
     { preconnect: fetch.preconnect },
   ) as never
   const line = ['add', 'Draw', '--project', id]
-  expect((await run(line, { fetch: losing })).code).toBe(0)
+  const { code, err } = await run(line, { fetch: losing, columns: 80 })
+  expect([code, err]).toEqual([0, 'http://localhost does not answer: retrying\n'])
   expect([requests, (await json(['tasks', '-p', id])).length]).toEqual([2, 1])
   const first = await json([...line, '--key', 'plate-1'])
   expect(await json([...line, '--key', 'plate-1'])).toEqual(first)

@@ -1,7 +1,11 @@
 import { parseArgs as tokensOf } from 'node:util'
 import { type ArgDef, type ArgsDef, parseArgs } from 'citty'
-import { usageError } from './failure.ts'
+import { closest, distance } from 'fastest-levenshtein'
+import { type Failure, usageError } from './failure.ts'
 import type { Cli } from './cli.ts'
+
+/** The most wrong characters for which an error names the nearest option. */
+const maxMisspelling = 2
 
 type Value<A extends ArgDef> = A extends { type: 'boolean' }
   ? boolean | undefined
@@ -77,6 +81,13 @@ function valuesOf<A extends ArgsDef>(given: string[], args: A): Values<A> {
   }
 }
 
+function unknownOption(given: string, names: string[]): Failure {
+  const nearest = closest(given.slice(2), names)
+  const isNear = distance(given.slice(2), nearest) <= maxMisspelling
+  const advice = isNear ? `did you mean --${nearest}?` : 'a text that begins with - needs -- before it'
+  return usageError(`Unknown option ${given}: ${advice}`)
+}
+
 /** citty accepts unknown options and missing values, so they are checked first. */
 function checkArguments(given: string[], args: ArgsDef, rest?: string): void {
   const all = Object.entries(args)
@@ -94,7 +105,7 @@ function checkArguments(given: string[], args: ArgsDef, rest?: string): void {
     if (token.kind !== 'option') continue
     const option = options[token.name]
     const isNext = token.inlineValue === false && token.value?.startsWith('--')
-    if (!option) throw usageError(`Unknown option ${token.rawName}`)
+    if (!option) throw unknownOption(token.rawName, Object.keys(options))
     if (option.type === 'string' && (token.value === undefined || isNext))
       throw usageError(`${token.rawName} needs a value`)
     if (option.type === 'boolean' && token.value !== undefined)
