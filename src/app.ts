@@ -4,6 +4,7 @@ import { batch } from '../modules/batch/routes.ts'
 import { events } from '../modules/events/routes.ts'
 import { feedRoutes } from '../modules/feeds/routes.ts'
 import { mailRoutes } from '../modules/mail/routes.ts'
+import { document as mcpDocument } from '../modules/mcp/document.ts'
 import { mcpRoutes } from '../modules/mcp/routes.ts'
 import { modules } from '../modules/modules.ts'
 import { serviceAccountRoutes } from '../modules/service-accounts/routes.ts'
@@ -38,7 +39,7 @@ export function createApp(services: Services) {
     .use(cors(config.corsOrigins))
     .use(docs(config))
     .use(health(services))
-    .use(mcp)
+    .use(mcp(mcpDocument))
     .group('/api/v1', (api) =>
       api
         .use(accountRoutes(routes, services))
@@ -49,7 +50,7 @@ export function createApp(services: Services) {
         .use(workQueueRoutes(routes, services))
         .use(feedRoutes(routes, services))
         .use(webhookRoutes(routes, services))
-        .use(mcp),
+        .use(mcp({ hide: true })),
     )
   methods.register(app.routes)
   return app

@@ -1,9 +1,10 @@
 import type { Answer, Call, RequestOptions } from './tool.ts'
+import { turn } from './turns.ts'
 
 export type Handle = (request: Request) => Promise<Response>
 
 /** Opens a call whose requests have the token and the trace of the client's `request`. */
-export function openCall(handle: Handle, { headers }: Request, signal: AbortSignal): Call {
+export function openCall(send: Handle, { headers }: Request, signal: AbortSignal): Call {
   const names = ['authorization', 'traceparent']
   const given = names.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)!]] : []))
   return {
@@ -19,13 +20,14 @@ export function openCall(handle: Handle, { headers }: Request, signal: AbortSign
         ...{ method, body: text, signal },
         headers: { ...Object.fromEntries(given), ...ofBody, ...more },
       })
-      return answerOf<T>(await handle(inner))
+      return answerOf<T>(await send(inner))
     },
   }
 }
 
 async function answerOf<T>(response: Response): Promise<Answer<T>> {
   const text = await response.text()
+  await turn()
   const body = text === '' ? undefined : JSON.parse(text)
   return { status: response.status, headers: response.headers, body }
 }

@@ -1,10 +1,14 @@
 import { baseHeaders, requestId } from '../../src/responses/reply.ts'
 
-/** Responds to a body that is not JSON, in the form of JSON-RPC 2.0. */
-export function parseError(message: string): Response {
-  const body = { jsonrpc: '2.0', id: null, error: { code: -32_700, message } }
-  return withHeaders(Response.json(body, { status: 400 }))
+/** Returns an error of JSON-RPC 2.0. */
+function rpcError(code: number, message: string): Response {
+  return withHeaders(Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status: 400 }))
 }
+
+export const parseError = (message: string) => rpcError(-32_700, message)
+/** Batches are part of an old revision only. Each message of a batch would run at once, whatever limits apply. */
+export const invalidRequest = () =>
+  rpcError(-32_600, 'The body must be one message: send the messages of a batch one by one')
 
 export function withHeaders(response: Response): Response {
   const own = { ...baseHeaders, 'cache-control': 'no-store', 'x-request-id': requestId() }

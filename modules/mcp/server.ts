@@ -1,10 +1,4 @@
-import {
-  createMcpHandler,
-  type McpRequestContext,
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-} from '@modelcontextprotocol/server'
+import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Log } from '../../src/log.ts'
 import { unknownName } from '../../src/responses/errors.ts'
@@ -16,6 +10,9 @@ import { tools } from './tools.ts'
 const identity = { name: 'docket', version: packageJson.version }
 const instructions =
   'Docket tracks projects and tasks. `project` takes an id or a name. An answer with `next` has more: call again with it. Writes take a `key`: after a lost answer, send the same call with the same key again, and it is not done twice.'
+
+/** The tools change only with a release. */
+const listTtlMs = 3_600_000
 
 const toolsOf = (scope: Tool['scope']) => tools.filter((tool) => scope === 'write' || tool.scope === 'read')
 
@@ -44,19 +41,37 @@ const jsonSchemaValidator = {
   },
 }
 
-/** Opens the protocol for callers whose token has the scope. A request never depends on an earlier request. */
-export function openServer(scope: Tool['scope'], handle: Handle, log: Log) {
-  const definitions = definitionsOf(toolsOf(scope))
-  const open = ({ requestInfo }: McpRequestContext) => {
-    const server = new Server(identity, { capabilities: { tools: {} }, instructions, jsonSchemaValidator })
-    server.setRequestHandler('tools/list', () => ({ tools: definitions }))
+const definitions = { read: definitionsOf(toolsOf('read')), write: definitionsOf(tools) }
+const options = {
+  capabilities: { tools: {} },
+  ...{ instructions, jsonSchemaValidator },
+  cacheHints: { 'tools/list': { ttlMs: listTtlMs }, 'server/discover': { ttlMs: listTtlMs } },
+}
+
+interface Message {
+  request: Request
+  /** The parsed body of the request. */
+  body: unknown
+  /** The scope of the caller's token. */
+  scope: Tool['scope']
+  /** Sends a request of a tool to the service. */
+  send: Handle
+  log: Log
+}
+
+/** Answers one message of a client. No message depends on an earlier message. */
+export function serve({ request, body, scope, send, log }: Message): Promise<Response> {
+  const open = () => {
+    const server = new Server(identity, options)
+    server.setRequestHandler('tools/list', () => ({ tools: definitions[scope] }))
     server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
-      const call = openCall(handle, requestInfo!, mcpReq.signal)
-      return runTool(findTool(params.name, scope), params.arguments ?? {}, call, log)
+      const tool = findTool(params.name, scope)
+      return runTool(tool, params.arguments ?? {}, openCall(send, request, mcpReq.signal), log)
     })
     return server
   }
-  return createMcpHandler(open, { legacy: 'stateless', maxSubscriptions: 0 })
+  const { fetch } = createMcpHandler(open, { legacy: 'stateless', maxSubscriptions: 0 })
+  return fetch(request, { parsedBody: body })
 }
 
 /** @throws ProtocolError for an unknown name, which the error compares with the names of the tools */

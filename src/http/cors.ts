@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 
 const requestHeaders =
-  'Authorization, Content-Type, Docket-If-Claim, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent'
+  'Authorization, Content-Type, Docket-If-Claim, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Traceparent'
 const exposedHeaders =
   'ETag, Link, Location, Docket-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
 

@@ -21,6 +21,7 @@ function tags(): { name: string; description: string }[] {
     { name: 'Events', description: 'The feed: every change of a project, in order and without gaps.' },
     { name: 'History', description: 'Past changes, newest first, and undo.' },
     ...[of('webhook'), of('token'), of('service_account')],
+    { name: 'Agents', description: 'The Model Context Protocol: the tools of an agent.' },
     { name: 'Health', description: 'Whether the process runs, and whether the service is ready.' },
   ]
 }

@@ -54,8 +54,8 @@ export const parametersOf = (
   ...known.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : queryParameter(one))),
   ...namedHeaders.filter(({ name }) => names.includes(name)),
   ...Object.entries(requestHeaders).flatMap(([status, one]) => (status in responses ? [one] : [])),
-  // An operation with two content types responds with a page or a stream.
-  ...(Object.keys(responses[200]?.content ?? {}).length > 1 ? [lastEventId] : []),
+  // A read with two content types responds with a page or a stream.
+  ...(304 in responses && Object.keys(responses[200]?.content ?? {}).length > 1 ? [lastEventId] : []),
 ]
 
 function pathParameter(path: string, name: string): Parameter {

@@ -975,6 +975,35 @@ export interface components {
       /** @description Whether the user has verified the address through a mail */
       readonly emailVerified?: unknown
     }
+    /** @description A request or a notification of JSON-RPC 2.0 */
+    McpMessage: {
+      /** @constant */
+      jsonrpc: '2.0'
+      /** @description Repeated in the response; absent in a notification, whose response has no body */
+      id?: string | number
+      /** @description The method, for example tools/list or tools/call */
+      method: string
+      /** @description The parameters of the method */
+      params?: {
+        [key: string]: unknown
+      }
+    }
+    McpReply: {
+      /** @constant */
+      jsonrpc: '2.0'
+      /** @description The id of the request; null if the body is not a message */
+      id: string | number | null
+      /** @description The result of the method */
+      result?: {
+        [key: string]: unknown
+      }
+      /** @description Present instead of `result` if the message was rejected */
+      error?: {
+        code: number
+        message: string
+        data?: unknown
+      }
+    }
     Member: {
       /** @description The membership, used in member paths */
       id: string
@@ -2733,6 +2762,28 @@ export interface operations {
         content: {
           'application/json': Record<string, never>
         }
+      }
+    }
+  }
+  callMcp: {
+    parameters: {}
+    /** @description A request or a notification of JSON-RPC 2.0 */
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['McpMessage']
+      }
+    }
+    responses: {
+      /** @description The response to the message */
+      200: {
+        content: {
+          'application/json': components['schemas']['McpReply']
+          'text/event-stream': string
+        }
+      }
+      /** @description A notification was received */
+      202: {
+        content?: never
       }
     }
   }

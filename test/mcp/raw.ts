@@ -1,0 +1,42 @@
+import type { TestService } from '../support/service.ts'
+
+/** The headers of a message of a revision before 2026-07-28. */
+export const rawHeaders = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+}
+
+export const revision = '2026-07-28'
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': revision,
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+/** Returns a message of the revision 2026-07-28 with the headers that the revision requires. */
+export function message(method: string, params: { name?: string; [key: string]: unknown } = {}) {
+  const ofTool = params.name !== undefined && { 'mcp-name': params.name }
+  const headers = { ...rawHeaders, 'mcp-protocol-version': revision, 'mcp-method': method, ...ofTool }
+  return { headers, body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } } }
+}
+
+export interface Sent {
+  path?: string
+  headers?: Record<string, string>
+  body: unknown
+  signal?: AbortSignal
+}
+
+/** Sends a body, which may be no message, as the only content of a POST. */
+export async function send(
+  service: TestService,
+  token: string | undefined,
+  { path = '/mcp', body, ...sent }: Sent,
+) {
+  const response = await service.fetch(path, {
+    ...{ method: 'POST', signal: sent.signal },
+    headers: { ...rawHeaders, ...(token && { authorization: `Bearer ${token}` }), ...sent.headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
