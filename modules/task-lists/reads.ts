@@ -7,9 +7,8 @@ import { etagAt } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { pathAndQuery, respondByDigest, respondWithBody } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
-import type { Person } from '../../src/reads/people.ts'
 import { timedEtag } from '../../src/responses/timed-etag.ts'
-import { showClaims, showClaimsAsOf } from '../claims/shown.ts'
+import { showClaims, type ShownClaims } from '../claims/shown.ts'
 import { keyOf } from '../order/keys.ts'
 import { taskView } from '../tasks/schema.ts'
 import {
@@ -24,7 +23,6 @@ import { listTasks } from './list.ts'
 import { badBlocks, badClaimedBy, type Filters, needsProject } from './parameters.ts'
 
 export function taskList(services: Services): Query {
-  const readTasks = openReadTasks(services)
   return {
     about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date come last with \`sort=dueDate\`, and first with \`sort=-dueDate\`. \`sort=position\` lists one project in the order of its tasks. All filters can be combined. Some filters scan at most ${maxScannedTasks} tasks of a project for a page: the page may show fewer tasks than \`limit\` although the Link header leads to another page.`,
     input: ListTasksQuery,
@@ -35,9 +33,7 @@ export function taskList(services: Services): Query {
       ...services.snapshots.errors,
       notFound('Project'),
     ],
-    read(reading) {
-      return readTasks(reading)
-    },
+    read: openReadTasks(services),
   }
 }
 
@@ -50,8 +46,10 @@ const cursorOf =
   (row: TaskRow): (string | null)[] =>
     sort === 'position' ? [keyOf(row)] : sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id]
 
-const viewWith = (holderOf?: (row: TaskRow) => Person | undefined) =>
-  holderOf ? (row: TaskRow) => taskView.of(row, holderOf(row)) : taskView.of
+const viewWith =
+  ({ holderOf }: ShownClaims) =>
+  (row: TaskRow) =>
+    taskView.of(row, holderOf?.(row))
 
 export type SeenProject = Omit<VisibleProject, 'role'>
 type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'>
@@ -69,9 +67,9 @@ export function openReadTasks(services: Services) {
     const build = async (etag = '') => {
       const found = await listTasks(database.reads, filter)
       if (!found) throw notFound('Project')
-      const { holderOf, untilMs } = await showClaims(findPerson, found.rows)
-      const tag = etag && untilMs ? timedEtag(etag, untilMs, project!.renaming) : etag
-      return pageOf(request, found, viewWith(holderOf), cursorOf(filter), tag)
+      const claims = await showClaims(findPerson, found.rows)
+      const tag = etag && claims.untilMs ? timedEtag(etag, claims.untilMs, project!.renaming) : etag
+      return pageOf(request, found, viewWith(claims), cursorOf(filter), tag)
     }
     if (!project) return respondWithBody(request, await build())
     if (dependsOnTime(filter)) return respondByDigest(request, await build(), project.version)
@@ -94,7 +92,7 @@ async function readAsOf(
   const found =
     snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
   if (!found) throw notFound('Project')
-  const { holderOf } = await showClaimsAsOf(findPerson, found.rows)
-  const page = pageOf(pinToVersion(request, snapshot), found, viewWith(holderOf), cursorOf(filter))
+  const claims = await showClaims(findPerson, found.rows, true)
+  const page = pageOf(pinToVersion(request, snapshot), found, viewWith(claims), cursorOf(filter))
   return respondByDigest(request, page, snapshot.version)
 }

@@ -11,7 +11,7 @@ import { IdOf } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { etagOf, respond } from '../../src/responses/reply.ts'
 import { badRequest, notFound } from '../../src/responses/errors.ts'
-import { showClaimsAsOf } from '../claims/shown.ts'
+import { showClaims } from '../claims/shown.ts'
 import { claimTag } from './claim.ts'
 import { taskView } from './schema.ts'
 
@@ -36,7 +36,7 @@ export async function getTaskAsOf(services: Services, reading: ReadRequest): Pro
   const task =
     snapshot && (await services.snapshots.read(caller, snapshot, (sql) => taskAt(sql, snapshot, params.id!)))
   if (!task) throw notFound('Task')
-  const holder = (await showClaimsAsOf(services.findPerson, [task])).holderOf?.(task)
+  const holder = (await showClaims(services.findPerson, [task], true)).holderOf?.(task)
   const body = JSON.stringify(taskView.of(task, holder))
   return respond(request, { etag: etagOf(task, claimTag(task, holder)), body, link: null }, snapshot.version)
 }

@@ -34,10 +34,11 @@ function describe(all: EntityDefinition[]) {
     references: byName(({ name }) => (references[name].length > 0 ? references[name] : undefined)),
     /** Optional columns and references. */
     extras,
-    plainColumns: byName(
-      ({ name, table }) =>
-        new Set(columnsOf(table).flatMap(({ key }) => (extras[name].includes(key) ? [] : key))),
-    ),
+    /** The other columns, without those that have a check. */
+    plainColumns: byName(({ name, table, checks = {} }) => {
+      const isPlain = (key: string) => !extras[name].includes(key) && !(key in checks)
+      return new Set(columnsOf(table).flatMap(({ key }) => (isPlain(key) ? key : [])))
+    }),
     targets: new Set(Object.values(references).flatMap((fields) => fields.map(({ to }) => to))),
     /** Entities whose rows decide which values of other rows are shown. */
     keyed: new Set(
@@ -80,7 +81,7 @@ export const definitionOf = <E extends Entity>(name: E): EntityDefinition<E> => 
 export const isPlainRow = (entity: Entity, row: object): boolean =>
   model().extras[entity]?.every((name) => (row as Record<string, unknown>)[name] == null) ?? true
 
-/** True if the input has only fields of plain columns. Such an input refers to no row, and its checks need no facts. */
+/** True if the input has only fields of plain columns. Such an input refers to no row and needs no check. */
 export function isPlainInput(entity: Entity, input: object): boolean {
   const plain = model().plainColumns[entity]
   for (const name in input) if (!plain?.has(name)) return false
