@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Cli, SignalName } from '../../clients/cli/src/cli.ts'
 import { run } from '../../clients/cli/src/run.ts'
 import { Output } from '../../clients/cli/src/terminal/output.ts'
@@ -36,7 +37,7 @@ export async function runDocket(line: string[], given: Surroundings & { env: Rec
     out: new Output(out, given.env),
     err: new Output(err, given.env),
     fetch: given.fetch ?? ((url, init) => fetch(url, init)),
-    input: Object.assign(once(given.input ?? ''), { isTTY: false }),
+    input: Readable.from([given.input ?? '']),
     onSignal(listener) {
       given.signals?.add(listener)
       return () => void given.signals?.delete(listener)
@@ -58,8 +59,4 @@ function capture(columns?: number) {
       return true
     },
   }
-}
-
-async function* once(text: string) {
-  yield text
 }

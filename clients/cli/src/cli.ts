@@ -9,7 +9,7 @@ export interface Cli {
   err: Output
   /** Sends the requests. */
   fetch: (url: string, init: RequestInit) => Promise<Response>
-  input: AsyncIterable<string | Uint8Array> & { isTTY?: boolean }
+  input: NodeJS.ReadableStream & { isTTY?: boolean }
   /** Hands the signals of this process to a listener until the returned function runs; otherwise they end the process. */
   onSignal(listener: (name: SignalName) => void): () => void
 }

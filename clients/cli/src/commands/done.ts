@@ -2,7 +2,6 @@ import type { Task } from '../../../typescript/src/index.ts'
 import { command, json, key, project } from '../command.ts'
 import { connect, writeOptions } from '../service/connect.ts'
 import { findTask } from '../service/find.ts'
-import { openProgress } from '../terminal/progress.ts'
 import { harmless } from '../terminal/text.ts'
 
 export const done = command({
@@ -20,16 +19,14 @@ export const done = command({
     const docket = await connect(cli)
     const ids: string[] = []
     for (const text of texts) ids.push(await findTask(cli, docket, text, project))
-    const progress = openProgress(cli.err, 'tasks')
     const tasks: Task[] = []
     for (const [index, taskId] of ids.entries()) {
       const own = key && index > 0 ? `${key}-${index}` : key
       const options = writeOptions(cli, { key: own }, { taskId })
-      tasks.push(await docket.tasks.update(taskId, { status: 'DONE' }, options))
-      if (ids.length > 1) progress.show(tasks.length, ids.length)
+      const task = await docket.tasks.update(taskId, { status: 'DONE' }, options)
+      tasks.push(task)
+      if (!json) await cli.out.line(`Done #${task.number} ${harmless(task.title)}`)
     }
-    progress.end()
     if (json) return cli.out.json(tasks.length === 1 ? tasks[0] : tasks)
-    for (const { number, title } of tasks) await cli.out.line(`Done #${number} ${harmless(title)}`)
   },
 })

@@ -1,3 +1,5 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
 import type { Cli } from '../cli.ts'
 import { command, json } from '../command.ts'
 import { usageError } from '../failure.ts'
@@ -24,7 +26,7 @@ export const login = command({
   ],
   async run(cli, { url: given, token: text, json }) {
     const url = originOf(given, '--url')
-    const token = text === '-' ? await firstLine(cli) : text
+    const token = text === '-' ? await readToken(cli) : text
     if (!token || /\s/.test(token)) throw usageError('--token must be a token without spaces')
     const { id, name, email } = await openClient(cli, { url, token }).account.get()
     const { url: oldUrl, project } = await readStored(cli.env)
@@ -34,14 +36,19 @@ export const login = command({
   },
 })
 
-/** Returns the first line, so that a person need not end the input. */
-async function firstLine({ input, err }: Cli): Promise<string> {
-  if (input.isTTY) await err.write('Token: ')
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of input) {
-    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
-    if (text.includes('\n')) break
-  }
-  return text.split('\n')[0]!.trim()
+/** Returns the first line of standard input. A terminal does not show it. */
+async function readToken({ input, err }: Cli): Promise<string> {
+  const isTerminal = input.isTTY === true
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input, output: hidden, terminal: isTerminal })
+  // On a terminal, readline reads Ctrl-C as a key.
+  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  if (isTerminal) await err.write('Token: ')
+  const line = await new Promise<string>((resolve) => {
+    lines.once('line', resolve)
+    lines.once('close', () => resolve(''))
+  })
+  lines.close()
+  if (isTerminal) await err.line()
+  return line.trim()
 }

@@ -24,7 +24,7 @@ function reportingRetries({ fetch, err }: Cli, url: string): Cli['fetch'] {
       if (retriedStatuses.includes(response.status)) report(`answers ${response.status}`)
       return response
     } catch (error) {
-      report('does not answer')
+      if (!request[1].signal?.aborted) report('does not answer')
       throw error
     }
   }
@@ -40,8 +40,8 @@ export async function collect<Row>(
   const rows: Row[] = []
   const progress = openProgress(err, what)
   for await (const row of list) {
-    if (rows.length >= limit) break
-    if (rows.push(row) % 200 === 0) progress.show(rows.length)
+    if (rows.push(row) >= limit) break
+    if (rows.length % 200 === 0) progress.show(rows.length)
   }
   progress.end()
   return rows

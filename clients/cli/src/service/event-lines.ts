@@ -1,4 +1,4 @@
-import { type Docket, type Event, NotFoundError, type Task } from '../../../typescript/src/index.ts'
+import { type Docket, type Event, DocketError, type Task } from '../../../typescript/src/index.ts'
 import type { Column } from '../terminal/table.ts'
 import { harmless } from '../terminal/text.ts'
 
@@ -21,12 +21,12 @@ export class TaskNames {
       this.#remember(taskId, nameOf({ number, title }))
   }
 
-  /** Returns for example `#42 Draw the plate`; only the id if the task was deleted. */
+  /** Returns for example `#42 Draw the plate`; only the id if the task cannot be read. */
   async of(event: Event): Promise<string> {
     const { taskId } = event
     if (!taskId) return ''
     this.learn(event)
-    return this.#names.get(taskId) ?? this.#remember(taskId, await this.#read(taskId))
+    return this.#names.get(taskId) ?? this.#read(taskId)
   }
 
   #remember(taskId: string, name: string): string {
@@ -37,9 +37,9 @@ export class TaskNames {
 
   async #read(id: string): Promise<string> {
     try {
-      return nameOf(await this.docket.tasks.get(id))
+      return this.#remember(id, nameOf(await this.docket.tasks.get(id)))
     } catch (error) {
-      if (error instanceof NotFoundError) return id
+      if (error instanceof DocketError) return id
       throw error
     }
   }

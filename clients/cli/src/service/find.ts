@@ -22,7 +22,8 @@ export async function projectIfGiven(
   docket: Docket,
   given?: string,
 ): Promise<string | undefined> {
-  const wanted = given || env.DOCKET_PROJECT || (await defaultProject(env))
+  if (given === '') throw usageError('--project must be an id or a name')
+  const wanted = given ?? (env.DOCKET_PROJECT || (await defaultProject(env)))
   if (!wanted) return undefined
   if (isId(wanted)) return wanted.toLowerCase()
   return byName('project', wanted, await docket.projects.list().all(), ({ name }) => [name]).id
