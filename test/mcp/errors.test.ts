@@ -109,6 +109,7 @@ test('an unknown id gets the operation, the field and the value', async () => {
     status: 404,
     do: 'projects',
   })
+  expectError(await asAda.call('extend_or_release', { id: 'a b\n', seq: 1 }), { status: 404, do: 'find' })
   expectError(await asAda.call('undo', { project: 'Engine', batch: 999, key: 'none' }), {
     status: 404,
     do: 'history',
@@ -163,6 +164,11 @@ test('an undo that later changes prevent gets their seqs', async () => {
   const later = Number(body.batch) + 1
   const answer = await asAda.call('undo', { project: project.id, batch: body.batch, key: 'late' })
   expectError(answer, { status: 409, laterSeqs: [later], do: `seq ${later}` })
+})
+
+test('a change that cannot be undone gets the advice to use apply', async () => {
+  const answer = await asAda.call('undo', { project: project.id, batch: 1, key: 'creation' })
+  expectError(answer, { status: 409, error: "A project's creation cannot be undone", do: 'apply' })
 })
 
 test('a limit gets the seconds to wait, and the advice to keep the key', () =>

@@ -100,7 +100,7 @@ const rules: Record<number, Rule[]> = {
     ],
     [/^A task that is DONE/, () => 'Work on another task: claim_next'],
     [/^No task is ready/, () => 'Call claim_next with wait: 25, or apply without task.claim_next'],
-    [/^An undo can take back|^The undo is too large/, () => 'Change the rows back with apply'],
+    [/^An undo can take back|^The undo is too large|cannot be undone/, () => 'Change the rows with apply'],
   ],
   412: [
     [

@@ -74,8 +74,13 @@ export function idOf(noun: string, given: string, rows: NamedRow[]): string {
   })
 }
 
-const adviceFor = (noun: string) =>
-  `Pass the name or the id of a candidate${noun === 'project' ? ', or list all with projects' : ''}`
+const otherAdvice: Record<string, string> = {
+  project: ', or list all with projects',
+  label: ', or create it with label.create',
+  user: ', or invite the user with member.invite',
+}
+
+const adviceFor = (noun: string) => `Pass the name or the id of a candidate${otherAdvice[noun] ?? ''}`
 
 const bare = (name: string): string => name.normalize().trim().toLowerCase()
 

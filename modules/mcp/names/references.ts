@@ -6,10 +6,14 @@ import { type Call, ToolError } from '../tool.ts'
 type Kind = 'user' | 'member' | 'label' | 'field' | 'view'
 
 /** The fields that may contain a name in place of an id, besides `id` of operations on labels, fields and views. */
-const kindOfField: Record<string, Kind> = {
-  ...{ assigneeId: 'user', memberId: 'member', labelIds: 'label', addLabelIds: 'label' },
-  ...{ removeLabelIds: 'label', labels: 'label', anyLabel: 'label' },
-}
+const kindOfField = new Map<string, Kind>([
+  ['assigneeId', 'user'],
+  ['memberId', 'member'],
+  ...['labelIds', 'addLabelIds', 'removeLabelIds', 'labels', 'anyLabel'].map((name): [string, Kind] => [
+    name,
+    'label',
+  ]),
+])
 const kindsWithNames: string[] = ['label', 'field', 'view'] satisfies Kind[]
 
 interface Person {
@@ -37,7 +41,7 @@ export function openWithIds(call: Call, projectId: string) {
     const fields = { ...given } as Record<string, unknown>
     const noun = op.slice(0, op.indexOf('.'))
     for (const [name, value] of Object.entries(fields)) {
-      const kind = name === 'id' && kindsWithNames.includes(noun) ? (noun as Kind) : kindOfField[name]
+      const kind = name === 'id' && kindsWithNames.includes(noun) ? (noun as Kind) : kindOfField.get(name)
       const names = [value].flat().filter(isName)
       if (!kind || names.length === 0) continue
       const rows = await rowsOf(kind)

@@ -21,3 +21,5 @@ export const RepeatKey = Type.Optional(
 export const EventTypes = Type.Optional(
   Type.String({ maxLength: 1_000, description: 'Such as task.created,task.deleted' }),
 )
+
+export const leaseRange = 'A number of seconds from 10 to 86400'

@@ -7,14 +7,16 @@ import { projectIdOf } from '../names/name-lookup.ts'
 import { openWithIds } from '../names/references.ts'
 import type { Call, Tool } from '../tool.ts'
 import { isReplayed, write } from '../write.ts'
-import { ProjectName, RepeatKey } from './arguments.ts'
+import { leaseRange, ProjectName, RepeatKey } from './arguments.ts'
 
-const { leaseSeconds, priority } = ClaimNextBody.properties
+const { priority, leaseSeconds } = ClaimNextBody.properties
 const labels = (description: string) =>
   Type.Optional(Type.Array(Type.String(), { maxItems: 50, description }))
 
 const input = Input({
-  ...{ project: ProjectName, leaseSeconds, priority },
+  project: ProjectName,
+  leaseSeconds: { ...leaseSeconds, description: leaseRange },
+  priority,
   wait: Type.Optional(
     Type.Integer({
       minimum: 0,

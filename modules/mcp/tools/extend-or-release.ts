@@ -1,9 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
+import { isIdInAnyCase } from '../../../src/id-format.ts'
 import { read } from '../read.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
 import { write } from '../write.ts'
-import { ProjectName, RepeatKey } from './arguments.ts'
+import { leaseRange, ProjectName, RepeatKey } from './arguments.ts'
 
 interface Task {
   claim: { until: string; seq: number } | null
@@ -15,7 +16,7 @@ const input = Input({
     Type.Integer({
       minimum: 0,
       maximum: 86_400,
-      description: 'From now, 10 to 86400; 0 or missing: release',
+      description: `${leaseRange}; 0 or missing: release`,
     }),
   ),
   seq: Type.Optional(Type.Integer({ minimum: 1, description: 'claim.seq: reject if this claim has ended' })),
@@ -31,7 +32,10 @@ export const extendOrRelease: Tool = {
   scope: 'write',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
   async run({ id, leaseSeconds, seq, key }: Static<typeof input>, call: Call) {
-    const path = `/tasks/${encodeURIComponent(id)}`
+    // The header with the claim contains the id.
+    if (!isIdInAnyCase(id))
+      throw new ToolError(404, 'Task not found', 'Pass the id of a task that find lists')
+    const path = `/tasks/${id}`
     const ifClaim = (seq: number) => ({ 'docket-if-claim': `${id} ${seq}` })
     if (!leaseSeconds) {
       const headers = seq === undefined ? undefined : ifClaim(seq)
