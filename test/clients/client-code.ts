@@ -19,6 +19,7 @@ export const right = `
     const earlier: Task = await docket.tasks.get(task.id, { asOf: 8, signal })
     const rows: Task[] = await docket.tasks.list({ limit: 20, sort: '-dueDate', ready: true, labels: ['', ''] })
     const byField = docket.tasks.list({ projectId, 'field.estimate.min': 2 }, { signal })
+    const ended = await docket.tasks.list({ projectId, signal, deadlineMs: 1_000 })
     for await (const { title } of byField) title satisfies string
     const all: Task[] = await docket.tasks.list().all()
     const step: Subtask = await docket.subtasks.create({ taskId: task.id, title: 'Sharpen' })
@@ -31,9 +32,10 @@ export const right = `
     const [event]: Event[] = await docket.events.list({ projectId, after: 41, types: ['task.created'] })
     const deleted: Message = await docket.tasks.delete(task.id, { ifMatch: task })
     const nothing: undefined = await docket.tokens.delete('')
+    await docket.tasks.delete(task.id, {}, { ifMatch: task, signal })
     await docket.account.delete()
     const failed = await docket.tasks.get('').catch((error: unknown) => error instanceof NotFoundError)
-    return { status, due, earlier, rows, all, completed, author, role, event, deleted, nothing, failed }
+    return { ended, status, due, earlier, rows, all, completed, author, role, event, deleted, nothing, failed }
   }
 `
 
@@ -57,6 +59,8 @@ export const wrong = [
   `docket.tasks.list({ ready: false })`,
   `docket.tasks.get()`,
   `docket.tasks.get('', { asof: 5 })`,
+  `docket.tasks.get('', { ifMatch: '' })`,
+  `docket.tasks.list({ signals: undefined })`,
   `docket.tasks.delete('', { revoke: true })`,
   `docket.tasks.get('').then((task) => task.titel)`,
   `docket.tasks.get('').then((task): string => task.assigneeId)`,

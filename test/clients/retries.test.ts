@@ -123,6 +123,26 @@ test('a signal ends requests, waits and token functions with its reason', async 
   }
 })
 
+test('options of requests without body are fields of the query or the last argument', async () => {
+  const { docket, sent } = openScripted([Response.json([]), Response.json({}), Response.json({})])
+  const aborted = { signal: AbortSignal.abort(new Error('enough')) }
+  for (const read of [
+    () => docket.tasks.list({ limit: 1, ...aborted }),
+    () => docket.tasks.list({ limit: 1 }, aborted),
+    () => docket.tasks.get('1', aborted),
+    () => docket.tasks.delete('1', {}, aborted),
+  ])
+    await expect(read().then()).rejects.toThrow('enough')
+  await docket.tasks.list({ limit: 1, deadlineMs: 1_000 })
+  await docket.tasks.delete('1', { ifMatch: '"a"' })
+  await docket.tasks.delete('1', {}, { ifMatch: '"a"' })
+  expect(sent.map(({ url, headers }) => [url.slice(url.lastIndexOf('/')), headers.get('if-match')])).toEqual([
+    ['/tasks?limit=1', null],
+    ['/1', '"a"'],
+    ['/1', '"a"'],
+  ])
+})
+
 test('a token function runs before each attempt, and its error ends the call', async () => {
   let calls = 0
   const { docket, sent } = openScripted([failed(503, now), ok()], { token: async () => `t${++calls}` })

@@ -1,7 +1,7 @@
 import type { CallOptions, Query, Transport, WriteOptions } from '../transport.ts'
 import { List } from './list.ts'
 import { fillRoute } from './route.ts'
-import type { Arguments, BodyOf, Empty, IdsIn, OperationName, QueryOf, ResultOf, RowOf } from './types.ts'
+import type { Arguments, BodyOf, IdsIn, OperationName, QueryOf, ResultOf, RowOf } from './types.ts'
 
 type Input = Record<string, unknown>
 type Ids = Record<string, string>
@@ -30,27 +30,27 @@ export class Calls {
     return (options?: OptionsOf<Route>) => this.#send<ResultOf<Name>>(route, {}, undefined, options)
   }
 
-  /** Returns `(id, options) => …` for requests without body: the options include the query and the other ids. */
+  /** Returns `(id, query, options) => …` for requests without body. The options may also be fields of the query. */
   byId<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
     type Given = QueryOf<Name> & IdsIn<Route, 'id'> & OptionsOf<Route>
-    return async (id: string, ...[given]: Empty extends Given ? [options?: Given] : [options: Given]) => {
-      const { signal, deadlineMs, idempotencyKey, ifMatch, ifClaim, ...query } = { ...given } as Input &
-        WriteOptions
+    return async (id: string, ...[given, last]: Arguments<Given, OptionsOf<Route>>) => {
+      const { query, options } = separated(given as Input, last)
       const { method, path, rest } = fillRoute(route, query, { id })
-      const options = { signal, deadlineMs, idempotencyKey, ifMatch, ifClaim, query: rest as Query }
-      return (await this.transport.request<ResultOf<Name>>(method, path, options)).body
+      const request = { ...options, query: rest as Query }
+      return (await this.transport.request<ResultOf<Name>>(method, path, request)).body
     }
   }
 
-  /** Returns `(filters, options) => List`. */
+  /** Returns `(filters, options) => List`. The options may also be fields of the filters. */
   list<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
-    return (...[filters, options]: Arguments<QueryOf<Name> & IdsIn<Route>, CallOptions>) =>
+    return (...[filters, options]: Arguments<QueryOf<Name> & IdsIn<Route> & CallOptions, CallOptions>) =>
       this.#pages<RowOf<Name>>(route, {}, filters as Input, options)
   }
 
   /** Returns `(id, filters, options) => List`. */
   listById<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
-    return (id: string, ...[filters, options]: Arguments<QueryOf<Name> & IdsIn<Route, 'id'>, CallOptions>) =>
+    type Given = QueryOf<Name> & IdsIn<Route, 'id'> & CallOptions
+    return (id: string, ...[filters, options]: Arguments<Given, CallOptions>) =>
       this.#pages<RowOf<Name>>(route, { id }, filters as Input, options)
   }
 
@@ -60,10 +60,11 @@ export class Calls {
     return (await this.transport.request<Result>(method, path, { ...options, body })).body
   }
 
-  #pages<Row>(route: string, ids: Ids, input: Input | undefined, options: CallOptions = {}): List<Row> {
+  #pages<Row>(route: string, ids: Ids, given: Input | undefined, last?: CallOptions): List<Row> {
     const parameter = route.endsWith('/events') ? 'after' : 'cursor'
     return new List(async (cursor) => {
-      const { method, path, rest } = fillRoute(route, input, ids)
+      const { query: filters, options } = separated(given, last)
+      const { method, path, rest } = fillRoute(route, filters, ids)
       const query = { ...(rest as Query), ...(cursor !== undefined && { [parameter]: cursor }) }
       const { body, headers } = await this.transport.request<Row[]>(method, path, { ...options, query })
       const version = headers.get('docket-version')
@@ -74,6 +75,11 @@ export class Calls {
       }
     })
   }
+}
+
+function separated(given: Input & WriteOptions = {}, last: WriteOptions = {}) {
+  const { signal, deadlineMs, idempotencyKey, ifMatch, ifClaim, ...query } = given
+  return { query, options: { signal, deadlineMs, idempotencyKey, ifMatch, ifClaim, ...last } }
 }
 
 type OptionsOf<Route extends string> = Route extends `GET ${string}` ? CallOptions : WriteOptions

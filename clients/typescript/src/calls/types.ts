@@ -54,7 +54,7 @@ export type QueryOf<Name extends OperationName> = {
 }
 
 /** Extends every type without required fields; `object` does not extend a type with an index signature. */
-export type Empty = Record<never, never>
+type Empty = Record<never, never>
 
 /** The last parameters of a call: its input, which may be omitted if it has no required field, and its options. */
 export type Arguments<Input, Options> = Empty extends Input
