@@ -1,5 +1,5 @@
 import { isId } from '../id-format.ts'
-import { model } from '../model/model.ts'
+import { isPlainRow, model } from '../model/model.ts'
 import { referencedTasks } from '../model/references.ts'
 import type { Preload } from './preload.ts'
 import type { ProjectState } from './state.ts'
@@ -12,9 +12,10 @@ export function hasLoaded(state: ProjectState, preload: Preload): boolean {
     for (const id of preload[entity] ?? []) {
       const row = state.row(entity, id)
       if (!row && !state.isLoaded(entity, id)) return false
-      if (row && !state.knowsAll(referencedTasks(entity, row))) return false
+      if (!row || isPlainRow(entity, row)) continue
+      if (!state.knowsAll(referencedTasks(entity, row))) return false
       // The name of a claim's holder is loaded again for each batch.
-      if ((row as { claimedBy?: string | null } | undefined)?.claimedBy) return false
+      if ((row as { claimedBy?: string | null }).claimedBy) return false
     }
   return preload.referencedTasks === undefined || state.knowsAll(preload.referencedTasks)
 }

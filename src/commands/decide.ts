@@ -52,7 +52,7 @@ export function shownRow<R>(state: CheckedState, entity: Entity, row: R, now: st
 }
 
 /** The state after changes. A single change is a change of the answer itself, which does not refer to itself. */
-export const stateAfter = (state: ProjectState, changes: EventDraft[]): CheckedState =>
+const stateAfter = (state: ProjectState, changes: EventDraft[]): CheckedState =>
   changes.length < 2 ? state : withChanges(state, changes)
 
 /** A view of the state that includes later additions to `changes`. Costs less than a fork of the state. */

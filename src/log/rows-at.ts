@@ -72,7 +72,7 @@ function loggedValue({ key, type, fallback }: Column): string {
 export function visibleColumns(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
   const { table } = definitionOf(entity)
   const fields = referencesOf(entity)
-  if (!fields) return columnList(sql, table, alias)
+  if (fields.length === 0) return columnList(sql, table, alias)
   return columnsOf(table)
     .map(({ key, name }): SqlPart => {
       if (key === 'eventId') return sql`${visibleEventId(sql, entity, alias, moment)} as event_id`
@@ -86,7 +86,7 @@ export function visibleColumns(sql: Sql, entity: Entity, alias: string, moment?:
 
 /** SQL that is true for a row whose reference columns are all null. */
 export const hasNoReferences = (sql: Sql, entity: Entity, alias: string): SqlPart =>
-  referencesOf(entity)!
+  referencesOf(entity)
     .map((field): SqlPart => sql`${sql(`${alias}.${field.column.name}`)} is null`)
     .reduce((all, one): SqlPart => sql`${all} and ${one}`)
 
@@ -97,7 +97,7 @@ export const hasNoReferences = (sql: Sql, entity: Entity, alias: string): SqlPar
 export function visibleEventId(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
   const column = sql`${sql(`${alias}.event_id`)}`
   const fields = referencesOf(entity)
-  if (!fields) return column
+  if (fields.length === 0) return column
   const references = fields
     .map((field, k): SqlPart => {
       const ids = referencedIds(sql, entity, field, alias, moment)

@@ -18,6 +18,7 @@ function describe(all: EntityDefinition[]) {
   const byName = <T>(of: (one: EntityDefinition) => T) =>
     Object.fromEntries(all.map((one) => [one.name, of(one)])) as ByName<T>
   const references = byName(referencesIn)
+  const allReferences = Object.values(references).flat()
   const extras = byName(({ name, optionalColumns = [] }) => [
     ...new Set([...optionalColumns, ...references[name].map((field) => field.name)]),
   ])
@@ -31,7 +32,7 @@ function describe(all: EntityDefinition[]) {
     eventTypes: all.flatMap(({ name, events }) =>
       Object.keys(events).map((verb) => `${name}.${verb}` as EventType),
     ),
-    references: byName(({ name }) => (references[name].length > 0 ? references[name] : undefined)),
+    references,
     /** Optional columns and references. */
     extras,
     /** The other columns, without those that have a check. */
@@ -39,11 +40,9 @@ function describe(all: EntityDefinition[]) {
       const isPlain = (key: string) => !extras[name].includes(key) && !(key in checks)
       return new Set(columnsOf(table).flatMap(({ key }) => (isPlain(key) ? key : [])))
     }),
-    targets: new Set(Object.values(references).flatMap((fields) => fields.map(({ to }) => to))),
+    targets: new Set(allReferences.map(({ to }) => to)),
     /** Entities whose rows decide which values of other rows are shown. */
-    keyed: new Set(
-      Object.values(references).flatMap((fields) => fields.flatMap(({ to, values }) => (values ? to : []))),
-    ),
+    keyed: new Set(allReferences.flatMap(({ to, values }) => (values ? to : []))),
     texts: byName(({ table }) => columnsOf(table).flatMap(({ key, type }) => (isLong(type) ? key : []))),
   }
 }

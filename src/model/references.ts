@@ -14,27 +14,20 @@ interface RowSource extends KeyedRows {
 }
 type Row = Record<string, unknown>
 
-export const referencesOf = (entity: Entity): ReferenceField[] | undefined => model().references[entity]
+export const referencesOf = (entity: Entity): ReferenceField[] => model().references[entity] ?? []
 
 const idsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value : value == null ? [] : [String(value)]
 
 export const hasReferences = (entity: Entity, row: object): boolean =>
-  (referencesOf(entity) ?? []).some(({ name }) => !isEmpty((row as Row)[name]))
+  referencesOf(entity).some(({ name }) => !isEmpty((row as Row)[name]))
 const isEmpty = (value: unknown) => value == null || (Array.isArray(value) && value.length === 0)
 
-const noIds: string[] = []
-
 /** The ids of tasks in a row or an input. Tasks are not loaded with the project, so commands must preload them. */
-export function referencedTasks(entity: Entity, row: object): string[] {
-  let ids = noIds
-  for (const { name, to, edits } of referencesOf(entity) ?? []) {
-    if (to !== 'task') continue
-    const { [name]: value, [edits[0]]: added } = row as Row
-    if (value != null || added != null) ids = [...ids, ...idsIn(value), ...idsIn(added)]
-  }
-  return ids
-}
+export const referencedTasks = (entity: Entity, row: object): string[] =>
+  referencesOf(entity).flatMap(({ name, to, edits: [add] }) =>
+    to === 'task' ? [...idsIn((row as Row)[name]), ...idsIn((row as Row)[add])] : [],
+  )
 
 /** A nullable column stores an empty list as null. */
 const storedIds = ({ isMany, column }: ReferenceField, ids: string[]) =>
@@ -53,11 +46,10 @@ export const tooManyReferences = (entity: Entity, { name, max }: ReferenceField)
 
 /** If references are hidden, `eventId` gets a suffix, so that the ETag changes too. */
 export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: R): R {
-  const fields = referencesOf(entity)
-  if (!fields || !row) return row
+  if (!row) return row
   let shown: Row | undefined
   let bits = ''
-  for (const field of fields) {
+  for (const field of referencesOf(entity)) {
     const value = (row as Row)[field.name]
     if (value == null) continue
     if (field.values) {
@@ -89,7 +81,7 @@ export function checkReferences<Input extends object>(
   isMove: boolean,
 ): Input {
   let checked = input as Row
-  for (const field of referencesOf(entity) ?? []) {
+  for (const field of referencesOf(entity)) {
     const { name, edits } = field
     if (field.values) continue
     const wanted = checked[name]
@@ -125,7 +117,7 @@ export function editReferences<Input extends object>(
   input: Input,
 ): Input {
   let edited = input as Row
-  for (const field of referencesOf(entity) ?? []) {
+  for (const field of referencesOf(entity)) {
     const { name, to, max = Infinity } = field
     const { [field.edits[0]]: add, [field.edits[1]]: remove } = edited
     if (add === undefined && remove === undefined) continue
@@ -151,7 +143,7 @@ export function movedReferences<R extends object>(
   create: (to: Entity, row: object) => string,
 ): Partial<R> {
   const moved: Row = {}
-  for (const field of referencesOf(entity) ?? []) {
+  for (const field of referencesOf(entity)) {
     const { name, to, onMove } = field
     const value = (row as Row)[name]
     if (value == null) continue

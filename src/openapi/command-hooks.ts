@@ -83,7 +83,7 @@ const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>
 function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   const { name, input, target, destination, role, errors: own = [] } = command
   const entity = name.slice(0, name.indexOf('.')) as Entity
-  const references = (referencesOf(entity) ?? []).flatMap((field) => [
+  const references = referencesOf(entity).flatMap((field) => [
     ...(field.name in input.properties && !field.values ? [invalidReference(field)] : []),
     ...(field.edits[0] in input.properties ? [listEditedTwice(field), tooManyReferences(entity, field)] : []),
   ])
