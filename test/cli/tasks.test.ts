@@ -50,7 +50,7 @@ test('finds labels, users and blockers by name, and clears fields', async () => 
   expect(await listed('--assignee', 'Grace', 'field.estimate.min=2')).toEqual(['Cast'])
   expect(await listed('--ready')).toEqual(['Draw'])
   expect(await listed('--blocked-by', '1')).toEqual(['Cast'])
-  const line = ['edit', 'x', '--remove-labels', 'bug', '--assignee', 'none', '--fields', 'estimate=']
+  const line = ['edit', 'x', '--remove-labels', 'bug', '--assignee', '', '--fields', 'estimate=']
   line[1] = cast.id
   const { labelIds, assigneeId, fields, blockedByIds } = await json(
     [...line, '--remove-blocked-by', '#1'],

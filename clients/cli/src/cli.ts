@@ -10,7 +10,7 @@ export interface Cli {
   /** Sends the requests. */
   fetch: (url: string, init: RequestInit) => Promise<Response>
   input: NodeJS.ReadableStream & { isTTY?: boolean }
-  /** Hands the signals of this process to a listener until the returned function runs; otherwise they end the process. */
+  /** Passes signals to the listener until the returned function runs. Without a listener, a signal ends the process. */
   onSignal(listener: (name: SignalName) => void): () => void
 }
 

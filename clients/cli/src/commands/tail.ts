@@ -29,7 +29,7 @@ export const tail = command({
     const [limit, from] = [readLimit(given), after === undefined ? undefined : readCount('after', after)]
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
-    // Names a wrong option or a missing right at once: `follow` connects for ever.
+    // Reports a wrong option or a service that does not answer, because `follow` retries for ever.
     await docket.events.list({ projectId, limit: 1, ...(from && { after: from }), ...(types && { types }) })
     const names = new TaskNames(docket)
     const wanted = types?.split(',')

@@ -35,8 +35,8 @@ export function oneOf<T extends string>(name: string, text: string | undefined, 
   return found
 }
 
-/** Returns null for an empty text and for `none`, which clear a field. */
-const orNull = (text: string | undefined) => (text === '' || text === 'none' ? null : text)
+/** Returns null for an empty text, which clears a field. */
+const orNull = (text: string | undefined) => (text === '' ? null : text)
 
 type Given = Partial<Values<typeof taskArguments>>
 
@@ -46,8 +46,7 @@ export async function taskBody(cli: Cli, docket: Docket, args: Given, projectOf:
     text === undefined ? undefined : findTask(cli, docket, text, await projectOf())
   const assignee = orNull(args.assignee)
   const body = {
-    description:
-      args.description === '-' ? await readInput(cli) : args.description === '' ? null : args.description,
+    description: args.description === '-' ? await readInput(cli) : orNull(args.description),
     status: oneOf('status', args.status, statuses),
     priority: oneOf('priority', args.priority, priorities),
     dueDate: orNull(args.due),

@@ -15,7 +15,7 @@ export function keepLease(docket: Docket, task: Task, leaseSeconds: number): Lea
     for (let start = performance.now(); ;) {
       await sleep(leaseMs / 3, undefined, { signal: stopped.signal })
       const sentAt = performance.now()
-      // The claim has ended for others too when the time since the last extension exceeds its length.
+      // At the deadline the claim ends, unless the extension has succeeded.
       const options = { ifClaim: task, deadlineMs: leaseMs - (sentAt - start), signal: stopped.signal }
       await docket.tasks.claim(task.id, { leaseSeconds }, options)
       start = sentAt
