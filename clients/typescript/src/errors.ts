@@ -4,7 +4,7 @@ export class DocketError extends Error {
   readonly status: number
   /** The body of the answer: `{statusCode, message, error}`, or the text that a proxy sent. */
   readonly body: unknown
-  /** How long the service asks to wait before a retry; undefined if it does not say. */
+  /** The value of `Retry-After` in milliseconds; undefined without this header. */
   readonly retryAfterMs: number | undefined
 
   constructor(status: number, message: string, options: ErrorDetails = {}) {

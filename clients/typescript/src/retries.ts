@@ -3,14 +3,14 @@ import { ConnectionError, DocketError } from './errors.ts'
 const retriedStatuses = [0, 429, 502, 503, 504]
 const firstBackoffMs = 200
 const maxBackoffMs = 10_000
-/** Spreads the clients that were told the same time. */
+/** Spreads the retries of clients that got the same `Retry-After`. */
 const maxJitterMs = 500
 const maxTimerMs = 2 ** 31 - 1
 
 export interface Limits {
   /** The time for all attempts together, in milliseconds. */
   deadlineMs: number
-  /** The time for one attempt, in milliseconds: a connection may be lost without notice. */
+  /** The time for one attempt, in milliseconds. It ends attempts on connections that were lost without notice. */
   attemptMs: number
   signal?: AbortSignal | undefined
 }
@@ -30,12 +30,8 @@ export async function withRetries<T>(
   const retry = async (ending: AbortSignal): Promise<T> => {
     for (let tries = 0; ; tries++) {
       try {
-        return await within(
-          attemptMs,
-          new ConnectionError(`No answer within ${attemptMs} ms`),
-          ending,
-          attempt,
-        )
+        const attemptTimeout = new ConnectionError(`No answer within ${attemptMs} ms`)
+        return await within(attemptMs, attemptTimeout, ending, attempt)
       } catch (error) {
         ending.throwIfAborted()
         last = error
@@ -50,7 +46,7 @@ export async function withRetries<T>(
   })
 }
 
-/** Ends work after `ms` with `timeout`, and when `parent` aborts with its reason. */
+/** Aborts the work after `ms`, with `timeout` as the reason, or when `parent` aborts, with the same reason. */
 async function within<T>(
   ms: number,
   timeout: Error,
@@ -81,14 +77,17 @@ function retryPauseMs(error: unknown, tries: number): number | undefined {
 export const backoffMs = (tries: number): number =>
   Math.random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries)
 
-/** @throws the reason of `signal`, as soon as it aborts */
+/** Resolves after `ms`. @throws the reason of `signal` as soon as the signal aborts */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const ended = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))
   return signal ? untilAborted(() => ended, signal).finally(() => clearTimeout(timer)) : ended
 }
 
-/** Also ends work that ignores the signal, such as a `token` function. @throws the reason of `signal` */
+/**
+ * Returns the result of the work, or rejects when the signal aborts, even if the work ignores the signal.
+ * @throws the reason of `signal`
+ */
 export function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -10,21 +10,21 @@ export interface TransportOptions {
   /** A token of the service, or a function that returns one: it runs before each attempt. */
   token?: Token | undefined
   fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** The time for a call with its retries, in milliseconds; by default 60,000. */
+  /** The time for a call and its retries, in milliseconds; by default 60,000. */
   deadlineMs?: number
   /** The time for one attempt, in milliseconds; by default 30,000. */
   attemptMs?: number
 }
 
 export interface CallOptions {
-  /** Ends the call and its waiting at once, with the signal's reason. */
+  /** Ends the call at once, also while it waits. The call rejects with the signal's reason. */
   signal?: AbortSignal | undefined
-  /** The time for this call with its retries, in milliseconds. */
+  /** The time for this call and its retries, in milliseconds. */
   deadlineMs?: number | undefined
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Makes repeated calls one write; by default each call has its own random key, kept over its retries. */
+  /** Calls with the same key are one write. By default each call has a random key, which its retries repeat. */
   idempotencyKey?: string | undefined
   /** The write fails with 412 if the resource has changed: an ETag, or a resource that a call returned. */
   ifMatch?: string | object | undefined
@@ -77,7 +77,7 @@ export class Transport {
     const headers = headersOf(method, options)
     const text = body === undefined ? null : JSON.stringify(body)
     return withRetries(
-      async (ending) => read<T>(await this.#send(url, { method, headers, body: text, signal: ending })),
+      async (ending) => readAnswer<T>(await this.#send(url, { method, headers, body: text, signal: ending })),
       { deadlineMs, attemptMs: this.#options.attemptMs ?? defaultAttemptMs, signal },
     )
   }
@@ -102,7 +102,7 @@ export class Transport {
     const { token, fetch: send = (...args) => fetch(...args) } = this.#options
     const text = typeof token === 'function' ? await token() : token
     if (text) init.headers.set('authorization', `Bearer ${text}`)
-    return lost(() => send(url, init))
+    return withConnectionError(() => send(url, init))
   }
 }
 
@@ -117,10 +117,7 @@ function headersOf(method: string, options: RequestOptions): Headers {
 }
 
 /** Browsers offer `crypto.randomUUID` only to pages over HTTPS. */
-const randomKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  )
+const randomKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
 function claimOf(claimed: NonNullable<WriteOptions['ifClaim']>): string {
   if (typeof claimed === 'string') return claimed
@@ -128,7 +125,7 @@ function claimOf(claimed: NonNullable<WriteOptions['ifClaim']>): string {
   return `${claimed.id} ${claimed.claim.seq}`
 }
 
-async function read<T>(response: Response): Promise<Answer<T>> {
+async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   const { status, headers, ok } = response
   const body = await bodyOf(response)
   if (!ok) throw errorOf(response, body)
@@ -136,9 +133,9 @@ async function read<T>(response: Response): Promise<Answer<T>> {
   return { body: body as T, headers, status }
 }
 
-/** Returns the parsed JSON, or the text of another type; undefined without a body. */
+/** Returns the parsed JSON, or undefined without a body. The body of an error may also be plain text. */
 async function bodyOf(response: Response): Promise<unknown> {
-  const text = await lost(() => response.text())
+  const text = await withConnectionError(() => response.text())
   if (text === '') return undefined
   try {
     return JSON.parse(text)
@@ -148,7 +145,7 @@ async function bodyOf(response: Response): Promise<unknown> {
   }
 }
 
-async function lost<T>(work: () => Promise<T>): Promise<T> {
+async function withConnectionError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

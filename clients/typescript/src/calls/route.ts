@@ -1,6 +1,6 @@
 /**
  * Fills the names in braces of a route such as `GET /projects/{projectId}/labels`, from `ids` or else from `input`.
- * `rest` is the input without these names. @throws TypeError if an id is no text that a path can contain
+ * `rest` is the input without these names. @throws TypeError if an id is missing, or is no text
  */
 export function fillRoute(
   route: string,

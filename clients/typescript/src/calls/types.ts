@@ -34,7 +34,7 @@ type ParametersOf<Name extends OperationName> = operations[Name]['parameters']
 type RawQueryOf<Name extends OperationName> =
   ParametersOf<Name> extends { query?: infer Query } ? NonNullable<Query> : object
 
-/** Lists are sent with commas. */
+/** Filters that also accept an array, which is sent with commas. */
 type ListName = 'labels' | 'anyLabel' | 'types'
 
 type QueryValue<Key, Value> = Key extends 'asOf'
@@ -53,7 +53,7 @@ export type QueryOf<Name extends OperationName> = {
   [Key in keyof RawQueryOf<Name>]: QueryValue<Key, RawQueryOf<Name>[Key]>
 }
 
-/** Extends every type without required fields; `object` does not extend a type with an index signature. */
+/** Extends every type without required fields. `object` does not, if the type has an index signature. */
 type Empty = Record<never, never>
 
 /** The last parameters of a call: its input, which may be omitted if it has no required field, and its options. */
