@@ -1,4 +1,4 @@
-import type { Answer, Call, RequestOptions } from './tool.ts'
+import { type Answer, type Call, type RequestOptions, ToolError } from './tool.ts'
 import { turn } from './turns.ts'
 
 export type Handle = (request: Request) => Promise<Response>
@@ -11,6 +11,9 @@ export function openCall(send: Handle, { headers }: Request, signal: AbortSignal
     signal,
     async request<T>(method: string, path: string, { body, headers: more }: RequestOptions = {}) {
       signal.throwIfAborted()
+      // A URL has no segments of dots, so an id of dots would lead to another route.
+      if (/\/\.{1,2}(?=[/?]|$)/.test(path))
+        throw new ToolError(404, 'No row has this id', 'Find the id with find')
       const text = body === undefined ? undefined : JSON.stringify(body)
       const ofBody = text !== undefined && {
         'content-type': 'application/json',

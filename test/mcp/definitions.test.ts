@@ -3,7 +3,7 @@ import { withToken } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { words } from '../support/words.ts'
 import { connect } from './mcp-client.ts'
-import { maxDefinitionTokens, tokensIn } from './tokens.ts'
+import { maxDefinitionTokens, tokensIn } from './token-count.ts'
 
 const { service, ada } = await openScene(['Ada'])
 const { client } = await connect(service, ada.token)

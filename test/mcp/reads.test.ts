@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { invite, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { connect } from './mcp-client.ts'
-import { maxAnswerTokens, tokensIn } from './tokens.ts'
+import { maxAnswerTokens, tokensIn } from './token-count.ts'
 
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])
 const { call } = await connect(service, ada.token)

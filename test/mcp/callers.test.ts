@@ -1,0 +1,49 @@
+import { expect, test } from 'bun:test'
+import { make, makeToken, withToken } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { connect } from './mcp-client.ts'
+
+const { service, ada } = await openScene(['Ada'])
+const [engine, boat] = [
+  await make(ada, '/projects', { name: 'Engine' }),
+  await make(ada, '/projects', { name: 'Boat' }),
+]
+const task = await make(ada, '/tasks', { projectId: boat.id, title: 'Paint' })
+const bound = await withToken(ada, { scopes: ['write'], projects: [engine.id] })
+const { call } = await connect(service, bound.token)
+
+test('a token limited to projects sees only these projects', async () => {
+  const { body } = await call<{ projects: object[] }>('projects')
+  expect(body.projects).toMatchObject([{ name: 'Engine' }])
+  expect(await call('find')).toMatchObject({ body: { tasks: [] } })
+  for (const [name, args] of [
+    ['projects', { project: boat.id }],
+    ['find', { project: 'Boat' }],
+    ['find', { project: boat.id }],
+    ['get', { id: task.id }],
+    ['changes', { project: boat.id, after: 0 }],
+    ['history', { project: boat.id }],
+    ['history', { id: task.id }],
+  ] as const) {
+    const { isError, body } = await call(name, args)
+    expect([name, isError, body.status]).toEqual([name, true, 404])
+    expect(JSON.stringify(body.candidates ?? [])).not.toContain('Boat')
+  }
+})
+
+test('a service account uses the tools in its project', async () => {
+  const path = `/projects/${engine.id}/service-accounts`
+  const account = await make(ada, path, { name: 'Robot', role: 'EDITOR' })
+  const { token } = await makeToken(ada, { scopes: ['write'] }, `${path}/${account.id}/tokens`)
+  const { call } = await connect(service, token)
+  const operations = [{ op: 'task.create', title: 'Cast', assigneeId: 'me' }]
+  expect(await call('apply', { project: 'Engine', key: 'r', operations })).toMatchObject({ isError: false })
+  const { body } = await call('find', { project: 'Engine', assigneeId: 'me' })
+  expect(body).toMatchObject({ tasks: [{ title: 'Cast', assignee: 'Robot' }] })
+})
+
+test('an id of dots is no path', async () => {
+  for (const id of ['.', '..', '../projects'])
+    for (const name of ['get', 'history', 'extend_or_release'])
+      expect([id, name, (await call(name, { id })).body.status]).toEqual([id, name, 404])
+})

@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test'
+import { make, register } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { message, send } from './raw.ts'
+
+const { service, client, ada } = await openScene(['Ada'], { SUBSCRIBERS_PER_ACCOUNT: '100' })
+const eve = await register(client, 'Eve')
+const project = await make(ada, '/projects', { name: 'Engine' })
+const ofEve = await make(eve, '/projects', { name: 'Flood' })
+
+const wait = (signal?: AbortSignal) => {
+  const args = { project: ofEve.id, after: 1, wait: 25 }
+  return send(service, eve.token, { ...message('tools/call', { name: 'changes', arguments: args }), signal })
+}
+
+test('another account reads and writes before a flood of messages is answered', async () => {
+  let answered = 0
+  const flood = Array.from({ length: 1_000 }, async () => {
+    await send(service, eve.token, message('tools/list'))
+    answered++
+  })
+  await make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
+  expect((await ada.get(`/tasks?projectId=${project.id}`)).body).toHaveLength(1)
+  expect(answered).toBeLessThan(500)
+  await Promise.all(flood)
+})
+
+test('waits hold no place of the account, up to the limit of subscribers', async () => {
+  const waits = Array.from({ length: 100 }, () => wait())
+  expect(JSON.parse((await wait()).text).result).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('"status":429') }],
+  })
+  await make(ada, '/tasks', { projectId: project.id, title: 'Oil' })
+  await make(eve, '/tasks', { projectId: ofEve.id, title: 'Wake' })
+  for (const { text } of await Promise.all(waits)) expect(text).toContain('task.created')
+})
+
+for (const era of ['modern', 'legacy'])
+  test(`a wait ends when its client disconnects: ${era}`, async () => {
+    const version = (await eve.get(`/projects/${ofEve.id}`)).headers.get('docket-version')
+    const sentFor = (seconds: number) => {
+      const args = { project: ofEve.id, after: Number(version), wait: seconds }
+      const modern = message('tools/call', { name: 'changes', arguments: args })
+      const { _meta, ...params } = modern.body.params
+      return era === 'modern' ? modern : { body: { ...modern.body, params } }
+    }
+    const last = async () => (await send(service, eve.token, sentFor(1))).text
+    const left = new AbortController()
+    const waits = Array.from({ length: 100 }, () =>
+      send(service, eve.token, { ...sentFor(25), signal: left.signal }).catch(() => 'aborted'),
+    )
+    expect(await last()).toContain('429')
+    left.abort()
+    await Promise.all(waits)
+    let text = await last()
+    while (text.includes('429')) text = await last()
+    expect(text).toContain('changes')
+  })
