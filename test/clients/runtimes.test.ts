@@ -3,9 +3,15 @@ import { make } from '../support/client.ts'
 import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { forFile } from '../support/service.ts'
+import { expectShownOutput, programOf } from './readme-program.ts'
 import { runIn, runtimes } from './runtimes.ts'
 
 const { web, ada } = await forFile(openWebProcess())
+
+test.each(runtimes)('%s: every example of the README prints the shown output', async (runtime) => {
+  expectShownOutput(await runIn(runtime, programOf(web.url, runtime)))
+})
+
 const lostAnswers = 2
 let lost = 0
 /** Closes connections in place of the first answers to creates. */
