@@ -74,12 +74,30 @@ test.each([
   const { id } = await newProject(1)
   let streams = 0
   const blocked = open({
-    fetch: async (url, init) => (isStream(init) ? (streams++, answer()) : send(url, init)),
+    async fetch(url, init) {
+      if (isStream(init)) return (streams++, answer())
+      const response = send(url, init)
+      if (url.includes('wait=')) await docket.tasks.create({ projectId: id, title: 'New' })
+      return response
+    },
   })
-  const reading = readUntil(blocked.project(id).follow({ after: 2 }), 5)
-  for (const title of ['A', 'B', 'C']) await docket.tasks.create({ projectId: id, title })
-  expect(seqs(await reading)).toEqual([3, 4, 5])
+  const items = await readUntil(blocked.project(id).follow({ after: 2 }), 5)
+  expect(seqs(items)).toEqual([3, 4, 5])
   expect(streams).toBe(2)
+})
+
+test('ignores repeated events, and reads the events that a stream left out', async () => {
+  const { id } = await newProject(3)
+  const { body: events } = await ada.get(`/projects/${id}/events`)
+  const sent = [1, 2, 2, 1, 4].map((seq) => `data: ${JSON.stringify(events[seq - 1])}\n\n`).join('')
+  const wrong = open({
+    fetch: async (url, init) =>
+      isStream(init)
+        ? new Response(sent, { headers: { 'content-type': 'text/event-stream' } })
+        : send(url, init),
+  })
+  const items = await readUntil(wrong.project(id).follow({ after: 0 }), 4)
+  expect(seqs(items)).toEqual([1, 2, 3, 4])
 })
 
 test('begins with new events without after, and with the tasks with snapshot', async () => {
