@@ -3,9 +3,8 @@ import { read } from '../architecture/source.ts'
 import { allPages } from '../http/list-pages.ts'
 import { type Body, make } from '../support/client.ts'
 import { openWebProcess } from '../support/web-process.ts'
-import { forFile } from '../support/service.ts'
 
-const own = await forFile(openWebProcess())
+const own = await openWebProcess()
 
 type ShallContinue = (tasks: Map<string, Body>, seen: number) => boolean | Promise<boolean>
 type Follow = (

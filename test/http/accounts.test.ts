@@ -110,7 +110,7 @@ test("logout revokes the request's token; logout-all revokes every token of the 
 test('other processes reject a revoked token, even if Redis loses its data', async () => {
   const redis = await freshRedis()
   await forFile({ close: () => redis.stop() })
-  await using pair = await openPair({ REDIS_URL: redis.url })
+  const pair = await openPair({ REDIS_URL: redis.url })
   const { atA, atB } = pair
   expect([await meStatus(atA), await meStatus(atB)]).toEqual([200, 200])
   const second = atB.as((await signIn(atA.email, password, atA)).body.access_token)

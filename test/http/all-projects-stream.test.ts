@@ -4,7 +4,7 @@ import { openPair } from '../races/pair.ts'
 import { forFile, spawnService } from '../support/service.ts'
 import { openStream, type Message } from './streaming.ts'
 
-const { a: writer, b: reader, env } = await forFile(openPair())
+const { a: writer, b: reader, env } = await openPair()
 // Without Redis this process gets no notifications, so it polls Postgres.
 const polling = await spawnService('web', { ...env, REDIS_URL: 'redis://127.0.0.1:1' })
 await forFile({ close: () => polling.stop() })

@@ -104,7 +104,7 @@ test('a dry run of a batch counts every invitation in the batch', () =>
   }))
 
 test('all tokens of an account share the limit of invitations, in all processes', async () => {
-  await using pair = await openPair({ INVITATIONS_PER_HOUR: '6' })
+  const pair = await openPair({ INVITATIONS_PER_HOUR: '6' })
   const { atA, atB } = pair
   const { id } = await createProject(atA)
   const { token } = await makeToken(atA)

@@ -5,12 +5,11 @@ import { openPair, upTo } from '../races/pair.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { unknownId, expectError } from './responses.ts'
-import { forFile } from '../support/service.ts'
 
 const taken = 'This id is already used; send a new UUIDv7'
 let project: Body
 let task: Body
-const pair = await forFile(openPair())
+const pair = await openPair()
 const ada = pair.atA
 beforeEach(async () => {
   project = await make(ada, '/projects', { name: 'P' })

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
-import { forFile } from '../support/service.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { requestHead, sendRaw } from './raw.ts'
 
-const { web, ada } = await forFile(openWebProcess({ BODY_TIMEOUT_MS: '300' }))
+const { web, ada } = await openWebProcess({ BODY_TIMEOUT_MS: '300' })
 const bearer = { Authorization: `Bearer ${ada.token}` }
 const json = { ...bearer, 'Content-Type': 'application/json' }
 

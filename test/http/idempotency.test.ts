@@ -2,13 +2,13 @@ import { expect, test } from 'bun:test'
 import { expireKeys } from '../../workers/cleanup.ts'
 import { openPair, upTo } from '../races/pair.ts'
 import { type Client, make, register } from '../support/client.ts'
-import { forFile, type ServiceProcess } from '../support/service.ts'
+import { type ServiceProcess } from '../support/service.ts'
 import { expectError, isReplay, replayedParts } from './responses.ts'
 import { endpoints } from './endpoints.ts'
 import { createFullProject, registerTeam, seqOf } from './scene.ts'
 
 const used = 'This Idempotency-Key was used for another request'
-const pair = await forFile(openPair())
+const pair = await openPair()
 const ada = pair.atA
 const atB = pair.atB
 

@@ -3,11 +3,10 @@ import { openPair, upTo } from '../races/pair.ts'
 import { type Answer, type Client, openClient, register } from '../support/client.ts'
 import { holdTransaction, untilBlocked } from '../support/database.ts'
 import { expectError, isReplay, replayedParts } from './responses.ts'
-import { forFile } from '../support/service.ts'
 
 const used = 'This Idempotency-Key was used for another request'
 const password = 'secret-1'
-const pair = await forFile(openPair())
+const pair = await openPair()
 const a = openClient(pair.a.url)
 const b = openClient(pair.b.url)
 

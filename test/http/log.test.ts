@@ -5,9 +5,8 @@ import { eventually } from '../races/pair.ts'
 import { make, makeToken } from '../support/client.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { expectError } from './responses.ts'
-import { forFile } from '../support/service.ts'
 
-const { web, env, ada } = await forFile(openWebProcess({ LOG_REQUESTS: 'on' }))
+const { web, env, ada } = await openWebProcess({ LOG_REQUESTS: 'on' })
 const anonymous = ada.as()
 
 async function logged(last: string): Promise<Record<string, unknown>[]> {

@@ -3,10 +3,9 @@ import { openPair, upTo } from '../races/pair.ts'
 import { type Person, make, register } from '../support/client.ts'
 import { expectError } from './responses.ts'
 import { createFullProject, registerTeam, fillPath } from './scene.ts'
-import { forFile } from '../support/service.ts'
 
 const changed = 'The resource has changed: If-Match does not contain its current ETag'
-const pair = await forFile(openPair())
+const pair = await openPair()
 const ada = pair.atA
 const projectId = (await make(ada, '/projects', { name: 'P' })).id
 

@@ -36,7 +36,7 @@ describe('reads and writes', () => {
     }))
 
   test('share one exact budget across processes', async () => {
-    await using pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '300' })
+    const pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '300' })
     const clients = [pair.atA, pair.atB]
     const answers = await Promise.all(upTo(40).map((n) => clients[n % 2]!.get('/projects')))
     expect(statuses(answers)).toEqual({ 200: 10, 429: 30 })

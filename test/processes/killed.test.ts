@@ -11,7 +11,7 @@ const operations = (name: string) => [
 ]
 
 test('if a process is killed, each batch and undo is committed once or not at all', async () => {
-  await using pair = await openPair()
+  const pair = await openPair()
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'P' })
   const batches = new Set<string>()
   const undoReplies = new Map<number, string>()

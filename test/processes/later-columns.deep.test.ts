@@ -15,7 +15,7 @@ const postgres = await forFile(openPostgres(dir))
 await migrate(postgres.url)
 // One connection per pool, so that prepared statements run again on the same connection.
 const few = { READ_CONNECTIONS: '1', BACKGROUND_CONNECTIONS: '1', COMMIT_SLOTS: '1' }
-const pair = await forFile(openPair({ DATABASE_URL: postgres.url, ...few }))
+const pair = await openPair({ DATABASE_URL: postgres.url, ...few })
 await forFile(spawnService('worker', pair.env))
 
 /** Adds a column to every table and an unknown migration, like a later release. */

@@ -4,9 +4,8 @@ import { expectError } from '../http/responses.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { expectTokensToEnd, revocationMs } from './ending-tokens.ts'
 import { at, openPair, upTo } from './pair.ts'
-import { forFile } from '../support/service.ts'
 
-const pair = await forFile(openPair({ READS_PER_MINUTE: '500' }))
+const pair = await openPair({ READS_PER_MINUTE: '500' })
 
 type Token = Body & { token: string }
 const expiresIn = (ms: number) => new Date(Date.now() + ms).toISOString()

@@ -6,6 +6,6 @@ import { openProxy } from './proxy.ts'
 export async function openBehindProxy() {
   const { env } = await forFile(freshEnv())
   const proxy = await forFile(openProxy(env.DATABASE_URL!))
-  const { webs, people, sql } = await forFile(openWebs([{ DATABASE_URL: proxy.url }], env))
+  const { webs, people, sql } = await openWebs([{ DATABASE_URL: proxy.url }], env)
   return { proxy, sql, web: webs[0]!, ada: people[0]! }
 }

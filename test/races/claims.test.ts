@@ -21,7 +21,7 @@ const tasks = Math.min(cases(150), 300)
 test.each<Record<string, string>>([{}, { WRITE_SHARDS: '0' }])(
   '64 concurrent workers at two processes claim each task once, with %p',
   async (env) => {
-    await using pair = await openPair(env)
+    const pair = await openPair(env)
     const projectId = await fill(pair.atA, tasks)
     const taken: string[] = []
     async function work(person: Person): Promise<void> {
@@ -64,7 +64,6 @@ const commentEveryMs = 20
 
 test('no two workers write under claims of one task, also with a killed process and clocks apart', async () => {
   const webs = await openWebs([{}, clockShiftedBy(-7_200_000), clockShiftedBy(60_000)], { WRITE_SHARDS: '2' })
-  await using _ = webs
   const [first, ...others] = webs.people
   const projectId = await fill(first!, 3)
   let isRunning = true

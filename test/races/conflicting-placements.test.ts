@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { type Body, make, type Person } from '../support/client.ts'
-import { forFile } from '../support/service.ts'
+import { cases } from '../support/depth.ts'
 import { expectAllStored, startLoad } from './load.ts'
 import { makeProjects, openWebs, upTo } from './pair.ts'
 
 // With different numbers of shards, processes disagree about homes, so each project has at least two homes.
 const homes = ['1', '2', '8'].map((n) => ({ WRITE_SHARDS: n }))
-const { people, sql } = await forFile(openWebs(homes))
+const { people, sql } = await openWebs(homes)
 
 function startMoves(tasks: Body[], projectIds: [string, string]) {
   const statuses = new Set<number>()
@@ -38,7 +38,7 @@ test('if processes disagree about the home of a project, all writes and moves ar
   const tasks = await Promise.all(upTo(6).map(() => make(ada, '/tasks', { title: 'T', projectId: left })))
   const load = startLoad({ clients: people, projectIds: ids.slice(2), writers: 12 })
   const moves = startMoves(tasks, [left, right])
-  await load.acknowledged(1_500)
+  await load.acknowledged(cases(600))
   await Promise.all([load.stop(), moves.stop()])
   await expectAllStored(sql, load, [])
   expect([...moves.statuses]).toEqual([200])

@@ -13,7 +13,7 @@ async function open(synchronous: boolean) {
   const servers = await forFile(openPostgres(await newFolder()))
   await migrate(await primaryUrl(servers.urls))
   await servers.startStandby({ synchronous })
-  const pair = await forFile(openPair({ DATABASE_URL: servers.urls }))
+  const pair = await openPair({ DATABASE_URL: servers.urls })
   await forFile(spawnService('worker', pair.env))
   return { servers, ...pair }
 }

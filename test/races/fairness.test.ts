@@ -5,7 +5,7 @@ import { at, eventually, openPair, tally, upTo } from './pair.ts'
 
 const processes = 4
 const writersEach = 8
-const pair = await forFile(openPair({ WRITE_SHARDS: '0' }))
+const pair = await openPair({ WRITE_SHARDS: '0' })
 const others: ServiceProcess[] = await Promise.all(
   upTo(processes - 2).map(() => forFile(spawnService('web', pair.env))),
 )

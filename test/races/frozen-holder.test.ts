@@ -8,7 +8,7 @@ import { openProxy } from './proxy.ts'
 const { env } = await forFile(freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_SHARDS: '0' }))
 // Process A uses a proxy that can delay a request to Postgres. Each process executes the commands that it receives.
 const proxy = await forFile(openProxy(env.DATABASE_URL!))
-const { webs, people, sql } = await forFile(openWebs([{ DATABASE_URL: proxy.url }, {}], env))
+const { webs, people, sql } = await openWebs([{ DATABASE_URL: proxy.url }, {}], env)
 const [a, atA, atB] = [webs[0]!, people[0]!, people[1]!]
 const project = await make(atA, '/projects', { name: 'Leased' })
 

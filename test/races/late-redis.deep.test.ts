@@ -10,7 +10,7 @@ const redis = await forFile(freshRedis())
 await redis.stop()
 // A lease lasts longer than the timeout of a write, so a write at the other process needs a handover.
 const leases = { LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000' }
-const pair = await forFile(openPair({ REDIS_URL: redis.url, WRITE_SHARDS: '0', ...leases }))
+const pair = await openPair({ REDIS_URL: redis.url, WRITE_SHARDS: '0', ...leases })
 const worker = await forFile(spawnService('worker', pair.env))
 await Bun.sleep(waitMs)
 await redis.restart()

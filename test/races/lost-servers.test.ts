@@ -1,20 +1,21 @@
 import { test } from 'bun:test'
 import { freshRedis } from '../support/redis.ts'
 import { openPair, upTo, eventually, makeProjects } from './pair.ts'
+import { cases } from '../support/depth.ts'
 import { expectNoFailures, type Load, expectAllStored, startLoad } from './load.ts'
 import { forFile } from '../support/service.ts'
 import postgres from 'postgres'
 import { terminateConnections } from '../support/database.ts'
 
 const redis = await forFile(freshRedis())
-const pair = await forFile(openPair({ REDIS_URL: redis.url }))
+const pair = await openPair({ REDIS_URL: redis.url })
 const admin: postgres.Sql = await forFile(postgres(pair.env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
 
 test('if Postgres cuts all connections under load, writes are stored once, and fail only with 503', async () => {
   const { atA, atB, sql } = pair
   const projectIds = await makeProjects(atA, 3)
   const load = startLoad({ clients: [atA, atB], projectIds, writers: 16 })
-  for (const _ of upTo(12)) {
+  for (const _ of upTo(cases(5))) {
     await load.acknowledged(25)
     await terminateConnections(admin)
   }
@@ -38,10 +39,10 @@ const faults: [
   inject: (load: Load, round: number) => unknown,
   more: number,
 ][] = [
-  ['is flushed', 10, () => command('FLUSHALL'), 30],
+  ['is flushed', cases(4), () => command('FLUSHALL'), 30],
   [
     'closes its connections',
-    10,
+    cases(4),
     (_, round) => command('CLIENT', 'KILL', 'TYPE', round % 2 ? 'normal' : 'pubsub'),
     30,
   ],

@@ -1,16 +1,16 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { type Body, invite, make, openClient, type Person, register, type Answer } from '../support/client.ts'
+import { cases } from '../support/depth.ts'
 import { faultsOf } from '../support/history.ts'
 import { at, openPair, upTo, type Pair, statuses } from './pair.ts'
-import { forFile } from '../support/service.ts'
 
 let guest: Person
 let project: Body
 let member: Body
 let task: Body
-const rounds = 50
+const rounds = cases(20)
 // The guest writes at process B, so that B has the project cached when A changes the roles.
-const pair = await forFile(openPair())
+const pair = await openPair()
 beforeEach(async () => {
   guest = at(await register(openClient(pair.a.url)), pair.b)
   project = await make(pair.atA, '/projects', { name: 'Shared' })

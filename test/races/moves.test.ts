@@ -5,10 +5,9 @@ import { Random } from '../faults/random.ts'
 import { allPages } from '../http/list-pages.ts'
 import { make, type Answer, type Body, type Client } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { forFile } from '../support/service.ts'
 import { openPair, upTo, makeProjects, statuses } from './pair.ts'
 
-const pair = await forFile(openPair())
+const pair = await openPair()
 const { atA, atB, sql } = pair
 const [movers, tasks, movesEach] = [100, 20, 4]
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
+import { cases } from '../support/depth.ts'
 import { at, openPair, upTo } from './pair.ts'
-import { forFile } from '../support/service.ts'
 import { startLoad } from './load.ts'
 
-const pair = await forFile(openPair())
+const pair = await openPair()
 
 interface Scene {
   /** The owner and a member, each with a comment in the project. */
@@ -44,7 +44,7 @@ test('after a name change is acknowledged, no process returns the old name or 30
         ),
       ),
     )
-  for (const n of upTo(40)) {
+  for (const n of upTo(cases(15))) {
     const before = await read()
     const names = people.map((_, person) => `Name ${person}-${n}`)
     // Alternates, so that each process handles in turn its own change first and the other process's change first.
@@ -81,7 +81,7 @@ test('while a name changes, no response returns to an older name, and responses 
     }
   }
   const watching = readers.flatMap((reader) => [watch(reader), watch(reader), watch(reader)])
-  for (const n of upTo(150)) await people[0]!.patch('/auth/me', { name: `Name ${n}` })
+  for (const n of upTo(cases(60))) await people[0]!.patch('/auth/me', { name: `Name ${n}` })
   isOver = true
   await Promise.all(watching)
   expect(byTag.size).toBeGreaterThan(10)
@@ -119,8 +119,12 @@ async function writeAndRead(here: Person, there: Person, rounds: number): Promis
 
 test('a read at one process returns every write that the other process has acknowledged', async () => {
   await underLoad(async () => {
+    const rounds = cases(4)
     await Promise.all(
-      upTo(4).flatMap(() => [writeAndRead(pair.atA, pair.atB, 8), writeAndRead(pair.atB, pair.atA, 8)]),
+      upTo(4).flatMap(() => [
+        writeAndRead(pair.atA, pair.atB, rounds),
+        writeAndRead(pair.atB, pair.atA, rounds),
+      ]),
     )
   })
 })
@@ -130,7 +134,7 @@ test('a conditional read after an acknowledged write never returns 304', async (
   const task = await make(atA, '/tasks', { title: 'Tagged', projectId: project.id })
   const paths = [`/tasks/${task.id}`, `/tasks?projectId=${project.id}&limit=1`]
   await underLoad(async () => {
-    for (const n of upTo(25)) {
+    for (const n of upTo(cases(10))) {
       const before = await Promise.all(paths.map((path) => atB.get(path)))
       await atA.patch(`/tasks/${task.id}`, { title: `Tagged ${n}` })
       for (const [i, path] of paths.entries()) {

@@ -2,22 +2,25 @@ import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { until } from '../../src/local/wait.ts'
 import { type Client, make, openClient, type Person, register } from '../support/client.ts'
-import { disposable, freshEnv, spawnService } from '../support/service.ts'
+import { disposable, forFile, freshEnv, spawnService } from '../support/service.ts'
 
 type Env = Record<string, string>
 
+/** Opens web processes until the end of the file, or of the test that opens them. */
 export async function openWebs(each: Env[], overrides: Env = {}) {
   const { env, drop } = await freshEnv(overrides)
   const webs = await Promise.all(each.map((own) => spawnService('web', { ...env, ...own })))
   const person = await register(openClient(webs[0]!.url))
   const database = openDatabase(readConfig(env))
-  return disposable({
-    ...{ env, webs, people: webs.map((web) => at(person, web)), sql: database.reads },
-    async close() {
-      await Promise.all([...webs.map((web) => web.close()), database.close()])
-      await drop()
-    },
-  })
+  return forFile(
+    disposable({
+      ...{ env, webs, people: webs.map((web) => at(person, web)), sql: database.reads },
+      async close() {
+        await Promise.all([...webs.map((web) => web.close()), database.close()])
+        await drop()
+      },
+    }),
+  )
 }
 
 export type Pair = Awaited<ReturnType<typeof openPair>>

@@ -18,7 +18,7 @@ await onServer(fresh.url, (sql) =>
   sql.unsafe(`alter database "${nameOf(fresh.url)}" set timezone = 'Asia/Tokyo'`),
 )
 const pooler = await forFile(openPgBouncer(fresh.url, connections))
-const pair = await forFile(openPair({ DATABASE_URL: pooler.through(fresh.url), DATABASE_POOLER: 'on' }))
+const pair = await openPair({ DATABASE_URL: pooler.through(fresh.url), DATABASE_POOLER: 'on' })
 await forFile(spawnService('worker', pair.env))
 async function onServer<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { max: 1, prepare: false, onnotice: () => {} })

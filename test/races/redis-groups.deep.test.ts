@@ -74,7 +74,7 @@ for (const { kind, openGroup, isSecured } of groups) {
     })
 
     test('processes hand leases over', async () => {
-      await using other = await openPair({ ...withAuthority, REDIS_URL: group.url, ...byLeases })
+      const other = await openPair({ ...withAuthority, REDIS_URL: group.url, ...byLeases })
 
       const { id } = await make(other.atA, '/projects', { name: 'Shared' })
       for (const n of upTo(5))

@@ -2,10 +2,9 @@ import { expect, test } from 'bun:test'
 import type { LabelledTask } from '../http/label-scene.ts'
 import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { forFile } from '../support/service.ts'
 import { openPair, statuses, upTo } from './pair.ts'
 
-const { atA, atB, sql } = await forFile(openPair())
+const { atA, atB, sql } = await openPair()
 const either = (n: number) => (n % 2 ? atA : atB)
 
 async function createProject(labels: number) {

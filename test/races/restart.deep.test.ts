@@ -4,7 +4,7 @@ import { expectAllStored, startLoad } from './load.ts'
 import { makeProjects, openWebs } from './pair.ts'
 
 test('restarting one of three processes under load fails only requests to its closed port', async () => {
-  const { env, webs, people, sql } = await forFile(openWebs([{}, {}, {}]))
+  const { env, webs, people, sql } = await openWebs([{}, {}, {}])
   for (const [i, web] of webs.entries()) {
     const load = startLoad({ clients: people, projectIds: await makeProjects(people[i]!, 12), writers: 24 })
     await load.acknowledged(200)

@@ -3,11 +3,10 @@ import { purgeProject } from '../../workers/cascade.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { at, openPair, upTo } from './pair.ts'
-import { forFile } from '../support/service.ts'
 
 let projectId: string
 let task: Body
-const pair = await forFile(openPair())
+const pair = await openPair()
 beforeEach(async () => {
   projectId = (await make(pair.atA, '/projects', { name: 'Kept' })).id
   task = await make(pair.atA, '/tasks', { title: 'First', projectId })

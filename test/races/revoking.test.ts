@@ -4,10 +4,9 @@ import { unreachableUrl } from '../http/scene.ts'
 import { invite, make, openClient, register, expiresAt } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { at, openPair, upTo } from './pair.ts'
-import { forFile } from '../support/service.ts'
 
 // Each process releases its lease after every batch, so that both processes write.
-const pair = await forFile(openPair({ LEASE_SLICE_MS: '0' }))
+const pair = await openPair({ LEASE_SLICE_MS: '0' })
 
 test('removing a member with revoke=true deletes webhooks, service accounts and tokens that the member creates meanwhile', async () => {
   for (const _ of upTo(5)) {

@@ -17,7 +17,7 @@ const limits = {
 }
 const { env } = await forFile(freshEnv(limits))
 const line = await forFile(openSilentLine(env.DATABASE_URL!))
-const { webs, people, sql } = await forFile(openWebs([{ DATABASE_URL: line.url }], env))
+const { webs, people, sql } = await openWebs([{ DATABASE_URL: line.url }], env)
 const [web, ada] = [webs[0]!, people[0]!]
 const projectIds = await makeProjects(ada, 4)
 

@@ -8,7 +8,7 @@ import { expectTokensToEnd } from './ending-tokens.ts'
 import { at, openPair } from './pair.ts'
 
 const hour = 3_600_000
-const pair = await forFile(openPair({ JWT_EXPIRATION: '1h' }))
+const pair = await openPair({ JWT_EXPIRATION: '1h' })
 const shifted = [-2 * hour, 2 * hour].map((ms) =>
   forFile(spawnService('web', { ...pair.env, ...clockShiftedBy(ms) })),
 )

@@ -1,13 +1,14 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
+import { cases } from '../support/depth.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { openPair, tally, upTo, statuses } from './pair.ts'
 
-const pair = await forFile(openPair())
+const pair = await openPair()
 const alone = await forFile(openTestService())
 const ada = await register(alone.client)
-const rounds = 30
+const rounds = cases(12)
 
 // In one process, both requests may be in one batch.
 for (const [where, one, other] of [

@@ -2,13 +2,13 @@ import { beforeEach, expect, test } from 'bun:test'
 import { isAhead } from '../../src/ids.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { forFile, clockShiftedBy, spawnService } from '../support/service.ts'
+import { clockShiftedBy, spawnService } from '../support/service.ts'
 import { at, openPair, upTo } from './pair.ts'
 
 const hour = 3_600_000
 let project: Body
 // The clock of the second process is two hours slow; the process corrects it by the clock of the database.
-const pair = await forFile(openPair({ WRITE_SHARDS: '0' }, clockShiftedBy(-2 * hour)))
+const pair = await openPair({ WRITE_SHARDS: '0' }, clockShiftedBy(-2 * hour))
 const writers: Person[] = upTo(3).flatMap(() => [pair.atA, pair.atB])
 beforeEach(async () => void (project = await make(pair.atA, '/projects', { name: 'Timely' })))
 

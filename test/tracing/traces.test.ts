@@ -5,7 +5,7 @@ import { forFile, openTestService } from '../support/service.ts'
 import { type Collected, openCollector } from './collector.ts'
 
 const collector = await forFile(openCollector())
-const pair = await forFile(openPair({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, LOG_REQUESTS: 'on' }))
+const pair = await openPair({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, LOG_REQUESTS: 'on' })
 
 const traceId = (n: number) => `${n}`.padStart(32, 'a')
 const from = (n: number, flags = '01') => ({ traceparent: `00-${traceId(n)}-00f067aa0ba902b7-${flags}` })

@@ -16,8 +16,6 @@ import {
   untilOutboxEmpty,
 } from './remains.ts'
 import { runAdmin } from './run-admin.ts'
-import { notFound } from '../../src/responses/errors.ts'
-import { reasonOf } from '../../workers/reason.ts'
 import { holdTransaction } from '../support/database.ts'
 
 const attempts = 3
@@ -162,24 +160,4 @@ test('a job whose worker crashes at each attempt becomes a dead letter, with a l
   const lines = worker.output.map((line) => JSON.parse(line))
   expect(lines).toContainEqual(expect.objectContaining({ level: 50, id, job: 'purge-project' }))
   await release()
-})
-
-const refused = (code: string, message: string) =>
-  Object.assign(new Error(message), { code, detail: 'Key (email)=(ada@example.com) already exists.' })
-
-test.each<[string, unknown]>([
-  ['It is broken', new Error('It is\n  broken\0')],
-  ['Project not found', notFound('Project')],
-  ['a word', 'a word'],
-  ['null', null],
-  ['undefined', undefined],
-  ['TypeError', new TypeError()],
-  ['42P01: relation "tasks" does not exist', refused('42P01', 'relation "tasks" does not exist')],
-  ['22P02: invalid input: "…"', refused('22P02', 'invalid input: "a "secret"\nword"')],
-])('the reason of a dead letter is one line: %s', (reason, error) => expect(reasonOf(error)).toBe(reason))
-
-test('cuts a long reason without splitting a character', () => {
-  const reason = reasonOf(new Error(`x${'🙂'.repeat(1_000)}`))
-  expect(reason.length).toBeLessThanOrEqual(500)
-  expect(reason.isWellFormed()).toBe(true)
 })

@@ -1,21 +1,16 @@
 import { expect, test } from 'bun:test'
 import { expireEvents } from '../../workers/expire-events.ts'
 import { SliceEnded } from '../../workers/throttle.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, spawnService, type TestService, openForEach } from '../support/service.ts'
+import { make, register } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { forFile, openTestService, spawnService } from '../support/service.ts'
 import { type FeedEvent, readFeed } from '../http/feed.ts'
 import { nextPath } from '../http/list-pages.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { countDeletes } from './remains.ts'
 
-const forEach = openForEach()
-let service: TestService
-let ada: Person
+let { service, ada } = await openScene(['Ada'])
 const sql = () => service.services.database.background
-const open = async (overrides: Record<string, string> = {}) => {
-  service = await forEach(openTestService(overrides))
-  ada = await register(service.client)
-}
 
 const days = 30
 const throttle = { batchRows: 10, pauseMs: 0 }
@@ -37,7 +32,6 @@ async function seqsOf(projectId: string): Promise<number[]> {
 const from = (first: number, last: number) => upTo(last).slice(first - 1)
 
 test('deletes expired events, oldest first, and keeps the newest event of each project', async () => {
-  await open()
   const wanted = [
     [50, 33],
     [50, 0],
@@ -60,7 +54,6 @@ test('deletes expired events, oldest first, and keeps the newest event of each p
 })
 
 test('an event with a time in the future expires together with the next event', async () => {
-  await open()
   const ahead: [count: number, old: number, from: number, to: number, seqs: number][] = [
     [50, 33, 5, 5, 34],
     [50, 33, 1, 1, 34],
@@ -87,7 +80,6 @@ test('an event with a time in the future expires together with the next event', 
 })
 
 test('no statement deletes more rows than the batch size', async () => {
-  await open()
   const deletes = await countDeletes(sql(), 'events')
   await openProject(98, 95)
   await expire()
@@ -95,7 +87,6 @@ test('no statement deletes more rows than the batch size', async () => {
 })
 
 test('a later run deletes the expired events that an earlier run left', async () => {
-  await open()
   const projectId = await openProject(50, 45)
   await expect(expire({ isOver: () => true })).rejects.toBeInstanceOf(SliceEnded)
   expect(await seqsOf(projectId)).toEqual(from(11, 50))
@@ -104,7 +95,6 @@ test('a later run deletes the expired events that an earlier run left', async ()
 })
 
 test('concurrent workers delete the same events as one worker', async () => {
-  await open()
   const ids = [await openProject(100, 95), await openProject(100, 90)]
   await Promise.all([expire(), expire({ batchRows: 7 }), expire({ batchRows: 3 })])
   await expire()
@@ -125,9 +115,10 @@ async function pageThrough(path: string): Promise<number[]> {
   return seqs
 }
 
+const newest = 250
+
 test('pages that are read while events expire have no gap until a page gets 410', async () => {
-  await open()
-  const projectId = await openProject(500, 480)
+  const projectId = await openProject(newest, newest - 20)
   let isOver = false
   const removal = expire({ batchRows: 1 }).finally(() => (isOver = true))
   const feeds: number[][] = []
@@ -143,26 +134,12 @@ test('pages that are read while events expire have no gap until a page gets 410'
   }
   await Promise.all([...upTo(6).map(read), removal])
   for (const seqs of feeds) expect(seqs).toEqual(seqs.map((_, i) => seqs[0]! + i))
-  for (const seqs of histories) expect(seqs).toEqual(seqs.map((_, i) => 500 - i))
+  for (const seqs of histories) expect(seqs).toEqual(seqs.map((_, i) => newest - i))
   expect(feeds.length).toBeGreaterThan(20)
-  expect(feeds.some((seqs) => seqs.at(-1) === 500)).toBe(true)
-})
-
-test('a worker that is killed while it expires events leaves no gap, and the next run continues', async () => {
-  await open({ HISTORY_DAYS: String(days), JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
-  const projectId = await openProject(200, 190)
-  const first = await spawnService('worker', service.env)
-  await eventually('the first deletions', async () => (await seqsOf(projectId)).length < 200)
-  await first.stop('SIGKILL')
-  const half = await seqsOf(projectId)
-  expect(half.length).toBeGreaterThan(10)
-  expect(half).toEqual(from(half[0]!, 200))
-  await expire()
-  expect(await seqsOf(projectId)).toEqual(from(191, 200))
+  expect(feeds.some((seqs) => seqs.at(-1) === newest)).toBe(true)
 })
 
 test('deletes no event without HISTORY_DAYS', async () => {
-  await open()
   const projectId = await openProject(20, 20)
   const recurring = service.services.jobs.open('recurring')
   service.startWorkers()
@@ -172,4 +149,20 @@ test('deletes no event without HISTORY_DAYS', async () => {
   })
   await recurring.close()
   expect(await seqsOf(projectId)).toHaveLength(20)
+})
+
+test('a worker that is killed while it expires events leaves no gap, and the next run continues', async () => {
+  service = await forFile(
+    openTestService({ HISTORY_DAYS: String(days), JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' }),
+  )
+  ada = await register(service.client)
+  const projectId = await openProject(200, 190)
+  const first = await spawnService('worker', service.env)
+  await eventually('the first deletions', async () => (await seqsOf(projectId)).length < 200)
+  await first.stop('SIGKILL')
+  const half = await seqsOf(projectId)
+  expect(half.length).toBeGreaterThan(10)
+  expect(half).toEqual(from(half[0]!, 200))
+  await expire()
+  expect(await seqsOf(projectId)).toEqual(from(191, 200))
 })

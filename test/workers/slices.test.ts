@@ -2,10 +2,11 @@ import { expect, test } from 'bun:test'
 import { DelayedError, type Job } from 'bullmq'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
+import { notFound } from '../../src/responses/errors.ts'
+import { reasonOf } from '../../workers/reason.ts'
 import { type Throttle, SliceEnded } from '../../workers/throttle.ts'
 import { type StepData, runStep } from '../../workers/recurring.ts'
-import { claimJob, recordFailure } from '../../workers/run-job.ts'
-import { runJob } from '../../workers/run-job.ts'
+import { claimJob, recordFailure, runJob } from '../../workers/run-job.ts'
 import { openScene } from '../support/scene.ts'
 import { eventually } from '../races/pair.ts'
 import { createFullProject, outboxSize, rowsWith } from './remains.ts'
@@ -70,4 +71,24 @@ test('a small purge does not wait for large purges', async () => {
   await eventually('the end of the small purge', async () => (await outboxSize(sql())) === 2)
   expect(await rowsWith(sql(), small.ids)).toEqual({})
   for (const { ids } of large) expect((await rowsWith(sql(), ids)).tasks).toBeGreaterThan(30)
+})
+
+const refused = (code: string, message: string) =>
+  Object.assign(new Error(message), { code, detail: 'Key (email)=(ada@example.com) already exists.' })
+
+test.each<[string, unknown]>([
+  ['It is broken', new Error('It is\n  broken\0')],
+  ['Project not found', notFound('Project')],
+  ['a word', 'a word'],
+  ['null', null],
+  ['undefined', undefined],
+  ['TypeError', new TypeError()],
+  ['42P01: relation "tasks" does not exist', refused('42P01', 'relation "tasks" does not exist')],
+  ['22P02: invalid input: "…"', refused('22P02', 'invalid input: "a "secret"\nword"')],
+])('the reason of a dead letter is one line: %s', (reason, error) => expect(reasonOf(error)).toBe(reason))
+
+test('cuts a long reason without splitting a character', () => {
+  const reason = reasonOf(new Error(`x${'🙂'.repeat(1_000)}`))
+  expect(reason.length).toBeLessThanOrEqual(500)
+  expect(reason.isWellFormed()).toBe(true)
 })
