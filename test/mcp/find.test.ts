@@ -89,6 +89,8 @@ const texts = [
   crypto.randomUUID(),
   '🜚🝆🜛',
   'xq'.repeat(9),
+  'ѤѿҪѲ\ue123\uf8ff',
+  'YfGd'.repeat(9),
 ]
 
 for (const sort of ['createdAt', '-dueDate', 'position'])

@@ -1,25 +1,31 @@
 /** The most tokens of an answer, as language models count them (o200k). */
 export const maxAnswerTokens = 6_000
 
-/** Word, digits, JSON between two texts, a space before a word, spaces, other ASCII, a character of 2 UTF-8 bytes, of 3. */
+/**
+ * Word, digits, JSON between two texts, a space before a word, spaces, other ASCII, a common letter of 2 UTF-8 bytes, another
+ * character of 2 bytes, a character of 3.
+ */
 const pieces =
-  /([A-Z]?[a-z]+|[A-Z]+)|(\d{1,3})|("[:,]"?|[{,]"|"\}(?:,\{")?)|( (?=[A-Za-z]))|( +)|([!-/:-@[-`{-~]+)|([\u0080-\u07ff])|([\u0800-\uffff])|[^]/gu
-const rareLetters = /[jkqvwxzJKQVWXZ]/g
-const tokensOfLetter = 0.5
-const tokensOfRareLetter = 0.8
+  /([A-Z]?[a-z]+|[A-Z]+)|(\d{1,3})|("[:,]"?|[{,]"|"\}(?:,\{")?)|( (?=[A-Za-z]))|( +)|([!-/:-@[-`{-~]+)|([\u00df-\u00fc\u03b1-\u03c9\u0410-\u044f\u05d0-\u05ea\u0621-\u064a])|([\u0080-\u07ff])|([\u0800-\uffff])|[^]/gu
+const rareLetters = /[jkqvwxz]/g
+const rareCapitals = /[JKQVWXYZ]/g
+const capitals = /[A-Z]/g
+const countOf = (text: string, letters: RegExp): number => text.match(letters)?.length ?? 0
 
-function weightOf([, word, digits, joint, space, spaces, marks, two, three]: RegExpExecArray): number {
+function weightOf(piece: RegExpExecArray): number {
+  const [, word, digits, joint, space, spaces, marks, commonOf2, of2, of3] = piece
   if (space) return 0
   if (digits || joint) return 1
   if (word) {
-    const rare = word.match(rareLetters)?.length ?? 0
-    return Math.max(1, tokensOfLetter * (word.length - rare) + tokensOfRareLetter * rare)
+    const weight = 0.5 * word.length + 0.3 * countOf(word, rareLetters)
+    const large = 0.3 * countOf(word, capitals) + 0.2 * countOf(word, rareCapitals)
+    return large > 0 ? Math.ceil(weight + large) : Math.max(1, weight)
   }
-  if (marks) return Math.max(1, 0.7 * marks.length)
+  if (marks) return marks.length
   if (spaces) return Math.ceil(spaces.length / 80)
-  // Greek, Cyrillic, Hebrew and Arabic letters have one token or less.
-  if (two) return two < '\u0530' || (two >= '\u0590' && two < '\u0700') ? 1.05 : 2
-  return three ? 2.3 : 4
+  if (commonOf2) return 1.05
+  if (of2) return 2
+  return of3 ? 3 : 4
 }
 
 /** Returns at least the tokens of almost every text. English text has 55 % of this estimate, a list of tasks 75 %. */
@@ -36,12 +42,12 @@ export function partOf(text: string, start: number, maxTokens: number): string {
   const rest = text.slice(start, start + 80 * maxTokens)
   for (const piece of rest.matchAll(pieces)) {
     const weight = weightOf(piece)
-    if (weight <= left) left -= weight
-    else
-      return (
-        rest.slice(0, piece.index + Math.floor(left / tokensOfRareLetter) * Number(!!piece[1])) ||
-        rest.slice(0, 1)
-      )
+    if (weight > left) {
+      // A long word or a long line of marks has no end that fits.
+      const fitting = piece[0].length > 2 ? Math.floor((left / weight) * piece[0].length) : 0
+      return rest.slice(0, piece.index + fitting) || rest.slice(0, 1)
+    }
+    left -= weight
   }
   return rest
 }
