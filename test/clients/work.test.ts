@@ -4,7 +4,7 @@ import { upTo } from '../races/pair.ts'
 import { invite, register } from '../support/client.ts'
 import { openClientScene } from './scene.ts'
 
-const { service, ada, docket, open } = await openClientScene()
+const { service, ada, docket, open, send } = await openClientScene()
 
 async function newQueue(tasks: number) {
   const { id } = await docket.projects.create({ name: 'Engine' })
@@ -84,6 +84,20 @@ test('a worker that stops aborts its handlers, waits for them and releases their
   expect((await list()).map(({ status, claim }) => [status, claim])).toEqual(
     upTo(3).map(() => ['TODO', null]),
   )
+})
+
+test('a worker releases a task that it claims while it stops', async () => {
+  const { id, list } = await newQueue(1)
+  const stop = new AbortController()
+  const stopping = open({
+    async fetch(url, init) {
+      const response = await send(url, init)
+      if (url.endsWith('/claim-next')) stop.abort()
+      return response
+    },
+  })
+  await stopping.project(id).work(() => expect.unreachable(), { signal: stop.signal })
+  expect(await list()).toMatchObject([{ status: 'TODO', claim: null }])
 })
 
 test('a handler may end its claim itself, and cannot write after its claim has ended', async () => {

@@ -20,6 +20,8 @@ export interface WorkOptions extends Omit<ClaimNext, 'leaseSeconds' | 'wait'> {
 }
 
 const waitSeconds = 25
+/** A claim without a wait may still be answered for this time after the stop, so that the task can be released. */
+const stopGraceMs = 5_000
 
 const report = (error: unknown, { number, title }: Task) =>
   console.error(`The handler failed for task ${number} "${title}":`, error)
@@ -39,8 +41,15 @@ export async function work(
   const { leaseSeconds = 60, concurrency = 1, signal, onError = report, ...filters } = options
   const failure = new AbortController()
   const stop = signal ? AbortSignal.any([signal, failure.signal]) : failure.signal
-  const claim = () =>
-    claimNext(transport, projectId, { ...filters, leaseSeconds, wait: waitSeconds }, { signal: stop })
+  const late = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  stop.addEventListener('abort', () => (timer = setTimeout(() => late.abort(stop.reason), stopGraceMs)))
+  const claim = async () => {
+    const body = { ...filters, leaseSeconds }
+    const task = await claimNext(transport, projectId, body, { signal: late.signal })
+    if (task || stop.aborted) return task
+    return claimNext(transport, projectId, { ...body, wait: waitSeconds }, { signal: stop })
+  }
   const run = async (task: Task) => {
     const claimed = new ClaimedTask(transport, task, leaseSeconds * 1_000)
     return runHandler(handler, { task, claimed, stop, onError })
@@ -48,7 +57,7 @@ export async function work(
   const slots = Array.from({ length: concurrency }, () =>
     runSlot(claim, run, stop).catch((error: unknown) => failure.abort(error)),
   )
-  await Promise.all(slots)
+  await Promise.all(slots).finally(() => clearTimeout(timer))
   if (failure.signal.aborted) throw failure.signal.reason
 }
 
@@ -82,6 +91,7 @@ interface Run {
 async function runHandler(handler: Handler, { task, claimed, stop, onError }: Run): Promise<boolean> {
   const signal = AbortSignal.any([stop, claimed.lost])
   try {
+    stop.throwIfAborted()
     await handler(task, { signal })
   } catch (error) {
     if (!signal.aborted) onError(error, task)
