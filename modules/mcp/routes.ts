@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import { readJson } from '../../src/http/json-body.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
@@ -9,14 +10,22 @@ import { openRequireOrigin } from './origin.ts'
 import { invalidRequest, parseError, withHeaders } from './responses.ts'
 import { turn } from './turns.ts'
 
+/** A call keeps its message, and 30 KB for the protocol, in memory. A call of 16 KiB or less has one slot. */
+const limits = { what: 'calls of tools', ofAll: 10_000, ofAccount: 1_000 }
+const bytesOfSlot = 16_384
+
 type Context = Pick<ReadRequest, 'request' | 'caller' | 'permit'>
 
-/** The endpoint of the Model Context Protocol, with its part of the OpenAPI document. `handle` runs the requests that tools send to the service. */
+/**
+ * Returns a function that opens the endpoint of the Model Context Protocol, with its part of the OpenAPI document.
+ * `handle` runs the requests that tools send to the service.
+ */
 export function mcpRoutes(
   { readGuard }: RouteBuilders,
   { config, log, rejections }: Services,
   handle: Handle,
 ) {
+  const callsInProgress = openConcurrencyLimit(limits)
   async function respond({ request, caller, permit }: Context): Promise<Response> {
     const body = await readJson(request, config).catch(toParseError)
     if (body instanceof HttpError) return parseError(body.message)
@@ -30,7 +39,8 @@ export function mcpRoutes(
       permit.release()
       return handle(inner)
     }
-    return withHeaders(await serve({ request, body, scope, send, log }))
+    const acquire = () => callsInProgress.acquire(caller.userId, slotsOf(request, config))
+    return withHeaders(await serve({ request, body, scope, send, acquire, log }))
   }
   const handler = async ({ request, caller, permit }: Context) => {
     const response = await respond({ request, caller, permit })
@@ -42,6 +52,9 @@ export function mcpRoutes(
       .use(readGuard)
       .post('/mcp', handler as never, { parse: 'none', detail })
 }
+
+const slotsOf = ({ headers }: Request, { bodyBytes }: Services['config']): number =>
+  Math.max(1, Math.ceil(Number(headers.get('content-length') ?? bodyBytes) / bytesOfSlot))
 
 function toParseError(error: unknown): HttpError {
   if (error instanceof HttpError && error.status === 400) return error

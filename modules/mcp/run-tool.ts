@@ -1,7 +1,8 @@
 import { Value } from '@sinclair/typebox/value'
 import type { Log } from '../../src/log.ts'
-import { internalError } from '../../src/responses/errors.ts'
+import { errorBody, HttpError, internalError } from '../../src/responses/errors.ts'
 import { validationError } from '../../src/schema/validation.ts'
+import { errorOf } from './errors/advice.ts'
 import { type Call, type Tool, ToolError } from './tool.ts'
 
 interface ToolResult {
@@ -10,29 +11,41 @@ interface ToolResult {
   isError?: true
 }
 
+interface Dependencies {
+  /** Counts the call as in progress until the returned function is called. @throws HttpError 429, 503 */
+  acquire(): () => void
+  log: Log
+}
+
 /** Runs a tool. An error of the tool is part of the result, so that the agent reads it. */
-export async function runTool(tool: Tool, args: unknown, call: Call, log: Log): Promise<ToolResult> {
+export async function runTool(
+  tool: Tool,
+  args: unknown,
+  call: Call,
+  { acquire, log }: Dependencies,
+): Promise<ToolResult> {
+  let release: (() => void) | undefined
   try {
+    release = acquire()
     requireArguments(tool, args)
     return resultOf(await tool.run(args as never, call))
   } catch (error) {
-    if (!(error instanceof ToolError)) return unexpected(tool, error, call, log)
-    const { status, message, details, advice } = error
+    const known = error instanceof HttpError ? toToolError(error) : error
+    if (!(known instanceof ToolError) && !call.signal.aborted)
+      log.error({ tool: tool.name, error: String(error) }, 'tool failed')
+    const { status, message, details, advice } = known instanceof ToolError ? known : unexpected()
     return { ...resultOf({ error: message, status, ...details, do: advice }), isError: true }
+  } finally {
+    release?.()
   }
 }
 
-function unexpected(tool: Tool, error: unknown, { signal }: Call, log: Log): ToolResult {
-  if (!signal.aborted) log.error({ tool: tool.name, error: String(error) }, 'tool failed')
+const toToolError = (error: HttpError): ToolError =>
+  errorOf({ status: error.status, headers: new Headers(error.headers), body: errorBody(error) })
+
+function unexpected(): ToolError {
   const { status, message } = internalError()
-  return {
-    ...resultOf({
-      error: message,
-      status,
-      do: 'Send the same call again, with the same key if it has a key',
-    }),
-    isError: true,
-  }
+  return new ToolError(status, message, 'Send the same call again, with the same key if it has a key')
 }
 
 const resultOf = (answer: unknown): ToolResult => ({

@@ -56,17 +56,19 @@ interface Message {
   scope: Tool['scope']
   /** Sends a request of a tool to the service. */
   send: Handle
+  /** Counts the call of a tool as in progress until the returned function is called. @throws HttpError 429, 503 */
+  acquire(): () => void
   log: Log
 }
 
 /** Answers one message of a client. No message depends on an earlier message. */
-export function serve({ request, body, scope, send, log }: Message): Promise<Response> {
+export function serve({ request, body, scope, send, acquire, log }: Message): Promise<Response> {
   const open = () => {
     const server = new Server(identity, options)
     server.setRequestHandler('tools/list', () => ({ tools: definitions[scope] }))
     server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
       const tool = findTool(params.name, scope)
-      return runTool(tool, params.arguments ?? {}, openCall(send, request, mcpReq.signal), log)
+      return runTool(tool, params.arguments ?? {}, openCall(send, request, mcpReq.signal), { acquire, log })
     })
     return server
   }

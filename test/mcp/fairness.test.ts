@@ -36,6 +36,19 @@ test('waits hold no place of the account, up to the limit of subscribers', async
   for (const { text } of await Promise.all(waits)) expect(text).toContain('task.created')
 })
 
+test('large messages that wait are bounded for each account', async () => {
+  const args = { project: ofEve.id, after: 1_000_000, wait: 25 }
+  const sent = message('tools/call', {
+    name: 'changes',
+    arguments: args,
+    junk: 'x'.repeat(900_000),
+  })
+  const answers = await Promise.all(Array.from({ length: 40 }, () => send(service, eve.token, sent)))
+  const rejected = answers.filter((answer) => answer.text.includes('Too many calls of tools'))
+  expect(rejected.length).toBeGreaterThan(0)
+  expect(JSON.parse(rejected[0]!.text).result.content[0].text).toContain('"retryAfterSeconds":1')
+})
+
 for (const era of ['modern', 'legacy'])
   test(`a wait ends when its client disconnects: ${era}`, async () => {
     const version = (await eve.get(`/projects/${ofEve.id}`)).headers.get('docket-version')

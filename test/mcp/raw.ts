@@ -33,10 +33,15 @@ export async function send(
   token: string | undefined,
   { path = '/mcp', body, ...sent }: Sent,
 ) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const length = { 'content-length': String(Buffer.byteLength(text)) }
   const response = await service.fetch(path, {
-    ...{ method: 'POST', signal: sent.signal },
-    headers: { ...rawHeaders, ...(token && { authorization: `Bearer ${token}` }), ...sent.headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...{ method: 'POST', signal: sent.signal, body: text },
+    headers: {
+      ...{ ...rawHeaders, ...length },
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...sent.headers,
+    },
   })
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
