@@ -85,3 +85,18 @@ test('an attempt that did not reach the home does not count as a retry', async (
   const { answer, sent } = await routed(9, false)
   expect([answer.status, sent]).toEqual([201, Array(10).fill(undefined)])
 })
+
+test('a write to a row that this process created or moved needs no query for its project', async () => {
+  const { places } = service.services.counts.caches
+  const [project, other] = [
+    await make(ada, '/projects', { name: 'P' }),
+    await make(ada, '/projects', { name: 'O' }),
+  ]
+  const task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
+  const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'S' })
+  const before = places.misses
+  for (const projectId of [other.id, project.id])
+    expect((await ada.patch(`/tasks/${task.id}`, { projectId })).status).toBe(200)
+  expect((await ada.patch(`/tasks/subtasks/${subtask.id}/toggle`)).status).toBe(200)
+  expect(places.misses).toBe(before)
+})

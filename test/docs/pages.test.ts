@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test'
 import { read, root } from '../architecture/source.ts'
 import { blocksOf, difference, pages } from './page.ts'
 import { runPage } from './shell.ts'
+import { parseAdmin } from '../../workers/admin/admin.ts'
 
 const isRun = (language: string) => language === 'sh'
 
@@ -69,4 +70,12 @@ test('a page names only paths of the project that exist', () => {
   )
   expect(named.length).toBeGreaterThan(20)
   expect(named.filter(({ path }) => !existsSync(join(root, path)))).toEqual([])
+})
+
+test('the operations page lists every admin command', () => {
+  const { text: help } = parseAdmin(['help']) as { text: string }
+  const commands = [...help.matchAll(/^ {2}(\S+(?: \S+)*)/gm)].map(([, command]) => command!)
+  const page = read('docs/operations.md').text.replaceAll('\\|', '|')
+  expect(commands.length).toBeGreaterThan(10)
+  expect(commands.filter((command) => !page.includes(`\`${command}\``))).toEqual([])
 })

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { FairQueue } from '../../src/identity/fair-queue.ts'
 import { upTo } from '../races/pair.ts'
+import { takeFrom } from '../../src/actor/project-actor.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
+import { newId } from '../../src/ids.ts'
+import { queuedCommand } from '../support/queued-command.ts'
 
 const bounds = { slots: 1, perAddress: 4, perAccount: 3, total: 6 }
 
@@ -73,4 +77,50 @@ describe('fair queue', () => {
     for (const _ of upTo(10)) expect(await queue.run(by, async () => 1)).toBe(1)
     expect(queue.waiting).toBe(0)
   })
+})
+
+const projectId = newId()
+const commandWith = (preload: QueuedCommand['preload']): QueuedCommand =>
+  queuedCommand(newId(), { projectId, preload, decide: () => ({ changes: [], answer: undefined }) })
+const reading = () => commandWith({ undo: { seqs: [1], authorize: () => {} } })
+
+function sizes(commands: QueuedCommand[]): number[] {
+  const queue = [...commands]
+  const taken: QueuedCommand[][] = []
+  while (queue.length > 0) taken.push(takeFrom(queue, 512) as QueuedCommand[])
+  expect(taken.flat()).toEqual(commands)
+  return taken.map(({ length }) => length)
+}
+
+test('a batch has at most four commands that read the log, and any number of other commands', () => {
+  expect(sizes(Array.from({ length: 10 }, reading))).toEqual([4, 4, 2])
+  expect(sizes(Array.from({ length: 50 }, () => commandWith(undefined)))).toEqual([50])
+  const mixed = Array.from({ length: 12 }, (_, n) => (n % 2 ? reading() : commandWith(undefined)))
+  expect(sizes(mixed)).toEqual([9, 3])
+})
+
+const command = (weight?: number) => ({ weight }) as QueuedCommand
+const maxWrites = 4
+
+test('a batch contains the next commands in order, up to a limit of writes', () => {
+  const all = [command(), command(2), command(), command(), command(3)]
+  const queue = [...all]
+  expect(takeFrom(queue, maxWrites)).toEqual(all.slice(0, 3))
+  expect(takeFrom(queue, maxWrites)).toEqual(all.slice(3))
+  expect(takeFrom(queue, maxWrites)).toEqual([])
+})
+
+test('a command with more writes than the limit is alone in its batch', () => {
+  const [heavy, next] = [command(maxWrites + 1), command()]
+  const queue = [heavy, next]
+  expect(takeFrom(queue, maxWrites)).toEqual([heavy])
+  expect(takeFrom(queue, maxWrites)).toEqual([next])
+})
+
+test('exclusive work runs in order, and not in a batch with commands', () => {
+  const [before, alone, after] = [command(), { run: async () => {}, since: 0 }, command()]
+  const queue = [before, alone, after]
+  expect(takeFrom(queue, maxWrites)).toEqual([before])
+  expect(takeFrom(queue, maxWrites)).toBe(alone)
+  expect(takeFrom(queue, maxWrites)).toEqual([after])
 })
