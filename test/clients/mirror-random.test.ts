@@ -69,5 +69,5 @@ test('a mirror equals the tasks of the service at every version, under random wr
       stop.abort()
     }
   })
-  await fc.assert(property, { numRuns: cases(5) })
+  await fc.assert(property, { numRuns: cases(3) })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { NotFoundError } from '../../clients/typescript/src/errors.ts'
 import { upTo } from '../races/pair.ts'
 import { make, register, versionOf } from '../support/client.ts'
-import { byId, openMirrorScene } from './mirror-scene.ts'
+import { openMirrorScene } from './mirror-scene.ts'
 
 const { service, ada, docket, open, send, newProject, expectEqual, rowsOf } = await openMirrorScene()
 
@@ -101,7 +101,7 @@ test('a snapshot is consistent while others write', async () => {
   await mirror.ready
   expect(pages.length).toBeGreaterThan(4)
   const { seq } = mirror
-  expect(byId(mirror)).toEqual(await rowsOf(project, seq))
+  expect([...mirror.values()]).toEqual(await rowsOf(project, seq))
   await expectEqual(mirror, project)
   stop.abort()
 })

@@ -5,6 +5,7 @@ import type { Snapshot } from './events.ts'
 import { follow, type FeedItem } from './follow.ts'
 import { Replica } from './replica.ts'
 import { readSnapshot } from './snapshot.ts'
+import { SortedMap } from './sorted-map.ts'
 
 /** `ids`: the tasks that may have changed. A task that `mirror.get(id)` does not return any more was deleted or moved. */
 export interface MirrorChange {
@@ -14,8 +15,11 @@ export interface MirrorChange {
 
 type Subscriber = (change: MirrorChange) => void
 
-/** The tasks of a project by id, kept current until the signal aborts. The caller must not change the map. */
-export class Mirror extends Map<string, Task> {
+/**
+ * The tasks of a project by id, in the order of `GET /tasks`, kept current until the signal aborts. The caller must not
+ * change the map.
+ */
+export class Mirror extends SortedMap<Task> {
   readonly #transport: Transport
   readonly #projectId: string
   readonly #signal: AbortSignal | undefined
