@@ -152,6 +152,28 @@ test('a token function runs before each attempt, and its error ends the call', a
   await expect(create(broken.docket)).rejects.toThrow('signed out')
 })
 
+test('follows no redirect, because it may lead the token to another origin or turn a write into a read', async () => {
+  const paths: string[] = []
+  const server = Bun.serve({
+    port: 0,
+    fetch({ url }) {
+      paths.push(new URL(url).pathname)
+      return paths.length > 1 ? ok() : Response.redirect('/elsewhere', 301)
+    },
+  })
+  const docket = new Docket({ url: server.url, token: 't' })
+  const error = { status: 301, message: 'The service redirects to /elsewhere: change url' }
+  await expect(create(docket)).rejects.toMatchObject(error)
+  expect(paths).toEqual(['/api/v1/tasks'])
+  await server.stop()
+})
+
+test('an error about a token that no header may contain does not contain the token', async () => {
+  const { docket, sent } = openScripted([ok()], { token: 'dkt_secret\n…' })
+  await expect(docket.tasks.get('1')).rejects.toThrow(/^The token must consist of ASCII characters$/)
+  expect(sent).toHaveLength(0)
+})
+
 test('reports an answer that is no JSON, and the text of a proxy', async () => {
   const { docket } = openScripted([new Response('<html>'), new Response('<html>', { status: 418 })])
   await expect(docket.tasks.get('1')).rejects.toMatchObject({

@@ -101,9 +101,25 @@ export class Transport {
   async #send(url: string, init: RequestInit & { headers: Headers }): Promise<Response> {
     const { token, fetch: send = (...args) => fetch(...args) } = this.#options
     const text = typeof token === 'function' ? await token() : token
-    if (text) init.headers.set('authorization', `Bearer ${text}`)
-    return withConnectionError(() => send(url, init))
+    if (text) init.headers.set('authorization', bearer(text))
+    const response = await withConnectionError(() => send(url, { ...init, redirect: 'manual' }))
+    return isRedirect(response) ? Promise.reject(redirected(response)) : response
   }
+}
+
+/** @throws TypeError without the token, which the error of an invalid header would contain */
+function bearer(token: string): string {
+  if (/[^ -~]/.test(token.trim())) throw new TypeError('The token must consist of ASCII characters')
+  return `Bearer ${token}`
+}
+
+const isRedirect = ({ type, status }: Response) => type === 'opaqueredirect' || (status >= 300 && status < 400)
+
+/** A redirect is not followed: it may lead the token to another origin, and turn a write into a read. */
+function redirected({ status, headers }: Response): DocketError {
+  const target = headers.get('location') ?? 'another address'
+  // Browsers hide the status and the target.
+  return new DocketError(status || 302, `The service redirects to ${target}: change url`)
 }
 
 function headersOf(method: string, options: RequestOptions): Headers {
