@@ -126,6 +126,20 @@ test.each(['sse', 'poll'] as const)(
   },
 )
 
+test('begins again with a snapshot if the service has lost events of the snapshot', async () => {
+  const { id } = await newProject(1)
+  let polls = 0
+  const behind = () =>
+    Response.json({ message: 'after must not be ahead of the project' }, { status: 400 })
+  const items = open({
+    fetch: async (url, init) => (url.includes('/events') && polls++ === 0 ? behind() : send(url, init)),
+  })
+    .project(id)
+    .follow({ snapshot: true, transport: 'poll' })
+  for (const _ of upTo(2)) expect((await items.next()).value).toMatchObject({ type: 'snapshot', seq: 2 })
+  await items.return()
+})
+
 test.each(['sse', 'poll'] as const)(
   'ends without an error when the signal aborts, with %s',
   async (transport) => {

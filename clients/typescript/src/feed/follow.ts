@@ -68,8 +68,8 @@ class Follower {
   private failures = 0
   private brokenStreams = 0
   private pollUntil = 0
-  /** True once the service has accepted `seq`. */
-  private isKnown = false
+  /** True if `seq` comes from the service, or the service has accepted it. */
+  private isKnown: boolean
 
   constructor(
     private readonly transport: Transport,
@@ -77,6 +77,7 @@ class Follower {
     private readonly options: FollowOptions,
   ) {
     this.path = `/projects/${projectId}/events`
+    this.isKnown = options.after === undefined
   }
 
   async *items(start: Promise<number>): AsyncGenerator<FeedItem, void, void> {
@@ -158,6 +159,7 @@ class Follower {
 
   private restart(snapshot: Snapshot): Snapshot {
     this.seq = snapshot.seq
+    this.isKnown = true
     return snapshot
   }
 }
