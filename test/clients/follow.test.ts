@@ -129,8 +129,7 @@ test.each(['sse', 'poll'] as const)(
 test('begins again with a snapshot if the service has lost events of the snapshot', async () => {
   const { id } = await newProject(1)
   let polls = 0
-  const behind = () =>
-    Response.json({ message: 'after must not be ahead of the project' }, { status: 400 })
+  const behind = () => Response.json({ message: 'after must not be ahead of the project' }, { status: 400 })
   const items = open({
     fetch: async (url, init) => (url.includes('/events') && polls++ === 0 ? behind() : send(url, init)),
   })

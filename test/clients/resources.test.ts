@@ -120,6 +120,7 @@ test('remembers ETags of resources, and explains a missing ETag', async () => {
   const write = docket.tasks.delete(draw.id, { ifMatch: row! })
   await expect(write).rejects.toThrow('ifMatch must be an ETag')
   await expect(docket.tasks.get('..')).rejects.toThrow('id must be an id, not ".."')
+  expect(() => docket.project('../tasks')).toThrow('A project needs an id, not "../tasks"')
 })
 
 test('every operation has a method, with the route of the OpenAPI document', async () => {

@@ -19,7 +19,9 @@ export class ProjectClient {
   readonly id: string
   readonly transport: Transport
 
+  /** @throws TypeError if `id` is not an id */
   constructor(transport: Transport, id: string) {
+    if (!/^[\w-]+$/.test(id)) throw new TypeError(`A project needs an id, not ${JSON.stringify(id)}`)
     this.id = id
     this.transport = transport
   }
@@ -35,9 +37,10 @@ export class ProjectClient {
 
   /** Undoes an event, several events, or all events of a batch: `{ seq }`, `{ seqs }` or `{ batch }`. */
   async undo(body: Undo, { dryRun, ...options }: UndoOptions = {}): Promise<ResultOf<'undoProject'>> {
-    const path = `/projects/${encodeURIComponent(this.id)}/undo`
     const request = { ...options, body, query: { dryRun } }
-    return (await this.transport.request<ResultOf<'undoProject'>>('POST', path, request)).body
+    return (
+      await this.transport.request<ResultOf<'undoProject'>>('POST', `/projects/${this.id}/undo`, request)
+    ).body
   }
 
   /** Yields the events of the project, and connects again until `signal` aborts. See `FollowOptions`. */

@@ -113,7 +113,8 @@ function bearer(token: string): string {
   return `Bearer ${token}`
 }
 
-const isRedirect = ({ type, status }: Response) => type === 'opaqueredirect' || (status >= 300 && status < 400)
+const isRedirect = ({ type, status }: Response) =>
+  type === 'opaqueredirect' || (status >= 300 && status < 400)
 
 /** A redirect is not followed: it may lead the token to another origin, and turn a write into a read. */
 function redirected({ status, headers }: Response): DocketError {

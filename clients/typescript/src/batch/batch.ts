@@ -30,6 +30,6 @@ export async function sendBatch(
   const operations = (await operationsOf(build)) as BatchBody['operations']
   const body = { ...(ifVersion !== undefined && { ifVersion }), operations }
   const query = { dryRun, return: wanted }
-  const path = `/projects/${encodeURIComponent(projectId)}/batch`
+  const path = `/projects/${projectId}/batch`
   return (await transport.request<BatchOutcome>('POST', path, { ...options, query, body })).body
 }

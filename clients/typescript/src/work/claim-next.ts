@@ -15,7 +15,7 @@ export async function claimNext(
   body: ClaimNext,
   options: ClaimOptions = {},
 ): Promise<Task | undefined> {
-  const path = `/projects/${encodeURIComponent(projectId)}/claim-next`
+  const path = `/projects/${projectId}/claim-next`
   const deadlineMs = options.deadlineMs ?? (body.wait ?? 0) * 1_000 + graceMs
   return (await transport.request<Task | undefined>('POST', path, { ...options, deadlineMs, body })).body
 }
