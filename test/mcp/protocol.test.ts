@@ -13,5 +13,11 @@ for (const mode of modes)
     expect(tools.map(({ name }) => name)).toContain('projects')
     const { body } = await call<{ projects: object[] }>('projects')
     expect(body.projects).toMatchObject([{ id: project.id, name: 'Engine' }])
+    const operations = [{ op: 'task.create', title: JSON.stringify(mode) }]
+    const args = { project: 'Engine', key: JSON.stringify(mode), operations }
+    const [first, again] = [await call('apply', args), await call('apply', args)]
+    expect(again.body).toEqual({ ...first.body, replayed: true })
+    expect(await call('get', { id: project.id })).toMatchObject({ isError: true, body: { status: 404 } })
+    await expect(connect(service, 'invalid', mode)).rejects.toThrow()
     await close()
   })

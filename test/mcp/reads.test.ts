@@ -155,7 +155,17 @@ test('errors say what to do next', async () => {
     ['history', {}, { status: 400, error: 'project or id is required' }],
     ['history', { id: task.id, actor: 'me' }, { status: 400 }],
     ['changes', { project: engine.id, after: 999 }, { status: 400 }],
-    ['changes', { project: engine.id, wait: 26 }, { status: 400 }],
+    [
+      'changes',
+      { project: engine.id, wait: 26 },
+      { status: 400, error: 'wait must be a number from 0 to 25' },
+    ],
+    [
+      'history',
+      { project: engine.id, types: 'task.done' },
+      { status: 400, error: 'types must be event types, such as task.created,task.deleted' },
+    ],
+    ['find', { labels: 'Brass' }, { status: 400, error: 'labels must be a list of names or ids' }],
   ] as const) {
     const { isError, body } = await call(name, args)
     expect([name, isError, body]).toMatchObject([name, true, { ...error, do: expect.any(String) }])

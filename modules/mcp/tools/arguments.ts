@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { EventTypes as AnyEventTypes } from '../../events/parameters.ts'
 
 export const ProjectName = Type.String({ minLength: 1, description: 'Id or name' })
 
@@ -19,7 +20,7 @@ export const RepeatKey = Type.Optional(
 )
 
 export const EventTypes = Type.Optional(
-  Type.String({ maxLength: 1_000, description: 'Such as task.created,task.deleted' }),
+  Type.Unsafe<string>({ ...AnyEventTypes(), description: 'Event types, such as task.created,task.deleted' }),
 )
 
 export const leaseRange = 'A number of seconds from 10 to 86400'

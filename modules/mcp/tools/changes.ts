@@ -15,7 +15,7 @@ const Count = (maximum: number, description: string) =>
 const input = Input({
   project: ProjectName,
   after: Count(maxSeq, 'The `after` of the previous answer, or the `version` of find: 0 is the beginning'),
-  wait: Count(maxWaitSeconds, `Seconds to wait for a change: 0 to ${maxWaitSeconds}`),
+  wait: Count(maxWaitSeconds, `A number from 0 to ${maxWaitSeconds}: seconds to wait for a change`),
   types: EventTypes,
   next: Type.Optional(
     Type.String({ maxLength: 20, pattern: '^[0-9]{1,15}$', description: '`next` of the previous answer' }),

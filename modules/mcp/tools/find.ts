@@ -16,7 +16,7 @@ const Names = (which: string) =>
     Type.Array(Type.String({ maxLength: 100 }), {
       minItems: 1,
       maxItems: 50,
-      description: `Has ${which} of these labels: names or ids`,
+      description: `A list of names or ids: tasks with ${which} of these labels`,
     }),
   )
 const True = (description: string) => optional(Type.Literal(true, { description: `true: ${description}` }))
@@ -34,8 +34,8 @@ const input = Input({
   priority: optional(Priority),
   assigneeId: optional(Type.String({ maxLength: 300, description: 'Name, e-mail, id or me' })),
   labels: Names('all'),
-  anyLabel: Names('one'),
-  noLabel: True('has no label'),
+  anyLabel: Names('at least one'),
+  noLabel: True('without labels'),
   ready: True('not DONE, not blocked, not claimed'),
   claimedBy: optional(Type.String({ maxLength: 100, description: 'User id, me or none' })),
   blocks: optional(IdOf('task')),
@@ -48,7 +48,9 @@ const input = Input({
     }),
   ),
   sort: optional(OneOf('FindSort', sorts)),
-  limit: optional(Type.Integer({ minimum: 1, maximum: 100, description: 'The most tasks: 1 to 100' })),
+  limit: optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: 'A number from 1 to 100: the most tasks' }),
+  ),
   fields: optional(OneOf('FindFields', details)),
   next: optional(Type.String({ maxLength: 500, description: '`next` of the previous answer' })),
 })

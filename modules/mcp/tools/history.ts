@@ -14,8 +14,8 @@ import { EventTypes, ProjectName } from './arguments.ts'
 
 const input = Input({
   project: Type.Optional(ProjectName),
-  id: Type.Optional(Type.String({ maxLength: 100, description: 'A task: shows the history of this task' })),
-  actor: Type.Optional(Type.String({ maxLength: 300, description: 'User: id, name, e-mail or me' })),
+  id: Type.Optional(Type.String({ maxLength: 100, description: 'Id of a task: only its history' })),
+  actor: Type.Optional(Type.String({ maxLength: 300, description: 'Id, name, e-mail or me' })),
   types: EventTypes,
   next: Next,
 })
