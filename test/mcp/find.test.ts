@@ -51,6 +51,18 @@ test('filters by names, e-mails and words of title and description', async () =>
   expect(await titles({ project, text: 'wheels steam' })).toEqual([])
 })
 
+test('filters by claims, also of a named user', async () => {
+  const claimed = await make(bea, '/projects', { name: 'Claims' })
+  for (const title of ['One', 'Two']) await make(bea, '/tasks', { projectId: claimed.id, title })
+  const asBea = await connect(service, bea.token)
+  await asBea.call('claim_next', { project: claimed.id, leaseSeconds: 60 })
+  const found = async (claimedBy: string) => {
+    const { body } = await asBea.call<Answer>('find', { project: claimed.id, claimedBy })
+    return body.tasks.map(({ title }) => title)
+  }
+  expect([await found('bea'), await found('me'), await found('none')]).toEqual([['One'], ['One'], ['Two']])
+})
+
 test('filters by custom fields', async () => {
   await make(ada, `/projects/${engine.id}/fields`, { key: 'hours', name: 'Hours', type: 'number' })
   await ada.patch(`/tasks/${wheels.id}`, { fields: { hours: 3 } })

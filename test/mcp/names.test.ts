@@ -65,6 +65,16 @@ test('labels, custom fields, views and members may be named', async () => {
   expect(lists[3]!.body[0]!.id).toBe(member.id)
 })
 
+test('an e-mail and me never mean a user who has this text as a name', async () => {
+  for (const name of ['me', cay.email]) await invite(ada, project.id, await register(client, name))
+  expect((await taskIn({ assigneeId: 'me' })).assigneeId).toBe(ada.id)
+  expect((await apply([{ op: 'task.create', title: 'Draw', assigneeId: cay.email }])).body.status).toBe(
+    404 as never,
+  )
+  await invite(ada, project.id, cay)
+  expect((await taskIn({ assigneeId: cay.email })).assigneeId).toBe(cay.id)
+})
+
 test('an unknown or ambiguous name gets the candidates, and changes nothing', async () => {
   const before = (await ada.get(path)).headers.get('docket-version')
   const unknown = await apply([{ op: 'task.create', title: 'Draw', assigneeId: 'Baa' }])

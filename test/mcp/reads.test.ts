@@ -149,6 +149,13 @@ test('changes lists each event once, and waits for the next', async () => {
 test('errors say what to do next', async () => {
   for (const [name, args, error] of [
     ['get', { id: member.id }, { status: 404, error: 'Task not found' }],
+    ['get', { id: '' }, { status: 400, error: 'id must be the id of a task' }],
+    ['find', { labels: ['Brass'] }, { status: 400, do: 'Pass project too, or ids in place of names' }],
+    [
+      'find',
+      { project: engine.id, where: { size: {} } },
+      { error: 'where.size must be a text, a number, true or false' },
+    ],
     ['get', { id: task.id, next: 'x' }, { status: 400, error: 'next must be from the previous answer' }],
     ['find', { project: 'Engin' }, { status: 404, error: expect.stringContaining('did you mean Engine?') }],
     ['find', { project: engine.id, next: 'x' }, { status: 400 }],

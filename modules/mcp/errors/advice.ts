@@ -56,6 +56,8 @@ const rules: Record<number, Rule[]> = {
       /or the #name of an earlier operation$/,
       () => 'Pass an id, or # and the `as` of an operation that is earlier in the list',
     ],
+    [/^cursor must be/, () => 'Pass the `next` of the previous answer, or begin without next'],
+    [/^after is ahead/, () => 'Pass the `after` of the previous answer, or the `version` of find'],
     [/is not known here/, (_, sent) => `Use only the fields that the operation has. ${corrected(sent)}`],
   ],
   403: [

@@ -7,6 +7,8 @@ import { type Call, ToolError } from '../tool.ts'
 export interface NamedRow {
   id: string
   names: string[]
+  /** Names that no other row has. They come first, because a user may choose the e-mail of another as a name. */
+  ownNames?: string[]
 }
 
 const pageRows = 200
@@ -55,21 +57,21 @@ async function readPages<Row>(call: Call, path: string): Promise<{ rows: Row[]; 
 
 /** Returns the id of the only row with this name. @throws ToolError 404 or 409, which lists candidates */
 export function idOf(noun: string, given: string, rows: NamedRow[]): string {
-  const found = rows.filter(({ names }) => names.some((name) => bare(name) === bare(given)))
+  const withName = (names: string[] = []) => names.some((name) => bare(name) === bare(given))
+  const own = rows.filter(({ ownNames }) => withName(ownNames))
+  const isEmail = rows.some(({ ownNames }) => ownNames) && given.includes('@')
+  const found = own.length > 0 || isEmail ? own : rows.filter(({ names }) => withName(names))
   if (found.length === 1) return found[0]!.id
   const name = JSON.stringify(given.slice(0, maxShown))
   if (found.length > 1)
     throw new ToolError(409, `${found.length} ${noun}s have the name ${name}`, 'Pass the id of a candidate', {
       candidates: shown(found),
     })
-  const meant = nearest(
-    given.slice(0, maxShown),
-    rows.flatMap(({ names }) => names),
-  )
+  const meant = nearest(given.slice(0, maxShown), rows.flatMap(allNames))
   const suggestion = meant === undefined ? '' : `; did you mean ${meant}?`
   throw new ToolError(404, `No ${noun} has the name or id ${name}${suggestion}`, adviceFor(noun), {
     candidates: shown(
-      [...rows].sort((a, b) => Number(b.names.includes(meant!)) - Number(a.names.includes(meant!))),
+      [...rows].sort((a, b) => Number(allNames(b).includes(meant!)) - Number(allNames(a).includes(meant!))),
     ),
   })
 }
@@ -82,9 +84,11 @@ const otherAdvice: Record<string, string> = {
 
 const adviceFor = (noun: string) => `Pass the name or the id of a candidate${otherAdvice[noun] ?? ''}`
 
+const allNames = ({ names, ownNames = [] }: NamedRow): string[] => [...names, ...ownNames]
+
 const bare = (name: string): string => name.normalize().trim().toLowerCase()
 
 const shown = (rows: NamedRow[]) =>
   rows
     .slice(0, maxCandidates)
-    .map(({ id, names }) => ({ id, names: names.map((name) => name.slice(0, maxShown)) }))
+    .map((row) => ({ id: row.id, names: allNames(row).map((name) => name.slice(0, maxShown)) }))

@@ -8,6 +8,7 @@ type Kind = 'user' | 'member' | 'label' | 'field' | 'view'
 /** The fields that may contain a name in place of an id, besides `id` of operations on labels, fields and views. */
 const kindOfField = new Map<string, Kind>([
   ['assigneeId', 'user'],
+  ['claimedBy', 'user'],
   ['memberId', 'member'],
   ...['labelIds', 'addLabelIds', 'removeLabelIds', 'labels', 'anyLabel'].map((name): [string, Kind] => [
     name,
@@ -42,8 +43,8 @@ export function openWithIds(call: Call, projectId: string) {
     const noun = op.slice(0, op.indexOf('.'))
     for (const [name, value] of Object.entries(fields)) {
       const kind = name === 'id' && kindsWithNames.includes(noun) ? (noun as Kind) : kindOfField.get(name)
-      const names = [value].flat().filter(isName)
-      if (!kind || names.length === 0) continue
+      const isNobody = name === 'claimedBy' && value === 'none'
+      if (!kind || isNobody || ![value].flat().some(isName)) continue
       const rows = await rowsOf(kind)
       const replace = (one: unknown) => (isName(one) ? idIn(`${path}${name}`, kind, one, rows) : one)
       fields[name] = Array.isArray(value) ? value.map(replace) : replace(value)
@@ -51,6 +52,13 @@ export function openWithIds(call: Call, projectId: string) {
     return fields as Fields
   }
 }
+
+/** True if the arguments contain a name that only a project has. `me` and `none` mean the same in all projects. */
+export const needProject = (given: object): boolean =>
+  Object.entries(given).some(
+    ([name, value]) =>
+      kindOfField.has(name) && [value].flat().some((one) => isName(one) && one !== 'me' && one !== 'none'),
+  )
 
 /** False for an id, and for the `#name` of an earlier operation. */
 const isName = (value: unknown): value is string =>
@@ -72,10 +80,13 @@ async function readRows(call: Call, projectId: string, kind: Kind): Promise<Name
     return rows.map(({ id, name, key }) => ({ id, names: key === undefined ? [name] : [key, name] }))
   }
   const { body: me } = await read<Person>(call, '/auth/me')
-  const namesOf = ({ id, name, email }: Person) => [name, email, ...(id === me.id ? ['me'] : [])]
+  const ownNames = ({ id, email }: Person) => [email, ...(id === me.id ? ['me'] : [])]
   const members = await readForNames<Member>(call, `${path}/members`)
-  if (kind === 'member') return members.map(({ id, user }) => ({ id, names: user ? namesOf(user) : [] }))
+  if (kind === 'member')
+    return members.map(({ id, user }) =>
+      user ? { id, names: [user.name], ownNames: ownNames(user) } : { id, names: [] },
+    )
   const { body: project } = await read<{ owner: Person | null }>(call, path)
   const users = [project.owner, ...members.map(({ user }) => user)].filter((user) => user !== null)
-  return users.map((user) => ({ id: user.id, names: namesOf(user) }))
+  return users.map((user) => ({ id: user.id, names: [user.name], ownNames: ownNames(user) }))
 }

@@ -82,6 +82,7 @@ async function namingVersion(
   const { headers } = await call.request('GET', `/projects/${projectId}`)
   const version = Number(headers.get('docket-version'))
   if (version === ifVersion) throw error
-  const advice = `The project now has version ${version}. Read changes with after: ${ifVersion}, decide again, and call with ifVersion: ${version} and the same key`
+  const after = Math.min(ifVersion, version)
+  const advice = `The project now has version ${version}. Read changes with after: ${after}, decide again, and call with ifVersion: ${version} and the same key`
   throw new ToolError(412, error.message, advice, { version })
 }

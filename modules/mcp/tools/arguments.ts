@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { EventTypes as AnyEventTypes } from '../../events/parameters.ts'
 
+export const TaskId = (description: string) => Type.String({ minLength: 1, maxLength: 100, description })
+
 export const ProjectName = Type.String({ minLength: 1, description: 'Id or name' })
 
 /** The characters that the header Idempotency-Key may contain. */

@@ -6,8 +6,8 @@ import { Priority, Status } from '../../tasks/schema.ts'
 import { details } from '../answers/tasks.ts'
 import { findTasks } from '../answers/found-tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
-import { openWithIds } from '../names/references.ts'
-import type { Call, Tool } from '../tool.ts'
+import { needProject, openWithIds } from '../names/references.ts'
+import { type Call, type Tool, ToolError } from '../tool.ts'
 import { ProjectName } from './arguments.ts'
 
 const optional = Type.Optional
@@ -20,6 +20,10 @@ const Names = (which: string) =>
     }),
   )
 const True = (description: string) => optional(Type.Literal(true, { description: `true: ${description}` }))
+
+const FieldValue = Type.Union([Type.String(), Type.Number(), Type.Boolean()], {
+  description: 'A text, a number, true or false',
+})
 
 const input = Input({
   project: optional(ProjectName),
@@ -37,13 +41,13 @@ const input = Input({
   anyLabel: Names('at least one'),
   noLabel: True('without labels'),
   ready: True('not DONE, not blocked, not claimed'),
-  claimedBy: optional(Type.String({ maxLength: 100, description: 'User id, me or none' })),
+  claimedBy: optional(Type.String({ maxLength: 300, description: 'Name, e-mail, id, me or none' })),
   blocks: optional(IdOf('task')),
   dueBefore: optional(Instant()),
   dueAfter: optional(Instant()),
   externalId: optional(Type.String({ minLength: 1, maxLength: 200 })),
   where: optional(
-    Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+    Type.Record(Type.String(), FieldValue, {
       description: 'Custom fields by key: {"size":"S","estimate.min":2}',
     }),
   ),
@@ -67,6 +71,7 @@ export const find: Tool = {
     call: Call,
   ) {
     const projectId = project === undefined ? undefined : await projectIdOf(call, project)
+    if (projectId === undefined && needProject(given)) throw projectNeeded()
     const { labels, anyLabel, ...filter } = projectId ? await openWithIds(call, projectId)(given) : given
     const ofFields = Object.entries(where).map(([key, value]) => [`field.${key}`, value])
     const lists = { labels: labels?.join(), anyLabel: anyLabel?.join() }
@@ -74,6 +79,9 @@ export const find: Tool = {
     return findTasks(call, { query, words: wordsOf(text), detail: fields, limit, cursor: next })
   },
 }
+
+const projectNeeded = () =>
+  new ToolError(400, 'Names of users and labels need a project', 'Pass project too, or ids in place of names')
 
 const wordsOf = (text = ''): string[] =>
   text

@@ -1,5 +1,6 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
+import { TaskId } from './arguments.ts'
 import { type Event, shownEvent } from '../answers/events.ts'
 import { type Names, openNames } from '../answers/names.ts'
 import { Next } from '../answers/position.ts'
@@ -9,7 +10,7 @@ import { filled, namesIn, shortFields, type Task } from '../answers/tasks.ts'
 import { read } from '../read.ts'
 import type { Call, Tool } from '../tool.ts'
 
-const input = Input({ id: Type.String({ maxLength: 100, description: 'Id of a task' }), next: Next })
+const input = Input({ id: TaskId('The id of a task'), next: Next })
 
 interface Subtask {
   id: string

@@ -10,11 +10,11 @@ import { projectIdOf } from '../names/name-lookup.ts'
 import { openWithIds } from '../names/references.ts'
 import { withQuery } from '../read.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
-import { EventTypes, ProjectName } from './arguments.ts'
+import { EventTypes, ProjectName, TaskId } from './arguments.ts'
 
 const input = Input({
   project: Type.Optional(ProjectName),
-  id: Type.Optional(Type.String({ maxLength: 100, description: 'Id of a task: only its history' })),
+  id: Type.Optional(TaskId('The id of a task: only its history')),
   actor: Type.Optional(Type.String({ maxLength: 300, description: 'Id, name, e-mail or me' })),
   types: EventTypes,
   next: Next,
