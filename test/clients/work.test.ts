@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 import { ForbiddenError, PreconditionFailedError } from '../../clients/typescript/src/errors.ts'
+import type { Task } from '../../clients/typescript/src/schemas.ts'
+import { ClaimedTask } from '../../clients/typescript/src/work/claimed-task.ts'
 import { upTo } from '../races/pair.ts'
 import { invite, register } from '../support/client.ts'
 import { openClientScene } from './scene.ts'
@@ -116,6 +118,45 @@ test('a handler may end its claim itself, and cannot write after its claim has e
     { signal: stop.signal },
   )
   expect(await list()).toMatchObject([{ title: 'Drawn', status: 'TODO', claim: null }])
+})
+
+test('an error when the task is set DONE is reported, and the task is released', async () => {
+  const { id, list } = await newQueue(1)
+  const stop = new AbortController()
+  const [failures, statuses]: [unknown[], (string | undefined)[]] = [[], []]
+  const broken = open({
+    async fetch(url, init) {
+      const isFirst = init.method === 'PATCH' && failures.length === 0
+      return isFirst ? Response.json({ message: 'Broken' }, { status: 500 }) : send(url, init)
+    },
+  })
+  await broken.project(id).work(
+    async () => {
+      statuses.push((await list())[0]?.status)
+      if (statuses.length === 2) setTimeout(() => stop.abort())
+    },
+    { signal: stop.signal, onError: (error) => failures.push(error) },
+  )
+  expect(failures).toMatchObject([{ status: 500, message: 'Broken' }])
+  expect(statuses).toEqual(['TODO', 'TODO'])
+  expect(await list()).toMatchObject([{ status: 'DONE', claim: null }])
+})
+
+test.each([
+  ['goes on after it has set its task DONE', 'DONE', false],
+  ['is aborted when another worker has its task', 'TODO', true],
+])('a handler %s', async (_, status, isLost) => {
+  const task = { id: '1', claim: { seq: 1 } } as Task
+  const reads = Promise.withResolvers<void>()
+  const fetch = async (_: string, { method }: RequestInit) => {
+    if (method === 'POST') return Response.json({ message: 'The claim has ended' }, { status: 412 })
+    reads.resolve()
+    return Response.json({ ...task, status })
+  }
+  const claimed = new ClaimedTask(open({ fetch }).transport, task, 30)
+  await reads.promise
+  await claimed.release()
+  expect(claimed.lost.aborted).toBe(isLost)
 })
 
 test('a worker without rights throws', async () => {

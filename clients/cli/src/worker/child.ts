@@ -60,6 +60,7 @@ export function runCommand(cli: Cli, line: string, task: Task, lost: AbortSignal
     child.once('close', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]))
   }).finally(() => {
     clearTimeout(killer)
+    lost.removeEventListener('abort', end)
     unlisten()
   })
 }

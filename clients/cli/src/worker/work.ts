@@ -1,8 +1,8 @@
-import { type Docket, DocketError, type Task } from '../../../typescript/src/index.ts'
+import type { Docket, Task } from '../../../typescript/src/index.ts'
+import { ClaimedTask } from '../../../typescript/src/work/claimed-task.ts'
 import type { Cli } from '../cli.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import { runCommand } from './child.ts'
-import { isDone, keepLease } from './lease.ts'
 
 interface Work {
   command: string
@@ -17,39 +17,19 @@ interface Work {
  * @throws Failure 5 if the claim is lost
  */
 export async function work(cli: Cli, docket: Docket, task: Task, { command, leaseSeconds, setsDone }: Work) {
-  const lease = keepLease(docket, task, leaseSeconds)
+  const claimed = new ClaimedTask(docket.transport, task, leaseSeconds * 1_000)
   let code: number = exitCodes.error
   try {
-    code = await runCommand(cli, command, task, lease.lost)
-    await lease.stop()
-    if (lease.lost.aborted) throw claimLost(task, lease.lost.reason)
-    if (code === 0 && setsDone) await setDone(docket, task)
+    code = await runCommand(cli, command, task, claimed.lost)
   } finally {
-    await lease.stop()
-    if ((code !== 0 || !setsDone) && !lease.lost.aborted) await release(docket, task)
+    await (code === 0 && setsDone ? claimed.complete() : claimed.release())
   }
+  if (claimed.lost.aborted) throw claimLost(task, claimed.lost.reason)
   return code
 }
 
-async function setDone(docket: Docket, task: Task): Promise<void> {
-  try {
-    await docket.tasks.update(task.id, { status: 'DONE' }, { ifClaim: task })
-  } catch (error) {
-    if (!(await isDone(docket, task, error))) throw isEnded(error) ? claimLost(task, error) : error
-  }
-}
-
-/** A claim that has ended needs no release. */
-async function release(docket: Docket, task: Task): Promise<void> {
-  await docket.tasks.release(task.id, { ifClaim: task }).catch((error: unknown) => {
-    if (!isEnded(error)) throw error
-  })
-}
-
-const isEnded = (error: unknown) => error instanceof DocketError && [404, 409, 412].includes(error.status)
-
-const claimLost = ({ number }: Task, error: unknown) =>
+const claimLost = ({ number }: Task, { cause }: Error) =>
   new Failure(
-    `The claim on #${number} is lost, so the task was not changed: ${error instanceof Error ? error.message : error}`,
+    `The claim on #${number} is lost, so the task was not changed: ${cause instanceof Error ? cause.message : cause}`,
     exitCodes.conflict,
   )

@@ -3,13 +3,13 @@ import { sleep } from '../retries.ts'
 import type { Task } from '../schemas.ts'
 import type { Transport, WriteOptions } from '../transport.ts'
 
-/** The reason of a handler's signal when its claim has ended. */
+/** The reason of a handler's signal when its claim is lost. */
 export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError'
 }
 
 /** The answers to a write under a claim that has ended: the task was released, DONE, deleted or moved. */
-const endedStatuses = [404, 412]
+const isEnded = (error: unknown) => hasStatus(error, 404, 412)
 /** The extensions of a lease: two of them may fail. */
 const extensionsPerLease = 3
 
@@ -29,28 +29,29 @@ export class ClaimedTask {
     this.#extending = this.#extend()
   }
 
-  /** Aborts when the claim has ended, although the worker has not ended it. */
+  /** Aborts if the claim has ended although the task is not DONE and not deleted. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }
 
   /** Sets the task DONE, which ends the claim. Changes nothing if the claim has ended before. */
-  complete(): Promise<void> {
-    return this.#end('PATCH', '', { status: 'DONE' })
+  async complete(): Promise<void> {
+    await this.#end('PATCH', '', { status: 'DONE' }).catch((error: unknown) =>
+      isEnded(error) ? this.#lose(error) : Promise.reject(error),
+    )
   }
 
-  /** Lets another worker claim the task. */
-  release(): Promise<void> {
-    return this.#end('POST', '/release')
+  /** Lets another worker claim the task. Changes nothing if the claim has ended before. */
+  async release(): Promise<void> {
+    await this.#end('POST', '/release').catch((error: unknown) => {
+      if (!isEnded(error)) throw error
+    })
   }
 
   async #end(method: string, path: string, body?: object): Promise<void> {
     this.#stopped.abort()
     await this.#extending
-    if (this.#lost.signal.aborted) return
-    await this.#write(method, path, body, { deadlineMs: this.#leaseMs }).catch((error: unknown) => {
-      if (!hasStatus(error, ...endedStatuses)) throw error
-    })
+    if (!this.#lost.signal.aborted) await this.#write(method, path, body, { deadlineMs: this.#leaseMs })
   }
 
   async #extend(): Promise<void> {
@@ -66,8 +67,22 @@ export class ClaimedTask {
         endsAt = sentAt + this.#leaseMs
       }
     } catch (error) {
-      if (signal.aborted) return
-      this.#lost.abort(new ClaimLostError('The claim on the task has ended', { cause: error }))
+      if (!signal.aborted) await this.#lose(error)
+    }
+  }
+
+  async #lose(cause: unknown): Promise<void> {
+    if (isEnded(cause) && (await this.#isDone())) return
+    this.#lost.abort(new ClaimLostError('The claim on the task has ended', { cause }))
+  }
+
+  /** True if the task is DONE or deleted: then the handler has ended the claim itself. */
+  async #isDone(): Promise<boolean> {
+    try {
+      const { body } = await this.#transport.request<Task>('GET', `/tasks/${this.#task.id}`)
+      return body.status === 'DONE'
+    } catch (error) {
+      return hasStatus(error, 404)
     }
   }
 

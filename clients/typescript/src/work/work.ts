@@ -15,7 +15,7 @@ export interface WorkOptions extends Omit<ClaimNext, 'leaseSeconds' | 'wait'> {
   concurrency?: number
   /** Stops the worker without an error. */
   signal?: AbortSignal
-  /** Receives the errors of the handler; by default they are written to the console. */
+  /** Receives the errors of the handler, and of setting its task DONE; by default they are written to the console. */
   onError?: (error: unknown, task: Task) => void
 }
 
@@ -87,18 +87,20 @@ interface Run {
   onError: (error: unknown, task: Task) => void
 }
 
-/** Returns false if the handler failed. */
+/** Returns true if the task is DONE. */
 async function runHandler(handler: Handler, { task, claimed, stop, onError }: Run): Promise<boolean> {
   const signal = AbortSignal.any([stop, claimed.lost])
+  let isDone = false
   try {
     stop.throwIfAborted()
     await handler(task, { signal })
+    // A handler may return early because its signal has aborted, so its work may be incomplete.
+    if (!signal.aborted) await claimed.complete()
+    isDone = !signal.aborted
   } catch (error) {
     if (!signal.aborted) onError(error, task)
-    await claimed.release()
-    return false
+  } finally {
+    if (!isDone) await claimed.release()
   }
-  // A handler may return early because its signal has aborted, so its work may be incomplete.
-  await (stop.aborted ? claimed.release() : claimed.complete())
-  return true
+  return isDone
 }
