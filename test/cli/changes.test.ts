@@ -11,7 +11,7 @@ const titles = async (project = id) =>
 test('batch accepts an array, an object with operations, and one operation in a line', async () => {
   const operations = [create('Cast', 'cast'), { op: 'subtask.create', taskId: '#cast', title: 'Order brass' }]
   const first = await run(['batch'], { env, input: JSON.stringify(operations, null, 2) })
-  expect([first.code, first.err]).toEqual([0, 'Committed 2 operations: version 3\n'])
+  expect([first.code, first.err]).toEqual([0, 'Committed 2 operations as batch 2: version 3\n'])
   expect(first.out).toMatch(/^OPERATION +# +ID\ntask.create +1 +\S+\nsubtask.create +\S+\n$/)
   const whole = JSON.stringify({ operations: [create('Draw')], ifVersion: 3 })
   expect((await json(['batch'], { env, input: whole })).version).toBe(4)
@@ -19,6 +19,8 @@ test('batch accepts an array, an object with operations, and one operation in a 
   expect((await json(['batch'], { env, input: `\ufeff${lines}` })).results).toHaveLength(2)
   expect((await json(['batch'], { env, input: JSON.stringify(create('One')) })).version).toBe(7)
   expect(await titles()).toEqual(['Cast', 'Draw', 'Oil', 'Bend', 'One'])
+  expect(await json(['batch'], { env, input: JSON.stringify(create('Two')) })).toMatchObject({ batch: 8 })
+  expect((await run(['undo', '--batch', '8'], { env })).err).toBe('Undid batch 8: version 9\n')
 })
 
 test('batch reports a line that is not JSON, a rejected operation and a changed version', async () => {
@@ -49,8 +51,24 @@ test('batch --split commits more than 500 operations once, and shows its progres
     /░ 500\/501 operations[^]*█ 501\/501 operations\r\u001b\[KCommitted 501 operations/,
   )
   const again = await run([...line, '--split', '--key', 'import-1'], { input })
-  expect(again.err).toBe('Committed 501 operations: version 502\n')
+  expect(again.err).toBe('Committed 501 operations as batches 2, 502: version 502\n')
   expect(await json(['tasks', '-p', many])).toHaveLength(501)
+})
+
+test('batch --split reports the batches before a failed one, removes its progress bar, and exits with its code', async () => {
+  const input = JSON.stringify(Array.from({ length: 501 }, (_, n) => create(`Task ${n}`)))
+  const { id: project } = await json(['projects', '--create', 'Half'])
+  let batches = 0
+  const fetch = async (url: string, init: RequestInit) =>
+    url.includes('/batch') && batches++ > 0
+      ? Response.json({ message: 'The claim has ended' }, { status: 412 })
+      : send(url, init)
+  const line = ['batch', '--split', '--project', project]
+  const { code, err } = await run(line, { input, fetch, columns: 80 })
+  expect([code, Bun.stripANSI(err.slice(err.lastIndexOf('\r')))]).toEqual([
+    5,
+    '\rdocket: The first 500 operations are committed as batch 2 (version 501); the next batch failed: The claim has ended\n',
+  ])
 })
 
 test('undo reverses an event, a batch, or the last change of the caller, and --dry-run nothing', async () => {

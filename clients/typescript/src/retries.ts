@@ -1,6 +1,7 @@
 import { ConnectionError, DocketError } from './errors.ts'
 
-const retriedStatuses = [0, 429, 502, 503, 504]
+/** 0: no answer. */
+export const retriedStatuses = [0, 429, 502, 503, 504]
 const firstBackoffMs = 200
 const maxBackoffMs = 10_000
 /** Spreads the retries of clients that got the same `Retry-After`. */

@@ -1,19 +1,25 @@
-import type { Docket } from '../../../typescript/src/index.ts'
+import { type Docket, DocketError } from '../../../typescript/src/index.ts'
 import { type Cli, readInput } from '../cli.ts'
 import { command, json, key, project } from '../command.ts'
-import { Failure, usageError } from '../failure.ts'
+import { exitCodeOf, exitCodes, Failure, usageError } from '../failure.ts'
 import { readCount } from '../numbers.ts'
 import { connect, writeOptions } from '../service/connect.ts'
 import { findProject } from '../service/find.ts'
 import { type Batch, readBatch } from '../service/operations.ts'
-import { openProgress } from '../terminal/progress.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { harmless } from '../terminal/text.ts'
 
 const maxOperations = 500
 
-interface Done {
+interface Committed {
   version: number
   results: { id: string; number?: number }[]
+  /** The number that an undo takes; absent if nothing has changed. */
+  batch?: number
+}
+
+interface Done extends Omit<Committed, 'batch'> {
+  batches: number[]
 }
 
 export const batch = command({
@@ -54,7 +60,8 @@ export const batch = command({
     const body = { ...given, ...(ifVersion !== undefined && { ifVersion }) }
     const parts = partsOf(body)
     const done = await send(cli, docket, parts, { projectId, dryRun, key })
-    if (json) return cli.out.json(done)
+    const { batches, ...others } = done
+    if (json) return cli.out.json({ ...others, ...(parts.length > 1 ? { batches } : { batch: batches[0] }) })
     const rows = done.results.map((result, index) => ({ ...result, op: nameOf(given.operations[index]) }))
     await cli.out.table(rows, [
       { title: 'OPERATION', value: ({ op }) => op },
@@ -63,9 +70,12 @@ export const batch = command({
     ])
     const plural = length === 1 ? 'operation' : 'operations'
     const outcome = dryRun ? 'Checked' : 'Committed'
-    await cli.err.line(`${outcome} ${length} ${plural}: version ${done.version}`)
+    await cli.err.line(`${outcome} ${length} ${plural}${asBatches(batches)}: version ${done.version}`)
   },
 })
+
+const asBatches = (batches: number[]) =>
+  batches.length === 0 ? '' : ` as batch${batches.length > 1 ? 'es' : ''} ${batches.join(', ')}`
 
 const nameOf = (operation: unknown) => harmless(String((operation as { op?: unknown }).op))
 
@@ -83,31 +93,27 @@ interface Target {
   key: string | undefined
 }
 
-async function send(
-  cli: Cli,
-  docket: Docket,
-  parts: Batch[],
-  { projectId, dryRun, key }: Target,
-): Promise<Done> {
-  const done: Done = { version: 0, results: [] }
-  const total = parts.reduce((sum, { operations }) => sum + operations.length, 0)
-  const progress = openProgress(cli.err, 'operations')
-  for (const [index, body] of parts.entries()) {
-    const options = writeOptions(cli, { key: key && index > 0 ? `${key}-${index}` : key }, { projectId })
-    const request = { ...options, body, query: { dryRun: dryRun || undefined } }
-    const sent = docket.transport.request<Done>('POST', `/projects/${projectId}/batch`, request)
-    const { body: answer } = await sent.catch((error: Error) => {
-      throw index === 0 ? error : partFailed(done, error)
-    })
-    done.version = answer.version
-    done.results.push(...answer.results)
-    if (parts.length > 1) progress.show(done.results.length, total)
-  }
-  progress.end()
-  return done
-}
+const send = (cli: Cli, docket: Docket, parts: Batch[], { projectId, dryRun, key }: Target): Promise<Done> =>
+  withProgress(cli.err, 'operations', async (show) => {
+    const done: Done = { version: 0, results: [], batches: [] }
+    const total = parts.reduce((sum, { operations }) => sum + operations.length, 0)
+    for (const [index, body] of parts.entries()) {
+      const options = writeOptions(cli, { key: key && index > 0 ? `${key}-${index}` : key }, { projectId })
+      const request = { ...options, body, query: { dryRun: dryRun || undefined } }
+      const sent = docket.transport.request<Committed>('POST', `/projects/${projectId}/batch`, request)
+      const { body: answer } = await sent.catch((error: Error) => {
+        throw index === 0 ? error : partFailed(done, error)
+      })
+      done.version = answer.version
+      done.results.push(...answer.results)
+      if (answer.batch !== undefined) done.batches.push(answer.batch)
+      if (parts.length > 1) show(done.results.length, total)
+    }
+    return done
+  })
 
-const partFailed = ({ results, version }: Done, { message }: Error) =>
+const partFailed = ({ results, batches, version }: Done, error: Error) =>
   new Failure(
-    `The first ${results.length} operations are committed (version ${version}); the next batch failed: ${message}`,
+    `The first ${results.length} operations are committed${asBatches(batches)} (version ${version}); the next batch failed: ${error.message}`,
+    error instanceof DocketError ? exitCodeOf(error.status) : exitCodes.error,
   )

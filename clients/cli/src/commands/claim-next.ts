@@ -41,7 +41,7 @@ otherwise the task is released, and docket exits with the same code.`,
     ...json,
   },
   examples: [
-    `docket claim-next --exec 'make "$DOCKET_TASK_TITLE"'`,
+    `docket claim-next --exec 'echo "$DOCKET_TASK_TITLE"; make'`,
     'docket claim-next --labels build --wait 600 --lease 300 --exec ./build.sh',
     'docket claim-next --json',
   ],

@@ -1,6 +1,7 @@
 import { Docket } from '../../../typescript/src/index.ts'
+import { retriedStatuses } from '../../../typescript/src/retries.ts'
 import type { Cli } from '../cli.ts'
-import { openProgress } from '../terminal/progress.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { readSession, type Session } from './session.ts'
 
 /** Returns a client with the address and the token of the user. @throws Failure 4 if the user is not signed in */
@@ -8,8 +9,6 @@ export const connect = async (cli: Cli): Promise<Docket> => openClient(cli, awai
 
 export const openClient = (cli: Cli, session: Session): Docket =>
   new Docket({ ...session, fetch: reportingRetries(cli, session.url) })
-
-const retriedStatuses = [429, 502, 503, 504]
 
 /** The client retries for a minute. On a terminal, the first failed attempt prints a line. */
 function reportingRetries({ fetch, err }: Cli, url: string): Cli['fetch'] {
@@ -31,21 +30,20 @@ function reportingRetries({ fetch, err }: Cli, url: string): Cli['fetch'] {
 }
 
 /** Reads up to `limit` rows of a list, page by page. */
-export async function collect<Row>(
+export const collect = <Row>(
   { err }: Cli,
   list: AsyncIterable<Row>,
   what: string,
   limit = Infinity,
-): Promise<Row[]> {
-  const rows: Row[] = []
-  const progress = openProgress(err, what)
-  for await (const row of list) {
-    if (rows.push(row) >= limit) break
-    if (rows.length % 200 === 0) progress.show(rows.length)
-  }
-  progress.end()
-  return rows
-}
+): Promise<Row[]> =>
+  withProgress(err, what, async (show) => {
+    const rows: Row[] = []
+    for await (const row of list) {
+      if (rows.push(row) >= limit) break
+      if (rows.length % 200 === 0) show(rows.length)
+    }
+    return rows
+  })
 
 /** Returns options of a write. A command that `claim-next --exec` runs writes only while the claim lasts. */
 export const writeOptions = (

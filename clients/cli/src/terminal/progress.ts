@@ -3,27 +3,26 @@ import type { Output } from './output.ts'
 const barColumns = 24
 const eraseLine = '\r\u001b[K'
 
-export interface Progress {
-  /** @param total absent if the end is not known */
-  show(done: number, total?: number): void
-  /** Removes the bar. */
-  end(): void
-}
+/** @param total absent if the end is not known */
+type Show = (done: number, total?: number) => void
 
-/** Returns a progress bar on standard error, which only a terminal shows. */
-export function openProgress(output: Output, what: string): Progress {
+/** Runs long work with a progress bar on standard error, which only a terminal shows, until the work ends or fails. */
+export async function withProgress<T>(
+  output: Output,
+  what: string,
+  work: (show: Show) => Promise<T>,
+): Promise<T> {
   let isShown = false
-  return {
-    show(done, total) {
-      if (!output.isTerminal) return
-      isShown = true
-      const count = total === undefined ? `${done}` : `${bar(done / total)} ${done}/${total}`
-      void output.write(`${eraseLine}${count} ${what}`)
-    },
-    end() {
-      if (isShown) void output.write(eraseLine)
-      isShown = false
-    },
+  const show: Show = (done, total) => {
+    if (!output.isTerminal) return
+    isShown = true
+    const count = total === undefined ? `${done}` : `${bar(done / total)} ${done}/${total}`
+    void output.write(`${eraseLine}${count} ${what}`)
+  }
+  try {
+    return await work(show)
+  } finally {
+    if (isShown) void output.write(eraseLine)
   }
 }
 
