@@ -1,3 +1,4 @@
+import { fingerprintBy } from '../../src/http/idempotency.ts'
 import { type Answer, type Call, type RequestOptions, ToolError } from './tool.ts'
 import { turn } from './turns.ts'
 
@@ -9,7 +10,7 @@ export function openCall(send: Handle, { headers }: Request, signal: AbortSignal
   const given = names.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)!]] : []))
   return {
     signal,
-    async request<T>(method: string, path: string, { body, headers: more }: RequestOptions = {}) {
+    async request<T>(method: string, path: string, { body, content, headers: more }: RequestOptions = {}) {
       signal.throwIfAborted()
       // A URL has no segments of dots, so an id of dots would lead to another route.
       if (/\/\.{1,2}(?=[/?]|$)/.test(path))
@@ -23,6 +24,7 @@ export function openCall(send: Handle, { headers }: Request, signal: AbortSignal
         ...{ method, body: text, signal },
         headers: { ...Object.fromEntries(given), ...ofBody, ...more },
       })
+      if (content !== undefined) fingerprintBy(inner, content)
       return answerOf<T>(await send(inner))
     },
   }

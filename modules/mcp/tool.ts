@@ -28,6 +28,8 @@ export interface Call {
 export interface RequestOptions {
   /** Sent as JSON. */
   body?: unknown
+  /** What a repeat has in common with the first request, if its body may differ. */
+  content?: unknown
   headers?: Record<string, string>
 }
 

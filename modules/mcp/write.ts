@@ -4,6 +4,8 @@ import type { Answer, Call } from './tool.ts'
 export interface Write {
   path: string
   body?: unknown
+  /** Default: the body. */
+  content?: unknown
   /** Sent as Idempotency-Key: a repeat gets the first answer. */
   key?: string
   headers?: Record<string, string>
@@ -12,11 +14,11 @@ export interface Write {
 /** Sends a POST. @throws ToolError that says what to do next */
 export async function write<T>(
   call: Call,
-  { path, body, key, headers }: Write,
+  { path, body, content, key, headers }: Write,
   sent: Sent,
 ): Promise<Answer<T>> {
   const keyed = key !== undefined && { 'idempotency-key': quoted(key) }
-  const answer = await call.request<T>('POST', path, { body, headers: { ...headers, ...keyed } })
+  const answer = await call.request<T>('POST', path, { body, content, headers: { ...headers, ...keyed } })
   if (answer.status >= 400) throw errorOf(answer, sent)
   return answer
 }

@@ -36,6 +36,11 @@ export const openWithIdempotency =
     }
   }
 
+const contents = new WeakMap<Request, unknown>()
+
+/** Makes the fingerprint of the request depend on `content` in place of the body, which may differ in a retry. */
+export const fingerprintBy = (request: Request, content: unknown): void => void contents.set(request, content)
+
 /** Reads `Idempotency-Key`, with or without quotes. */
 export function readIdempotencyKey(request: Request, scope: string, body: unknown) {
   const header = request.headers.get('idempotency-key')
@@ -43,7 +48,7 @@ export function readIdempotencyKey(request: Request, scope: string, body: unknow
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidIdempotencyKey()
   const { pathname, search } = parsedUrl(request)
-  const content = `${request.method} ${pathname}${search}\n${JSON.stringify(body ?? null)}`
+  const content = `${request.method} ${pathname}${search}\n${JSON.stringify(contents.get(request) ?? body ?? null)}`
   const fingerprint = createHash('sha256').update(content).digest('base64url')
   return { scope, key, fingerprint } satisfies IdempotencyKey
 }

@@ -75,6 +75,18 @@ test('an e-mail and me never mean a user who has this text as a name', async () 
   expect((await taskIn({ assigneeId: cay.email })).assigneeId).toBe(cay.id)
 })
 
+test('a repeat gets the first answer also if its names no longer exist or mean other rows', async () => {
+  await make(ada, `${path}/labels`, { name: 'Old' })
+  const rename = [{ op: 'label.update', id: 'old', name: 'New' }]
+  const first: object = (await apply(rename, { key: 'rename' })).body
+  expect((await apply(rename, { key: 'rename' })).body).toMatchObject({ ...first, replayed: true })
+  await make(ada, `${path}/labels`, { name: 'Old' })
+  expect((await apply(rename, { key: 'rename' })).body).toMatchObject({ ...first, replayed: true })
+  const other = [{ op: 'label.delete', id: 'missing' }]
+  expect((await apply(other, { key: 'rename' })).body.status).toBe(422 as never)
+  expect((await apply(other, { key: 'fresh' })).body.error).toContain('No label has the name')
+})
+
 test('an unknown or ambiguous name gets the candidates, and changes nothing', async () => {
   const before = (await ada.get(path)).headers.get('docket-version')
   const unknown = await apply([{ op: 'task.create', title: 'Draw', assigneeId: 'Baa' }])

@@ -6,7 +6,7 @@ import { Key, ProjectName } from './arguments.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { operationsText, withFlags } from './operations.ts'
 import { openWithIds } from '../names/references.ts'
-import { type Call, type Tool, ToolError } from '../tool.ts'
+import { type Answer, type Call, type Tool, ToolError } from '../tool.ts'
 import { isReplayed, write } from '../write.ts'
 import { pageOfRows, type Result } from './created-rows.ts'
 
@@ -54,22 +54,39 @@ export const apply: Tool = {
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
   async run({ project, operations, key, dryRun, next, ...conditions }: Static<typeof input>, call: Call) {
     const projectId = await projectIdOf(call, project)
-    const withIds = openWithIds(call, projectId)
-    const resolved: { op: string }[] = []
-    for (const [n, one] of operations.entries())
-      resolved.push(await withIds(withFlags(one), one.op, `operations[${n}].`))
     const path = `/projects/${projectId}/batch${dryRun ? '?dryRun=true' : ''}`
     // A dry run stores no answer, so that the same key is free for the real call.
     const sent: Sent = { key, operations }
-    const request = { path, body: { ...conditions, operations: resolved }, key: dryRun ? undefined : key }
-    const answer = await write<Batch>(call, request, sent).catch((error: unknown) =>
-      namingVersion(error, call, projectId, conditions.ifVersion),
+    const request = { path, content: { ...conditions, operations }, key: dryRun ? undefined : key }
+    const send = (some: object[]) =>
+      write<Batch>(call, { ...request, body: { ...conditions, operations: some } }, sent)
+    const answer = await withIds(call, projectId, operations).then(
+      (resolved) =>
+        send(resolved).catch((error: unknown) => namingVersion(error, call, projectId, conditions.ifVersion)),
+      (error: unknown) => earlierAnswer(send, error),
     )
     const { version, batch = null, results } = answer.body
     if (dryRun) return { dryRun, version, operations: results.length }
-    return { version, batch, ...isReplayed(answer), ...pageOfRows(resolved, results, Number(next ?? 0)) }
+    return { version, batch, ...isReplayed(answer), ...pageOfRows(operations, results, Number(next ?? 0)) }
   },
 }
+
+async function withIds(call: Call, projectId: string, operations: { op: string }[]): Promise<object[]> {
+  const replace = openWithIds(call, projectId)
+  const resolved: object[] = []
+  for (const [n, one] of operations.entries())
+    resolved.push(await replace(withFlags(one), one.op, `operations[${n}].`))
+  return resolved
+}
+
+/** An operation that every project rejects with 404. */
+const rejected = { op: 'task.delete', id: '00000000-0000-7000-8000-000000000000' }
+
+/** Returns the stored answer if the call is a repeat, whose names may no longer exist. Otherwise throws `error`. */
+const earlierAnswer = (send: (operations: object[]) => Promise<Answer<Batch>>, error: unknown) =>
+  send([rejected]).catch((other: unknown) => {
+    throw other instanceof ToolError && other.status === 404 ? error : other
+  })
 
 /** Adds the project's version to the error of a call with a stale `ifVersion`. */
 async function namingVersion(
