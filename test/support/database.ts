@@ -19,7 +19,8 @@ export async function freshDatabase(template = 'docket_template') {
 async function createFromTemplate(sql: postgres.Sql, name: string, template: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await sql`create database ${sql(name)} template ${sql(template)}`
+      // Copies the files, which takes less than half the time of the default strategy.
+      await sql`create database ${sql(name)} template ${sql(template)} strategy file_copy`
       return
     } catch (error) {
       // Another connection, for instance autovacuum, uses the template database.
