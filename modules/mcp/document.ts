@@ -5,7 +5,7 @@ import { named } from '../../src/schema/named.ts'
 import { originNotAllowed } from './origin.ts'
 
 const description =
-  'The endpoint of the [Model Context Protocol](https://modelcontextprotocol.io) for agents, also at `/api/v1/mcp`. It has no sessions: every request is one message of JSON-RPC 2.0. It accepts the revision 2026-07-28, and earlier revisions, whose responses are event streams. The response to `tools/list` describes the tools; a token with the scope `read` sees only tools that read. A request counts as one read, and the requests that its tool sends to the service count like those of other clients. The `Origin` of a page must be in CORS_ORIGINS, or the address of the service.'
+  'The endpoint of the [Model Context Protocol](https://modelcontextprotocol.io) for agents, also at `/api/v1/mcp`. It has no sessions: every request is one message of JSON-RPC 2.0. It accepts the revision 2026-07-28, and earlier revisions, whose responses are event streams. The response to `tools/list` describes the tools. For a token with the scope `read`, the list contains only tools that read. Each message counts as one read. The requests that a tool sends to the API also count. If the request has an `Origin`, it must be in CORS_ORIGINS or be the origin of the service.'
 
 const Message = named(
   'McpMessage',
@@ -14,7 +14,7 @@ const Message = named(
       jsonrpc: Type.Literal('2.0'),
       id: Type.Optional(
         Type.Union([Type.String(), Type.Integer()], {
-          description: 'Repeated in the response; absent in a notification, whose response has no body',
+          description: 'The response has the same id. A notification has no id, and its response has no body',
         }),
       ),
       method: Type.String({ description: 'The method, for example tools/list or tools/call' }),
@@ -75,14 +75,14 @@ const responses = {
     content: {
       'application/json': { schema: Reply, example: reply },
       'text/event-stream': {
-        schema: Type.String({ description: 'Server-sent events: `data` of the last is the response' }),
+        schema: Type.String({ description: 'Server-sent events: `data` of the last event is the response' }),
         example: `event: message\ndata: ${JSON.stringify(reply)}\n\n`,
       },
     },
   },
   202: { description: 'A notification was received', headers },
   400: rejected(
-    'The body is not one message, or disagrees with the headers',
+    'The body is not one message, or contradicts the headers',
     -32_700,
     'The body must be valid JSON',
   ),
@@ -101,7 +101,7 @@ const { detail } = operation({
   errors: [originNotAllowed()],
 })
 
-/** The parts of the OpenAPI document. The message is not checked by its schema: errors have the form of JSON-RPC. */
+/** The route's part of the OpenAPI document. The schema does not validate messages, because errors must be JSON-RPC errors. */
 export const document = {
   ...detail,
   requestBody: { required: true, content: { 'application/json': { schema: Message } } },

@@ -4,14 +4,14 @@ import { hostnameOf } from '../../src/hosts.ts'
 import { forbidden } from '../../src/responses/errors.ts'
 
 /**
- * Rejects requests of pages from other origins with 403, as the protocol requires against DNS rebinding. A page may
- * choose the name in its own Host header, so without PUBLIC_URL the own host must be an IP address or localhost.
+ * Returns a check that rejects pages of other origins with 403: the protocol requires it against DNS rebinding. An attacker
+ * can choose a host name that leads to the service, so `Host` counts only if it is localhost or an IP address.
  */
 export function openRequireOrigin({ corsOrigins, publicUrl }: Pick<Config, 'corsOrigins' | 'publicUrl'>) {
-  const known = [...corsOrigins, ...(publicUrl ? [new URL(publicUrl).origin] : [])]
+  const allowed = [...corsOrigins, ...(publicUrl ? [new URL(publicUrl).origin] : [])]
   return ({ request: { headers } }: { request: Request }): void => {
     const origin = headers.get('origin')
-    if (origin === null || known.includes('*') || known.includes(origin)) return
+    if (origin === null || allowed.includes('*') || allowed.includes(origin)) return
     if (!isOwnAddress(origin, headers.get('host'))) throw originNotAllowed()
   }
 }

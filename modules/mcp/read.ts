@@ -1,12 +1,12 @@
 import { errorOf } from './errors/advice.ts'
-import type { Answer, Call } from './tool.ts'
+import type { ApiResponse, Call } from './tool.ts'
 
 /** Returns the response to a GET. @throws ToolError with the status of the response */
-export const read = async <T>(call: Call, path: string): Promise<Answer<T>> =>
+export const read = async <T>(call: Call, path: string): Promise<ApiResponse<T>> =>
   successful(await call.request<T>('GET', path))
 
 /** @throws ToolError if the status of the response is 400 or higher */
-export function successful<T>(answer: Answer<T>): Answer<T> {
+export function successful<T>(answer: ApiResponse<T>): ApiResponse<T> {
   if (answer.status >= 400) throw errorOf(answer)
   return answer
 }
@@ -19,5 +19,5 @@ export function withQuery(path: string, parameters: object): string {
 }
 
 /** Returns the cursor of the next page; undefined on the last page. */
-export const cursorOf = ({ headers }: Answer): string | undefined =>
+export const cursorOf = ({ headers }: ApiResponse): string | undefined =>
   /[?&]cursor=([^&>]*)[^>]*>; rel="next"/.exec(headers.get('link') ?? '')?.[1]

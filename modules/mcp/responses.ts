@@ -6,9 +6,9 @@ function rpcError(code: number, message: string): Response {
 }
 
 export const parseError = (message: string) => rpcError(-32_700, message)
-/** Batches are part of an old revision only. Each message of a batch would run at once, whatever limits apply. */
+/** Only an old revision has batches of messages. All messages of a batch would run at once, without the usual limits. */
 export const invalidRequest = () =>
-  rpcError(-32_600, 'The body must be one message: send the messages of a batch one by one')
+  rpcError(-32_600, 'The body must be one message, not a batch: send each message in its own request')
 
 export function withHeaders(response: Response): Response {
   const own = { ...baseHeaders, 'cache-control': 'no-store', 'x-request-id': requestId() }

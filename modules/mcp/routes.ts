@@ -8,10 +8,11 @@ import type { Services } from '../../src/services.ts'
 import type { Handle } from './call.ts'
 import { openRequireOrigin } from './origin.ts'
 import { invalidRequest, parseError, withHeaders } from './responses.ts'
-import { turn } from './turns.ts'
+import { ownIteration } from './turns.ts'
 
-/** A call keeps its message, and 30 KB for the protocol, in memory. A call of 16 KiB or less has one slot. */
+/** The most slots of calls in progress. A call needs memory for its message and 30 KB for the protocol. */
 const limits = { what: 'calls of tools', ofAll: 10_000, ofAccount: 1_000 }
+/** A call has one slot for each 16 KiB of its message. */
 const bytesOfSlot = 16_384
 
 type Context = Pick<ReadRequest, 'request' | 'caller' | 'permit'>
@@ -30,14 +31,14 @@ export function mcpRoutes(
     const body = await readJson(request, config).catch(toParseError)
     if (body instanceof HttpError) return parseError(body.message)
     if (Array.isArray(body)) return invalidRequest()
-    await turn()
-    // Loads the package of the protocol with the first request.
+    await ownIteration()
+    // The first request loads the package of the protocol.
     const { serve } = await import('./server.ts')
     const scope = caller.token?.scope === 'read' ? 'read' : 'write'
-    // The requests of a tool take places of the account themselves.
-    const send: Handle = (inner) => {
+    // Each request of a tool needs a permit of the account, so the message must not hold a permit meanwhile.
+    const send: Handle = (toolRequest) => {
       permit.release()
-      return handle(inner)
+      return handle(toolRequest)
     }
     const acquire = () => callsInProgress.acquire(caller.userId, slotsOf(request, config))
     return withHeaders(await serve({ request, body, scope, send, acquire, log }))

@@ -9,22 +9,22 @@ import { tools } from './tools.ts'
 
 const identity = { name: 'docket', version: packageJson.version }
 const instructions =
-  'Docket tracks projects and tasks. `project` takes an id or a name. An answer with `next` has more: call again with it. Writes take a `key`: after a lost answer, send the same call with the same key again, and it is not done twice.'
+  'Docket tracks projects and tasks. `project` takes an id or a name. If an answer has `next`, repeat the call with it to get the rest. Writes take a `key`: if an answer is lost, send the same call with the same key, and the write is done once.'
 
-/** The tools change only with a release. */
+/** How long clients may cache the list of tools, which changes only with a release. */
 const listTtlMs = 3_600_000
 
 const toolsOf = (scope: Tool['scope']) => tools.filter((tool) => scope === 'write' || tool.scope === 'read')
 
-/** Agents need no examples, and no description that repeats the values of an enum. */
+/** Removes examples, and descriptions that repeat the values of an enum. */
 function withoutRepetition(this: { enum?: unknown }, name: string, value: unknown): unknown {
   return name === 'examples' || (name === 'description' && this.enum) ? undefined : value
 }
-// JSON has none of the symbols and functions of TypeBox.
-const definitionsOf = (some: Tool[]) =>
+// The conversion to JSON removes the symbols and functions of TypeBox.
+const definitionsOf = (listed: Tool[]) =>
   JSON.parse(
     JSON.stringify(
-      some.map(({ name, description, inputSchema, annotations }) => ({
+      listed.map(({ name, description, inputSchema, annotations }) => ({
         name,
         description,
         inputSchema,
@@ -34,10 +34,10 @@ const definitionsOf = (some: Tool[]) =>
     ),
   )
 
-/** Nothing is requested from the client, so no answer of the client is validated. */
+/** The server sends no requests to clients, so it never validates a response of a client. */
 const jsonSchemaValidator = {
   getValidator: () => {
-    throw new Error('The client is never asked')
+    throw new Error('The server sends no requests to clients')
   },
 }
 
@@ -76,7 +76,7 @@ export function serve({ request, body, scope, send, acquire, log }: Message): Pr
   return fetch(request, { parsedBody: body })
 }
 
-/** @throws ProtocolError for an unknown name, which the error compares with the names of the tools */
+/** @throws ProtocolError for an unknown name, with the names of the tools */
 function findTool(name: string, scope: Tool['scope']): Tool {
   const found = tools.find((tool) => tool.name === name)
   if (found && toolsOf(scope).includes(found)) return found

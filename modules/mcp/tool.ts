@@ -1,17 +1,17 @@
 import type { TObject } from '@sinclair/typebox'
 
-/** A tool of the MCP endpoint. Its rights, limits, costs and checks are those of the routes that it requests. */
+/** A tool of the MCP endpoint. It sends requests to the API, whose rights, limits and checks apply to the tool. */
 export interface Tool {
   name: string
   description: string
-  /** Without unknown fields. Agents read each `description`, and validation errors contain it. */
+  /** Rejects unknown fields. Agents and validation errors show each `description`. */
   inputSchema: TObject
-  /** A token with the scope `read` neither sees nor calls a tool with the scope `write`. */
+  /** A token with the scope `read` cannot list or call a tool with the scope `write`. */
   scope: 'read' | 'write'
   annotations: { readOnlyHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean }
   /**
-   * Returns the answer, which is sent as compact JSON.
-   * @param args fits `inputSchema`
+   * Returns the answer. The agent receives it as compact JSON.
+   * @param args valid for `inputSchema`
    * @throws ToolError
    */
   run(args: never, call: Call): Promise<unknown>
@@ -19,8 +19,8 @@ export interface Tool {
 
 /** One call of a tool, with the token of its caller. */
 export interface Call {
-  /** Sends a request to the service itself. @param path relative to /api/v1, with its query */
-  request<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<Answer<T>>
+  /** Sends a request to the API of this service. @param path relative to /api/v1, with its query */
+  request<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<ApiResponse<T>>
   /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal
 }
@@ -33,14 +33,14 @@ export interface RequestOptions {
   headers?: Record<string, string>
 }
 
-export interface Answer<T = unknown> {
+export interface ApiResponse<T = unknown> {
   status: number
   headers: Headers
   /** Undefined if the response has no body. */
   body: T
 }
 
-/** An error that the agent reads. `advice` says what to do next. */
+/** An error for the agent. `advice` names the next step. */
 export class ToolError extends Error {
   constructor(
     readonly status: number,

@@ -9,7 +9,7 @@ import { history } from './tools/history.ts'
 import { projects } from './tools/projects.ts'
 import { undo } from './tools/undo.ts'
 
-/** In the order in which agents see them. */
+/** All tools, in the order of `tools/list`. */
 export const tools: Tool[] = [
   ...[projects, find, get, apply, undo, changes],
   ...[claimNext, extendOrRelease, history],

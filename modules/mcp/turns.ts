@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 
-let last: Promise<unknown> = Promise.resolve()
+let previous: Promise<unknown> = Promise.resolve()
 
 /**
- * Waits for the next iteration of the event loop that no other message has. A message takes 0.2 ms, and a response that
- * a tool reads 1 to 10 ms: between them the event loop serves other requests.
+ * Waits for an iteration of the event loop of its own, so that other requests run between two messages. A message needs
+ * 0.2 ms of the event loop, and each response that a tool reads needs 1 to 10 ms.
  */
-export const turn = (): Promise<unknown> => (last = last.then(() => setImmediate()))
+export const ownIteration = (): Promise<unknown> => (previous = previous.then(() => setImmediate()))

@@ -1,30 +1,30 @@
 import { errorOf, type Sent } from './errors/advice.ts'
-import type { Answer, Call } from './tool.ts'
+import type { ApiResponse, Call } from './tool.ts'
 
 export interface Write {
   path: string
   body?: unknown
-  /** Default: the body. */
+  /** What a retry with the same key must repeat. By default the body. */
   content?: unknown
-  /** Sent as Idempotency-Key: a repeat gets the first answer. */
+  /** The Idempotency-Key: a retry with the same key gets the first response. */
   key?: string
   headers?: Record<string, string>
 }
 
-/** Sends a POST. @throws ToolError that says what to do next */
+/** Sends a POST. @throws ToolError with the status of the response */
 export async function write<T>(
   call: Call,
   { path, body, content, key, headers }: Write,
   sent: Sent,
-): Promise<Answer<T>> {
+): Promise<ApiResponse<T>> {
   const keyed = key !== undefined && { 'idempotency-key': quoted(key) }
   const answer = await call.request<T>('POST', path, { body, content, headers: { ...headers, ...keyed } })
   if (answer.status >= 400) throw errorOf(answer, sent)
   return answer
 }
 
-/** In quotes, so that a key may begin or end with a space or a quote. */
+/** Quotes a key, because headers lose spaces at their ends. */
 const quoted = (key: string): string => `"${key.replace(/["\\]/g, '\\$&')}"`
 
-export const isReplayed = ({ headers }: Answer): { replayed?: true } =>
+export const isReplayed = ({ headers }: ApiResponse): { replayed?: true } =>
   headers.get('idempotency-replayed') === 'true' ? { replayed: true } : {}

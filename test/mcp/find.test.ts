@@ -36,7 +36,7 @@ test('shows tasks in lines, with names in place of ids', async () => {
   })
 })
 
-test('filters by names, e-mails and words of title and description', async () => {
+test('filters by names, emails and words of title and description', async () => {
   const project = engine.id
   for (const filter of [
     { assigneeId: 'bea' },

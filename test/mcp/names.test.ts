@@ -25,7 +25,7 @@ const taskIn = async (operation: object) => {
   }
 }
 
-test('a user may be named by e-mail, by name, or as me', async () => {
+test('a user may be named by email, by name, or as me', async () => {
   for (const assigneeId of [bea.email.toUpperCase(), 'bea', bea.id])
     expect((await taskIn({ assigneeId })).assigneeId).toBe(bea.id)
   expect((await taskIn({ assigneeId: 'me' })).assigneeId).toBe(ada.id)
@@ -65,7 +65,7 @@ test('labels, custom fields, views and members may be named', async () => {
   expect(lists[3]!.body[0]!.id).toBe(member.id)
 })
 
-test('an e-mail and me never mean a user who has this text as a name', async () => {
+test('an email and me never mean a user who has this text as a name', async () => {
   for (const name of ['me', cay.email]) await invite(ada, project.id, await register(client, name))
   expect((await taskIn({ assigneeId: 'me' })).assigneeId).toBe(ada.id)
   expect((await apply([{ op: 'task.create', title: 'Draw', assigneeId: cay.email }])).body.status).toBe(

@@ -979,7 +979,7 @@ export interface components {
     McpMessage: {
       /** @constant */
       jsonrpc: '2.0'
-      /** @description Repeated in the response; absent in a notification, whose response has no body */
+      /** @description The response has the same id. A notification has no id, and its response has no body */
       id?: string | number
       /** @description The method, for example tools/list or tools/call */
       method: string

@@ -1,6 +1,6 @@
 import type { Names } from './names.ts'
-import { shortened } from './room.ts'
-import { filled } from './tasks.ts'
+import { shortened } from './token-budget.ts'
+import { withoutEmpty } from './tasks.ts'
 
 const maxCharacters = 200
 
@@ -19,7 +19,7 @@ export interface Event {
   after: Record<string, unknown> | null
 }
 
-/** Fields that say nothing about a change. */
+/** Fields that an agent does not need to understand a change. */
 const omitted = [
   'id',
   'projectId',
@@ -37,7 +37,7 @@ const omitted = [
 export const hasNames = ({ before, after }: Event): boolean =>
   [before, after].some((row) => row && (row.assigneeId || (row.labelIds as string[] | undefined)?.length))
 
-/** Returns who changed what, and as `batch` the number that undo takes. Long texts are cut. */
+/** Returns an event as answers show it: `batch` is the argument of `undo`. Long texts are cut. */
 export function shownEvent(event: Event, names: Names): object {
   const { seq, type, entityId, taskId, actor, at, batch, undoes, before, after } = event
   return {
@@ -46,7 +46,7 @@ export function shownEvent(event: Event, names: Names): object {
     ...{ by: actor.name, at, batch: batch ?? seq, undoes },
     ...(before && after
       ? { changed: changesOf(shownFields(before, names), shownFields(after, names)) }
-      : { row: filled(Object.fromEntries(shownFields(after ?? before ?? {}, names))) }),
+      : { row: withoutEmpty(Object.fromEntries(shownFields(after ?? before ?? {}, names))) }),
   }
 }
 
@@ -61,11 +61,11 @@ const shownFields = (fields: object, names: Names): [string, unknown][] =>
     if (omitted.includes(name)) return []
     if (name === 'assigneeId') return [['assignee', nameOf(value)]]
     if (name === 'labelIds') return [['labels', (value as string[]).map(nameOf)]]
-    return [[name, short(value)]]
+    return [[name, cutValue(value)]]
   })
 
-/** Tasks that moved in contain their subtasks and comments; the answer has their number. */
-function short(value: unknown): unknown {
+/** Cuts a long text. A long array becomes its length: `task.moved_in` contains all subtasks and comments of a task. */
+function cutValue(value: unknown): unknown {
   if (typeof value === 'string') return shortened(value, maxCharacters)
   const text = JSON.stringify(value) ?? ''
   if (text.length <= maxCharacters) return value

@@ -1,7 +1,7 @@
 import { cursorOf, read, withQuery } from '../read.ts'
 import type { Call } from '../tool.ts'
 import { openNames } from './names.ts'
-import { Room } from './room.ts'
+import { TokenBudget } from './token-budget.ts'
 import { type Detail, shownTask, type Task } from './tasks.ts'
 
 export interface Search {
@@ -14,34 +14,35 @@ export interface Search {
   cursor?: string
 }
 
-/** The most tasks that one answer reads, and the most pages, because a page of a filtered list may be empty. */
-const maxTasks = 1_000
+/** The most tasks that one call reads. */
+const maxTasksRead = 1_000
+/** The most pages that one call reads: the pages of a filtered list may be empty. */
 const maxPages = 10
 const pageRows: Record<Detail, number> = { lines: 100, preview: 50, full: 20 }
 const pageRowsOfSearch = 200
 
 interface Found {
   rows: object[]
-  room: Room
+  budget: TokenBudget
 }
 
-/** Returns the tasks that have room in one answer. `version` is the version of the project, if all are in one project. */
+/** Returns the tasks that fit into one answer. `version` is the version of the project; missing if the search has no project. */
 export async function findTasks(call: Call, search: Search): Promise<object> {
   const readPage = openReadPage(call, search)
   const { words, detail, limit = Infinity } = search
   const rowsOfPage = words.length > 0 ? pageRowsOfSearch : Math.min(pageRows[detail], limit)
-  let found: Found = { rows: [], room: new Room({}) }
+  let found: Found = { rows: [], budget: new TokenBudget({}) }
   let { cursor } = search
   let version: string | null = null
   for (
     let [pages, tasksRead, isFull] = [0, 0, false];
-    !isFull && pages < maxPages && tasksRead < maxTasks;
+    !isFull && pages < maxPages && tasksRead < maxTasksRead;
     pages++
   ) {
     let page = await readPage(rowsOfPage, cursor)
     version ??= page.version
     let next = withPage(found, page, limit)
-    // Only a page that ends with the last task has its cursor. The tasks may have changed since the first reading.
+    // Only the last task of a page has a cursor, so a shorter page is read again. Its tasks may have changed meanwhile.
     while (next.fitting > 0 && next.fitting < page.size) {
       isFull = true
       page = await readPage(next.fitting, cursor)
@@ -57,8 +58,9 @@ export async function findTasks(call: Call, search: Search): Promise<object> {
 }
 
 interface FoundPage {
-  /** The number of tasks of the page, also of those without the words. */
+  /** The number of tasks that the service returned, with or without the words. */
   size: number
+  /** The tasks with the words. `index` is the index in the page of the service. */
   shown: { row: object; index: number }[]
   next: string | undefined
   version: string | null
@@ -80,14 +82,14 @@ function openReadPage(call: Call, { query, words, detail }: Search) {
   }
 }
 
-/** Adds the rows of a page that have room. `fitting`: the number of tasks before the first that has no room. */
+/** Adds the rows that fit into the answer. `fitting` is the index of the first task that does not fit. */
 function withPage(found: Found, page: FoundPage, limit: number): Found & { fitting: number } {
-  const [rows, room] = [[...found.rows], new Room(found.room)]
+  const [rows, budget] = [[...found.rows], new TokenBudget(found.budget)]
   for (const { row, index } of page.shown) {
-    if (rows.length === limit || !room.takes(row)) return { rows, room, fitting: index }
+    if (rows.length === limit || !budget.add(row)) return { rows, budget, fitting: index }
     rows.push(row)
   }
-  return { rows, room, fitting: page.size }
+  return { rows, budget, fitting: page.size }
 }
 
 function hasWords({ title, description }: Task, words: string[]): boolean {

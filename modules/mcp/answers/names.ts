@@ -2,10 +2,10 @@ import { readAll } from '../names/name-lookup.ts'
 import { read } from '../read.ts'
 import type { Call } from '../tool.ts'
 
-/** The names of a project, its users and its labels by their ids. */
+/** The names of a project, of its users and of its labels, by id. */
 export type Names = ReadonlyMap<string, string>
 
-/** An answer with tasks of more projects shows ids in place of names. */
+/** The most projects whose names one call reads. The answer shows ids for tasks of further projects. */
 const maxProjects = 20
 
 interface Person {
@@ -13,7 +13,7 @@ interface Person {
   name: string
 }
 
-/** Returns a function that reads the names in a project, once in each call of a tool. */
+/** Returns a function that reads the names in a project. In one call, the function reads each project once. */
 export function openNames(call: Call) {
   const byProject = new Map<string, Promise<Names>>()
   return (projectId: string): Promise<Names> => {

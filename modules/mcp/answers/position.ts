@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { ToolError } from '../tool.ts'
 
-/** Where the next answer begins: a part of the answer, a cursor of its list, and an offset in a text of the first row. */
+/** Where the next answer begins: in a part, after `cursor` in its list, at the character `from` in a text of the first row. */
 export interface Position {
   part: number
   cursor?: string

@@ -2,9 +2,9 @@ import { writeCursor } from '../../../src/reads/pages.ts'
 import { cursorOf, read, withQuery } from '../read.ts'
 import type { Call } from '../tool.ts'
 import { type Position, readPosition, writePosition } from './position.ts'
-import { Room } from './room.ts'
+import { TokenBudget } from './token-budget.ts'
 
-/** A row as the answer shows it. `cutAt`: the next answer continues a text of the row at this character. */
+/** A row as the answer shows it. `cutAt`: the row contains a text only up to this character. */
 export interface Shown {
   row: object
   cutAt?: number
@@ -12,13 +12,13 @@ export interface Shown {
 
 export interface Section<Row = never> {
   name: string
-  /** A list of the API, with its filters. */
+  /** The path of a list of the API, with filters. */
   path: string
   /** Returns undefined for a row that the answer leaves out. */
   show(row: Row, from?: number): Shown | undefined
-  /** Returns the cursor of the page after the row. Default: a list by id. */
+  /** Returns the cursor of the page after the row. By default for a list in the order of ids. */
   cursorAfter?(row: Row): string
-  /** Shows at most this many rows; without it all rows. */
+  /** The most rows that the answer shows. By default all rows. */
   limit?: number
 }
 
@@ -28,7 +28,7 @@ const pageRows = 100
 /** The most pages of a list that one answer reads. */
 const maxPages = 10
 
-/** Returns an answer with a head and lists. `next` continues with the first row that has no room. */
+/** Returns an answer with the fields of `head` and with lists. If a row does not fit, `next` continues with this row. */
 export async function withSections(
   call: Call,
   head: (from?: number) => Shown,
@@ -38,26 +38,26 @@ export async function withSections(
   const start = readPosition(next, 1 + sections.length)
   const { row: answer, cutAt } = start.part === 0 ? head(start.from) : { row: {} }
   if (cutAt) return { ...answer, next: writePosition({ part: 0, from: cutAt }) }
-  const room = new Room(answer)
+  const budget = new TokenBudget(answer)
   const lists: Record<string, object[]> = {}
   for (let part = Math.max(1, start.part); part <= sections.length; part++) {
     const section = sections[part - 1] as AnySection
-    const { rows, rest } = await readSection(call, section, room, part === start.part ? start : {})
+    const { rows, rest } = await readSection(call, section, budget, part === start.part ? start : {})
     lists[section.name] = rows
     if (rest) return { ...answer, ...lists, next: writePosition({ part, ...rest }) }
   }
   return { ...answer, ...lists }
 }
 
-type Place = Omit<Position, 'part'>
+type RowPosition = Omit<Position, 'part'>
 
-/** Returns the rows from a place on that have room, and the place of the first row without room. */
+/** Returns the rows from `start` on that fit into the answer. `rest` is the position of the first row that does not fit. */
 async function readSection(
   call: Call,
   section: AnySection,
-  room: Room,
-  start: Place,
-): Promise<{ rows: object[]; rest?: Place }> {
+  budget: TokenBudget,
+  start: RowPosition,
+): Promise<{ rows: object[]; rest?: RowPosition }> {
   const { path, show, limit, cursorAfter = ({ id }) => writeCursor([id]) } = section
   const rows: object[] = []
   let { cursor, from } = start
@@ -65,7 +65,7 @@ async function readSection(
     const page = await read<{ id: string }[]>(call, withQuery(path, { limit: limit ?? pageRows, cursor }))
     for (const one of page.body) {
       const shown = show(one, from)
-      if (shown && !room.takes(shown.row)) return { rows, rest: { cursor, from } }
+      if (shown && !budget.add(shown.row)) return { rows, rest: { cursor, from } }
       if (shown) rows.push(shown.row)
       if (shown?.cutAt) return { rows, rest: { cursor, from: shown.cutAt } }
       cursor = cursorAfter(one)

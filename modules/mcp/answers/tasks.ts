@@ -1,4 +1,4 @@
-import { cut, shortened } from './room.ts'
+import { cut, shortened } from './token-budget.ts'
 import { partOf } from './tokens.ts'
 import type { Names } from './names.ts'
 
@@ -21,12 +21,12 @@ export interface Task {
   [field: string]: unknown
 }
 
-const kept: Record<Exclude<Detail, 'full'>, string[]> = {
+const fieldsByDetail: Record<Exclude<Detail, 'full'>, string[]> = {
   lines: ['number', 'status', 'priority', 'dueDate'],
   preview: ['number', 'status', 'priority', 'dueDate', 'externalId', 'fields', 'blockedByIds', 'updatedAt'],
 }
 
-/** The room for the values of custom fields, which may have 20,000 characters. */
+/** The most tokens of all custom fields of a task, whose values may have 20,000 characters. */
 const maxFieldTokens = 1_000
 
 /** Returns the values of custom fields. Long texts are cut. */
@@ -39,7 +39,7 @@ export function shortFields(fields: Record<string, unknown> = {}): Record<string
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, short(value)]))
 }
 
-/** Returns a task with the names of its assignee and labels. Only `full` contains their ids and empty fields. */
+/** Returns a task with the names of its assignee and labels. Only `full` adds their ids and the empty fields. */
 export function shownTask(given: Task, detail: Detail, names: Names): object {
   const task: Task = { ...given, fields: shortFields(given.fields) }
   const { id, title, description, claim } = task
@@ -47,10 +47,10 @@ export function shownTask(given: Task, detail: Detail, names: Names): object {
     const { text, cutAt } = cut(description)
     return { ...task, ...namesIn(task, names), description: cutAt ? `${text}…` : text }
   }
-  return filled({
+  return withoutEmpty({
     id,
     title: shortened(title, detail === 'lines' ? titleCharacters : title.length),
-    ...Object.fromEntries(kept[detail].map((name) => [name, task[name]])),
+    ...Object.fromEntries(fieldsByDetail[detail].map((name) => [name, task[name]])),
     ...namesIn(task, names),
     claimedBy: claim && (claim.by.name ?? 'a deleted account'),
     ...(detail === 'preview' && { description: shortened(description ?? '', previewCharacters) }),
@@ -63,7 +63,7 @@ export const namesIn = ({ assigneeId, labelIds }: Pick<Task, 'assigneeId' | 'lab
 })
 
 /** Returns the fields that are not null and not empty. */
-export function filled(fields: object): object {
+export function withoutEmpty(fields: object): object {
   const isEmpty = (value: unknown) =>
     value === null ||
     value === undefined ||

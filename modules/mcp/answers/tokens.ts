@@ -1,9 +1,9 @@
-/** The most tokens of an answer, as language models count them (o200k). */
+/** The most tokens of an answer, in the encoding o200k of language models. */
 export const maxAnswerTokens = 6_000
 
 /**
- * Word, digits, JSON between two texts, a space before a word, spaces, other ASCII, a common letter of 2 UTF-8 bytes, another
- * character of 2 bytes, a character of 3.
+ * In this order: word, digits, JSON between two texts, space before a word, other spaces, other ASCII, common letter of
+ * 2 UTF-8 bytes, other character of 2 bytes, character of 3 bytes.
  */
 const pieces =
   /([A-Z]?[a-z]+|[A-Z]+)|(\d{1,3})|("[:,]"?|[{,]"|"\}(?:,\{")?)|( (?=[A-Za-z]))|( +)|([!-/:-@[-`{-~]+)|([\u00df-\u00fc\u03b1-\u03c9\u0410-\u044f\u05d0-\u05ea\u0621-\u064a])|([\u0080-\u07ff])|([\u0800-\uffff])|[^]/gu
@@ -28,14 +28,14 @@ function weightOf(piece: RegExpExecArray): number {
   return of3 ? 3 : 4
 }
 
-/** Returns at least the tokens of almost every text. English text has 55 % of this estimate, a list of tasks 75 %. */
+/** Estimates the tokens of a text. English text has 55 % of the estimate, a list of tasks 75 %; almost no text has more. */
 export function tokensOf(text: string): number {
   let tokens = 0
   for (const piece of text.matchAll(pieces)) tokens += weightOf(piece)
   return Math.ceil(tokens)
 }
 
-/** Returns the part of the text from `start` that has at most `maxTokens`, at least one character. */
+/** Returns the text from `start` on, cut after `maxTokens`. Returns at least one character. */
 export function partOf(text: string, start: number, maxTokens: number): string {
   let left = maxTokens
   // A character has 1/80 to 4 tokens, so only the beginning of a long text is measured.
@@ -43,7 +43,7 @@ export function partOf(text: string, start: number, maxTokens: number): string {
   for (const piece of rest.matchAll(pieces)) {
     const weight = weightOf(piece)
     if (weight > left) {
-      // A long word or a long line of marks has no end that fits.
+      // Cuts within a long word, or within a long run of other ASCII characters.
       const fitting = piece[0].length > 2 ? Math.floor((left / weight) * piece[0].length) : 0
       return rest.slice(0, piece.index + fitting) || rest.slice(0, 1)
     }

@@ -1,9 +1,9 @@
 import { keyReused } from '../../../src/commit/idempotency.ts'
 import { claimEnded } from '../../../src/commands/if-claim.ts'
 import { operationDetails } from './operation-details.ts'
-import { type Answer, ToolError } from '../tool.ts'
+import { type ApiResponse, ToolError } from '../tool.ts'
 
-/** The parts of a call that the advice on its error depends on. */
+/** The arguments of a call that the advice depends on. */
 export interface Sent {
   key?: string
   operations?: unknown[]
@@ -16,8 +16,8 @@ interface Advice {
 
 type Rule = [pattern: RegExp | string, advise: (match: string[], sent: Sent) => Advice | string]
 
-/** Returns the error of a response, with advice on what to do next. */
-export function errorOf({ status, headers, body }: Answer, sent: Sent = {}): ToolError {
+/** Returns the error of a response, with advice for the next step. */
+export function errorOf({ status, headers, body }: ApiResponse, sent: Sent = {}): ToolError {
   const { message } = body as { message: string }
   const details = operationDetails(message, sent.operations)
   const again =
@@ -40,7 +40,7 @@ function ruleFor(status: number, text: string, sent: Sent): Advice | string {
   return fallback[status] ?? corrected(sent)
 }
 
-/** An error is not stored under its key, so a corrected call may use the key again. */
+/** The service stores no errors under a key, so a corrected call may use the same key. */
 const corrected = ({ key }: Sent) =>
   key === undefined
     ? 'Correct the arguments, then call again'
@@ -48,10 +48,7 @@ const corrected = ({ key }: Sent) =>
 
 const rules: Record<number, Rule[]> = {
   400: [
-    [
-      /^op must be the name of a command/,
-      () => 'Use the name of an operation that the description of apply lists',
-    ],
+    [/^op must be the name of a command/, () => 'Use an operation that the description of apply lists'],
     [
       /or the #name of an earlier operation$/,
       () => 'Pass an id, or # and the `as` of an operation that is earlier in the list',
@@ -98,7 +95,7 @@ const rules: Record<number, Rule[]> = {
     ],
     [
       /differs from "was"/,
-      (_, sent) => `Read the row with get, decide again, and send its present values in was${sameKey(sent)}`,
+      (_, sent) => `Read the row with get, decide again, and send its current values in was${sameKey(sent)}`,
     ],
     [/^A task that is DONE/, () => 'Work on another task: claim_next'],
     [/^No task is ready/, () => 'Call claim_next with wait: 25, or apply without task.claim_next'],
@@ -113,7 +110,8 @@ const rules: Record<number, Rule[]> = {
   422: [
     [
       keyReused().message,
-      () => 'Use a new key: another call had this key. To repeat that call, send exactly its arguments',
+      () =>
+        'Use a new key, because another call used this key. To repeat the earlier call, send exactly its arguments',
     ],
   ],
 }
@@ -125,7 +123,7 @@ const fallback: Record<number, string> = {
   403: 'Ask an ADMIN of the project',
   404: 'Find the id with find or get; history shows whether the row was deleted',
   409: 'Read the rows with get or find, correct the call, and send it again',
-  410: 'Start again from the present state: find lists the tasks',
+  410: 'Start again from the current state: find lists the tasks',
   412: 'Read the row with get, decide again, and send the call without the old ETag',
   413: 'Send fewer or shorter operations in each call, each with its own key',
 }

@@ -1,7 +1,7 @@
 import { nearest } from '../../../src/schema/nearest.ts'
 import { operationFields } from '../tools/operations.ts'
 
-/** Returns which operation failed, and which of its references is meant, for an error of a batch. */
+/** Returns details of a batch error: the operation that failed, and the field or reference that is wrong. */
 export function operationDetails(message: string, operations: unknown[] = []): object {
   const [, n, text = ''] = /^operations\[(\d+)\]: (.*)$/s.exec(message) ?? []
   if (n === undefined) return {}
@@ -16,10 +16,10 @@ export function operationDetails(message: string, operations: unknown[] = []): o
   const earlier = operations.slice(0, Number(n)).flatMap((one) => (one as { as?: string } | null)?.as ?? [])
   const values = [operation[field]].flat()
   const unknown = values.find((value) => isReference(value) && !earlier.includes(value.slice(1)))
-  const meant = isReference(unknown) ? nearest(unknown.slice(1), earlier) : undefined
+  const suggestion = isReference(unknown) ? nearest(unknown.slice(1), earlier) : undefined
   return {
     ...{ ...position, field, value: shown(unknown ?? operation[field]) },
-    ...(meant !== undefined && { didYouMean: `#${meant}` }),
+    ...(suggestion !== undefined && { didYouMean: `#${suggestion}` }),
   }
 }
 
@@ -28,7 +28,7 @@ const shown = (value: unknown) => (JSON.stringify(value ?? null).length <= maxSh
 
 const isReference = (value: unknown): value is string => typeof value === 'string' && value.startsWith('#')
 
-/** The field that begins the text, or the field with the id of the entity in `Task not found`. */
+/** Returns the field that an error begins with. For `Task not found`, returns the field with the task's id. */
 function fieldIn(text: string, op: string, operation: Record<string, unknown>): string | undefined {
   const [first = ''] = text.split(/[ .]/, 1)
   if (first in operation) return first

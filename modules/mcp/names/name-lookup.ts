@@ -7,7 +7,7 @@ import { type Call, ToolError } from '../tool.ts'
 export interface NamedRow {
   id: string
   names: string[]
-  /** Names that no other row has. They come first, because a user may choose the e-mail of another as a name. */
+  /** Names that no other row has. They take precedence, because a user may choose the email of another user as a name. */
   ownNames?: string[]
 }
 
@@ -17,7 +17,7 @@ const maxCandidates = 10
 /** Characters of a name in an error. */
 const maxShown = 100
 
-/** Returns the id of a project. @param project an id, or a name without regard to case @throws ToolError 404, 409 */
+/** Returns the id of a project. @param project an id, or a name in upper or lower case @throws ToolError 404, 409 */
 export async function projectIdOf(call: Call, project: string): Promise<string> {
   if (isIdInAnyCase(project)) return canonicalId(project)
   const rows = await readForNames<{ id: string; name: string }>(call, '/projects')
@@ -32,13 +32,13 @@ export async function projectIdOf(call: Call, project: string): Promise<string> 
 export const readAll = async <Row>(call: Call, path: string): Promise<Row[]> =>
   (await readPages<Row>(call, path)).rows
 
-/** Returns all rows of a list, because a further row may have the same name. @throws ToolError 400 for a longer list */
+/** Returns all rows of a list, because a later row may have the same name. @throws ToolError 400 above 2,000 rows */
 export async function readForNames<Row>(call: Call, path: string): Promise<Row[]> {
   const { rows, hasMore } = await readPages<Row>(call, path)
   if (!hasMore) return rows
   throw new ToolError(
     400,
-    `A name can be one of at most ${rows.length} names`,
+    `A name cannot be looked up, because the list has more than ${rows.length} rows`,
     'Pass the id in place of the name',
   )
 }
@@ -57,7 +57,7 @@ async function readPages<Row>(call: Call, path: string): Promise<{ rows: Row[]; 
 
 /** Returns the id of the only row with this name. @throws ToolError 404 or 409, which lists candidates */
 export function idOf(noun: string, given: string, rows: NamedRow[]): string {
-  const withName = (names: string[] = []) => names.some((name) => bare(name) === bare(given))
+  const withName = (names: string[] = []) => names.some((name) => normalized(name) === normalized(given))
   const own = rows.filter(({ ownNames }) => withName(ownNames))
   const isEmail = rows.some(({ ownNames }) => ownNames) && given.includes('@')
   const found = own.length > 0 || isEmail ? own : rows.filter(({ names }) => withName(names))
@@ -67,11 +67,13 @@ export function idOf(noun: string, given: string, rows: NamedRow[]): string {
     throw new ToolError(409, `${found.length} ${noun}s have the name ${name}`, 'Pass the id of a candidate', {
       candidates: shown(found),
     })
-  const meant = nearest(given.slice(0, maxShown), rows.flatMap(allNames))
-  const suggestion = meant === undefined ? '' : `; did you mean ${meant}?`
+  const similar = nearest(given.slice(0, maxShown), rows.flatMap(allNames))
+  const suggestion = similar === undefined ? '' : `; did you mean ${similar}?`
   throw new ToolError(404, `No ${noun} has the name or id ${name}${suggestion}`, adviceFor(noun), {
     candidates: shown(
-      [...rows].sort((a, b) => Number(allNames(b).includes(meant!)) - Number(allNames(a).includes(meant!))),
+      [...rows].sort(
+        (a, b) => Number(allNames(b).includes(similar!)) - Number(allNames(a).includes(similar!)),
+      ),
     ),
   })
 }
@@ -86,7 +88,7 @@ const adviceFor = (noun: string) => `Pass the name or the id of a candidate${oth
 
 const allNames = ({ names, ownNames = [] }: NamedRow): string[] => [...names, ...ownNames]
 
-const bare = (name: string): string => name.normalize().trim().toLowerCase()
+const normalized = (name: string): string => name.normalize().trim().toLowerCase()
 
 const shown = (rows: NamedRow[]) =>
   rows

@@ -5,7 +5,7 @@ import { type Call, ToolError } from '../tool.ts'
 
 type Kind = 'user' | 'member' | 'label' | 'field' | 'view'
 
-/** The fields that may contain a name in place of an id, besides `id` of operations on labels, fields and views. */
+/** The fields that may contain a name in place of an id. `id` may also be a name in operations on labels, fields and views. */
 const kindOfField = new Map<string, Kind>([
   ['assigneeId', 'user'],
   ['claimedBy', 'user'],
@@ -28,8 +28,8 @@ interface Member {
 }
 
 /**
- * Returns a function that replaces names in an operation, or in other arguments, by ids: users and members by e-mail,
- * name or `me`, labels, fields and views by name or key. Each list of names is read at most once.
+ * Returns a function that replaces names in an operation or in other arguments by ids. It accepts the email, the name or `me`
+ * for users and members, and the name or key for labels, fields and views. It reads each list of names at most once.
  */
 export function openWithIds(call: Call, projectId: string) {
   const lists = new Map<Kind, Promise<NamedRow[]>>()
@@ -53,14 +53,14 @@ export function openWithIds(call: Call, projectId: string) {
   }
 }
 
-/** True if the arguments contain a name that only a project has. `me` and `none` mean the same in all projects. */
+/** Returns true if the arguments contain a name of one project. `me` and `none` have the same meaning in all projects. */
 export const needProject = (given: object): boolean =>
   Object.entries(given).some(
     ([name, value]) =>
       kindOfField.has(name) && [value].flat().some((one) => isName(one) && one !== 'me' && one !== 'none'),
   )
 
-/** False for an id, and for the `#name` of an earlier operation. */
+/** Returns false for an id and for the `#name` of an earlier operation. */
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && !value.startsWith('#') && !isIdInAnyCase(value)
 

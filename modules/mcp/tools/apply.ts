@@ -6,11 +6,11 @@ import { Key, ProjectName } from './arguments.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { operationsText, withFlags } from './operations.ts'
 import { openWithIds } from '../names/references.ts'
-import { type Answer, type Call, type Tool, ToolError } from '../tool.ts'
+import { type ApiResponse, type Call, type Tool, ToolError } from '../tool.ts'
 import { isReplayed, write } from '../write.ts'
 import { pageOfRows, type Result } from './created-rows.ts'
 
-const operations = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as names its row; later operations write #name as its id. was: {field: value} rejects the call if the row differs. fields: {key: value} of custom fields. Users, labels, custom fields and views may be given by name. * required, [] list; null clears.
+const operations = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values. fields: {key: value} of custom fields. In place of the id of a user, label, custom field or view, its name is allowed. * required, [] list; null clears.
 ${operationsText()}`
 
 const input = Input({
@@ -28,7 +28,7 @@ const input = Input({
   ifClaim: Type.Optional(
     Type.Object(
       { taskId: Type.String(), seq: Type.Integer({ minimum: 1 }) },
-      { additionalProperties: false, description: 'Reject unless you still hold this claim' },
+      { additionalProperties: false, description: 'Reject if this claim has ended' },
     ),
   ),
   next: Type.Optional(
@@ -48,21 +48,23 @@ interface Batch {
 export const apply: Tool = {
   name: 'apply',
   description:
-    'Change a project in one commit. The answer has the batch that undo takes, and the ids of new rows.',
+    'Change a project in one commit. The answer contains `batch`, the argument of undo, and the ids of new rows.',
   inputSchema: input,
   scope: 'write',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
   async run({ project, operations, key, dryRun, next, ...conditions }: Static<typeof input>, call: Call) {
     const projectId = await projectIdOf(call, project)
     const path = `/projects/${projectId}/batch${dryRun ? '?dryRun=true' : ''}`
-    // A dry run stores no answer, so that the same key is free for the real call.
+    // A dry run has no key, so that the real call can use the key.
     const sent: Sent = { key, operations }
     const request = { path, content: { ...conditions, operations }, key: dryRun ? undefined : key }
-    const send = (some: object[]) =>
-      write<Batch>(call, { ...request, body: { ...conditions, operations: some } }, sent)
+    const send = (operations: object[]) =>
+      write<Batch>(call, { ...request, body: { ...conditions, operations } }, sent)
     const answer = await withIds(call, projectId, operations).then(
       (resolved) =>
-        send(resolved).catch((error: unknown) => namingVersion(error, call, projectId, conditions.ifVersion)),
+        send(resolved).catch((error: unknown) =>
+          throwWithVersion(error, call, projectId, conditions.ifVersion),
+        ),
       (error: unknown) => earlierAnswer(send, error),
     )
     const { version, batch = null, results } = answer.body
@@ -82,14 +84,14 @@ async function withIds(call: Call, projectId: string, operations: { op: string }
 /** An operation that every project rejects with 404. */
 const rejected = { op: 'task.delete', id: '00000000-0000-7000-8000-000000000000' }
 
-/** Returns the stored answer if the call is a repeat, whose names may no longer exist. Otherwise throws `error`. */
-const earlierAnswer = (send: (operations: object[]) => Promise<Answer<Batch>>, error: unknown) =>
+/** Returns the stored response if the call is a retry, although its names may not exist any more. Otherwise throws `error`. */
+const earlierAnswer = (send: (operations: object[]) => Promise<ApiResponse<Batch>>, error: unknown) =>
   send([rejected]).catch((other: unknown) => {
     throw other instanceof ToolError && other.status === 404 ? error : other
   })
 
-/** Adds the project's version to the error of a call with a stale `ifVersion`. */
-async function namingVersion(
+/** Adds the current version to the error if `ifVersion` is not the current version. */
+async function throwWithVersion(
   error: unknown,
   call: Call,
   projectId: string,

@@ -3,7 +3,7 @@ import { EventTypes as AnyEventTypes } from '../../events/parameters.ts'
 
 export const TaskId = (description: string) => Type.String({ minLength: 1, maxLength: 100, description })
 
-export const ProjectName = Type.String({ minLength: 1, description: 'Id or name' })
+export const ProjectName = Type.String({ minLength: 1, description: 'Id or name of a project' })
 
 /** The characters that the header Idempotency-Key may contain. */
 const pattern = '^[ -~]{1,255}$'
@@ -11,13 +11,13 @@ const pattern = '^[ -~]{1,255}$'
 export const Key = Type.String({
   pattern,
   description:
-    'A new text for each change, 1 to 255 ASCII characters: after a lost answer or an error, call again with the same key, and it is done once',
+    'A new text for each change, 1 to 255 ASCII characters. After a lost answer or an error, call again with the same key: the change is done once',
 })
 
 export const RepeatKey = Type.Optional(
   Type.String({
     pattern,
-    description: 'A new text for each call: a repeat with the same key gets the same answer',
+    description: 'A new text for each call. A repeat with the same key gets the same answer',
   }),
 )
 

@@ -3,19 +3,22 @@ import { Input } from '../../../src/schema/input.ts'
 import { maxSeq, maxWaitSeconds } from '../../events/parameters.ts'
 import { type Event, hasNames, shownEvent } from '../answers/events.ts'
 import { openNames } from '../answers/names.ts'
-import { Room } from '../answers/room.ts'
+import { TokenBudget } from '../answers/token-budget.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { read, withQuery } from '../read.ts'
 import type { Call, Tool } from '../tool.ts'
 import { EventTypes, ProjectName } from './arguments.ts'
 
-const Count = (maximum: number, description: string) =>
+const OptionalInteger = (maximum: number, description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum, description }))
 
 const input = Input({
   project: ProjectName,
-  after: Count(maxSeq, 'The `after` of the previous answer, or the `version` of find: 0 is the beginning'),
-  wait: Count(maxWaitSeconds, `A number from 0 to ${maxWaitSeconds}: seconds to wait for a change`),
+  after: OptionalInteger(
+    maxSeq,
+    '`after` of the previous answer, or `version` of find; 0: from the first event',
+  ),
+  wait: OptionalInteger(maxWaitSeconds, `A number from 0 to ${maxWaitSeconds}: seconds to wait for a change`),
   types: EventTypes,
   next: Type.Optional(
     Type.String({ maxLength: 20, pattern: '^[0-9]{1,15}$', description: '`next` of the previous answer' }),
@@ -36,11 +39,11 @@ export const changes: Tool = {
     const projectId = await projectIdOf(call, project)
     const path = `/projects/${projectId}/events`
     const page = await read<Event[]>(call, withQuery(path, { after: start, wait, types, limit: pageEvents }))
-    const room = new Room({})
+    const budget = new TokenBudget({})
     const names = page.body.some(hasNames) ? await openNames(call)(projectId) : new Map()
     const rows = page.body.map((event) => shownEvent(event, names))
-    const missing = rows.findIndex((row) => !room.takes(row))
-    if (missing >= 0) return answerOf(rows.slice(0, missing), page.body[missing - 1]!.seq, true)
+    const end = rows.findIndex((row) => !budget.add(row))
+    if (end >= 0) return answerOf(rows.slice(0, end), page.body[end - 1]!.seq, true)
     const upTo = /[?&]after=(\d+)/.exec(page.headers.get('link') ?? '')?.[1]
     const last = upTo ?? (types ? page.headers.get('docket-version') : page.body.at(-1)?.seq) ?? start
     return answerOf(rows, Number(last), upTo !== undefined)

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
 import { ClaimNextBody, maxWaitSeconds } from '../../work-queue/schema.ts'
 import { openNames } from '../answers/names.ts'
-import { filled, shownTask, type Task } from '../answers/tasks.ts'
+import { withoutEmpty, shownTask, type Task } from '../answers/tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { openWithIds } from '../names/references.ts'
 import type { Call, Tool } from '../tool.ts'
@@ -24,9 +24,9 @@ const input = Input({
       description: `Seconds to wait for a ready task: 0 to ${maxWaitSeconds}`,
     }),
   ),
-  labels: labels('All of these'),
-  anyLabel: labels('One of these'),
-  assigneeId: Type.Optional(Type.String({ description: 'Id, e-mail, name or me' })),
+  labels: labels('Names or ids: tasks with all of these labels'),
+  anyLabel: labels('Names or ids: tasks with at least one of these labels'),
+  assigneeId: Type.Optional(Type.String({ description: 'Id, email, name or me' })),
   key: RepeatKey,
 })
 
@@ -35,7 +35,7 @@ const noneReady = 'No task is ready. Call again with wait: 25, or stop'
 export const claimNext: Tool = {
   name: 'claim_next',
   description:
-    'Claim the first ready task: not DONE, not claimed, not blocked. Nobody else gets it until the claim ends.',
+    'Claim the first ready task: not DONE, not claimed, not blocked. No other agent gets the task until the claim ends.',
   inputSchema: input,
   scope: 'write',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
@@ -49,6 +49,6 @@ export const claimNext: Tool = {
     )
     if (!answer.body) return { task: null, do: noneReady }
     const names = await openNames(call)(projectId)
-    return { ...isReplayed(answer), task: filled(shownTask(answer.body, 'full', names)) }
+    return { ...isReplayed(answer), task: withoutEmpty(shownTask(answer.body, 'full', names)) }
   },
 }

@@ -1,4 +1,4 @@
-import { Room } from '../answers/room.ts'
+import { TokenBudget } from '../answers/token-budget.ts'
 
 export interface Result {
   id: string
@@ -6,25 +6,25 @@ export interface Result {
 }
 
 interface Page {
-  /** The ids of the rows that operations name with `as`. */
+  /** The ids of rows by the `as` of their operations. */
   ids?: Record<string, string>
-  /** The other rows whose ids the caller did not send. */
+  /** The new rows without `as` and without an id from the caller. */
   rows?: (Result & { operation: number })[]
-  /** The first operation of the next page. */
+  /** The index of the next page's first operation. */
   next?: string
 }
 
-/** Returns the new ids of a batch from the operation `start` on, and `next` if the answer would be too long. */
+/** Returns the ids of new rows, from the operation `start` on. `next` is set if not all ids fit into the answer. */
 export function pageOfRows(operations: object[], results: Result[], start: number): Page {
   const ids = new Map<string, string>()
   const rows: Page['rows'] = []
-  const room = new Room({})
+  const budget = new TokenBudget({})
   for (let n = start; n < results.length; n++) {
     const { as } = operations[n] as { as?: string }
     const { id, number } = results[n]!
     if (as === undefined && Object.values(operations[n]!).includes(id)) continue
     const row = { operation: n, id, number }
-    if (!room.takes(as === undefined ? row : { [as]: id })) return { ...pageOf(ids, rows), next: String(n) }
+    if (!budget.add(as === undefined ? row : { [as]: id })) return { ...pageOf(ids, rows), next: String(n) }
     if (as === undefined) rows.push(row)
     else ids.set(as, id)
   }

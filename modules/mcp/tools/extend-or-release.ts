@@ -16,10 +16,12 @@ const input = Input({
     Type.Integer({
       minimum: 0,
       maximum: 86_400,
-      description: `${leaseRange}; 0 or missing: release`,
+      description: `${leaseRange}; to release the task: 0 or missing`,
     }),
   ),
-  seq: Type.Optional(Type.Integer({ minimum: 1, description: 'claim.seq: reject if this claim has ended' })),
+  seq: Type.Optional(
+    Type.Integer({ minimum: 1, description: '`claim.seq` of the task: reject if this claim has ended' }),
+  ),
   project: Type.Optional(ProjectName),
   key: RepeatKey,
 })
@@ -32,7 +34,7 @@ export const extendOrRelease: Tool = {
   scope: 'write',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
   async run({ id, leaseSeconds, seq, key }: Static<typeof input>, call: Call) {
-    // The header with the claim contains the id.
+    // The id is a part of a header, so other characters are not allowed.
     if (!isIdInAnyCase(id))
       throw new ToolError(404, 'Task not found', 'Pass the id of a task that find lists')
     const path = `/tasks/${id}`
@@ -53,7 +55,7 @@ export const extendOrRelease: Tool = {
   },
 }
 
-/** @throws ToolError 409 if nobody holds the task */
+/** Returns the seq of the current claim. @throws ToolError 409 if the task has no claim */
 async function currentSeq(call: Call, path: string): Promise<number> {
   const { body } = await read<Task>(call, path)
   if (body.claim) return body.claim.seq

@@ -19,7 +19,8 @@ const Names = (which: string) =>
       description: `A list of names or ids: tasks with ${which} of these labels`,
     }),
   )
-const True = (description: string) => optional(Type.Literal(true, { description: `true: ${description}` }))
+const OnlyTrue = (description: string) =>
+  optional(Type.Literal(true, { description: `true: ${description}` }))
 
 const FieldValue = Type.Union([Type.String(), Type.Number(), Type.Boolean()], {
   description: 'A text, a number, true or false',
@@ -36,12 +37,12 @@ const input = Input({
   ),
   status: optional(Status),
   priority: optional(Priority),
-  assigneeId: optional(Type.String({ maxLength: 300, description: 'Name, e-mail, id or me' })),
+  assigneeId: optional(Type.String({ maxLength: 300, description: 'Name, email, id or me' })),
   labels: Names('all'),
   anyLabel: Names('at least one'),
-  noLabel: True('without labels'),
-  ready: True('not DONE, not blocked, not claimed'),
-  claimedBy: optional(Type.String({ maxLength: 300, description: 'Name, e-mail, id, me or none' })),
+  noLabel: OnlyTrue('without labels'),
+  ready: OnlyTrue('not DONE, not blocked, not claimed'),
+  claimedBy: optional(Type.String({ maxLength: 300, description: 'Name, email, id, me or none' })),
   blocks: optional(IdOf('task')),
   dueBefore: optional(Instant()),
   dueAfter: optional(Instant()),
@@ -62,7 +63,7 @@ const input = Input({
 export const find: Tool = {
   name: 'find',
   description:
-    'Find tasks, in one project or in all, one short line each. fields: preview adds the beginning of the description; full adds everything.',
+    'Find tasks in one project or in all projects. Shows a short line for each task; fields=preview adds the beginning of the description, full all fields.',
   inputSchema: input,
   scope: 'read',
   annotations: { readOnlyHint: true },
@@ -73,9 +74,9 @@ export const find: Tool = {
     const projectId = project === undefined ? undefined : await projectIdOf(call, project)
     if (projectId === undefined && needProject(given)) throw projectNeeded()
     const { labels, anyLabel, ...filter } = projectId ? await openWithIds(call, projectId)(given) : given
-    const ofFields = Object.entries(where).map(([key, value]) => [`field.${key}`, value])
+    const fieldFilters = Object.entries(where).map(([key, value]) => [`field.${key}`, value])
     const lists = { labels: labels?.join(), anyLabel: anyLabel?.join() }
-    const query = { projectId, ...filter, ...lists, ...Object.fromEntries(ofFields) }
+    const query = { projectId, ...filter, ...lists, ...Object.fromEntries(fieldFilters) }
     return findTasks(call, { query, words: wordsOf(text), detail: fields, limit, cursor: next })
   },
 }

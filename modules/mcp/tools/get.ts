@@ -4,9 +4,9 @@ import { TaskId } from './arguments.ts'
 import { type Event, shownEvent } from '../answers/events.ts'
 import { type Names, openNames } from '../answers/names.ts'
 import { Next } from '../answers/position.ts'
-import { cut } from '../answers/room.ts'
+import { cut } from '../answers/token-budget.ts'
 import { type Section, withSections } from '../answers/sections.ts'
-import { filled, namesIn, shortFields, type Task } from '../answers/tasks.ts'
+import { withoutEmpty, namesIn, shortFields, type Task } from '../answers/tasks.ts'
 import { read } from '../read.ts'
 import type { Call, Tool } from '../tool.ts'
 
@@ -65,7 +65,7 @@ export const get: Tool = {
       const version = Number(headers.get('docket-version'))
       const etag = headers.get('etag')
       return {
-        row: filled({ ...task, ...namesIn(task, names), fields, description: text, etag, version }),
+        row: withoutEmpty({ ...task, ...namesIn(task, names), fields, description: text, etag, version }),
         cutAt,
       }
     }

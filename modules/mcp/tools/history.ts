@@ -14,8 +14,8 @@ import { EventTypes, ProjectName, TaskId } from './arguments.ts'
 
 const input = Input({
   project: Type.Optional(ProjectName),
-  id: Type.Optional(TaskId('The id of a task: only its history')),
-  actor: Type.Optional(Type.String({ maxLength: 300, description: 'Id, name, e-mail or me' })),
+  id: Type.Optional(TaskId('Id of a task: lists only events of this task')),
+  actor: Type.Optional(Type.String({ maxLength: 300, description: 'Id, name, email or me' })),
   types: EventTypes,
   next: Next,
 })
@@ -26,7 +26,7 @@ type TaskEvent = Event & { projectId: string }
 export const history: Tool = {
   name: 'history',
   description:
-    'List who changed what in a project or a task, newest first, also after its deletion. `batch` is the number that undo takes.',
+    'List the changes of a project or a task with their authors, newest first. A deleted task has a history too. `batch` is the argument of undo.',
   inputSchema: input,
   scope: 'read',
   annotations: { readOnlyHint: true },
@@ -49,7 +49,7 @@ const projectNeeded = () =>
 const filtersNeedProject = () =>
   new ToolError(
     400,
-    'actor and types need a project without id',
+    'actor and types cannot be used together with id',
     'Leave out id, or leave out actor and types',
   )
 
@@ -59,7 +59,7 @@ async function projectOfTask(call: Call, id: string): Promise<string | undefined
   return status === 200 ? body.projectId : undefined
 }
 
-/** Shows the project of each event in another project, or leaves out such events. */
+/** Returns the history of a task. If the task has moved, `showsOthers` also shows events from other projects. */
 const ofTask = (
   id: string,
   { projectId, showsOthers }: { projectId?: string; showsOthers: boolean },

@@ -2,7 +2,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import { isOwnIdSchema } from '../../../src/schema/input.ts'
 import { batchProject } from '../../commands.ts'
 
-/** Every operation may have these fields. The project is that of the batch. */
+/** Fields of all operations, which the list of an operation's fields omits. */
 const common = ['op', 'as', 'was', 'ifMatch', 'projectId']
 
 interface Field {
@@ -24,7 +24,7 @@ export const operationFields: ReadonlyMap<string, Field[]> = new Map(
   }),
 )
 
-/** Converts booleans of flags to texts: the flags of a batch are the texts `true` and `false`. */
+/** Converts booleans of flags to strings, because a batch accepts flags only as the strings `true` and `false`. */
 export function withFlags<Operation extends { op: string }>(operation: Operation): Operation {
   const isFlag = (name: string, value: unknown) =>
     typeof value === 'boolean' &&
@@ -36,7 +36,7 @@ export function withFlags<Operation extends { op: string }>(operation: Operation
   return Object.fromEntries(fields)
 }
 
-/** Returns one line for each operation: its name and its fields. Only the first mention of a field has its type. */
+/** Returns one line for each operation: its name and its fields. A field has its type only in the first line that has it. */
 export function operationsText(): string {
   const mentioned = new Set<string>()
   const textOf = ({ name, schema, isRequired }: Field) => {

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
 import { Next } from '../answers/position.ts'
-import { cut } from '../answers/room.ts'
+import { cut } from '../answers/token-budget.ts'
 import { type Section, withSections } from '../answers/sections.ts'
-import { filled } from '../answers/tasks.ts'
+import { withoutEmpty } from '../answers/tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { read } from '../read.ts'
 import type { Call, Tool } from '../tool.ts'
@@ -34,7 +34,7 @@ interface Field {
 const shown = ({ id, name, description, owner }: Project, from?: number) => {
   const { text, cutAt } = cut(description, from)
   const names = { id, name, owner: owner?.name }
-  return { row: from ? { id, description: text } : filled({ ...names, description: text }), cutAt }
+  return { row: from ? { id, description: text } : withoutEmpty({ ...names, description: text }), cutAt }
 }
 
 const inProject = (path: string): Section[] => [
@@ -47,7 +47,7 @@ const inProject = (path: string): Section[] => [
   {
     name: 'fields',
     path: `${path}/fields`,
-    show: ({ key, type, options }: Field) => ({ row: filled({ key, type, options }) }),
+    show: ({ key, type, options }: Field) => ({ row: withoutEmpty({ key, type, options }) }),
   },
 ]
 

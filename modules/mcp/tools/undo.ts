@@ -7,7 +7,10 @@ import { Key, ProjectName } from './arguments.ts'
 
 const input = Input({
   project: ProjectName,
-  batch: Type.Integer({ minimum: 1, description: 'From apply or undo, or the batch or seq of an event' }),
+  batch: Type.Integer({
+    minimum: 1,
+    description: '`batch` of an answer of apply or undo, or batch or seq of an event',
+  }),
   key: Key,
   dryRun: Type.Optional(Type.Boolean({ description: 'Check only' })),
 })
@@ -19,13 +22,13 @@ interface Event {
   batch: number | null
 }
 
-/** The most changed rows in an answer. */
+/** The most rows that an answer lists. */
 const maxRows = 100
 
 export const undo: Tool = {
   name: 'undo',
   description:
-    'Undo an apply, an undo or any single change, in one commit. Rejected if a later change set the same fields.',
+    'Undo an apply, an undo or a single change, in one commit. Rejected if a later change has set the same fields.',
   inputSchema: input,
   scope: 'write',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
@@ -38,13 +41,13 @@ export const undo: Tool = {
     const { version, changes } = answer.body
     const rows = changes.slice(0, maxRows).map(({ type, entityId }) => ({ type, id: entityId }))
     const first = changes[0]!.seq
-    // A long response omits the last changes.
+    // `changes` may omit the last events, but the versions count all events.
     const events = dryRun ? changes.length : version - first + 1
     return { ...(dryRun ? { dryRun } : { batch: first }), version, ...isReplayed(answer), events, rows }
   },
 }
 
-/** A change that was the only one of its request has no batch. @throws ToolError 409 for a part of a batch */
+/** Returns the body of an undo: a single change has no batch, only a seq. @throws ToolError 409 for one change of a batch */
 async function selectionOf(call: Call, projectId: string, batch: number) {
   const path = `/projects/${projectId}/events?after=${batch - 1}&limit=1`
   const { status, body } = await call.request<Event[]>('GET', path)
@@ -52,7 +55,7 @@ async function selectionOf(call: Call, projectId: string, batch: number) {
   if (event?.seq !== batch || event.batch === batch) return { batch }
   if (event.batch === null) return { seq: batch }
   const advice = `Pass batch: ${event.batch} to undo the whole batch`
-  throw new ToolError(409, `Seq ${batch} is a part of the batch ${event.batch}`, advice, {
+  throw new ToolError(409, `The event ${batch} is a part of batch ${event.batch}`, advice, {
     batch: event.batch,
   })
 }

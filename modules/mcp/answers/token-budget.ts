@@ -1,22 +1,23 @@
 import { maxAnswerTokens, partOf, tokensOf } from './tokens.ts'
 
-/** Tokens for `next` and for the names of lists. */
+/** The tokens of `next` and of the names of lists. */
 const reservedTokens = 400
-/** A longer text is cut: the answer must have room for the other fields, and JSON may double the tokens of a text. */
+/** A longer text is cut, because the other fields must fit too, and JSON may double the tokens of a text. */
 const maxTextTokens = 2_000
 
-/** The room for rows in an answer that also contains `head`, or a copy of a room. */
-export class Room {
+/** Counts the tokens that are left for the rows of an answer. */
+export class TokenBudget {
   private left: number
   private isEmpty = true
 
-  constructor(head: object | Room) {
-    if (head instanceof Room) [this.left, this.isEmpty] = [head.left, head.isEmpty]
+  /** @param head the other fields of the answer, or a budget to copy */
+  constructor(head: object | TokenBudget) {
+    if (head instanceof TokenBudget) [this.left, this.isEmpty] = [head.left, head.isEmpty]
     else this.left = maxAnswerTokens - reservedTokens - tokensOf(JSON.stringify(head))
   }
 
-  /** Returns false if the row does not fit. The first row always fits. */
-  takes(row: unknown): boolean {
+  /** Subtracts the tokens of the row. Returns false if the row does not fit; the first row always fits. */
+  add(row: unknown): boolean {
     const tokens = tokensOf(JSON.stringify(row)) + 1
     if (tokens > this.left && !this.isEmpty) return false
     this.isEmpty = false
@@ -25,7 +26,7 @@ export class Room {
   }
 }
 
-/** Returns a text from `from` on, and where the next answer continues if the text is too long for one answer. */
+/** Returns the text after `from` characters. If the text is too long for one answer, the next answer starts at `cutAt`. */
 export function cut(text: string | null, from = 0): { text: string | null; cutAt?: number } {
   if (text === null) return { text }
   const part = partOf(text, from, maxTextTokens)
@@ -33,7 +34,7 @@ export function cut(text: string | null, from = 0): { text: string | null; cutAt
   return end < text.length ? { text: part, cutAt: end } : { text: part }
 }
 
-/** Returns the beginning of a text, with an ellipsis if something is missing. */
+/** Returns the beginning of a text, with an ellipsis if the text is longer. */
 export function shortened(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text
   return `${text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, '')}…`
