@@ -6,17 +6,20 @@ import { maxIds, Priority } from '../tasks/schema.ts'
 export const LeaseSeconds = Type.Integer({
   minimum: 10,
   maximum: 86_400,
-  description: 'How long the claim lasts, unless its holder extends it',
+  description:
+    'A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it',
   examples: [300],
 })
 
 export const ClaimTask = Input({ id: IdOf('task'), leaseSeconds: LeaseSeconds })
-const labelIds = (which: string) =>
-  Type.Optional({ ...IdsOf('labels', maxIds), description: `${which} of these labels` })
+const labelIds = (which: string) => {
+  const ids = IdsOf('labels', maxIds)
+  return Type.Optional({ ...ids, description: `${ids.description}: ${which} of these labels` })
+}
 
 const filter = {
-  labels: labelIds('The task has all'),
-  anyLabel: labelIds('The task has at least one'),
+  labels: labelIds('the task has all'),
+  anyLabel: labelIds('the task has at least one'),
   priority: Type.Optional(Priority),
   assigneeId: Type.Optional(IdOf('user')),
 }
@@ -33,7 +36,8 @@ export const ClaimNextBody = named(
         minimum: 1,
         maximum: maxWaitSeconds,
         format: 'int64',
-        description: 'How many seconds the request waits until a task is ready',
+        description:
+          'A whole number of seconds from 1 to 25: how long the request waits until a task is ready',
         examples: [20],
       }),
     ),

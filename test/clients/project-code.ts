@@ -28,6 +28,11 @@ export const rightProject = `
       b.project.update({ name: 'Mill' })
     }, { dryRun: true, ifVersion: 3, idempotencyKey: 'cast' })
     const task: Task | undefined = await project.claimNext({ leaseSeconds: 60, wait: 20, priority: 'HIGH' })
+    await project.claimNext()
+    await project.claimNext({ wait: 5, signal })
+    await docket.views.create({ projectId, name: 'Big', query: { status: 'TODO', 'field.size': 'large' } })
+    const target = version ? { seq: 3 } : { batch: 3 }
+    await project.undo(target, { dryRun: true })
     await project.work(async (task, { signal }) => docket.tasks.get(task.id, { signal }), {
       ...{ leaseSeconds: 60, concurrency: 2, signal, labels: [''], priority: 'HIGH' },
     })
@@ -52,7 +57,11 @@ export const wrongProject = [
   `project.batch((b) => { b.task.create({ title: b.task.create({ title: 'Cast' }) }) })`,
   `project.batch((b) => { b.task.create({ id: b.task.create({ title: 'Cast' }), title: 'Cast' }) })`,
   `project.batch(() => {}, { dryrun: true })`,
-  `project.claimNext({ wait: 5 })`,
+  `project.claimNext({ lease: 5 })`,
+  `project.undo({})`,
+  `project.undo({ seq: '5' })`,
+  `docket.views.create({ projectId, name: 'Late', query: { staus: 'TODO' } })`,
+  `docket.views.update('', { query: { status: 'LATE' } })`,
   `project.claimNext({ leaseSeconds: 60, label: '' })`,
   `project.work((task) => task.titel)`,
   `project.work(() => {}, { concurency: 2 })`,

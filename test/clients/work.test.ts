@@ -25,6 +25,23 @@ test('claimNext returns a claimed task, and undefined when no task is ready', as
   expect(await waiting).toMatchObject({ title: 'T2' })
 })
 
+test('claimNext has a default lease, and accepts its options among the filters', async () => {
+  const { project } = await newQueue(1)
+  const given = { idempotencyKey: 'first', signal: new AbortController().signal }
+  const task = await project.claimNext(given)
+  expect(task?.title).toBe('T1')
+  expect(await project.claimNext(given)).toEqual(task)
+  expect(await project.claimNext()).toBeUndefined()
+})
+
+test('rejects a concurrency that is not a whole number of at least 1, and a wrong lease', async () => {
+  const { project } = await newQueue(0)
+  for (const concurrency of [0, -1, 1.5, NaN])
+    expect(project.work(() => {}, { concurrency })).rejects.toThrow(RangeError)
+  const short = project.work(() => {}, { leaseSeconds: 1 })
+  expect(short).rejects.toThrow('leaseSeconds must be a whole number of seconds from 10 to 86400')
+})
+
 test('a worker runs the handler once for each task, at most `concurrency` at a time, and sets the tasks DONE', async () => {
   const { project, list } = await newQueue(8)
   const stop = new AbortController()

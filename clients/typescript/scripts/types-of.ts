@@ -28,7 +28,12 @@ export async function typesOf(document: string): Promise<string> {
   const text = astToString(nodes.filter((node) => 'name' in node && isNeeded(node.name as { text: string })))
   // The document names the filters by custom fields as `field.{key}`, for any key.
   const named = text.replaceAll('"field.{key}"?:', '[key: `field.${string}`]: undefined |')
-  return formatted(note + withoutEmptyParts(named))
+  // Otherwise any name would be a filter of a view.
+  const closed = named.replaceAll(
+    /(\[key: `field\.[^}]*\}`\][^}]*\}) & \{\s*\[key: string\]: string;\s*\}/g,
+    '$1',
+  )
+  return formatted(note + withoutEmptyParts(closed))
 }
 
 const isNeeded = ({ text }: { text: string }) => text === 'components' || text === 'operations'

@@ -139,21 +139,21 @@ export interface components {
       seq: number
     }
     ClaimNextTask: {
-      /** @description How long the claim lasts, unless its holder extends it */
+      /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
       leaseSeconds: number
-      /** @description The task has all of these labels */
+      /** @description A list of at most 50 ids of labels, without duplicates: the task has all of these labels */
       labels?: string[]
-      /** @description The task has at least one of these labels */
+      /** @description A list of at most 50 ids of labels, without duplicates: the task has at least one of these labels */
       anyLabel?: string[]
       priority?: components['schemas']['TaskPriority']
       /** @description The id of a user */
       assigneeId?: string
-      /** @description How many seconds the request waits until a task is ready */
+      /** @description A whole number of seconds from 1 to 25: how long the request waits until a task is ready */
       wait?: number
     }
     /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim */
     ClaimTask: {
-      /** @description How long the claim lasts, unless its holder extends it */
+      /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
       leaseSeconds: number
       /** @description The task */
       readonly id?: unknown
@@ -521,8 +521,6 @@ export interface components {
         limit?: string
         /** @description A filter by the field with this key, for example `field.estimate=3`: lists the tasks with this value. `field.estimate.min=2` and `field.estimate.max=5` are inclusive, and need a field of the type number or date. Needs projectId */
         [key: `field.${string}`]: undefined | string
-      } & {
-        [key: string]: string
       }
       /** @description The project whose tasks the view lists */
       readonly projectId?: unknown
@@ -1585,11 +1583,11 @@ export interface components {
       as?: string
       /** @description The id of the batch's project; may be left out, or the `#name` of an earlier operation */
       projectId?: string
-      /** @description How long the claim lasts, unless its holder extends it */
+      /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
       leaseSeconds: number
-      /** @description The task has all of these labels, or the `#name` of an earlier operation */
+      /** @description A list of at most 50 ids of labels, without duplicates: the task has all of these labels, or the `#name` of an earlier operation */
       labels?: string[]
-      /** @description The task has at least one of these labels, or the `#name` of an earlier operation */
+      /** @description A list of at most 50 ids of labels, without duplicates: the task has at least one of these labels, or the `#name` of an earlier operation */
       anyLabel?: string[]
       priority?: components['schemas']['TaskPriority']
       /** @description The id of a user, or the `#name` of an earlier operation */
@@ -1673,7 +1671,7 @@ export interface components {
       }
       /** @description The id of a task, or the `#name` of an earlier operation */
       id: string
-      /** @description How long the claim lasts, unless its holder extends it */
+      /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
       leaseSeconds: number
       /** @description The project that contains the task */
       readonly projectId?: unknown
@@ -2356,8 +2354,6 @@ export interface components {
         limit?: string
         /** @description A filter by the field with this key, for example `field.estimate=3`: lists the tasks with this value. `field.estimate.min=2` and `field.estimate.max=5` are inclusive, and need a field of the type number or date. Needs projectId */
         [key: `field.${string}`]: undefined | string
-      } & {
-        [key: string]: string
       }
       /** @description The view */
       readonly id?: unknown
@@ -2510,8 +2506,6 @@ export interface components {
         limit?: string
         /** @description A filter by the field with this key, for example `field.estimate=3`: lists the tasks with this value. `field.estimate.min=2` and `field.estimate.max=5` are inclusive, and need a field of the type number or date. Needs projectId */
         [key: `field.${string}`]: undefined | string
-      } & {
-        [key: string]: string
       }
       /** @description When the view was created */
       readonly createdAt?: unknown
@@ -2615,8 +2609,6 @@ export interface components {
         limit?: string
         /** @description A filter by the field with this key, for example `field.estimate=3`: lists the tasks with this value. `field.estimate.min=2` and `field.estimate.max=5` are inclusive, and need a field of the type number or date. Needs projectId */
         [key: `field.${string}`]: undefined | string
-      } & {
-        [key: string]: string
       }
       /** @description The project whose tasks the view lists */
       readonly projectId?: unknown

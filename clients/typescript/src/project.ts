@@ -8,7 +8,8 @@ import { type ClaimNext, claimNext, type ClaimOptions } from './work/claim-next.
 import { type Handler, work, type WorkOptions } from './work/work.ts'
 import type { CallOptions, Transport, WriteOptions } from './transport.ts'
 
-type Undo = BodyOf<'undoProject'>
+type Targets = Required<BodyOf<'undoProject'>>
+type Undo = { [Name in keyof Targets]: Pick<Targets, Name> }[keyof Targets]
 interface UndoOptions extends WriteOptions {
   /** Returns the events that the undo would have, and changes nothing. */
   dryRun?: boolean | undefined
@@ -59,7 +60,7 @@ export class ProjectClient {
   }
 
   /** Claims the next ready task; returns undefined if no task is ready within `wait` seconds. */
-  claimNext(body: ClaimNext, options?: ClaimOptions) {
+  claimNext(body?: ClaimNext, options?: ClaimOptions) {
     return claimNext(this.transport, this.id, body, options)
   }
 

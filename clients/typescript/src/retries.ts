@@ -81,7 +81,7 @@ export const backoffMs = (tries: number): number =>
 /** Resolves after `ms`. @throws the reason of `signal` as soon as the signal aborts */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const ended = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))
+  const ended = new Promise<void>((resolve) => (timer = setTimeout(resolve, Math.min(ms, maxTimerMs))))
   return signal ? untilAborted(() => ended, signal).finally(() => clearTimeout(timer)) : ended
 }
 

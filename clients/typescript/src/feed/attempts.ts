@@ -11,6 +11,10 @@ export const isFinal = (error: unknown): boolean =>
 export const hasStatus = (error: unknown, ...statuses: number[]): boolean =>
   error instanceof DocketError && statuses.includes(error.status)
 
+/** Returns how long to wait before the next attempt: as long as the service asks, or else a random time. */
+export const pauseMs = (error: unknown, failures: number): number =>
+  Math.max(backoffMs(failures), error instanceof DocketError ? (error.retryAfterMs ?? 0) : 0)
+
 /** Repeats a read until the service answers. @throws the reason of the signal, or a final error */
 export async function untilAnswered<T>(read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let failures = 0; ; failures++) {
@@ -18,7 +22,7 @@ export async function untilAnswered<T>(read: () => Promise<T>, signal?: AbortSig
       return await read()
     } catch (error) {
       if (isFinal(error)) throw error
-      await sleep(backoffMs(failures), signal)
+      await sleep(pauseMs(error, failures), signal)
     }
   }
 }

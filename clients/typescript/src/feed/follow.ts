@@ -1,6 +1,6 @@
 import { backoffMs, sleep } from '../retries.ts'
 import type { Transport } from '../transport.ts'
-import { hasStatus, isFinal, untilAnswered } from './attempts.ts'
+import { hasStatus, isFinal, pauseMs, untilAnswered } from './attempts.ts'
 import type { FeedEvent, Snapshot } from './events.ts'
 import { readEvents, readSnapshot } from './snapshot.ts'
 import { SilentStream, streamMessages } from './stream.ts'
@@ -138,7 +138,7 @@ class Follower {
       if (isLost) return yield this.restart(await this.snapshot())
       if (isFinal(error)) throw error
       this.pollUntil = this.brokenStreams = 0
-      return sleep(backoffMs(this.failures++), signal)
+      return sleep(pauseMs(error, this.failures++), signal)
     }
     this.isKnown = true
     for (const event of events) if (this.accepts(event)) yield event

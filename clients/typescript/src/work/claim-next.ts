@@ -2,8 +2,15 @@ import type { BodyOf } from '../calls/types.ts'
 import type { Task } from '../schemas.ts'
 import type { Transport, WriteOptions } from '../transport.ts'
 
-export type ClaimNext = BodyOf<'claimNextTask'>
+type Body = BodyOf<'claimNextTask'>
 export type ClaimOptions = Pick<WriteOptions, 'signal' | 'deadlineMs' | 'idempotencyKey'>
+/** The options may also be fields of the filters. */
+export interface ClaimNext extends Omit<Body, 'leaseSeconds'>, ClaimOptions {
+  /** How long the claim lasts, in seconds; 60 by default, at least 10. */
+  leaseSeconds?: number
+}
+
+export const defaultLeaseSeconds = 60
 
 /** The time for the answer after the wait, in milliseconds. */
 const graceMs = 60_000
@@ -12,10 +19,13 @@ const graceMs = 60_000
 export async function claimNext(
   transport: Transport,
   projectId: string,
-  body: ClaimNext,
-  options: ClaimOptions = {},
+  { signal, deadlineMs, idempotencyKey, ...given }: ClaimNext = {},
+  last: ClaimOptions = {},
 ): Promise<Task | undefined> {
+  const body = { leaseSeconds: defaultLeaseSeconds, ...given }
+  const options = { signal, deadlineMs, idempotencyKey, ...last }
   const path = `/projects/${projectId}/claim-next`
-  const deadlineMs = options.deadlineMs ?? (body.wait ?? 0) * 1_000 + graceMs
-  return (await transport.request<Task | undefined>('POST', path, { ...options, deadlineMs, body })).body
+  const waitMs = (given.wait ?? 0) * 1_000
+  const request = { ...options, deadlineMs: options.deadlineMs ?? waitMs + graceMs, body }
+  return (await transport.request<Task | undefined>('POST', path, request)).body
 }

@@ -1,16 +1,14 @@
-import { isFinal } from '../feed/attempts.ts'
+import { isFinal, pauseMs } from '../feed/attempts.ts'
 import { backoffMs, sleep } from '../retries.ts'
 import type { Task } from '../schemas.ts'
 import type { Transport } from '../transport.ts'
-import { type ClaimNext, claimNext } from './claim-next.ts'
+import { type ClaimNext, claimNext, type ClaimOptions, defaultLeaseSeconds } from './claim-next.ts'
 import { ClaimedTask } from './claimed-task.ts'
 
 /** `signal` aborts when the claim is lost or the worker stops. */
 export type Handler = (task: Task, context: { signal: AbortSignal }) => unknown
 
-export interface WorkOptions extends Omit<ClaimNext, 'leaseSeconds' | 'wait'> {
-  /** How long a claim lasts if this process dies; 60 by default, at least 10. */
-  leaseSeconds?: number
+export interface WorkOptions extends Omit<ClaimNext, 'wait' | keyof ClaimOptions> {
   /** The most tasks in progress at the same time; 1 by default. */
   concurrency?: number
   /** Stops the worker without an error. */
@@ -30,7 +28,8 @@ const report = (error: unknown, { number, title }: Task) =>
  * Claims tasks and runs the handler for each. Sets the task DONE if the handler succeeds, unless the handler has ended
  * the claim itself; releases the task if the handler fails, or if the worker stops before the handler has ended.
  * @returns when the signal has aborted and all handlers have ended
- * @throws DocketError if the worker may not claim tasks (401, 403, 404), or if an option is invalid (400)
+ * @throws DocketError if the worker may not claim tasks (401, 403, 404), or if an option is invalid (400);
+ * RangeError if `concurrency` is not a whole number of at least 1
  */
 export async function work(
   transport: Transport,
@@ -38,7 +37,15 @@ export async function work(
   handler: Handler,
   options: WorkOptions = {},
 ): Promise<void> {
-  const { leaseSeconds = 60, concurrency = 1, signal, onError = report, ...filters } = options
+  const {
+    leaseSeconds = defaultLeaseSeconds,
+    concurrency = 1,
+    signal,
+    onError = report,
+    ...filters
+  } = options
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw new RangeError(`concurrency must be a whole number of at least 1, not ${concurrency}`)
   const failure = new AbortController()
   const stop = signal ? AbortSignal.any([signal, failure.signal]) : failure.signal
   const late = new AbortController()
@@ -75,7 +82,7 @@ async function runSlot(
     } catch (error) {
       if (stop.aborted) return
       if (isFinal(error)) throw error
-      await sleep(backoffMs(failures++), stop).catch(() => {})
+      await sleep(pauseMs(error, failures++), stop).catch(() => {})
     }
   }
 }
