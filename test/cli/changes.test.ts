@@ -91,6 +91,20 @@ test('undo reverses an event, a batch, or the last change of the caller, and --d
   expect(await titles(project)).toEqual(['Oil'])
 })
 
+test('a repeat of undo with the same key changes nothing', async () => {
+  const { id: project } = await json(['projects', '--create', 'Repeated'])
+  const undo = (...more: string[]) => run(['undo', '-p', project, ...more])
+  await json(['batch', '-p', project], { input: JSON.stringify([create('A'), create('B')]) })
+  await json(['add', 'C', '-p', project])
+  for (const _ of [1, 2]) expect((await undo('--key', 'c')).err).toBe('Undid event 4: version 5\n')
+  expect((await undo()).err).toBe('Undid event 5: version 6\n')
+  expect((await undo('--key', 'c')).err).toBe('Undid event 4: version 5\n')
+  await json(['undo', '-p', project, '--batch', '2', '--key', 'ab'])
+  expect((await undo('--key', 'ab')).err).toBe('Undid batch 2: version 8\n')
+  expect((await undo('--seq', '4', '--key', 'ab')).code).toBe(5)
+  expect(await titles(project)).toEqual(['C'])
+})
+
 test('history shows changes of a project or a task, newest first', async () => {
   const { id: project } = await json(['projects', '--create', 'Past'])
   const task = await json(['add', 'Draw', '-p', project])

@@ -191,22 +191,3 @@ test('a stream is sent once and throws the error of its answer', async () => {
   await expect(open()).rejects.toMatchObject({ name: 'ConnectionError' })
   expect(sent[0]!.url).toBe('http://docket.test/api/v1/projects/1/events?after=0')
 })
-
-test('a feed and a worker wait as long as Retry-After says, even longer than one call may take', async () => {
-  const wait = spyOn(globalThis, 'setTimeout')
-  const { docket, sent } = openScripted([1, 2, 3].map(() => failed(429, { 'retry-after': '3600' })))
-  const stop = new AbortController()
-  const options = { signal: stop.signal }
-  const project = docket.project('p')
-  const waiting = () => wait.mock.calls.filter(([, ms]) => ms === 3_600_000).length
-  const running = [
-    project.follow({ ...options, after: 3, transport: 'poll' }).next(),
-    project.mirror(options).ready,
-    project.work(() => {}, options),
-  ]
-  while (waiting() < 3) await new Promise<void>((resolve) => setImmediate(resolve))
-  stop.abort()
-  await Promise.all(running)
-  expect(sent).toHaveLength(3)
-  wait.mockRestore()
-})

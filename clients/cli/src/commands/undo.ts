@@ -1,10 +1,13 @@
-import type { Docket, Event } from '../../../typescript/src/index.ts'
+import { type Docket, type Event, KeyReusedError } from '../../../typescript/src/index.ts'
 import { command, json, key, project } from '../command.ts'
 import { notFound, usageError } from '../failure.ts'
 import { readCount } from '../numbers.ts'
 import { connect, writeOptions } from '../service/connect.ts'
 import { eventColumns, eventRows } from '../service/event-lines.ts'
 import { findProject } from '../service/find.ts'
+
+/** The most changes of the caller that a repeated undo searches. */
+const maxRepeated = 50
 
 export const undo = command({
   name: 'undo',
@@ -27,9 +30,16 @@ export const undo = command({
     const given = seq ? { seq: readCount('seq', seq, 1) } : batch && { batch: readCount('batch', batch, 1) }
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
-    const body = given || (await lastChange(docket, projectId))
     const options = { ...writeOptions(cli, { key }, { projectId }), dryRun }
-    const undone = await docket.project(projectId).undo(body, options)
+    const first = given || (await lastChange(docket, projectId))
+    const send = async (body: Change) => ({
+      body,
+      undone: await docket.project(projectId).undo(body, options),
+    })
+    const { body, undone } = await send(first).catch((error: unknown) => {
+      if (given || !(error instanceof KeyReusedError)) throw error
+      return repeat(docket, projectId, send, error)
+    })
     if (json) return cli.out.json(undone)
     await cli.out.table(await eventRows(docket, undone.changes), eventColumns)
     const what = 'seq' in body ? `event ${body.seq}` : `batch ${body.batch}`
@@ -39,10 +49,41 @@ export const undo = command({
   },
 })
 
+type Change = { seq: number } | { batch: number }
+
+const changeOf = ({ seq, batch }: Event): Change => (batch === null ? { seq } : { batch })
+
 /** Returns the caller's newest change. An undo is a change too, so that a second undo restores the first change. */
-async function lastChange(docket: Docket, projectId: string): Promise<{ seq: number } | { batch: number }> {
-  const actor = (await docket.account.get()).id
-  const events: AsyncIterable<Event> = docket.project(projectId).history({ actor, limit: 1 })
-  for await (const { seq, batch } of events) return batch === null ? { seq } : { batch }
-  throw notFound('You have changed nothing in this project')
+async function lastChange(docket: Docket, projectId: string): Promise<Change> {
+  const [event] = await changesOfCaller(docket, projectId, 1)
+  if (!event) throw notFound('You have changed nothing in this project')
+  return changeOf(event)
+}
+
+async function changesOfCaller(docket: Docket, projectId: string, limit: number): Promise<Event[]> {
+  const { id: actor } = await docket.account.get()
+  return docket.project(projectId).history({ actor, limit })
+}
+
+/**
+ * Repeats an undo of the last change whose key was sent before: since then, the undo itself is the last change. A key
+ * accepts only its own request, so another undo is never repeated.
+ * @throws `error` if the undo with this key is not among the caller's newest changes
+ */
+async function repeat<Result>(
+  docket: Docket,
+  projectId: string,
+  send: (change: Change) => Promise<Result>,
+  error: KeyReusedError,
+): Promise<Result> {
+  const undone = (await changesOfCaller(docket, projectId, maxRepeated)).flatMap(({ undoes }) => undoes ?? [])
+  for (const seq of undone) {
+    const [event] = await docket.events.list({ projectId, after: seq - 1, limit: 1 })
+    try {
+      if (event) return await send(changeOf(event))
+    } catch (failure) {
+      if (!(failure instanceof KeyReusedError)) throw failure
+    }
+  }
+  throw error
 }

@@ -1,0 +1,25 @@
+import { expect, spyOn, test } from 'bun:test'
+import { Docket } from '../../clients/typescript/src/docket.ts'
+
+test('a feed and a worker wait as long as Retry-After says, even longer than one call may take', async () => {
+  const wait = spyOn(globalThis, 'setTimeout')
+  let sent = 0
+  const busy = async () => {
+    sent++
+    return new Response(null, { status: 429, headers: { 'retry-after': '3600' } })
+  }
+  const project = new Docket({ url: 'http://docket.test', fetch: busy }).project('p')
+  const stop = new AbortController()
+  const options = { signal: stop.signal }
+  const running = [
+    project.follow({ ...options, after: 3, transport: 'poll' }).next(),
+    project.mirror(options).ready,
+    project.work(() => {}, options),
+  ]
+  const waiting = () => wait.mock.calls.filter(([, ms]) => ms === 3_600_000).length
+  while (waiting() < 3) await new Promise<void>((resolve) => setImmediate(resolve))
+  stop.abort()
+  await Promise.all(running)
+  expect(sent).toBe(3)
+  wait.mockRestore()
+})
