@@ -18,6 +18,6 @@ export function withQuery(path: string, parameters: object): string {
   return query ? `${path}${path.includes('?') ? '&' : '?'}${query}` : path
 }
 
-/** Returns the cursor of the next page; undefined on the last page. */
+/** Returns the cursor of the next page, or the seq of a page of events; undefined on the last page. */
 export const cursorOf = ({ headers }: ApiResponse): string | undefined =>
-  /[?&]cursor=([^&>]*)[^>]*>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
+  /[?&](?:cursor|after)=([^&>]*)[^>]*>; rel="next"/.exec(headers.get('link') ?? '')?.[1]

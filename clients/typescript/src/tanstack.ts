@@ -25,7 +25,7 @@ export function docketCollection({
 }: DocketCollectionOptions) {
   const project = docket.project(projectId)
   let mirror: Mirror | undefined
-  const commit = async (build: BuildBatch): Promise<void> => {
+  const send = async (build: BuildBatch): Promise<void> => {
     const { version } = await project.batch(build)
     await mirror?.reach(version)
   }
@@ -47,15 +47,15 @@ export function docketCollection({
     getKey: (task) => task.id,
     sync: { sync, rowUpdateMode: 'full' },
     onInsert: ({ transaction: { mutations } }) =>
-      commit((b) => mutations.forEach(({ modified: { projectId: _, ...task } }) => b.task.create(task))),
+      send((b) => mutations.forEach(({ modified: { projectId: _, ...task } }) => b.task.create(task))),
     onUpdate: ({ transaction: { mutations } }) =>
-      commit((b) =>
+      send((b) =>
         mutations.forEach(({ key, original, changes }) =>
           b.task.update({ ...changesOf(original, changes), id: key }),
         ),
       ),
     onDelete: ({ transaction: { mutations } }) =>
-      commit((b) => mutations.forEach(({ key }) => b.task.delete({ id: key }))),
+      send((b) => mutations.forEach(({ key }) => b.task.delete({ id: key }))),
   } satisfies CollectionConfig<Task, string>
 }
 

@@ -4,7 +4,7 @@ import { openNames } from './names.ts'
 import { TokenBudget } from './token-budget.ts'
 import { type Detail, shownTask, type Task } from './tasks.ts'
 
-export interface Search {
+interface Search {
   /** Parameters of the list of tasks. */
   query: Record<string, unknown>
   /** In lower case. The title or the description of a task contains each word. */

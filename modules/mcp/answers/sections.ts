@@ -5,7 +5,7 @@ import { type Position, readPosition, writePosition } from './position.ts'
 import { TokenBudget } from './token-budget.ts'
 
 /** A row as the answer shows it. `cutAt`: the row contains a text only up to this character. */
-export interface Shown {
+interface Shown {
   row: object
   cutAt?: number
 }

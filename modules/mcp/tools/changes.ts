@@ -5,7 +5,7 @@ import { type Event, hasNames, shownEvent } from '../answers/events.ts'
 import { openNames } from '../answers/names.ts'
 import { TokenBudget } from '../answers/token-budget.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
-import { read, withQuery } from '../read.ts'
+import { cursorOf, read, withQuery } from '../read.ts'
 import type { Call, Tool } from '../tool.ts'
 import { EventTypes, ProjectName } from './arguments.ts'
 
@@ -44,7 +44,7 @@ export const changes: Tool = {
     const rows = page.body.map((event) => shownEvent(event, names))
     const end = rows.findIndex((row) => !budget.add(row))
     if (end >= 0) return answerOf(rows.slice(0, end), page.body[end - 1]!.seq, true)
-    const upTo = /[?&]after=(\d+)/.exec(page.headers.get('link') ?? '')?.[1]
+    const upTo = cursorOf(page)
     const last = upTo ?? (types ? page.headers.get('docket-version') : page.body.at(-1)?.seq) ?? start
     return answerOf(rows, Number(last), upTo !== undefined)
   },

@@ -48,7 +48,7 @@ export class TaskNames {
 const nameOf = ({ number, title }: Pick<Task, 'number' | 'title'>) => `#${number} ${title}`
 
 /** Returns what the event changed, for example `status TODO → DONE`. */
-export function changeOf({ before, after, undoes }: Event): string {
+function changeOf({ before, after, undoes }: Event): string {
   const [old, now] = [before as Side, after as Side]
   const undone = undoes ? `undoes ${undoes}: ` : ''
   if (old && now) {
@@ -96,7 +96,7 @@ export const eventLine = (event: Event, task: string): string =>
 const twoDigits = (part: number) => String(part).padStart(2, '0')
 
 /** Returns the date and time in the time zone of the user. */
-export function localTime(iso: string): string {
+function localTime(iso: string): string {
   const at = new Date(iso)
   const date = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(twoDigits).join('-')
   return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits).join(':')}`

@@ -19,7 +19,7 @@ export interface Session {
 }
 
 /** The folder of the file; XDG ignores a relative path. */
-export function folderOf({ XDG_CONFIG_HOME, HOME }: Env): string {
+function folderOf({ XDG_CONFIG_HOME, HOME }: Env): string {
   const base = XDG_CONFIG_HOME && isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : undefined
   return join(base ?? join(HOME || homedir(), '.config'), 'docket')
 }

@@ -8,7 +8,7 @@ export interface Stream {
 }
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
-export type Style = keyof typeof codes
+type Style = keyof typeof codes
 
 /** Writes to standard output or standard error. Styles appear only on a terminal, and not if NO_COLOR is set. */
 export class Output {

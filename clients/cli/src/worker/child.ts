@@ -9,7 +9,7 @@ const maxVariableBytes = 100_000
 const graceMs = 5_000
 
 /** Returns the variables that describe the task to its command. */
-export function variablesOf(task: Task): Record<string, string> {
+function variablesOf(task: Task): Record<string, string> {
   const whole = JSON.stringify(task)
   const isLong = Buffer.byteLength(whole) > maxVariableBytes
   return {

@@ -40,10 +40,10 @@ export function follow(
   const start =
     after === undefined && !snapshot ? readVersion(transport, projectId, signal) : Promise.resolve(after ?? 0)
   start.catch(() => {})
-  return untilAborted(new Follower(transport, projectId, options).items(start), signal)
+  return endingQuietly(new Follower(transport, projectId, options).items(start), signal)
 }
 
-async function* untilAborted(
+async function* endingQuietly(
   items: AsyncGenerator<FeedItem, void, void>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<FeedItem, void, void> {
