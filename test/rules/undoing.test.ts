@@ -73,7 +73,7 @@ async function undoneBy(done: Done, n = 0) {
 const unassigned = ({ events, before }: Done) =>
   new Map(unassignedOnRestore(events, before).map((key) => [key, { was: before.get(key), is: null }]))
 
-const runs = { numRuns: cases(6), withinMs: 30_000 }
+const runs = { numRuns: cases(15), withinMs: 30_000 }
 const undoneTypes = new Set<string>()
 
 async function checkUndo(done: Done, n: number, isRedone: boolean): Promise<void> {
