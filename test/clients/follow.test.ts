@@ -128,14 +128,23 @@ test.each(['sse', 'poll'] as const)(
 
 test('begins again with a snapshot if the service has lost events of the snapshot', async () => {
   const { id } = await newProject(1)
-  let polls = 0
-  const behind = () => Response.json({ message: 'after must not be ahead of the project' }, { status: 400 })
-  const items = open({
-    fetch: async (url, init) => (url.includes('/events') && polls++ === 0 ? behind() : send(url, init)),
+  let isBehind = true
+  const behind = () => Response.json({ message: 'after is ahead of the project' }, { status: 400 })
+  const client = open({
+    fetch: async (url, init) => (isBehind && url.includes('/events') ? behind() : send(url, init)),
   })
-    .project(id)
-    .follow({ snapshot: true, transport: 'poll' })
-  for (const _ of upTo(2)) expect((await items.next()).value).toMatchObject({ type: 'snapshot', seq: 2 })
+  const follow = async () => {
+    const items = client.project(id).follow({ snapshot: true, transport: 'poll' })
+    for (const _ of upTo(2)) expect((await items.next()).value).toMatchObject({ type: 'snapshot', seq: 2 })
+    return items
+  }
+  // An invalid request is not repeated for ever.
+  await expect((await follow()).next()).rejects.toBeInstanceOf(BadRequestError)
+  const items = await follow()
+  isBehind = false
+  const next = items.next()
+  await docket.tasks.create({ projectId: id, title: 'New' })
+  expect((await next).value).toMatchObject({ type: 'task.created', seq: 3 })
   await items.return()
 })
 

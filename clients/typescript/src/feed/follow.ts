@@ -77,7 +77,7 @@ class Follower {
     private readonly options: FollowOptions,
   ) {
     this.path = `/projects/${projectId}/events`
-    this.isKnown = options.after === undefined
+    this.isKnown = options.snapshot === true || options.after === undefined
   }
 
   async *items(start: Promise<number>): AsyncGenerator<FeedItem, void, void> {
@@ -134,8 +134,12 @@ class Follower {
     try {
       events = await readEvents(this.transport, this.projectId, { after: this.seq, wait, signal })
     } catch (error) {
-      const isLost = hasStatus(error, 410) || (hasStatus(error, 400) && this.isKnown)
-      if (isLost) return yield this.restart(await this.snapshot())
+      const hasExpired = hasStatus(error, 410)
+      if (hasExpired || (hasStatus(error, 400) && this.isKnown)) {
+        // A second 400 in a row is not about `seq`.
+        this.isKnown = hasExpired
+        return yield this.restart(await this.snapshot())
+      }
       if (isFinal(error)) throw error
       this.pollUntil = this.brokenStreams = 0
       return sleep(pauseMs(error, this.failures++), signal)
@@ -159,7 +163,6 @@ class Follower {
 
   private restart(snapshot: Snapshot): Snapshot {
     this.seq = snapshot.seq
-    this.isKnown = true
     return snapshot
   }
 }
