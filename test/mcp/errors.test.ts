@@ -60,6 +60,7 @@ test('an unknown operation gets the nearest name and all names', async () => {
   const answer = await apply([{ op: 'task.create', title: 'One' }, { op: 'tasks.updte' }])
   expectError(answer, { status: 400, operation: 1, error: 'did you mean task.update?', do: 'operation' })
   expect(answer.body.operations).toContain('task.create')
+  expect((await apply([{ op: '図'.repeat(10_000) }])).text.length).toBeLessThan(2_000)
 })
 
 test('an unknown field of an operation gets the nearest name, and all fields of the operation', async () => {

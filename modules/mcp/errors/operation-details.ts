@@ -6,7 +6,7 @@ export function operationDetails(message: string, operations: unknown[] = []): o
   const [, n, text = ''] = /^operations\[(\d+)\]: (.*)$/s.exec(message) ?? []
   if (n === undefined) return {}
   const operation = (operations[Number(n)] ?? {}) as Record<string, unknown>
-  const op = String(operation.op)
+  const op = String(operation.op).slice(0, maxOpCharacters)
   const fields = operationFields.get(op)?.map(({ name }) => name)
   const position = { operation: Number(n), op }
   if (!fields) return { ...position, operations: [...operationFields.keys()] }
@@ -23,6 +23,7 @@ export function operationDetails(message: string, operations: unknown[] = []): o
   }
 }
 
+const maxOpCharacters = 100
 const maxShown = 2_000
 const shown = (value: unknown) => (JSON.stringify(value ?? null).length <= maxShown ? value : undefined)
 
