@@ -9,7 +9,7 @@ async function newProject() {
   return { id, project: docket.project(id) }
 }
 
-test('a batch commits its operations together, and references stand for new ids', async () => {
+test('a batch commits its operations together, and replaces references by new ids', async () => {
   const { id, project } = await newProject()
   const { version, results } = await project.batch(async (b) => {
     const label = b.label.create({ name: 'bug' })

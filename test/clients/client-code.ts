@@ -1,4 +1,4 @@
-/** Opens a client, for code that begins with it. */
+/** The first lines of each program: they open a client. */
 export const head = `
   import { Docket } from 'docket-client'
   const docket = new Docket({ url: 'http://localhost:3000', token: async () => 'token' })
@@ -39,7 +39,7 @@ export const right = `
   }
 `
 
-/** Calls with one error each, none of which may compile. */
+/** Calls with one type error each. No call may compile. */
 export const wrong = [
   `docket.tasks.create({ projectId, titel: 'Draw' })`,
   `docket.tasks.create({ projectId, title: 'Draw', asignee: '' })`,

@@ -26,7 +26,7 @@ async function newProject(tasks = 0) {
 const isStream = (init?: RequestInit) => new Headers(init?.headers).get('accept') === 'text/event-stream'
 const seqs = (items: FeedItem[]) => items.map(({ seq }) => seq)
 
-test.each(['sse', 'poll'] as const)('yields every event once and in order with %s', async (transport) => {
+test.each(['sse', 'poll'] as const)('yields every event once and in order over %s', async (transport) => {
   const { id, project } = await newProject(3)
   const reading = readUntil(project.follow({ after: 0, transport }), 205)
   await project.batch((b) => upTo(200).forEach((n) => void b.task.create({ title: `B${n}` })))
@@ -38,7 +38,7 @@ test.each(['sse', 'poll'] as const)('yields every event once and in order with %
   expect(first.after?.name satisfies string | undefined).toBe('Engine')
 })
 
-test('resumes after the last event when streams break', async () => {
+test('continues after the last event when streams break', async () => {
   const { id } = await newProject()
   let streams = 0
   const flaky = open({
@@ -68,7 +68,7 @@ test('resumes after the last event when streams break', async () => {
 
 test.each([
   ['are rejected', () => new Response('<h1>Forbidden</h1>', { status: 403 })],
-  ['are answered with a page', () => new Response('<h1>Hello</h1>')],
+  ['return an HTML page', () => new Response('<h1>Hello</h1>')],
   ['end at once', () => new Response('', { headers: { 'content-type': 'text/event-stream' } })],
 ])('uses long polls if streams %s', async (_, answer) => {
   const { id } = await newProject(1)
@@ -100,7 +100,7 @@ test('ignores repeated events, and reads the events that a stream left out', asy
   expect(seqs(items)).toEqual([1, 2, 3, 4])
 })
 
-test('begins with new events without after, and with the tasks with snapshot', async () => {
+test('by default begins with new events; with `snapshot: true`, with the tasks', async () => {
   const { id, project } = await newProject(2)
   const [fromNow, fromSnapshot] = [project.follow(), project.follow({ snapshot: true })]
   const [first] = await readUntil(fromSnapshot, 3)
@@ -112,7 +112,7 @@ test('begins with new events without after, and with the tasks with snapshot', a
 })
 
 test.each(['sse', 'poll'] as const)(
-  'begins again with a snapshot if the events have expired, with %s',
+  'begins again with a snapshot if the events have expired, over %s',
   async (transport) => {
     const { id, project } = await newProject(4)
     await service.services.database.reads`delete from events where project_id = ${id} and seq < 4`
@@ -149,7 +149,7 @@ test('begins again with a snapshot if the service has lost events of the snapsho
 })
 
 test.each(['sse', 'poll'] as const)(
-  'ends without an error when the signal aborts, with %s',
+  'ends without an error when the signal aborts, over %s',
   async (transport) => {
     const { project } = await newProject()
     const stop = new AbortController()
@@ -168,7 +168,7 @@ test('closes the stream when the loop ends', async () => {
 })
 
 test.each(['sse', 'poll'] as const)(
-  'throws when the caller may not read the project any more, with %s',
+  'throws when the caller may not read the project any more, over %s',
   async (transport) => {
     const { id } = await newProject()
     const grace = await register(service.client, 'Grace')

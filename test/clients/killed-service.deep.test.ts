@@ -6,7 +6,7 @@ import { forFile, spawnService } from '../support/service.ts'
 
 const { web, env, ada } = await forFile(openWebProcess())
 
-test('a create leaves one task if the service is killed after the commit and starts again', async () => {
+test('a create whose service is killed after the commit creates one task after a restart', async () => {
   const { port } = new URL(web.url)
   let restarted: ReturnType<typeof spawnService> | undefined
   const proxy = await forFile(

@@ -6,7 +6,7 @@ import { openMirrorScene } from './mirror-scene.ts'
 
 const { ada, docket, newProject, expectEqual } = await openMirrorScene()
 
-/** Sends a write; a rejected write is also a case. */
+/** Sends a random write, which the service may reject. */
 const tryPost = (path: string, body: object = {}) => ada.post(path, body)
 
 async function write(

@@ -20,7 +20,7 @@ const undoLast = async ({ project }: Scene) =>
 const createNote = (project: string, over: object) =>
   created(`/projects/${project}/fields`, { key: 'note', name: 'Note', type: 'text', ...over })
 
-/** Each case hides a label, a blocker or a value before the mirror begins, and writes afterwards. */
+/** Each case first hides a label, a blocker or a value. After the start of the mirror, it shows ids or values again. */
 const hidden: Record<
   string,
   [before: (scene: Scene) => Promise<unknown>, after: (scene: Scene) => Promise<unknown>]
@@ -106,7 +106,7 @@ test('a snapshot is consistent while others write', async () => {
   stop.abort()
 })
 
-test('a mirror ends without an error when its signal aborts, and with an error without rights', async () => {
+test('a mirror ends without an error when its signal aborts, and with an error if the caller may not read', async () => {
   const project = await newProject()
   const stop = new AbortController()
   const mirror = docket.project(project).mirror({ signal: stop.signal })

@@ -20,7 +20,7 @@ const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as {
 }[]
 const archive = join(folder, packed!.filename)
 
-test('npm pack builds a package with the built files, their types, README and LICENSE, and nothing else', () => {
+test('npm pack builds a package that contains only JavaScript, types, README and LICENSE', () => {
   const built = sourcesIn(`${client}/src`).flatMap(({ path }) => {
     const name = path.replace(`${client}/src`, 'dist').replace(/\.ts$/, '')
     return [`${name}.js`, `${name}.d.ts`]
@@ -31,7 +31,7 @@ test('npm pack builds a package with the built files, their types, README and LI
   expect(dependencies).toBeUndefined()
 })
 
-test('publint and attw find no mistake in the package', async () => {
+test('publint and attw find no errors in the package', async () => {
   expect((await run(bin('publint'), ['run', archive, '--strict'])).stdout).toContain('All good')
   // Rejects unless all entries resolve to types of ES modules.
   await run(bin('attw'), [archive, '--profile', 'esm-only'], { cwd: folder })

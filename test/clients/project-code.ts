@@ -1,6 +1,6 @@
 import { head } from './client-code.ts'
 
-/** Uses of a project that compile. */
+/** Calls of a project that compile. */
 export const rightProject = `
   import { Docket, type FeedEvent, type Task } from 'docket-client'
   const docket = new Docket({ url: 'http://localhost:3000' })
@@ -41,7 +41,7 @@ export const rightProject = `
   }
 `
 
-/** Uses of a project with one error each, none of which may compile. */
+/** Calls of a project with one type error each. No call may compile. */
 export const wrongProject = [
   `project.follow({ from: 0 })`,
   `project.follow({ transport: 'websocket' })`,

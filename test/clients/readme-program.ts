@@ -5,7 +5,7 @@ import { javaScriptOf } from './built.ts'
 const mark = '--- next block ---'
 const blocks = blocksOf('clients/typescript/README.md').filter(({ language }) => language === 'ts')
 
-/** Joins the examples of the README to one program. `name` is part of the email of the user whom it signs up. */
+/** Joins the examples of the README to one program. `name` becomes part of the email that the program registers. */
 export const programOf = (url: string, name: string): string =>
   javaScriptOf(blocks.map(({ text }) => `${text}\nconsole.log('${mark}')\n`).join('\n'))
     .replaceAll('http://localhost:3000', url)

@@ -38,13 +38,13 @@ test('a list is one page when awaited, and all pages in a loop', async () => {
   expect(await list.all()).toHaveLength(3)
   const { cursor } = await list.page()
   expect((await list.page(cursor)).rows.map(({ title }) => title)).toEqual(['C'])
-  // The pages of events are linked by seq.
+  // The cursor of a page of events is a seq.
   const seqs: number[] = []
   for await (const { seq } of docket.events.list({ projectId: id, after: 0, limit: 3 })) seqs.push(seq)
   expect(seqs).toEqual([1, 2, 3, 4])
 })
 
-test('names the parent of children in the body, and the project of members and webhooks', async () => {
+test('accepts the ids of tasks and projects as fields of the input', async () => {
   const step = await docket.subtasks.create({ taskId: draw.id, title: 'Sharpen' })
   expect((await docket.subtasks.toggle(step.id)).completed).toBe(true)
   expect(await docket.subtasks.list({ taskId: draw.id })).toMatchObject([{ id: step.id, completed: true }])
@@ -61,7 +61,7 @@ test('names the parent of children in the body, and the project of members and w
   await docket.webhooks.delete(hook.id, { projectId })
 })
 
-test('reads tasks by labels, fields and views', async () => {
+test('lists tasks by labels, custom fields and views', async () => {
   const bug = await docket.labels.create({ projectId, name: 'bug' })
   const field = await docket.fields.create({ projectId, key: 'estimate', name: 'Estimate', type: 'number' })
   const body = {
@@ -80,7 +80,7 @@ test('reads tasks by labels, fields and views', async () => {
   expect((await docket.fields.list({ projectId })).map(({ id }) => id)).toEqual([field.id])
 })
 
-test('claims a task, writes under the claim, and undoes changes', async () => {
+test('claims a task, writes with ifClaim, and undoes changes', async () => {
   const claimed = await docket.tasks.claim(draw.id, { leaseSeconds: 60 })
   await docket.tasks.update(draw.id, { status: 'DONE' }, { ifClaim: claimed })
   const write = docket.comments.create({ taskId: draw.id, text: 'Late' }, { ifClaim: claimed })
@@ -92,7 +92,7 @@ test('claims a task, writes under the claim, and undoes changes', async () => {
   expect(undone.version).toBeGreaterThan(dry.version)
 })
 
-test('serves accounts, tokens and service accounts', async () => {
+test('registers and signs in an account, and manages API tokens and service accounts', async () => {
   const visitor = new Docket({ url: origin, fetch: send })
   const person = { email: 'ada-of-the-client@example.com', password: 'correct horse' }
   await visitor.account.register({ name: 'Ada', ...person })
@@ -110,7 +110,7 @@ test('serves accounts, tokens and service accounts', async () => {
   await expect(own.account.get()).rejects.toMatchObject({ name: 'UnauthorizedError', status: 401 })
 })
 
-test('remembers ETags of resources, and explains a missing ETag', async () => {
+test('ifMatch accepts a resource with an ETag, and rejects a row of a list', async () => {
   const read = await docket.tasks.get(draw.id)
   await docket.tasks.update(draw.id, { title: 'Draw again' })
   const stale = docket.tasks.update(draw.id, { title: 'Draw' }, { ifMatch: read })

@@ -9,7 +9,7 @@ afterAll(() => random.mockRestore())
 
 type Step = Response | Error | 'no answer'
 
-/** Returns a client whose requests get the given answers in order, and the requests that it sent. */
+/** Returns a client and the list of its requests. The requests get the given responses, in order. */
 function openScripted(steps: Step[], over: Partial<TransportOptions> = {}) {
   const sent: { url: string; headers: Headers; body: unknown }[] = []
   const send = async (url: string, { headers, body }: RequestInit): Promise<Response> => {
@@ -48,7 +48,7 @@ test('retries a write with the same key and body after 429, 502, 503, 504 and a 
   expect(new Set(sent.map(({ body }) => body))).toEqual(new Set(['{"projectId":"p","title":"Draw"}']))
 })
 
-test('without Retry-After, the bound of the pause doubles from 0.2 s to 10 s', () => {
+test('without Retry-After, the longest pause doubles with each retry, from 0.2 s to 10 s', () => {
   random.mockReturnValue(1)
   expect([0, 1, 2, 5, 6, 2_000].map(backoffMs)).toEqual([200, 400, 800, 6_400, 10_000, 10_000])
   random.mockReturnValue(0)
@@ -75,7 +75,7 @@ test.each([400, 401, 403, 404, 409, 410, 412, 413, 422, 500])('does not retry %i
   expect(sent).toHaveLength(1)
 })
 
-test('waits until Retry-After, as seconds or a date, unless it is after the deadline', async () => {
+test('waits for Retry-After, in seconds or as a date, but not beyond the deadline', async () => {
   const past = failed(503, { 'retry-after': new Date(0).toUTCString() })
   const read = openScripted([past, ok()])
   await read.docket.tasks.get('1')
@@ -88,16 +88,16 @@ test('waits until Retry-After, as seconds or a date, unless it is after the dead
   }
 })
 
-test('the deadline ends a request without answer, with the last error', async () => {
+test('at the deadline, a request without a response throws the last error', async () => {
   const silent = openScripted([], { deadlineMs: 30 })
-  const error = { name: 'ConnectionError', status: 0, message: 'No answer within 30 ms' }
+  const error = { name: 'ConnectionError', status: 0, message: 'No response within 30 ms' }
   await expect(create(silent.docket)).rejects.toMatchObject(error)
   const { docket } = openScripted([failed(429, now)])
   const limited = { name: 'TooManyRequestsError', status: 429 }
   await expect(create(docket, { deadlineMs: 1_000 })).rejects.toMatchObject(limited)
 })
 
-test('retries an attempt without answer', async () => {
+test('retries an attempt without a response', async () => {
   const { docket, sent } = openScripted(['no answer', ok()], { attemptMs: 30 })
   expect(await create(docket)).toEqual(task as never)
   expect(sent).toHaveLength(2)
@@ -123,7 +123,7 @@ test('a signal ends requests, waits and token functions with its reason', async 
   }
 })
 
-test('options of requests without body are fields of the query or the last argument', async () => {
+test('without a body, options may be fields of the query or the last argument', async () => {
   const { docket, sent } = openScripted([Response.json([]), Response.json({}), Response.json({})])
   const aborted = { signal: AbortSignal.abort(new Error('enough')) }
   for (const read of [
@@ -162,7 +162,7 @@ test('follows no redirect, because it may lead the token to another origin or tu
     },
   })
   const docket = new Docket({ url: server.url, token: 't' })
-  const error = { status: 301, message: 'The service redirects to /elsewhere: change url' }
+  const error = { status: 301, message: 'The service redirects to /elsewhere: use this address as url' }
   await expect(create(docket)).rejects.toMatchObject(error)
   expect(paths).toEqual(['/api/v1/tasks'])
   await server.stop()
@@ -174,16 +174,16 @@ test('an error about a token that no header may contain does not contain the tok
   expect(sent).toHaveLength(0)
 })
 
-test('reports an answer that is no JSON, and the text of a proxy', async () => {
+test('reports a response that is not JSON, and the error text of a proxy', async () => {
   const { docket } = openScripted([new Response('<html>'), new Response('<html>', { status: 418 })])
   await expect(docket.tasks.get('1')).rejects.toMatchObject({
     status: 200,
-    message: 'The answer is not JSON',
+    message: 'The response is not JSON',
   })
   await expect(docket.tasks.get('1')).rejects.toMatchObject({ status: 418, body: '<html>' })
 })
 
-test('a stream is sent once and throws the error of its answer', async () => {
+test('requests a stream only once, and throws the error of its response', async () => {
   const { docket, sent } = openScripted([failed(404), new Response('id: 1\n\n'), new TypeError('no')])
   const open = () => docket.transport.stream('/projects/1/events', { query: { after: 0 } })
   await expect(open()).rejects.toMatchObject({ name: 'NotFoundError' })

@@ -14,7 +14,7 @@ test.each(runtimes)('%s: every example of the README prints the shown output', a
 
 const lostAnswers = 2
 let lost = 0
-/** Closes connections in place of the first answers to creates. */
+/** Closes the connections of the first creates before the responses. */
 const proxy = await forFile(
   openTcpProxyTo(web.url, {
     intercept(chunk, to, { client }) {
@@ -27,7 +27,7 @@ const proxy = await forFile(
   }),
 )
 
-test.each(runtimes)('%s: a create whose answer is lost twice leaves one task', async (runtime) => {
+test.each(runtimes)('%s: a create whose response is lost twice creates one task', async (runtime) => {
   lost = 0
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const printed = await runIn(

@@ -15,7 +15,7 @@ async function openCollection() {
   return { projectId, tasks }
 }
 
-test('a collection shows the tasks of a project, and the changes of others', async () => {
+test('a collection shows the tasks of a project, and the changes of other clients', async () => {
   const { projectId, tasks } = await openCollection()
   expect(tasks.toArray.map(({ title }) => title)).toEqual(['Draw'])
   const other = await docket.tasks.create({ projectId, title: 'Oil' })
@@ -64,7 +64,7 @@ test('a rejected change is rolled back', async () => {
   await tasks.cleanup()
 })
 
-test('a collection without rights has the status error', async () => {
+test('the collection of a project that the caller may not read has the status error', async () => {
   const { id: projectId } = await docket.projects.create({ name: 'Engine' })
   const tasks = createCollection(docketCollection({ docket: open({ token: 'invalid' }), projectId }))
   await expect(tasks.preload()).rejects.toBeInstanceOf(UnauthorizedError)

@@ -11,7 +11,7 @@ const examplesOf = (page: string) =>
     .map(({ text }) => text)
     .join('\n')
 
-/** The files exist only in memory. */
+/** The compiled files exist only in memory. */
 const folder = import.meta.dirname
 const sources = resolve(folder, '../../clients/typescript/src')
 const wrong = [...wrongCalls, ...wrongProject]
@@ -58,7 +58,7 @@ function errorsIn(files: Map<string, string>): string[][] {
 
 const errors = errorsIn(codes)
 
-test('right calls and the examples of the pages compile', () => {
+test('correct calls and the examples of the README compile', () => {
   expect(errors.slice(0, rightCodes.length)).toEqual(rightCodes.map(() => []))
 })
 

@@ -63,7 +63,7 @@ test('a worker runs the handler once for each task, at most `concurrency` at a t
   expect(done).toHaveLength(8)
 })
 
-test('a failing handler releases the task, and the worker goes on', async () => {
+test('a failing handler releases the task, and the worker continues', async () => {
   const { project, list } = await newQueue(2)
   const stop = new AbortController()
   const attempts: string[] = []
@@ -119,7 +119,7 @@ test('a worker releases a task that it claims while it stops', async () => {
   expect(await list()).toMatchObject([{ status: 'TODO', claim: null }])
 })
 
-test('a handler may end its claim itself, and cannot write after its claim has ended', async () => {
+test('a handler may end its claim itself, but cannot write after the end of its claim', async () => {
   const { project, list } = await newQueue(1)
   const stop = new AbortController()
   let runs = 0

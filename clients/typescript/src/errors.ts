@@ -1,8 +1,8 @@
-/** An answer with an error status, or no answer (`ConnectionError`). */
+/** A response with an error status, or a missing response (`ConnectionError`). */
 export class DocketError extends Error {
-  /** The HTTP status, or 0 without an answer. */
+  /** The HTTP status, or 0 without a response. */
   readonly status: number
-  /** The body of the answer: `{statusCode, message, error}`, or the text that a proxy sent. */
+  /** The body of the response: `{statusCode, message, error}`, or the text of a proxy. */
   readonly body: unknown
   /** The value of `Retry-After` in milliseconds; undefined without this header. */
   readonly retryAfterMs: number | undefined
@@ -33,7 +33,7 @@ export class NotFoundError extends DocketError {}
 export class ConflictError extends DocketError {}
 /** 410: the requested events or states have expired. */
 export class GoneError extends DocketError {}
-/** 412: `ifMatch`, `ifVersion` or `ifClaim` does not hold any more. */
+/** 412: the condition `ifMatch`, `ifVersion` or `ifClaim` is false. */
 export class PreconditionFailedError extends DocketError {}
 /** 413: the body is too long. */
 export class PayloadTooLargeError extends DocketError {}
@@ -44,7 +44,7 @@ export class TooManyRequestsError extends DocketError {}
 /** 502, 503 or 504: the service is overloaded, or a proxy cannot reach it. */
 export class UnavailableError extends DocketError {}
 
-/** Status 0: the connection failed or was lost before the whole answer arrived. A write may have been committed. */
+/** Status 0: the connection failed, or was lost during the response. A write may have been committed. */
 export class ConnectionError extends DocketError {
   constructor(message: string, options: ErrorOptions = {}) {
     super(0, message, options)
@@ -67,10 +67,11 @@ const classes: Record<number, typeof DocketError> = {
   504: UnavailableError,
 }
 
-/** Returns the error of an answer: an instance of the class of its status. */
+/** Returns the error of a response: an instance of the class of its status. */
 export function errorOf({ status, statusText, headers }: Response, body: unknown): DocketError {
   const { message } = (typeof body === 'object' && body !== null ? body : {}) as { message?: unknown }
-  const text = typeof message === 'string' ? message : `The service answered ${status} ${statusText}`.trim()
+  const text =
+    typeof message === 'string' ? message : `The service responded with ${status} ${statusText}`.trim()
   const ErrorClass = classes[status] ?? DocketError
   return new ErrorClass(status, text, { body, retryAfterMs: retryAfterMs(headers.get('retry-after')) })
 }

@@ -1,6 +1,6 @@
 const etags = new WeakMap<object, string>()
 
-/** Returns the ETag that the service sent with a resource; undefined for a row of a list. */
+/** Returns the ETag that the service sent with a resource. Returns undefined for a row of a list. */
 export const etagOf = (resource: object): string | undefined => etags.get(resource)
 
 export function rememberEtag(body: unknown, headers: Headers): void {
@@ -8,7 +8,7 @@ export function rememberEtag(body: unknown, headers: Headers): void {
   if (etag && typeof body === 'object' && body !== null && !Array.isArray(body)) etags.set(body, etag)
 }
 
-/** Returns the value of `If-Match`. @throws TypeError if the client knows no ETag of the resource */
+/** Returns the value of `If-Match`. @throws TypeError if the resource has no ETag */
 export function ifMatchOf(condition: string | object): string {
   const etag = typeof condition === 'string' ? condition : etagOf(condition)
   if (!etag)

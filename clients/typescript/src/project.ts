@@ -11,11 +11,11 @@ import type { CallOptions, Transport, WriteOptions } from './transport.ts'
 type Targets = Required<BodyOf<'undoProject'>>
 type Undo = { [Name in keyof Targets]: Pick<Targets, Name> }[keyof Targets]
 interface UndoOptions extends WriteOptions {
-  /** Returns the events that the undo would have, and changes nothing. */
+  /** Returns the events that the undo would write, and changes nothing. */
   dryRun?: boolean | undefined
 }
 
-/** One project: its changes and their undo. */
+/** The methods of one project. */
 export class ProjectClient {
   readonly id: string
   readonly transport: Transport
@@ -44,12 +44,12 @@ export class ProjectClient {
     ).body
   }
 
-  /** Yields the events of the project, and connects again until `signal` aborts. See `FollowOptions`. */
+  /** Yields the events of the project in order, until `signal` aborts. See `FollowOptions`. */
   follow(options?: FollowOptions) {
     return follow(this.transport, this.id, options)
   }
 
-  /** Returns a map of the tasks by id that follows the project until `signal` aborts. */
+  /** Returns a map of the tasks by id. Events update the map until `signal` aborts. */
   mirror({ signal }: { signal?: AbortSignal } = {}): Mirror {
     return new Mirror(this.transport, this.id, signal)
   }

@@ -1,6 +1,6 @@
 import { ConnectionError, DocketError } from './errors.ts'
 
-/** 0: no answer. */
+/** 0: no response. */
 export const retriedStatuses = [0, 429, 502, 503, 504]
 const firstBackoffMs = 200
 const maxBackoffMs = 10_000
@@ -11,7 +11,7 @@ const maxTimerMs = 2 ** 31 - 1
 export interface Limits {
   /** The time for all attempts together, in milliseconds. */
   deadlineMs: number
-  /** The time for one attempt, in milliseconds. It ends attempts on connections that were lost without notice. */
+  /** The time for one attempt, in milliseconds. Without this limit, an attempt on a silent connection would never end. */
   attemptMs: number
   signal?: AbortSignal | undefined
 }
@@ -26,19 +26,19 @@ export async function withRetries<T>(
 ): Promise<T> {
   const { deadlineMs, attemptMs, signal } = limits
   const start = performance.now()
-  const timeout = new ConnectionError(`No answer within ${deadlineMs} ms`)
+  const timeout = new ConnectionError(`No response within ${deadlineMs} ms`)
   let last: unknown
-  const retry = async (ending: AbortSignal): Promise<T> => {
+  const retry = async (callSignal: AbortSignal): Promise<T> => {
     for (let tries = 0; ; tries++) {
       try {
-        const attemptTimeout = new ConnectionError(`No answer within ${attemptMs} ms`)
-        return await within(attemptMs, attemptTimeout, ending, attempt)
+        const attemptTimeout = new ConnectionError(`No response within ${attemptMs} ms`)
+        return await within(attemptMs, attemptTimeout, callSignal, attempt)
       } catch (error) {
-        ending.throwIfAborted()
+        callSignal.throwIfAborted()
         last = error
         const pauseMs = retryPauseMs(error, tries)
         if (pauseMs === undefined || performance.now() - start + pauseMs >= deadlineMs) throw error
-        await sleep(pauseMs, ending)
+        await sleep(pauseMs, callSignal)
       }
     }
   }
@@ -47,7 +47,7 @@ export async function withRetries<T>(
   })
 }
 
-/** Aborts the work after `ms`, with `timeout` as the reason, or when `parent` aborts, with the same reason. */
+/** Runs work. Aborts its signal after `ms` with the reason `timeout`, or when `parent` aborts, with the parent's reason. */
 async function within<T>(
   ms: number,
   timeout: Error,

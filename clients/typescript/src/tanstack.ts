@@ -14,9 +14,8 @@ export interface DocketCollectionOptions {
 type Write = ChangeMessageOrDeleteKeyMessage<Task, string>
 
 /**
- * Returns the options of `createCollection` for the tasks of a project. The changes of a transaction that concern one
- * kind of mutation are one batch: all of them are committed, or none. Their optimistic state ends when the collection
- * shows the version of the batch.
+ * Returns the options of `createCollection` for the tasks of a project. In a transaction, all inserts are one batch, all
+ * updates are another batch, and all deletes are a third. The optimistic state ends when the mirror has reached the batch.
  */
 export function docketCollection({
   docket,
@@ -67,7 +66,7 @@ function writeOf(mirror: Mirror, keys: Set<string>, key: string): Write[] {
   return [{ type, value }]
 }
 
-/** The service keeps absent custom fields, so a removed value is sent as null. */
+/** Sends null for a removed custom field, because an update does not change absent custom fields. */
 function changesOf(original: Task, changes: Partial<Task>) {
   const { fields, ...others } = changes
   if (!fields) return others

@@ -7,7 +7,7 @@ export type Token = string | (() => string | Promise<string>)
 export interface TransportOptions {
   /** The origin of the service, with or without `/api/v1`. */
   url: string | URL
-  /** A token of the service, or a function that returns one: it runs before each attempt. */
+  /** A token of the service, or a function that returns a token. Each attempt calls the function. */
   token?: Token | undefined
   fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** The time for a call and its retries, in milliseconds; by default 60,000. */
@@ -17,18 +17,18 @@ export interface TransportOptions {
 }
 
 export interface CallOptions {
-  /** Ends the call at once, also while it waits. The call rejects with the signal's reason. */
+  /** Ends the call at once, also during a pause before a retry. The call rejects with the signal's reason. */
   signal?: AbortSignal | undefined
   /** The time for this call and its retries, in milliseconds. */
   deadlineMs?: number | undefined
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Calls with the same key are one write. By default each call has a random key, which its retries repeat. */
+  /** Several calls with the same key write once. By default each call has a random key, and its retries have the same key. */
   idempotencyKey?: string | undefined
-  /** The write fails with 412 if the resource has changed: an ETag, or a resource that a call returned. */
+  /** An ETag, or a resource that a call returned. If the resource has changed, the write fails with 412. */
   ifMatch?: string | object | undefined
-  /** The write fails with 412 if this claim has ended: `<taskId> <seq>`, or the claimed task. */
+  /** The claimed task, or `<taskId> <seq>`. If this claim has ended, the write fails with 412. */
   ifClaim?: string | { id: string; claim: { seq: number } | null } | undefined
 }
 
@@ -41,7 +41,7 @@ export interface RequestOptions extends WriteOptions {
   headers?: Record<string, string>
 }
 
-export interface Answer<T> {
+export interface ApiResponse<T> {
   body: T
   headers: Headers
   status: number
@@ -54,7 +54,7 @@ interface StreamOptions {
 }
 
 const defaultDeadlineMs = 60_000
-/** Longer than the service waits at most: 25 s. */
+/** Longer than the longest wait of the service, which is 25 s. */
 const defaultAttemptMs = 30_000
 
 /** Sends requests to the service; `path` is relative to `/api/v1`. */
@@ -68,21 +68,22 @@ export class Transport {
   }
 
   /**
-   * Returns the first successful answer; retries on 429, 502, 503, 504 and lost connections, until the deadline.
+   * Returns the first successful response. Retries after 429, 502, 503, 504 and lost connections, until the deadline.
    * @throws DocketError of the last attempt; the reason of `signal`
    */
-  async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> {
+  async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse<T>> {
     const { query, body, signal, deadlineMs = this.#options.deadlineMs ?? defaultDeadlineMs } = options
     const url = this.#url(path, query)
     const headers = headersOf(method, options)
     const text = body === undefined ? null : JSON.stringify(body)
     return withRetries(
-      async (ending) => readAnswer<T>(await this.#send(url, { method, headers, body: text, signal: ending })),
+      async (ending) =>
+        readResponse<T>(await this.#send(url, { method, headers, body: text, signal: ending })),
       { deadlineMs, attemptMs: this.#options.attemptMs ?? defaultAttemptMs, signal },
     )
   }
 
-  /** Sends one GET and returns the answer before its body has arrived. @throws DocketError; the reason of `signal` */
+  /** Sends one GET, without retries. Returns the response before its body has arrived. @throws DocketError; the reason of `signal` */
   async stream(path: string, { query, headers, signal }: StreamOptions = {}): Promise<Response> {
     const init = { headers: new Headers(headers), signal: signal ?? null }
     const response = await this.#send(this.#url(path, query), init).catch((error: unknown) => {
@@ -107,7 +108,7 @@ export class Transport {
   }
 }
 
-/** @throws TypeError without the token, which the error of an invalid header would contain */
+/** @throws TypeError for an invalid token. The message does not contain the token, in contrast to the error of `Headers`. */
 function bearer(token: string): string {
   if (/[^ -~]/.test(token.trim())) throw new TypeError('The token must consist of ASCII characters')
   return `Bearer ${token}`
@@ -116,11 +117,11 @@ function bearer(token: string): string {
 const isRedirect = ({ type, status }: Response) =>
   type === 'opaqueredirect' || (status >= 300 && status < 400)
 
-/** A redirect is not followed: it may lead the token to another origin, and turn a write into a read. */
+/** The client follows no redirect: another origin could receive the token, and a write could become a read. */
 function redirected({ status, headers }: Response): DocketError {
   const target = headers.get('location') ?? 'another address'
   // Browsers hide the status and the target.
-  return new DocketError(status || 302, `The service redirects to ${target}: change url`)
+  return new DocketError(status || 302, `The service redirects to ${target}: use this address as url`)
 }
 
 function headersOf(method: string, options: RequestOptions): Headers {
@@ -142,7 +143,7 @@ function claimOf(claimed: NonNullable<WriteOptions['ifClaim']>): string {
   return `${claimed.id} ${claimed.claim.seq}`
 }
 
-async function readAnswer<T>(response: Response): Promise<Answer<T>> {
+async function readResponse<T>(response: Response): Promise<ApiResponse<T>> {
   const { status, headers, ok } = response
   const body = await bodyOf(response)
   if (!ok) throw errorOf(response, body)
@@ -150,7 +151,7 @@ async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   return { body: body as T, headers, status }
 }
 
-/** Returns the parsed JSON, or undefined without a body. The body of an error may also be plain text. */
+/** Returns the parsed JSON, or undefined without a body. For an error, the body may be plain text. */
 async function bodyOf(response: Response): Promise<unknown> {
   const text = await withConnectionError(() => response.text())
   if (text === '') return undefined
@@ -158,7 +159,7 @@ async function bodyOf(response: Response): Promise<unknown> {
     return JSON.parse(text)
   } catch {
     if (!response.ok) return text
-    throw new DocketError(response.status, 'The answer is not JSON', { body: text })
+    throw new DocketError(response.status, 'The response is not JSON', { body: text })
   }
 }
 

@@ -1,6 +1,6 @@
-/** The row of an operation of a batch. Later operations of the same batch accept it in place of an id. */
+/** Refers to the row of an operation. Later operations of the same batch accept the reference in place of the row's id. */
 export class Reference<Entity extends string> {
-  /** Distinguishes the types of references to different entities. */
+  /** Makes references to different entities different types. */
   declare protected readonly entity: Entity
   readonly #operations: object
   readonly #index: number
@@ -11,7 +11,7 @@ export class Reference<Entity extends string> {
     this.#index = index
   }
 
-  /** @throws TypeError if the reference belongs to another batch */
+  /** Returns the index of the operation. @throws TypeError if the reference belongs to another batch */
   indexIn(operations: object): number {
     if (operations !== this.#operations) throw new TypeError('A reference can be used only in its own batch')
     return this.#index

@@ -7,13 +7,13 @@ type Input = Record<string, unknown>
 type Ids = Record<string, string>
 
 /**
- * Builds the methods of resources. A route names its path parameters: `id` is the first argument of a method, the other
- * ids are fields of its input. The remaining fields are the body, or the query of a method without body.
+ * Builds the methods of resources. The path parameter `{id}` of a route is the first argument of the method. Other path
+ * parameters are fields of the input. The other fields are the body, or the query if the request has no body.
  */
 export class Calls {
   constructor(readonly transport: Transport) {}
 
-  /** Returns `(input, options) => …`, for writes without an own id. */
+  /** Returns `(input, options) => …`, for writes whose route has no `{id}`. */
   write<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
     return (...[input, options]: Arguments<BodyOf<Name> & IdsIn<Route>, WriteOptions>) =>
       this.#send<ResultOf<Name>>(route, {}, input as Input, options)
@@ -84,7 +84,7 @@ function separated(given: Input & WriteOptions = {}, last: WriteOptions = {}) {
 
 type OptionsOf<Route extends string> = Route extends `GET ${string}` ? CallOptions : WriteOptions
 
-/** Reads a parameter of the link with rel="next" (RFC 8288). */
+/** Returns a parameter of the link with rel="next" (RFC 8288). */
 function nextCursor(link: string | null, parameter: string): string | undefined {
   const [, target] = /<([^>]*)>\s*;\s*rel="?next"?/.exec(link ?? '') ?? []
   return target === undefined

@@ -29,7 +29,7 @@ export class List<Row> implements PromiseLike<Row[]>, AsyncIterable<Row> {
     return this.then(undefined, onrejected)
   }
 
-  /** Reads one page, with the cursor of the next. */
+  /** Reads one page. Its `cursor` selects the next page. */
   page(cursor?: string): Promise<Page<Row>> {
     return this.#read(cursor)
   }

@@ -1,6 +1,6 @@
 /**
- * Fills the names in braces of a route such as `GET /projects/{projectId}/labels`, from `ids` or else from `input`.
- * `rest` is the input without these names. @throws TypeError if an id is missing, or is no text
+ * Replaces the names in braces of a route, such as `GET /projects/{projectId}/labels`, by values of `ids` or `input`.
+ * `rest` is the input without these names. @throws TypeError if an id is missing, or is not a text
  */
 export function fillRoute(
   route: string,

@@ -23,7 +23,7 @@ export type BodyOf<Name extends OperationName> = operations[Name] extends {
 type ContentOf<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : undefined
 type Responses<Name extends OperationName> = operations[Name]['responses']
 
-/** What a call resolves to: the body of the successful answer; undefined for 204. */
+/** The body of a successful response; undefined for 204. */
 export type ResultOf<Name extends OperationName> = {
   [Status in keyof Responses<Name>]: ContentOf<Responses<Name>[Status]>
 }[keyof Responses<Name>]
@@ -53,7 +53,7 @@ export type QueryOf<Name extends OperationName> = {
   [Key in keyof RawQueryOf<Name>]: QueryValue<Key, RawQueryOf<Name>[Key]>
 }
 
-/** Extends every type without required fields. `object` does not, if the type has an index signature. */
+/** A type that extends every type without required fields. `object` does not extend types with an index signature. */
 type Empty = Record<never, never>
 
 /** The last parameters of a call: its input, which may be omitted if it has no required field, and its options. */

@@ -3,7 +3,7 @@ import { backoffMs, sleep } from '../retries.ts'
 
 const temporary = [408, 425, 429]
 
-/** True if another attempt gets the same answer: a redirect, a missing right, an unknown project, an invalid request. */
+/** True if a retry would fail too: after a redirect, a missing right, an unknown project or an invalid request. */
 export const isFinal = (error: unknown): boolean =>
   !(error instanceof DocketError) ||
   (error.status >= 300 && error.status < 500 && !temporary.includes(error.status))
@@ -11,12 +11,12 @@ export const isFinal = (error: unknown): boolean =>
 export const hasStatus = (error: unknown, ...statuses: number[]): boolean =>
   error instanceof DocketError && statuses.includes(error.status)
 
-/** Returns how long to wait before the next attempt: as long as the service asks, or else a random time. */
+/** Returns the pause before the next attempt: a random time, but at least the time in `Retry-After`. */
 export const pauseMs = (error: unknown, failures: number): number =>
   Math.max(backoffMs(failures), error instanceof DocketError ? (error.retryAfterMs ?? 0) : 0)
 
-/** Repeats a read until the service answers. @throws the reason of the signal, or a final error */
-export async function untilAnswered<T>(read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+/** Repeats a read until it succeeds. @throws the reason of the signal, or an error for which `isFinal` is true */
+export async function untilSuccess<T>(read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let failures = 0; ; failures++) {
     try {
       return await read()

@@ -3,15 +3,15 @@ import type { Field, Task } from '../schemas.ts'
 type Values = Task['fields']
 
 /**
- * Returns the values of custom fields after an event. `after` also contains values that the service does not show, so
- * a value that the event has not changed stays only if it was there before.
+ * Returns the values of custom fields after an event. `after` of the event also contains hidden values, such as the values
+ * of deleted fields. So a value that the event has not changed is omitted if it is not in `present`.
  */
 export function fieldsAfter(present: Values = {}, before: Values = {}, after: Values): Values {
-  const isKnown = ([key, value]: [string, unknown]) => before[key] !== value || key in present
-  return Object.fromEntries(Object.entries(after).filter(isKnown))
+  const isShown = ([key, value]: [string, unknown]) => before[key] !== value || key in present
+  return Object.fromEntries(Object.entries(after).filter(isShown))
 }
 
-/** Returns the values that the fields of the project accept. */
+/** Returns the values that the service shows: the project has a field with this key that accepts the value. */
 export function shownFields(values: Values, fields: Iterable<Field>): Values {
   if (Object.keys(values).length === 0) return values
   const byKey = new Map([...fields].map((field) => [field.key, field]))

@@ -1,34 +1,34 @@
 import { backoffMs, sleep } from '../retries.ts'
 import type { Transport } from '../transport.ts'
-import { hasStatus, isFinal, pauseMs, untilAnswered } from './attempts.ts'
+import { hasStatus, isFinal, pauseMs, untilSuccess } from './attempts.ts'
 import type { FeedEvent, Snapshot } from './events.ts'
 import { readEvents, readSnapshot } from './snapshot.ts'
 import { SilentStream, streamMessages } from './stream.ts'
 
 export interface FollowOptions {
-  /** The seq of the last event that the caller has; 0 begins with the first event. Without it: only new events. */
+  /** Begins after the event with this seq; 0: with the first event. By default only new events. */
   after?: number
-  /** Begins with a snapshot, in place of `after`. */
+  /** Begins with a snapshot, and ignores `after`. */
   snapshot?: boolean
   /** Ends the iteration without an error. */
   signal?: AbortSignal | undefined
-  /** `poll` never opens a stream; `sse` never uses long polls. By default long polls replace a stream that fails. */
+  /** `poll` uses only long polls, `sse` only streams. By default long polls replace streams that fail. */
   transport?: 'sse' | 'poll'
 }
 
 export type FeedItem = FeedEvent | Snapshot
 
 const longPollSeconds = 25
-/** After this many streams in a row that did not work, long polls are used for a time. */
+/** After this many broken streams in a row, `follow` uses long polls for `pollingMs`. */
 const maxBrokenStreams = 2
 const pollingMs = 300_000
-/** A stream that ends earlier counts as a failure. */
+/** After a longer stream, the pause before the next stream is short again. */
 const shortStreamMs = 5_000
 
 /**
- * Yields every event once, in order and without a gap, and connects again until the signal aborts. A snapshot replaces
- * events that the service has deleted.
- * @throws DocketError if the caller may not read the project (401, 403, 404), or if `after` is ahead of it (400)
+ * Yields every event once, in order and without a gap. Connects again until the signal aborts. If the service has deleted
+ * the next events, yields a snapshot in place of them.
+ * @throws DocketError if the caller may not read the project (401, 403, 404), or if `after` is ahead of its version (400)
  */
 export function follow(
   transport: Transport,
@@ -36,7 +36,7 @@ export function follow(
   options: FollowOptions = {},
 ): AsyncGenerator<FeedItem, void, void> {
   const { after, snapshot, signal } = options
-  // Read now, so that "new events" are those after this call.
+  // Reads the version now, so that `follow` yields all events after this call.
   const start =
     after === undefined && !snapshot ? readVersion(transport, projectId, signal) : Promise.resolve(after ?? 0)
   start.catch(() => {})
@@ -59,7 +59,7 @@ async function* endingQuietly(
 
 async function readVersion(transport: Transport, projectId: string, signal: AbortSignal | undefined) {
   const read = () => transport.request('GET', `/projects/${projectId}`, { signal })
-  return Number((await untilAnswered(read, signal)).headers.get('docket-version'))
+  return Number((await untilSuccess(read, signal)).headers.get('docket-version'))
 }
 
 class Follower {
@@ -68,7 +68,7 @@ class Follower {
   private failures = 0
   private brokenStreams = 0
   private pollUntil = 0
-  /** True if `seq` comes from the service, or the service has accepted it. */
+  /** True if the service has sent or accepted `seq`. Then `seq` is ahead only after a failover that has lost events. */
   private isKnown: boolean
 
   constructor(
@@ -88,7 +88,7 @@ class Follower {
       signal?.throwIfAborted()
       if (transport !== 'poll' && performance.now() >= this.pollUntil) {
         yield* this.stream()
-        // A page shows whether the caller may still read, and whether events have expired.
+        // A page request fails if the caller may not read any more, or if events have expired.
         yield* this.page(0)
         await sleep(backoffMs(this.failures++), signal)
       } else yield* this.page(longPollSeconds)
@@ -124,7 +124,7 @@ class Follower {
       if (!data) continue
       const event = JSON.parse(data) as FeedEvent
       if (event.seq > this.seq + 1) return
-      if (this.accepts(event)) yield event
+      if (this.advance(event)) yield event
     }
   }
 
@@ -145,11 +145,12 @@ class Follower {
       return sleep(pauseMs(error, this.failures++), signal)
     }
     this.isKnown = true
-    for (const event of events) if (this.accepts(event)) yield event
+    for (const event of events) if (this.advance(event)) yield event
     if (wait > 0 && events.length === 0) await sleep(backoffMs(0), signal)
   }
 
-  private accepts({ seq }: FeedEvent): boolean {
+  /** Returns false if the event is not the next event. */
+  private advance({ seq }: FeedEvent): boolean {
     if (seq !== this.seq + 1) return false
     this.seq = seq
     this.failures = 0
@@ -158,7 +159,7 @@ class Follower {
 
   private snapshot(): Promise<Snapshot> {
     const { signal } = this.options
-    return untilAnswered(() => readSnapshot(this.transport, this.projectId, signal), signal)
+    return untilSuccess(() => readSnapshot(this.transport, this.projectId, signal), signal)
   }
 
   private restart(snapshot: Snapshot): Snapshot {

@@ -1,13 +1,13 @@
 import type { Task } from '../schemas.ts'
 import type { Transport } from '../transport.ts'
-import { untilAnswered } from './attempts.ts'
+import { untilSuccess } from './attempts.ts'
 import type { Snapshot } from './events.ts'
 import { follow, type FeedItem } from './follow.ts'
 import { Replica } from './replica.ts'
 import { readSnapshot } from './snapshot.ts'
 import { SortedMap } from './sorted-map.ts'
 
-/** `ids`: the tasks that may have changed. A task that `mirror.get(id)` does not return any more was deleted or moved. */
+/** `ids`: the tasks that may have changed. If `mirror.get(id)` returns undefined, the task was deleted or moved. */
 export interface MirrorChange {
   seq: number
   ids: readonly string[]
@@ -34,9 +34,9 @@ export class Mirror extends SortedMap<Task> {
     this.#transport = transport
     this.#projectId = projectId
     this.#signal = signal
-    let isReady = () => {}
-    const first = new Promise<void>((resolve) => (isReady = resolve))
-    this.#ended = this.#run(isReady)
+    let markReady = () => {}
+    const first = new Promise<void>((resolve) => (markReady = resolve))
+    this.#ended = this.#run(markReady)
     this.#ready = Promise.race([first, this.#ended])
     for (const promise of [this.#ended, this.#ready]) promise.catch(() => {})
   }
@@ -45,7 +45,7 @@ export class Mirror extends SortedMap<Task> {
     return this
   }
 
-  /** Resolves when the map contains all tasks, or when the signal aborts before. */
+  /** Resolves when the map contains all tasks, or when the signal aborts. */
   get ready(): Promise<void> {
     return this.#ready
   }
@@ -77,12 +77,12 @@ export class Mirror extends SortedMap<Task> {
     await Promise.race([reached, this.#ended]).finally(stop)
   }
 
-  async #run(isReady: () => void): Promise<void> {
+  async #run(markReady: () => void): Promise<void> {
     const signal = this.#signal
     try {
       for await (const item of follow(this.#transport, this.#projectId, { snapshot: true, signal })) {
         await this.#apply(item)
-        isReady()
+        markReady()
       }
     } catch (error) {
       if (!signal?.aborted) throw error
@@ -95,7 +95,7 @@ export class Mirror extends SortedMap<Task> {
     const ids = this.#replica.apply(item)
     if (ids) return this.#show(item.seq, ids)
     const read = () => readSnapshot(this.#transport, this.#projectId, this.#signal)
-    this.#replace(await untilAnswered(read, this.#signal))
+    this.#replace(await untilSuccess(read, this.#signal))
   }
 
   #replace(snapshot: Snapshot): void {
@@ -115,7 +115,7 @@ export class Mirror extends SortedMap<Task> {
   }
 }
 
-/** An error of a subscriber does not end the mirror: it becomes an uncaught error. */
+/** An error of a subscriber becomes an uncaught error, so that the mirror continues. */
 function notify(subscriber: Subscriber, change: MirrorChange): void {
   try {
     subscriber(change)

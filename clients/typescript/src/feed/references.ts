@@ -2,24 +2,25 @@ import type { Task } from '../schemas.ts'
 
 type Referring = Pick<Task, 'id' | 'labelIds' | 'blockedByIds'>
 
-/** The tasks that contain the id of a label or a task. */
+/** An index of tasks by the ids of their labels and blockers. */
 export class References {
-  private readonly users = new Map<string, Set<string>>()
+  private readonly taskIdsById = new Map<string, Set<string>>()
 
+  /** Returns the ids of the tasks with this label or blocker. */
   to(id: string): Iterable<string> {
-    return this.users.get(id) ?? []
+    return this.taskIdsById.get(id) ?? []
   }
 
   /** Replaces the references of a task. */
   replace(before: Referring | undefined, after: Referring | undefined): void {
     for (const id of idsIn(before)) {
-      const users = this.users.get(id)
-      users?.delete(before!.id)
-      if (users?.size === 0) this.users.delete(id)
+      const taskIds = this.taskIdsById.get(id)
+      taskIds?.delete(before!.id)
+      if (taskIds?.size === 0) this.taskIdsById.delete(id)
     }
     for (const id of idsIn(after)) {
-      const users = this.users.get(id) ?? new Set()
-      this.users.set(id, users.add(after!.id))
+      const taskIds = this.taskIdsById.get(id) ?? new Set()
+      this.taskIdsById.set(id, taskIds.add(after!.id))
     }
   }
 }

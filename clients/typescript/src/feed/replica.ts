@@ -3,7 +3,7 @@ import type { FeedEvent, Snapshot } from './events.ts'
 import { fieldsAfter, shownFields } from './field-values.ts'
 import { References } from './references.ts'
 
-/** The most deleted rows that a replica remembers. The restoration of another row needs a new snapshot. */
+/** The most ids of deleted rows that a replica stores. If an undo restores another row, a new snapshot is necessary. */
 const maxRemoved = 10_000
 
 type TaskEvent = Extract<FeedEvent, { entity: 'task' }>
@@ -11,8 +11,8 @@ type LabelEvent = Extract<FeedEvent, { entity: 'label' }>
 type FieldEvent = Extract<FeedEvent, { entity: 'field' }>
 
 /**
- * The tasks of a project, kept current by events. A task keeps the ids of deleted labels and blockers, because an undo
- * may restore them. `task()` returns the task as the service shows it, without these ids.
+ * A copy of the tasks of a project, which events update. The copy contains the ids of deleted labels and blockers, because
+ * an undo may restore these rows. `task()` returns a task as the service shows it, without these ids.
  */
 export class Replica {
   private readonly rows = new Map<string, Task>()
@@ -38,8 +38,8 @@ export class Replica {
   }
 
   /**
-   * Applies the next event, and returns the ids of the tasks that may have changed. Returns null if the event shows
-   * ids or values again that were hidden before the replica began; then only a new snapshot shows the tasks.
+   * Applies the next event, and returns the ids of the tasks that may have changed. Returns null if the replica lacks ids
+   * or values that the service shows again after this event. Then the caller must read a new snapshot.
    */
   apply(event: FeedEvent): Iterable<string> | null {
     if (event.type === 'project.deleted') return this.clear()
@@ -55,7 +55,7 @@ export class Replica {
       this.drop(id)
       return [id, ...this.references.to(id)]
     }
-    // The rest of a large task that has moved on before the snapshot.
+    // Several events move a large task in. The task has left the project again before the snapshot.
     if (before && !row) return []
     const { subtasks: _, comments: __, ...changed } = after
     const base = before ? row : undefined

@@ -1,4 +1,4 @@
-/** `data` is empty for a message that only reports an id or a retry time. */
+/** `data` is empty if the message has only an id or a retry time. */
 export interface Message {
   event: string
   data: string
@@ -6,9 +6,9 @@ export interface Message {
 }
 
 /**
- * Yields the messages of an event stream, also those without data, because they show that the stream works.
+ * Yields the messages of an event stream. Also yields messages without data, because they prove that the stream works.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html
- * @param waitFor waits for the next bytes; it may limit the time
+ * @param waitFor waits for the next bytes, and may reject after a timeout
  */
 export async function* readMessages(
   body: ReadableStream<Uint8Array>,
@@ -26,7 +26,7 @@ export async function* readMessages(
       for (const block of blocks) yield parse(block)
     }
   } finally {
-    // Also closes the connection if the consumer stops early.
+    // Closes the connection, also if the consumer stops early.
     await reader.cancel().catch(() => {})
   }
 }

@@ -7,12 +7,12 @@ import { Replica } from './replica.ts'
 
 const eventsPerPage = 500
 const rowsPerPage = 200
-/** Added to the wait of a long poll: a later answer counts as lost. */
+/** The time for a response, in addition to the wait of a long poll. */
 const graceMs = 15_000
 
 type Signal = AbortSignal | undefined
 
-/** Returns a page of events; with `wait`, waits up to this many seconds for one. */
+/** Returns a page of events. @param wait the seconds to wait if there is no event */
 export async function readEvents(
   transport: Transport,
   projectId: string,
@@ -38,7 +38,7 @@ export async function readSnapshot(
   }
 }
 
-/** Reads the lists, and then the events from the oldest page to the newest page. */
+/** Reads all pages, then applies the events since the oldest page. Returns undefined if these events are not sufficient. */
 async function tryRead(
   transport: Transport,
   projectId: string,
@@ -69,7 +69,7 @@ async function tryRead(
     const events = await readEvents(transport, projectId, { after: seq, signal })
     for (const event of events) {
       if (event.seq > last) break
-      // A page from before the restoration of a row lacks the ids that are shown again.
+      // If an undo restores a row, tasks show its id again. Older pages lack this id.
       if ((event.undoes && event.after && !event.before) || !replica.apply(event)) return undefined
     }
     if (events.length === 0) return undefined

@@ -32,7 +32,7 @@ export class SortedMap<Value> extends Map<string, Value> {
     for (const [key, value] of this) visit(value, key, this)
   }
 
-  /** Most keys are added in their order, so the map is rarely sorted again. */
+  /** Sorts the map only if a key was added out of order. Ids of new tasks ascend, so this is rare. */
   #sort(): void {
     if (this.#isSorted) return
     this.#isSorted = true

@@ -2,12 +2,12 @@ import { untilAborted } from '../retries.ts'
 import type { Transport } from '../transport.ts'
 import { type Message, readMessages } from './server-sent-events.ts'
 
-/** The service sends the first bytes at once: a later stream is held back by a proxy. */
+/** The service sends the first bytes at once. If no bytes arrive within this time, a proxy buffers the stream. */
 const openTimeoutMs = 5_000
 /** Three heartbeats of the service. */
 const idleTimeoutMs = 45_000
 
-/** The connection is open, but bytes do not arrive. */
+/** The connection is open, but no bytes arrive. */
 export class SilentStream extends Error {}
 
 interface StreamRequest {
@@ -25,7 +25,7 @@ export async function* streamMessages(
   const signals = signal ? [signal, connection.signal] : [connection.signal]
   const either = AbortSignal.any(signals)
   const within = async <T>(ms: number, work: Promise<T>): Promise<T> => {
-    // Nothing waits for the work if the signal has aborted before.
+    // Prevents an unhandled rejection if the signal has already aborted.
     work.catch(() => {})
     const timer = setTimeout(() => connection.abort(new SilentStream()), ms)
     return untilAborted(() => work, either).finally(() => clearTimeout(timer))

@@ -1,6 +1,6 @@
 import type { Calls } from '../calls/calls.ts'
 
-/** The account of the caller. `register`, `login` and the answers to mails need no token. */
+/** The account of the caller. `register`, `login`, `verifyEmail`, `forgotPassword` and `resetPassword` need no token. */
 export const openAccount = (calls: Calls) => ({
   register: calls.write('register', 'POST /auth/register'),
   login: calls.write('login', 'POST /auth/login'),

@@ -1,7 +1,7 @@
 import type { Calls } from '../calls/calls.ts'
 
 export const openWebhooks = (calls: Calls) => ({
-  /** The answer contains the secret, which no later answer shows. */
+  /** Only this response contains the secret. */
   create: calls.write('createWebhook', 'POST /projects/{projectId}/webhooks'),
   get: calls.byId('getWebhook', 'GET /projects/{projectId}/webhooks/{id}'),
   list: calls.list('listWebhooks', 'GET /projects/{projectId}/webhooks'),
@@ -28,7 +28,7 @@ export const openServiceAccounts = (calls: Calls) => ({
 
 /** The API tokens of the caller. */
 export const openTokens = (calls: Calls) => ({
-  /** The answer contains the token, which no later answer shows. */
+  /** Only this response contains the token. */
   create: calls.write('createToken', 'POST /tokens'),
   list: calls.list('listTokens', 'GET /tokens'),
   delete: calls.byId('deleteToken', 'DELETE /tokens/{id}'),

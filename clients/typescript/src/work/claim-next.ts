@@ -12,10 +12,10 @@ export interface ClaimNext extends Omit<Body, 'leaseSeconds'>, ClaimOptions {
 
 export const defaultLeaseSeconds = 60
 
-/** The time for the answer after the wait, in milliseconds. */
+/** The time for the response after the wait, in milliseconds. */
 const graceMs = 60_000
 
-/** Claims the next ready task; waits for one up to `wait` seconds. Returns undefined if no task is ready. */
+/** Claims the next ready task. Returns undefined if no task is ready within `wait` seconds. */
 export async function claimNext(
   transport: Transport,
   projectId: string,

@@ -8,9 +8,9 @@ export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError'
 }
 
-/** The answers to a write under a claim that has ended: the task was released, DONE, deleted or moved. */
+/** True if the claim has ended: 412, or 404 if the caller cannot read the task any more. */
 const isEnded = (error: unknown) => hasStatus(error, 404, 412)
-/** The extensions of a lease: two of them may fail. */
+/** Extends a claim after a third of its lease, so that retries have two thirds of the lease. */
 const extensionsPerLease = 3
 
 /** A claim that the worker extends until it ends. */
@@ -29,19 +29,19 @@ export class ClaimedTask {
     this.#extending = this.#extend()
   }
 
-  /** Aborts if the claim has ended although the task is not DONE and not deleted. */
+  /** Aborts if the claim has ended, but the task is neither DONE nor deleted. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }
 
-  /** Sets the task DONE, which ends the claim. Changes nothing if the claim has ended before. */
+  /** Sets the task to DONE, which ends the claim. Changes nothing if the claim has already ended. */
   async complete(): Promise<void> {
     await this.#end('PATCH', '', { status: 'DONE' }).catch((error: unknown) =>
       isEnded(error) ? this.#lose(error) : Promise.reject(error),
     )
   }
 
-  /** Lets another worker claim the task. Changes nothing if the claim has ended before. */
+  /** Ends the claim, so that another worker can claim the task. Changes nothing if the claim has already ended. */
   async release(): Promise<void> {
     await this.#end('POST', '/release').catch((error: unknown) => {
       if (!isEnded(error)) throw error
@@ -76,7 +76,7 @@ export class ClaimedTask {
     this.#lost.abort(new ClaimLostError('The claim on the task has ended', { cause }))
   }
 
-  /** True if the task is DONE or deleted: then the handler has ended the claim itself. */
+  /** True if the task is DONE or deleted: both end the claim. */
   async #isDone(): Promise<boolean> {
     try {
       const { body } = await this.#transport.request<Task>('GET', `/tasks/${this.#task.id}`)
@@ -86,7 +86,7 @@ export class ClaimedTask {
     }
   }
 
-  /** Every write requires that the claim has not ended, so it never disturbs another worker. */
+  /** Sends a write that fails if the claim has ended, so that the write never changes the task of another worker. */
   async #write(method: string, path: string, body: object | undefined, options: WriteOptions): Promise<void> {
     const url = `/tasks/${this.#task.id}${path}`
     await this.#transport.request(method, url, { ...options, ...(body && { body }), ifClaim: this.#task })

@@ -9,24 +9,24 @@ import { ClaimedTask } from './claimed-task.ts'
 export type Handler = (task: Task, context: { signal: AbortSignal }) => unknown
 
 export interface WorkOptions extends Omit<ClaimNext, 'wait' | keyof ClaimOptions> {
-  /** The most tasks in progress at the same time; 1 by default. */
+  /** The most tasks that are in progress at the same time; 1 by default. */
   concurrency?: number
   /** Stops the worker without an error. */
   signal?: AbortSignal
-  /** Receives the errors of the handler, and of setting its task DONE; by default they are written to the console. */
+  /** Receives the errors of the handler, and of setting the task to DONE. By default writes errors to the console. */
   onError?: (error: unknown, task: Task) => void
 }
 
 const waitSeconds = 25
-/** A claim without a wait may still be answered for this time after the stop, so that the task can be released. */
+/** After the stop, a pending claim has this time for its response, so that the worker can release the task. */
 const stopGraceMs = 5_000
 
 const report = (error: unknown, { number, title }: Task) =>
   console.error(`The handler failed for task ${number} "${title}":`, error)
 
 /**
- * Claims tasks and runs the handler for each. Sets the task DONE if the handler succeeds, unless the handler has ended
- * the claim itself; releases the task if the handler fails, or if the worker stops before the handler has ended.
+ * Claims tasks and runs the handler for each task. If the handler succeeds, sets the task to DONE. If the handler fails, or
+ * if its signal has aborted, releases the task.
  * @returns when the signal has aborted and all handlers have ended
  * @throws DocketError if the worker may not claim tasks (401, 403, 404), or if an option is invalid (400);
  * RangeError if `concurrency` is not a whole number of at least 1
@@ -48,12 +48,12 @@ export async function work(
     throw new RangeError(`concurrency must be a whole number of at least 1, not ${concurrency}`)
   const failure = new AbortController()
   const stop = signal ? AbortSignal.any([signal, failure.signal]) : failure.signal
-  const late = new AbortController()
+  const claimStop = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
-  stop.addEventListener('abort', () => (timer = setTimeout(() => late.abort(stop.reason), stopGraceMs)))
+  stop.addEventListener('abort', () => (timer = setTimeout(() => claimStop.abort(stop.reason), stopGraceMs)))
   const claim = async () => {
     const body = { ...filters, leaseSeconds }
-    const task = await claimNext(transport, projectId, body, { signal: late.signal })
+    const task = await claimNext(transport, projectId, body, { signal: claimStop.signal })
     if (task || stop.aborted) return task
     return claimNext(transport, projectId, { ...body, wait: waitSeconds }, { signal: stop })
   }
@@ -68,7 +68,7 @@ export async function work(
   if (failure.signal.aborted) throw failure.signal.reason
 }
 
-/** Works on one task after another. After a failure the slot pauses, because the same task may be the next. */
+/** Works on one task after another. Pauses after a failure, because the next task may be the same task. */
 async function runSlot(
   claim: () => Promise<Task | undefined>,
   run: (task: Task) => Promise<boolean>,
