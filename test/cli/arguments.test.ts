@@ -24,6 +24,7 @@ test.each([
   [['claim-next', '--lease', '5'], '--lease must be a whole number from 10 to 86400'],
   [['completion', 'tcsh'], 'The shell must be one of bash, zsh, fish'],
   [['batch'], 'batch reads operations from standard input, but the input is empty'],
+  [['--json', 'tasks'], 'Options follow the command: docket tasks --json'],
   [['frobnicate'], 'Unknown command frobnicate: docket --help lists the commands'],
 ])('rejects wrong usage with exit code 2, one line and no request: %j', async (line, message) => {
   expect(await run(line)).toEqual({ code: 2, out: '', err: `docket: ${message}\n` })

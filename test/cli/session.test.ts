@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'bun:test'
 import { newFolder } from '../support/service.ts'
@@ -74,4 +74,17 @@ test('use stores the default project, which --project and DOCKET_PROJECT replace
   expect(await projectOf([], { DOCKET_PROJECT: 'Board' })).toBe(other.id)
   expect(await projectOf(['--project', id], { DOCKET_PROJECT: 'Board' })).toBe(id)
   expect((await run(['projects'])).out).toMatch(/^DEFAULT {2}NAME .*\n\* +Engine /)
+})
+
+test('a stored file with another content is an error that names the file', async () => {
+  const { run, file } = await openHome()
+  await run(['login', '--url', origin, '--token', token])
+  for (const content of ['{"url":', 'null', '[]', '{"url":5}']) {
+    await writeFile(file, content)
+    const { code, err } = await run(['projects'])
+    expect([code, err]).toEqual([
+      1,
+      `docket: ${file} is not a file of docket: delete it, then run docket login\n`,
+    ])
+  }
 })

@@ -42,6 +42,7 @@ async function dispatch(cli: Cli, [name, ...rest]: string[]): Promise<number> {
     return isHelp ? exitCodes.ok : exitCodes.usage
   }
   const found = commands.find((command) => command.name === wanted)
+  if (wanted.startsWith('-')) throw usageError(`Options follow the command: docket tasks ${wanted}`)
   if (!found) throw usageError(`Unknown command ${wanted}: docket --help lists the commands`)
   const end = rest.indexOf('--')
   const options = end < 0 ? rest : rest.slice(0, end)

@@ -1,4 +1,5 @@
 import { ConnectionError, DocketError } from './errors.ts'
+import { onAbort } from './on-abort.ts'
 
 /** 0: no response. */
 export const retriedStatuses = [0, 429, 502, 503, 504]
@@ -57,13 +58,13 @@ async function within<T>(
   const end = new AbortController()
   const abort = () => end.abort(parent?.reason)
   const timer = setTimeout(() => end.abort(timeout), Math.min(ms, maxTimerMs))
-  parent?.addEventListener('abort', abort)
+  const forget = parent && onAbort(parent, abort)
   if (parent?.aborted) abort()
   try {
     return await untilAborted(() => work(end.signal), end.signal)
   } finally {
     clearTimeout(timer)
-    parent?.removeEventListener('abort', abort)
+    forget?.()
   }
 }
 
@@ -91,11 +92,8 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
  */
 export function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) return abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', abort))
+    if (signal.aborted) return reject(signal.reason)
+    const forget = onAbort(signal, () => reject(signal.reason))
+    work().then(resolve, reject).finally(forget)
   })
 }

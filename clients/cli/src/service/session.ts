@@ -31,10 +31,18 @@ export async function readStored(env: Env): Promise<Stored> {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '{}'
     throw error
   })
+  const stored = parsed(text)
+  if (stored) return stored
+  throw new Failure(`${fileOf(env)} is not a file of docket: delete it, then run docket login`)
+}
+
+function parsed(text: string): Stored | undefined {
   try {
-    return JSON.parse(text) as Stored
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject && Object.values(value).every((one) => typeof one === 'string') ? value : undefined
   } catch {
-    throw new Failure(`${fileOf(env)} is not JSON: delete it, then run docket login`)
+    return undefined
   }
 }
 
