@@ -21,6 +21,14 @@ test('claims the next task, or exits with 3 if none is ready', async () => {
   const { id: taskId } = await add('claimed')
   const claimed = await json(['claim-next', '--lease', '300'], inEngine)
   expect([claimed.id, claimed.claim.by.id]).toEqual([taskId, ada.id])
+  await docket.tasks.release(taskId)
+  // An empty variable of a script must not select all tasks.
+  for (const [option, code] of [
+    ['--labels', 2],
+    ['--any-label', 2],
+    ['--assignee', 3],
+  ] as const)
+    expect((await claimNext(option, '')).code).toBe(code)
   await docket.tasks.delete(taskId)
 })
 

@@ -3,8 +3,8 @@ import { command, json, key, project } from '../command.ts'
 import { exitCodes, usageError } from '../failure.ts'
 import { readCount } from '../numbers.ts'
 import { connect } from '../service/connect.ts'
-import { findLabels, findProject, findUser } from '../service/find.ts'
-import { oneOf, priorities, withoutAbsent } from '../service/task-body.ts'
+import { filterArguments, filtersOf } from '../service/filters.ts'
+import { findProject } from '../service/find.ts'
 import { harmless } from '../terminal/text.ts'
 import { work } from '../worker/work.ts'
 
@@ -33,10 +33,7 @@ otherwise the task is released, and docket exits with the same code.`,
       description: `How long the claim lasts, by default ${defaultLeaseSeconds}`,
     },
     wait: { type: 'string', valueHint: 'seconds', description: 'Wait this long for a ready task' },
-    labels: { type: 'string', valueHint: 'labels', description: 'Only tasks with all of these labels' },
-    'any-label': { type: 'string', valueHint: 'labels', description: 'Only tasks with one of these labels' },
-    priority: { type: 'string', valueHint: 'LOW|MEDIUM|HIGH', description: 'Only tasks with this priority' },
-    assignee: { type: 'string', valueHint: 'user', description: 'Only tasks of me or a member' },
+    ...filterArguments,
     ...key,
     ...json,
   },
@@ -52,13 +49,7 @@ otherwise the task is released, and docket exits with the same code.`,
     if (exec?.trim() === '') throw usageError('--exec needs a command')
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
-    const labels = async (text?: string) => (text ? findLabels(docket, projectId, text) : undefined)
-    const filters = withoutAbsent({
-      labels: await labels(filter.labels),
-      anyLabel: await labels(filter['any-label']),
-      priority: oneOf('priority', filter.priority, priorities),
-      assigneeId: filter.assignee ? await findUser(docket, projectId, filter.assignee) : undefined,
-    })
+    const filters = await filtersOf(docket, filter, async () => projectId)
     const task = await claim(docket, projectId, { leaseSeconds, ...filters }, { waitSeconds, key })
     if (!task) {
       await cli.err.line('No task is ready')

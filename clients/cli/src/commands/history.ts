@@ -43,7 +43,13 @@ export const history = command({
       throw usageError('The history of a task has no filters')
     const id = task ? await findTask(cli, docket, task, project) : await findProject(cli, docket, project)
     const page = { limit: Math.min(limit, 200) }
-    const filters = { entity, actor: actor && (await findUser(docket, id, actor)), type: types, from, to }
+    const filters = {
+      entity,
+      actor: actor && (await findUser(docket, actor, async () => id)),
+      type: types,
+      from,
+      to,
+    }
     const list = task
       ? docket.tasks.history(id, page)
       : docket.project(id).history(withoutAbsent({ ...filters, ...page }))

@@ -4,24 +4,24 @@ import { command, json, project, type Values } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { readLimit } from '../numbers.ts'
 import { collect, connect } from '../service/connect.ts'
-import { findLabels, findProject, findTask, findUser, isId, projectIfGiven } from '../service/find.ts'
-import { oneOf, priorities, statuses, withoutAbsent } from '../service/task-body.ts'
+import { filterArguments, filtersOf } from '../service/filters.ts'
+import { findProject, findTask, findUser, projectIfGiven } from '../service/find.ts'
+import { oneOf, statuses, withoutAbsent } from '../service/task-body.ts'
 import { printTasks } from '../service/task-table.ts'
 
 const pageLimit = 200
-const user = { type: 'string', valueHint: 'user' } as const
-const labels = { type: 'string', valueHint: 'labels' } as const
 const date = { type: 'string', valueHint: 'date' } as const
 
 const filters = {
   status: { type: 'string', valueHint: 'TODO|IN_PROGRESS|DONE', description: 'With this status' },
-  priority: { type: 'string', valueHint: 'LOW|MEDIUM|HIGH', description: 'With this priority' },
-  assignee: { ...user, description: 'Of me, or of a member by name, email or id' },
-  labels: { ...labels, description: 'With all of these labels' },
-  'any-label': { ...labels, description: 'With at least one of these labels' },
+  ...filterArguments,
   unlabelled: { type: 'boolean', description: 'Without labels' },
   ready: { type: 'boolean', description: 'Not DONE, not claimed by others, and not blocked' },
-  'claimed-by': { ...user, description: 'Claimed by me or a member; none: not claimed' },
+  'claimed-by': {
+    type: 'string',
+    valueHint: 'user',
+    description: 'Claimed by me or a member; none: not claimed',
+  },
   'blocked-by': { type: 'string', valueHint: 'task', description: 'Blocked by this task' },
   'due-before': { ...date, description: 'Due before this date or time' },
   'due-after': { ...date, description: 'Due after this date or time' },
@@ -51,7 +51,7 @@ export const tasks = command({
     const limit = readLimit(given)
     const docket = await connect(cli)
     const projectId = all && !project ? undefined : await projectIfGiven(cli, docket, project)
-    const query = { ...(await filtersOf(cli, docket, args, projectId)), ...parametersIn(words), projectId }
+    const query = { ...(await queryOf(cli, docket, args, projectId)), ...parametersIn(words), projectId }
     const list = docket.tasks.list(withoutAbsent({ ...query, limit: Math.min(limit, pageLimit) }))
     const rows: Task[] = await collect(cli, list, 'tasks', limit)
     if (json) return cli.out.json(rows)
@@ -63,26 +63,15 @@ const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'] as 
 
 type Given = Partial<Values<typeof filters>> & { sort: string | undefined; 'as-of': string | undefined }
 
-async function filtersOf(cli: Cli, docket: Docket, args: Given, projectId: string | undefined) {
-  const { 'blocked-by': blocker } = args
+async function queryOf(cli: Cli, docket: Docket, args: Given, projectId: string | undefined) {
+  const { 'blocked-by': blocker, 'claimed-by': claimer } = args
   const inProject = async () => projectId ?? findProject(cli, docket)
-  const labels = async (text: string | undefined) =>
-    text === undefined
-      ? undefined
-      : findLabels(docket, text.split(',').every(isId) ? '' : await inProject(), text)
-  const user = async (text: string | undefined) =>
-    text === undefined || text === 'me' || text === 'none' || isId(text)
-      ? text
-      : findUser(docket, await inProject(), text)
   return {
+    ...(await filtersOf(docket, args, inProject)),
     status: oneOf('status', args.status, statuses),
-    priority: oneOf('priority', args.priority, priorities),
-    assigneeId: await user(args.assignee),
-    labels: await labels(args.labels),
-    anyLabel: await labels(args['any-label']),
     noLabel: args.unlabelled || undefined,
     ready: args.ready || undefined,
-    claimedBy: await user(args['claimed-by']),
+    claimedBy: !claimer || claimer === 'none' ? claimer : await findUser(docket, claimer, inProject),
     blocks: blocker === undefined ? undefined : await findTask(cli, docket, blocker, projectId),
     dueBefore: args['due-before'],
     dueAfter: args['due-after'],

@@ -75,18 +75,27 @@ async function taskByNumber(docket: Docket, projectId: string, number: number): 
 }
 
 /** Returns the ids of labels. @param text ids or names, separated by commas */
-export async function findLabels(docket: Docket, projectId: string, text: string): Promise<string[]> {
+export async function findLabels(
+  docket: Docket,
+  text: string,
+  projectOf: () => Promise<string>,
+): Promise<string[]> {
   const given = text.split(',').flatMap((one) => one.trim() || [])
   if (given.every(isId)) return given
-  const labels = await docket.labels.list({ projectId, limit: pageLimit }).all()
+  const labels = await docket.labels.list({ projectId: await projectOf(), limit: pageLimit }).all()
   return given.map((one) => (isId(one) ? one : byName('label', one, labels, ({ name }) => [name]).id))
 }
 
 /** Returns the id of a user. @param text an id, `me`, or the name or email of a member */
-export async function findUser(docket: Docket, projectId: string, text: string): Promise<string> {
+export async function findUser(
+  docket: Docket,
+  text: string,
+  projectOf: () => Promise<string>,
+): Promise<string> {
   if (isId(text)) return text.toLowerCase()
   if (text === 'me') return (await docket.account.get()).id
-  return byName('member', text, await usersOf(docket, projectId), ({ name, email }) => [name, email]).id
+  return byName('member', text, await usersOf(docket, await projectOf()), ({ name, email }) => [name, email])
+    .id
 }
 
 /** Returns the owner and the members of a project. */

@@ -51,7 +51,7 @@ export async function taskBody(cli: Cli, docket: Docket, args: Given, projectOf:
     priority: oneOf('priority', args.priority, priorities),
     dueDate: orNull(args.due),
     remindAt: orNull(args['remind-at']),
-    assigneeId: assignee ? await findUser(docket, await projectOf(), assignee) : assignee,
+    assigneeId: assignee ? await findUser(docket, assignee, projectOf) : assignee,
     externalId: orNull(args['external-id']),
     labelIds: await labelsIn(docket, args.labels, projectOf),
     blockedByIds: await tasksIn(cli, docket, args['blocked-by'], projectOf),
@@ -69,7 +69,7 @@ export const withoutAbsent = <T extends object>(body: T): Present<T> =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as Present<T>
 
 export const labelsIn = async (docket: Docket, text: string | undefined, projectOf: () => Promise<string>) =>
-  text === undefined ? undefined : findLabels(docket, await projectOf(), text)
+  text === undefined ? undefined : findLabels(docket, text, projectOf)
 
 export async function tasksIn(
   cli: Cli,
