@@ -23,3 +23,8 @@ test('a feed and a worker wait as long as Retry-After says, even longer than one
   expect(sent).toBe(3)
   wait.mockRestore()
 })
+
+test('claimNext without a wait has the deadline of the client', async () => {
+  const docket = new Docket({ url: 'http://docket.test', deadlineMs: 20, fetch: () => new Promise(() => {}) })
+  await expect(docket.project('p').claimNext()).rejects.toThrow(' within 20 ms')
+})

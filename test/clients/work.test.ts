@@ -37,9 +37,9 @@ test('claimNext has a default lease, and accepts its options among the filters',
 test('rejects a concurrency that is not a whole number of at least 1, and a wrong lease', async () => {
   const { project } = await newQueue(0)
   for (const concurrency of [0, -1, 1.5, NaN])
-    expect(project.work(() => {}, { concurrency })).rejects.toThrow(RangeError)
+    await expect(project.work(() => {}, { concurrency })).rejects.toThrow(RangeError)
   const short = project.work(() => {}, { leaseSeconds: 1 })
-  expect(short).rejects.toThrow('leaseSeconds must be a whole number of seconds from 10 to 86400')
+  await expect(short).rejects.toThrow('leaseSeconds must be a whole number of seconds from 10 to 86400')
 })
 
 test('a worker runs the handler once for each task, at most `concurrency` at a time, and sets the tasks DONE', async () => {

@@ -59,11 +59,14 @@ const defaultAttemptMs = 30_000
 
 /** Sends requests to the service; `path` is relative to `/api/v1`. */
 export class Transport {
+  /** The time for a call whose options have no `deadlineMs`. */
+  readonly deadlineMs: number
   readonly #options: TransportOptions
   readonly #base: string
 
   constructor(options: TransportOptions) {
     this.#options = options
+    this.deadlineMs = options.deadlineMs ?? defaultDeadlineMs
     this.#base = `${new URL(options.url).href.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/api/v1`
   }
 
@@ -72,7 +75,7 @@ export class Transport {
    * @throws DocketError of the last attempt; the reason of `signal`
    */
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse<T>> {
-    const { query, body, signal, deadlineMs = this.#options.deadlineMs ?? defaultDeadlineMs } = options
+    const { query, body, signal, deadlineMs = this.deadlineMs } = options
     const url = this.#url(path, query)
     const headers = headersOf(method, options)
     const text = body === undefined ? null : JSON.stringify(body)

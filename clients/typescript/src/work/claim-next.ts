@@ -12,20 +12,17 @@ export interface ClaimNext extends Omit<Body, 'leaseSeconds'>, ClaimOptions {
 
 export const defaultLeaseSeconds = 60
 
-/** The time for the response after the wait, in milliseconds. */
-const graceMs = 60_000
-
 /** Claims the next ready task. Returns undefined if no task is ready within `wait` seconds. */
 export async function claimNext(
   transport: Transport,
   projectId: string,
-  { signal, deadlineMs, idempotencyKey, ...given }: ClaimNext = {},
+  { signal, deadlineMs, idempotencyKey, leaseSeconds = defaultLeaseSeconds, ...filters }: ClaimNext = {},
   last: ClaimOptions = {},
 ): Promise<Task | undefined> {
-  const body = { leaseSeconds: defaultLeaseSeconds, ...given }
+  const body = { leaseSeconds, ...filters }
   const options = { signal, deadlineMs, idempotencyKey, ...last }
   const path = `/projects/${projectId}/claim-next`
-  const waitMs = (given.wait ?? 0) * 1_000
-  const request = { ...options, deadlineMs: options.deadlineMs ?? waitMs + graceMs, body }
+  const waitMs = (filters.wait ?? 0) * 1_000
+  const request = { ...options, deadlineMs: options.deadlineMs ?? transport.deadlineMs + waitMs, body }
   return (await transport.request<Task | undefined>('POST', path, request)).body
 }
