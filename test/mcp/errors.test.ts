@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
-import { invite, make, register, withToken } from '../support/client.ts'
+import { invite, make, withToken } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { withService } from '../support/service.ts'
 import { errorOf } from '../../modules/mcp/errors/advice.ts'
 import { connect } from './mcp-client.ts'
 
@@ -171,19 +170,6 @@ test('a change that cannot be undone gets the advice to use apply', async () => 
   const answer = await asAda.call('undo', { project: project.id, batch: 1, key: 'creation' })
   expectError(answer, { status: 409, error: "A project's creation cannot be undone", do: 'apply' })
 })
-
-test('a limit gets the seconds to wait, and the advice to keep the key', () =>
-  withService({ WRITES_PER_MINUTE: '3' }, async (limited) => {
-    const person = await register(limited.client)
-    const { call } = await connect(limited, person.token)
-    const { id } = await make(person, '/projects', { name: 'Engine' })
-    const operations = [{ op: 'task.create', title: 'One' }]
-    const send = (key: string) => call('apply', { project: id, key, operations })
-    for (const key of ['a', 'b']) expect((await send(key)).isError).toBe(false)
-    const answer = await send('c')
-    expectError(answer, { status: 429, do: 'same key in' })
-    expect(answer.body.retryAfterSeconds).toBeGreaterThan(0)
-  }))
 
 test('an unknown outcome gets the advice to repeat the call with its key', () => {
   const headers = new Headers({ 'retry-after': '2' })

@@ -7,6 +7,7 @@ import { projectIdOf } from '../names/name-lookup.ts'
 import { operationsText, withFlags } from './operations.ts'
 import { openWithIds } from '../names/references.ts'
 import { type ApiResponse, type Call, type Tool, ToolError } from '../tool.ts'
+import { read } from '../read.ts'
 import { isReplayed, write } from '../write.ts'
 import { pageOfRows, type Result } from './created-rows.ts'
 
@@ -98,7 +99,7 @@ async function throwWithVersion(
   ifVersion?: number,
 ): Promise<never> {
   if (!(error instanceof ToolError) || error.status !== 412 || ifVersion === undefined) throw error
-  const { headers } = await call.request('GET', `/projects/${projectId}`)
+  const { headers } = await read(call, `/projects/${projectId}`)
   const version = Number(headers.get('docket-version'))
   if (version === ifVersion) throw error
   const after = Math.min(ifVersion, version)

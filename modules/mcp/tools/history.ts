@@ -8,7 +8,7 @@ import { type Section, withSections } from '../answers/sections.ts'
 import type { Task } from '../answers/tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { openWithIds } from '../names/references.ts'
-import { withQuery } from '../read.ts'
+import { successful, withQuery } from '../read.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
 import { EventTypes, ProjectName, TaskId } from './arguments.ts'
 
@@ -55,8 +55,8 @@ const filtersNeedProject = () =>
 
 /** Returns undefined for a deleted task, which still has a history. */
 async function projectOfTask(call: Call, id: string): Promise<string | undefined> {
-  const { status, body } = await call.request<Task>('GET', `/tasks/${encodeURIComponent(id)}`)
-  return status === 200 ? body.projectId : undefined
+  const answer = await call.request<Task>('GET', `/tasks/${encodeURIComponent(id)}`)
+  return answer.status === 404 ? undefined : successful(answer).body.projectId
 }
 
 /** Returns the history of a task. If the task has moved, `showsOthers` also shows events from other projects. */

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
+import { successful } from '../read.ts'
 import { isReplayed, write } from '../write.ts'
 import { Key, ProjectName } from './arguments.ts'
 
@@ -36,7 +37,7 @@ export const undo: Tool = {
     const id = await projectIdOf(call, project)
     const body = await selectionOf(call, id, batch)
     const path = `/projects/${id}/undo${dryRun ? '?dryRun=true' : ''}`
-    const request = { path, body, key: dryRun ? undefined : key }
+    const request = { path, body, content: { batch }, key: dryRun ? undefined : key }
     const answer = await write<{ version: number; changes: Event[] }>(call, request, { key })
     const { version, changes } = answer.body
     const rows = changes.slice(0, maxRows).map(({ type, entityId }) => ({ type, id: entityId }))
@@ -50,8 +51,9 @@ export const undo: Tool = {
 /** Returns the body of an undo: a single change has no batch, only a seq. @throws ToolError 409 for one change of a batch */
 async function selectionOf(call: Call, projectId: string, batch: number) {
   const path = `/projects/${projectId}/events?after=${batch - 1}&limit=1`
-  const { status, body } = await call.request<Event[]>('GET', path)
-  const [event] = status === 200 ? body : []
+  const answer = await call.request<Event[]>('GET', path)
+  // The project has no such event yet, or the event has expired. The error of the undo says so.
+  const [event] = [400, 410].includes(answer.status) ? [] : successful(answer).body
   if (event?.seq !== batch || event.batch === batch) return { batch }
   if (event.batch === null) return { seq: batch }
   const advice = `Pass batch: ${event.batch} to undo the whole batch`

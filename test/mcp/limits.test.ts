@@ -1,0 +1,34 @@
+import { expect, test } from 'bun:test'
+import { make, register } from '../support/client.ts'
+import { withService } from '../support/service.ts'
+import { connect } from './mcp-client.ts'
+
+test('a limit gets the seconds to wait, and the advice to keep the key', () =>
+  withService({ WRITES_PER_MINUTE: '3' }, async (limited) => {
+    const person = await register(limited.client)
+    const { call } = await connect(limited, person.token)
+    const { id } = await make(person, '/projects', { name: 'Engine' })
+    const operations = [{ op: 'task.create', title: 'One' }]
+    const send = (key: string) => call('apply', { project: id, key, operations })
+    for (const key of ['a', 'b']) expect((await send(key)).isError).toBe(false)
+    const answer = await send('c')
+    expect(answer.body).toMatchObject({ status: 429, do: expect.stringContaining('same key in') })
+    expect(answer.body.retryAfterSeconds).toBeGreaterThan(0)
+  }))
+
+test('an undo reports a limit that the reading of its event reaches', async () => {
+  const statuses: unknown[] = []
+  // The last read is the call itself, or the reading of the event.
+  for (const reads of ['8', '9'])
+    await withService({ READS_PER_MINUTE: reads }, async (limited) => {
+      const person = await register(limited.client)
+      const { call } = await connect(limited, person.token)
+      const project = await make(person, '/projects', { name: 'Engine' })
+      await make(person, '/tasks', { projectId: project.id, title: 'Draw' })
+      const check = () => call('undo', { project: project.id, batch: 2, dryRun: true, key: 'a' })
+      let answer = await check()
+      while (!answer.isError) answer = await check().catch(() => ({ ...answer, isError: true, body: {} }))
+      statuses.push(answer.body.status)
+    })
+  expect(statuses.sort()).toEqual([429, undefined])
+})
