@@ -8,19 +8,19 @@ const run = (line: string[], input = '') => runDocket(line, { env: {}, fetch: re
 
 test.each([
   [['tasks', '--statsu', 'TODO'], 'Unknown option --statsu: did you mean --status?'],
-  [['comment', '1', '-5'], 'Unknown option -5: a text that begins with - needs -- before it'],
+  [['comment', '1', '-5'], 'Unknown option -5: write -- before a text that begins with -'],
   [['tasks', '--status'], '--status needs a value'],
   [['tasks', '--project', '--json'], '--project needs a value'],
-  [['tasks', '--json=yes'], '--json takes no value'],
+  [['tasks', '--json=yes'], '--json accepts no value'],
   [['tasks', '--limit', '0'], '--limit must be a whole number of at least 1'],
   [['add'], 'Missing required positional argument: TITLE'],
-  [['add', 'Draw', 'the', 'plate'], 'Unexpected argument the: put a text with spaces in quotes'],
+  [['add', 'Draw', 'the', 'plate'], 'Unexpected argument the: write a text with spaces in quotes'],
   [['login', '--url', 'http://localhost'], 'Missing required argument: --token'],
   [
     ['login', '--url', 'ftp://localhost', '--token', 't'],
     '--url must be an address like https://docket.example.com',
   ],
-  [['undo', '--seq', '1', '--batch', '2'], 'undo takes either --seq or --batch'],
+  [['undo', '--seq', '1', '--batch', '2'], 'undo accepts --seq or --batch, but not both'],
   [['claim-next', '--lease', '5'], '--lease must be a whole number from 10 to 86400'],
   [['completion', 'tcsh'], 'The shell must be one of bash, zsh, fish'],
   [['batch'], 'batch reads operations from standard input, but the input is empty'],
@@ -40,7 +40,7 @@ test('docket --help lists the commands and exit codes; without arguments the exi
 })
 
 test.each(commands.map(({ name }) => name))(
-  'the help of %s has examples, which use only its options',
+  'the help of %s has examples, and the command accepts their options',
   async (name) => {
     const { code, out } = await run([name, '--help'])
     expect(code).toBe(0)

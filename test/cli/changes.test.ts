@@ -39,7 +39,7 @@ test('batch reports a line that is not JSON, a rejected operation and a changed 
   expect(await titles()).toEqual(before)
 })
 
-test('batch --split commits more than 500 operations once, and shows its progress on a terminal', async () => {
+test('batch --split commits each of more than 500 operations once, and shows its progress on a terminal', async () => {
   const { id: many } = await json(['projects', '--create', 'Many'])
   const input = Array.from({ length: 501 }, (_, n) => JSON.stringify(create(`Task ${n}`))).join('\n')
   const line = ['batch', '--project', many]
@@ -71,7 +71,7 @@ test('batch --split reports the batches before a failed one, removes its progres
   ])
 })
 
-test('undo reverses an event, a batch, or the last change of the caller, and --dry-run nothing', async () => {
+test('undo reverses an event, a batch, or the last change of the caller; --dry-run changes nothing', async () => {
   const { id: project } = await json(['projects', '--create', 'Undone'])
   const line = (...more: string[]) => ['undo', '--project', project, ...more]
   expect((await run(line())).err).toBe("docket: A project's creation cannot be undone: delete the project\n")
@@ -137,7 +137,7 @@ test('tail prints events as they happen, as lines of text or JSON', async () => 
   expect((await run([...line, '--types', 'task.craeted'])).code).toBe(1)
   let isRunning = true
   const next = run([...line, '--limit', '1']).finally(() => (isRunning = false))
-  // Without --after, tail prints only events from its start on.
+  // Without --after, tail prints only events after its start.
   while (isRunning) await json(['comment', task.id, 'Oiled'])
   expect((await next).out).toMatch(/^\d+ {2}\S+ \S+ {2}Ada {2}comment\.created {2}#1 Draw {2}Oiled\n$/)
 })
@@ -161,5 +161,5 @@ test('tail continues with a snapshot when the next events have expired', async (
     .slice(0, 2)
     .map((one) => JSON.parse(one))
   expect(snapshot).toMatchObject({ type: 'snapshot', seq: 2, tasks: [{ title: 'Draw' }] })
-  expect([event.seq, err]).toEqual([3, 'Older events have expired: continuing after 2\n'])
+  expect([event.seq, err]).toEqual([3, 'The service has deleted the next events: continuing after event 2\n'])
 })

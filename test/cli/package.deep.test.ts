@@ -58,7 +58,7 @@ test.each([
   expect(await docket('tasks', '--sort', 'title')).toMatchObject({ code: 2, out: '' })
 })
 
-test('a web process that dies after the commit leaves one task', async () => {
+test('a web process that dies after the commit creates one task', async () => {
   const { web } = scene
   const state = { isCommitted: false }
   const proxy = await forFile(

@@ -9,7 +9,7 @@ const { id } = await make(ada, '/projects', { name: 'Engine' })
 const env = { HOME, DOCKET_URL: web.url, DOCKET_TOKEN: ada.token!, DOCKET_PROJECT: id }
 const docket = (...line: string[]) => ['node', file, ...line]
 
-test('the bundle runs on Node, writes no escapes to a pipe, and ends at once', async () => {
+test('the bundle runs on Node, writes no escape sequences to a pipe, and ends at once', async () => {
   const added = await execute(docket('add', 'Draw'), { env })
   expect(added).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/^Added #1 Draw/) })
   const { code, out, err } = await execute(docket('tasks'), { env })
@@ -32,7 +32,7 @@ test('Ctrl-C ends tail quietly', async () => {
   expect(await tail.ended).toMatchObject({ code: 130, err: '' })
 })
 
-test('SIGTERM ends the command of claim-next too', async () => {
+test('SIGTERM also ends the command of claim-next --exec', async () => {
   const line = docket('claim-next', '--exec', 'echo started; sleep 60; echo never')
   const worker = await forFile(start(line, { env }))
   while (!worker.out().includes('started')) await Bun.sleep(10)

@@ -7,14 +7,14 @@ import { newFolder } from '../support/service.ts'
 
 export interface Surroundings {
   input?: string
-  /** The columns of the terminal; absent: the output is no terminal. */
+  /** The width of the terminal in columns. If absent, the output is not a terminal. */
   columns?: number
   env?: Record<string, string>
   fetch?: Cli['fetch']
   signals?: Set<(name: SignalName) => void>
 }
 
-/** Opens a service and a function that runs `docket` in this process, signed in by variables of the environment. */
+/** Opens a service, and returns functions that run `docket` in this process. Environment variables contain the token. */
 export async function openCliScene() {
   const scene = await openClientScene()
   const home = await newFolder()

@@ -17,7 +17,7 @@ async function openHome() {
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
 
-test('login checks the token, and stores it in a file that only the user can read', async () => {
+test('login checks the token, and stores the token in a file that only the user can read', async () => {
   const { run, file } = await openHome()
   expect((await run(['projects'])).code).toBe(4)
   const wrong = await run(['login', '--url', origin, '--token', 'wrong'])
@@ -37,7 +37,7 @@ test('login checks the token, and stores it in a file that only the user can rea
   })
 })
 
-test('login reads the token from standard input, and honours XDG_CONFIG_HOME', async () => {
+test('login reads the token from standard input, and writes the file in XDG_CONFIG_HOME', async () => {
   const { HOME, run } = await openHome()
   const env = { XDG_CONFIG_HOME: join(HOME, 'xdg') }
   const line = ['login', '--url', origin, '--token', '-', '--json']
@@ -50,7 +50,7 @@ test('login reads the token from standard input, and honours XDG_CONFIG_HOME', a
   expect((await run(['projects'], { env })).code).toBe(0)
 })
 
-test('DOCKET_URL and DOCKET_TOKEN win over the file, and a stored token is sent to no other address', async () => {
+test('DOCKET_URL and DOCKET_TOKEN replace the values of the file, and a stored token is sent only to the stored address', async () => {
   const { run } = await openHome()
   await run(['login', '--url', origin, '--token', token])
   expect((await run(['projects'], { env: { DOCKET_TOKEN: 'wrong' } })).code).toBe(4)
@@ -61,7 +61,7 @@ test('DOCKET_URL and DOCKET_TOKEN win over the file, and a stored token is sent 
   ])
 })
 
-test('use stores the default project, which --project and DOCKET_PROJECT replace', async () => {
+test('use stores the default project; --project and DOCKET_PROJECT take precedence', async () => {
   const { run } = await openHome()
   await run(['login', '--url', origin, '--token', token])
   const { id } = await json(['projects', '--create', 'Engine'])

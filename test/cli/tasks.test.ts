@@ -7,7 +7,7 @@ const engine = await json(['projects', '--create', 'Engine'])
 const inEngine = { env: { DOCKET_PROJECT: 'Engine' } }
 const titles = (rows: { title: string }[]) => rows.map(({ title }) => title)
 
-test('adds, lists, edits and ends tasks, by number and by id', async () => {
+test('adds, lists and edits tasks and sets them to DONE, by number and by id', async () => {
   const added = await run(['add', 'Draw the plate', '--priority', 'high', '--due', '2031-05-01'], inEngine)
   expect(added.out).toMatch(/^Added #1 Draw the plate \([0-9a-f-]{36}\)\n$/)
   const oil = await json([
@@ -65,13 +65,13 @@ test('names the candidates for an unknown or ambiguous name', async () => {
   const unknown = await run(['tasks', '--project', 'Egine'])
   expect([unknown.code, unknown.err]).toEqual([
     3,
-    'docket: No project is named Egine: there are Engine, Twin, Twin\n',
+    'docket: No project is named Egine; the names are Engine, Twin, Twin\n',
   ])
   const both = await run(['tasks', '--project', 'twin'])
   expect([both.code, both.err]).toEqual([
     2,
     expect.stringMatching(
-      /^docket: Several projects are named twin: give one of [0-9a-f-]{36}, [0-9a-f-]{36}\n$/,
+      /^docket: Several projects are named twin: pass one of the ids [0-9a-f-]{36}, [0-9a-f-]{36}\n$/,
     ),
   ])
   expect(await run(['done', '99'], inEngine)).toEqual({
@@ -82,7 +82,7 @@ test('names the candidates for an unknown or ambiguous name', async () => {
   expect((await run(['add', 'Draw'])).err).toContain('--project is required')
 })
 
-test('exit codes show what kind of error the service returned, in one line', async () => {
+test('each kind of error has an exit code, and prints one line', async () => {
   const { id } = await json(['add', 'Draw', '--external-id', 'same'], inEngine)
   const codeOf = async (line: string[], fetch?: () => Promise<Response>) => {
     const { code, err } = await run(line, { ...inEngine, ...(fetch && { fetch }) })
@@ -97,7 +97,7 @@ test('exit codes show what kind of error the service returned, in one line', asy
   expect(await codeOf(['tasks'], async () => Response.json({ message: 'No' }, { status: 500 }))).toBe(6)
 })
 
-test('a lost answer and a repeated --key leave one task', async () => {
+test('a lost response or a repeated --key creates one task', async () => {
   const { id } = await json(['projects', '--create', 'Once'])
   let requests = 0
   const losing: typeof fetch = Object.assign(
@@ -117,7 +117,7 @@ test('a lost answer and a repeated --key leave one task', async () => {
   expect(await json(['tasks', '-p', id])).toHaveLength(2)
 })
 
-test('a table fits the terminal, and no output contains terminal escapes of a text', async () => {
+test('a table fits the terminal, and no output contains escape sequences of a text', async () => {
   const { id } = await json(['projects', '--create', 'Wide'])
   const long = `${'漢字'.repeat(30)} end`
   await json(['add', long, '-p', id, '--priority', 'low'])

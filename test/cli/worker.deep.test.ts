@@ -6,7 +6,7 @@ const { id } = await json(['projects', '--create', 'Engine'])
 const env = { DOCKET_PROJECT: id, PATH: process.env.PATH! }
 const work = (command: string) => run(['claim-next', '--lease', '10', '--exec', command], { env })
 
-test('the claim outlives its lease while the command runs', async () => {
+test('docket extends the claim while the command runs', async () => {
   const task = await json(['add', 'Long'], { env })
   const running = work('sleep 13')
   await Bun.sleep(11_500)
@@ -17,12 +17,12 @@ test('the claim outlives its lease while the command runs', async () => {
   expect((await docket.tasks.get(task.id)).status).toBe('DONE')
 })
 
-test('a lost claim ends the command', async () => {
+test('docket ends the command if another worker has the claim', async () => {
   const task = await json(['add', 'Lost'], { env })
   const running = work('sleep 60; echo never')
   while (!(await docket.tasks.get(task.id)).claim) await Bun.sleep(10)
   await docket.tasks.release(task.id)
   const { code, err } = await running
-  expect([code, err]).toEqual([5, expect.stringContaining('is lost')])
+  expect([code, err]).toEqual([5, expect.stringContaining('has ended too early')])
   expect((await docket.tasks.get(task.id)).status).toBe('TODO')
 })

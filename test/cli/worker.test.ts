@@ -44,7 +44,7 @@ test('--exec runs a command with the task in its environment, then the task is D
   expect(await taskOf('good')).toMatchObject({ status: 'DONE', claim: null })
 })
 
-test('a failed command releases the task, and gives its exit code', async () => {
+test('after a failed command, docket releases the task and exits with the code of the command', async () => {
   await add('bad')
   expect((await claimNext('--exec', 'exit 7')).code).toBe(7)
   expect(await taskOf('bad')).toMatchObject({ status: 'TODO', claim: null })
@@ -53,7 +53,7 @@ test('a failed command releases the task, and gives its exit code', async () => 
   await json(['done', (await taskOf('bad')).id])
 })
 
-test('a signal reaches all processes of the command, and the task is released', async () => {
+test('a signal ends all processes of the command, and docket releases the task', async () => {
   await add('signal')
   const signals = new Set<(name: SignalName) => void>()
   const file = join(folder, 'started')
@@ -67,7 +67,7 @@ test('a signal reaches all processes of the command, and the task is released', 
   await json(['done', (await taskOf('signal')).id])
 })
 
-test('the command may end the claim itself, but a lost claim changes nothing and exits with 5', async () => {
+test('the command may end the claim itself; if another worker has the claim, docket changes nothing and exits with 5', async () => {
   await add('own')
   const end = async (external: string, work: () => Promise<unknown>) => {
     const file = join(folder, external)
@@ -86,12 +86,12 @@ test('the command may end the claim itself, but a lost claim changes nothing and
   })
   expect([code, err]).toEqual([
     5,
-    expect.stringMatching(/^docket: The claim on #\d+ is lost, so the task was not changed: /),
+    expect.stringMatching(/^docket: The claim on #\d+ has ended too early, so the task was not changed: /),
   ])
   expect(await taskOf('lost')).toMatchObject({ status: 'TODO', claim: { by: { id: ada.id } } })
 })
 
-test('a nested command writes only while the claim lasts', async () => {
+test('a docket command within --exec writes only while the claim lasts', async () => {
   const { id: taskId } = await json(['add', 'Nested'], inEngine)
   const { claim } = await docket.tasks.claim(taskId, { leaseSeconds: 60 })
   const env = { ...inEngine.env, DOCKET_TASK_ID: taskId, DOCKET_CLAIM_SEQ: String(claim!.seq) }

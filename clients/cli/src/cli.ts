@@ -2,7 +2,7 @@ import type { Output } from './terminal/output.ts'
 
 export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
-/** The surroundings of a command. */
+/** The streams, requests, variables and signals of a command. Tests replace them. */
 export interface Cli {
   env: Record<string, string | undefined>
   out: Output
@@ -10,7 +10,7 @@ export interface Cli {
   /** Sends the requests. */
   fetch: (url: string, init: RequestInit) => Promise<Response>
   input: NodeJS.ReadableStream & { isTTY?: boolean }
-  /** Passes signals to the listener until the returned function runs. Without a listener, a signal ends the process. */
+  /** Calls the listener for each signal, and returns a function that stops this. Without a listener, a signal ends the process. */
   onSignal(listener: (name: SignalName) => void): () => void
 }
 

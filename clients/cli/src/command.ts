@@ -1,10 +1,10 @@
-import { parseArgs as tokensOf } from 'node:util'
+import { parseArgs as parseTokens } from 'node:util'
 import { type ArgDef, type ArgsDef, parseArgs } from 'citty'
 import { closest, distance } from 'fastest-levenshtein'
 import { type Failure, usageError } from './failure.ts'
 import type { Cli } from './cli.ts'
 
-/** The most wrong characters for which an error names the nearest option. */
+/** An error suggests the nearest option if at most this many characters differ. */
 const maxMisspelling = 2
 
 type Value<A extends ArgDef> = A extends { type: 'boolean' }
@@ -28,7 +28,7 @@ interface Definition<A extends ArgsDef> {
   /** More about the command, for its help. */
   details?: string
   args: A
-  /** The name of further positional arguments, if the command accepts them. */
+  /** The name of further positional arguments. If missing, the command accepts none. */
   rest?: string
   examples: string[]
   /** Returns the exit code, by default 0. */
@@ -49,7 +49,7 @@ export const project = {
     type: 'string',
     alias: 'p',
     valueHint: 'id or name',
-    description: 'The project; by default the project of `docket use`',
+    description: 'The project; by default $DOCKET_PROJECT, then the project of `docket use`',
   },
 } as const
 
@@ -57,7 +57,7 @@ export const key = {
   key: {
     type: 'string',
     valueHint: 'text',
-    description: 'An idempotency key: a repeat with the same key changes nothing',
+    description: 'An idempotency key: a second command with the same key changes nothing',
   },
 } as const
 
@@ -74,7 +74,7 @@ export function command<const A extends ArgsDef>(definition: Definition<A>): Com
 
 function valuesOf<A extends ArgsDef>(given: string[], args: A): Values<A> {
   try {
-    // The types of citty omit that an argument may be absent.
+    // The types of citty ignore that an argument may be absent.
     return parseArgs(given, args) as unknown as Values<A>
   } catch (error) {
     throw usageError(error instanceof Error ? error.message : String(error))
@@ -84,11 +84,11 @@ function valuesOf<A extends ArgsDef>(given: string[], args: A): Values<A> {
 function unknownOption(given: string, names: string[]): Failure {
   const nearest = closest(given.slice(2), names)
   const isNear = distance(given.slice(2), nearest) <= maxMisspelling
-  const advice = isNear ? `did you mean --${nearest}?` : 'a text that begins with - needs -- before it'
+  const advice = isNear ? `did you mean --${nearest}?` : 'write -- before a text that begins with -'
   return usageError(`Unknown option ${given}: ${advice}`)
 }
 
-/** citty accepts unknown options and missing values, so they are checked first. */
+/** Rejects unknown options and missing values, because citty accepts them. @throws Failure 2 */
 function checkArguments(given: string[], args: ArgsDef, rest?: string): void {
   const all = Object.entries(args)
   const options = Object.fromEntries(
@@ -100,7 +100,13 @@ function checkArguments(given: string[], args: ArgsDef, rest?: string): void {
         : [[name, { type: type === 'boolean' ? type : 'string', ...short } as const]]
     }),
   )
-  const { tokens } = tokensOf({ args: given, options, strict: false, allowPositionals: true, tokens: true })
+  const { tokens } = parseTokens({
+    args: given,
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
   for (const token of tokens) {
     if (token.kind !== 'option') continue
     const option = options[token.name]
@@ -109,10 +115,10 @@ function checkArguments(given: string[], args: ArgsDef, rest?: string): void {
     if (option.type === 'string' && (token.value === undefined || isNext))
       throw usageError(`${token.rawName} needs a value`)
     if (option.type === 'boolean' && token.value !== undefined)
-      throw usageError(`${token.rawName} takes no value`)
+      throw usageError(`${token.rawName} accepts no value`)
   }
   const words = tokens.flatMap((token) => (token.kind === 'positional' ? token.value : []))
   const allowed = all.filter(([, { type }]) => type === 'positional').length
   if (!rest && words.length > allowed)
-    throw usageError(`Unexpected argument ${words[allowed]}: put a text with spaces in quotes`)
+    throw usageError(`Unexpected argument ${words[allowed]}: write a text with spaces in quotes`)
 }

@@ -11,14 +11,14 @@ const listeners = new Set<(name: SignalName) => void>()
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(name, () => {
     if (listeners.size === 0) {
-      // Removes a progress bar.
+      // Erases a progress bar.
       if (stderr.isTTY) stderr.write('\r\u001b[K')
       process.exit(128 + constants.signals[name])
     }
     for (const listener of listeners) listener(name)
   })
 
-// The reader of a pipe may stop early, as `head` does.
+// The reader of a pipe, such as `head`, may stop early.
 for (const stream of [stdout, stderr])
   stream.on('error', ({ code }: NodeJS.ErrnoException) =>
     process.exit(code === 'EPIPE' ? exitCodes.ok : exitCodes.error),

@@ -5,7 +5,7 @@ import type { Cli } from './cli.ts'
 import { commands } from './commands.ts'
 import { exitCodeOf, exitCodes, Failure, usageError } from './failure.ts'
 import { commandHelp, overview } from './help.ts'
-import { harmless } from './terminal/text.ts'
+import { printable } from './terminal/text.ts'
 
 const { version } = manifest
 
@@ -15,7 +15,7 @@ export async function run(cli: Cli, given: string[]): Promise<number> {
     return await dispatch(cli, given)
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(String(error))
-    const message = harmless(stripVTControlCharacters(messageOf(failure)))
+    const message = printable(stripVTControlCharacters(messageOf(failure)))
     await cli.err.line(`${cli.err.style('red', 'docket:')} ${message}`)
     if (failure instanceof Failure) return failure.exitCode
     return failure instanceof DocketError ? exitCodeOf(failure.status) : exitCodes.error

@@ -41,7 +41,7 @@ const input = Input({
   labels: Names('all'),
   anyLabel: Names('at least one'),
   noLabel: OnlyTrue('without labels'),
-  ready: OnlyTrue('not DONE, not blocked, not claimed'),
+  ready: OnlyTrue('not DONE, not blocked, not claimed by others'),
   claimedBy: optional(Type.String({ maxLength: 300, description: 'A name, email, id, me or none' })),
   blocks: optional(IdOf('task')),
   dueBefore: optional(Instant()),

@@ -2,7 +2,7 @@ import { command, json, key, project } from '../command.ts'
 import { connect, writeOptions } from '../service/connect.ts'
 import { findProject } from '../service/find.ts'
 import { taskArguments, taskBody } from '../service/task-body.ts'
-import { harmless } from '../terminal/text.ts'
+import { printable } from '../terminal/text.ts'
 
 export const add = command({
   name: 'add',
@@ -28,6 +28,6 @@ export const add = command({
       writeOptions(cli, { key }, { projectId }),
     )
     if (json) return cli.out.json(task)
-    await cli.out.line(`Added #${task.number} ${harmless(task.title)} (${task.id})`)
+    await cli.out.line(`Added #${task.number} ${printable(task.title)} (${task.id})`)
   },
 })

@@ -7,14 +7,14 @@ import { connect, writeOptions } from '../service/connect.ts'
 import { findProject } from '../service/find.ts'
 import { type Batch, readBatch } from '../service/operations.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { harmless } from '../terminal/text.ts'
+import { printable } from '../terminal/text.ts'
 
 const maxOperations = 500
 
 interface Committed {
   version: number
   results: { id: string; number?: number }[]
-  /** The number that an undo takes; absent if nothing has changed. */
+  /** The number for `docket undo --batch`; absent if nothing has changed. */
   batch?: number
 }
 
@@ -35,7 +35,7 @@ export const batch = command({
     },
     split: {
       type: 'boolean',
-      description: `Commit more than ${maxOperations} operations, in several batches`,
+      description: `Send more than ${maxOperations} operations as several batches, which are committed one after another`,
     },
     ...key,
     ...json,
@@ -53,7 +53,7 @@ export const batch = command({
     const { length } = given.operations
     if (length > maxOperations && !split)
       throw usageError(
-        `A batch has at most ${maxOperations} operations, but the input has ${length}: see --split`,
+        `A batch has at most ${maxOperations} operations, but the input has ${length}: pass --split to send several batches`,
       )
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
@@ -77,9 +77,9 @@ export const batch = command({
 const asBatches = (batches: number[]) =>
   batches.length === 0 ? '' : ` as batch${batches.length > 1 ? 'es' : ''} ${batches.join(', ')}`
 
-const nameOf = (operation: unknown) => harmless(String((operation as { op?: unknown }).op))
+const nameOf = (operation: unknown) => printable(String((operation as { op?: unknown }).op))
 
-/** Only the first batch has the conditions of the input, because it changes the version. */
+/** Only the first batch has the conditions of the input, because each batch changes the version. */
 function partsOf({ operations, ...conditions }: Batch): Batch[] {
   const parts: Batch[] = [{ ...conditions, operations: operations.slice(0, maxOperations) }]
   for (let at = maxOperations; at < operations.length; at += maxOperations)

@@ -5,7 +5,7 @@ import { readCount } from '../numbers.ts'
 import { connect } from '../service/connect.ts'
 import { filterArguments, filtersOf } from '../service/filters.ts'
 import { findProject } from '../service/find.ts'
-import { harmless } from '../terminal/text.ts'
+import { printable } from '../terminal/text.ts'
 import { work } from '../worker/work.ts'
 
 const defaultLeaseSeconds = 60
@@ -16,7 +16,8 @@ const maxWaitSeconds = 25
 export const claimNext = command({
   name: 'claim-next',
   about: 'Claim the next ready task, and run a command for it',
-  details: `The command of --exec gets the task in DOCKET_TASK_ID, DOCKET_TASK_NUMBER, DOCKET_TASK_TITLE and
+  details: `A task is ready if it is not DONE, not claimed and not blocked.
+The command of --exec gets the task in DOCKET_TASK_ID, DOCKET_TASK_NUMBER, DOCKET_TASK_TITLE and
 DOCKET_TASK (JSON). While it runs, the claim is extended. If it exits with 0, the task is DONE;
 otherwise the task is released, and docket exits with the same code.`,
   args: {
@@ -26,13 +27,16 @@ otherwise the task is released, and docket exits with the same code.`,
       valueHint: 'command',
       description: 'Run this shell command for the task',
     },
-    'keep-status': { type: 'boolean', description: 'Release the task after exit code 0, too' },
+    'keep-status': {
+      type: 'boolean',
+      description: 'After exit code 0, release the task in place of setting it to DONE',
+    },
     lease: {
       type: 'string',
       valueHint: 'seconds',
-      description: `How long the claim lasts, by default ${defaultLeaseSeconds}`,
+      description: `How long the claim lasts without an extension; by default ${defaultLeaseSeconds}`,
     },
-    wait: { type: 'string', valueHint: 'seconds', description: 'Wait this long for a ready task' },
+    wait: { type: 'string', valueHint: 'seconds', description: 'How long to wait for a ready task' },
     ...filterArguments,
     ...key,
     ...json,
@@ -58,12 +62,12 @@ otherwise the task is released, and docket exits with the same code.`,
     if (exec) return work(cli, docket, task, { command: exec, leaseSeconds, setsDone: !keepsStatus })
     if (json) return cli.out.json(task)
     await cli.out.line(
-      `Claimed #${task.number} ${harmless(task.title)} (${task.id}) until ${task.claim?.until}`,
+      `Claimed #${task.number} ${printable(task.title)} (${task.id}) until ${task.claim?.until}`,
     )
   },
 })
 
-/** Repeats the request until a task is ready or the wait is over. */
+/** Repeats the request until a task is ready or the time of --wait is over. */
 async function claim(
   docket: Docket,
   projectId: string,

@@ -2,7 +2,7 @@ import type { Task } from '../../../typescript/src/index.ts'
 import { command, json, key, project } from '../command.ts'
 import { connect, writeOptions } from '../service/connect.ts'
 import { findTask } from '../service/find.ts'
-import { harmless } from '../terminal/text.ts'
+import { printable } from '../terminal/text.ts'
 
 export const done = command({
   name: 'done',
@@ -25,7 +25,7 @@ export const done = command({
       const options = writeOptions(cli, { key: own }, { taskId })
       const task = await docket.tasks.update(taskId, { status: 'DONE' }, options)
       tasks.push(task)
-      if (!json) await cli.out.line(`Done #${task.number} ${harmless(task.title)}`)
+      if (!json) await cli.out.line(`Done #${task.number} ${printable(task.title)}`)
     }
     if (json) return cli.out.json(tasks.length === 1 ? tasks[0] : tasks)
   },

@@ -3,7 +3,7 @@ import { usageError } from '../failure.ts'
 import { connect, writeOptions } from '../service/connect.ts'
 import { findProject, findTask } from '../service/find.ts'
 import { labelsIn, taskArguments, taskBody, tasksIn, withoutAbsent } from '../service/task-body.ts'
-import { harmless } from '../terminal/text.ts'
+import { printable } from '../terminal/text.ts'
 
 const labels = { type: 'string', valueHint: 'labels' } as const
 const tasks = { type: 'string', valueHint: 'tasks' } as const
@@ -49,6 +49,6 @@ export const edit = command({
     const options = { ...writeOptions(cli, { key }, { taskId: id }), ifMatch: args['if-match'] }
     const task = await docket.tasks.update(id, body, options)
     if (json) return cli.out.json(task)
-    await cli.out.line(`Changed #${task.number} ${harmless(task.title)}`)
+    await cli.out.line(`Changed #${task.number} ${printable(task.title)}`)
   },
 })

@@ -18,16 +18,20 @@ export const history = command({
     entity: {
       type: 'string',
       valueHint: 'kind or id',
-      description: 'Such as task or comment, or the id of a row',
+      description: 'Only this kind, such as task or comment, or the row with this id',
     },
-    actor: { type: 'string', valueHint: 'user', description: 'me, or the name, email or id of a member' },
+    actor: {
+      type: 'string',
+      valueHint: 'user',
+      description: 'Only changes by this user: me, or a name, email or id',
+    },
     types: {
       type: 'string',
       valueHint: 'types',
       description: 'Event types, such as task.created,task.updated',
     },
-    from: { type: 'string', valueHint: 'time', description: 'Not before this time' },
-    to: { type: 'string', valueHint: 'time', description: 'Not after this time' },
+    from: { type: 'string', valueHint: 'time', description: 'Only events at or after this time' },
+    to: { type: 'string', valueHint: 'time', description: 'Only events at or before this time' },
     limit: {
       type: 'string',
       valueHint: 'number',
@@ -40,7 +44,7 @@ export const history = command({
     const limit = readLimit(given, shownEvents)
     const docket = await connect(cli)
     if (task && (entity ?? actor ?? types ?? from ?? to) !== undefined)
-      throw usageError('The history of a task has no filters')
+      throw usageError('The history of a task has no filters: leave out the task or the filters')
     const id = task ? await findTask(cli, docket, task, project) : await findProject(cli, docket, project)
     const page = { limit: Math.min(limit, 200) }
     const filters = {

@@ -5,7 +5,7 @@ import { command, json } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { openClient } from '../service/connect.ts'
 import { originOf, readStored, writeStored } from '../service/session.ts'
-import { harmless } from '../terminal/text.ts'
+import { printable } from '../terminal/text.ts'
 
 export const login = command({
   name: 'login',
@@ -16,7 +16,8 @@ export const login = command({
       type: 'string',
       required: true,
       valueHint: 'token',
-      description: 'A token of the service; - reads standard input, so that no other user sees the token',
+      description:
+        'An API token or access token; - reads it from standard input, which hides it from lists of processes',
     },
     ...json,
   },
@@ -32,16 +33,16 @@ export const login = command({
     const { url: oldUrl, project } = await readStored(cli.env)
     const file = await writeStored(cli.env, { url, token, ...(oldUrl === url && project && { project }) })
     if (json) return cli.out.json({ url, user: { id, name, email }, file })
-    await cli.out.line(`Signed in to ${url} as ${harmless(name)} (${harmless(email)}); stored in ${file}`)
+    await cli.out.line(`Signed in to ${url} as ${printable(name)} (${printable(email)}); stored in ${file}`)
   },
 })
 
-/** Returns the first line of standard input. A terminal does not show it. */
+/** Returns the first line of standard input. A terminal does not show this line. */
 async function readToken({ input, err }: Cli): Promise<string> {
   const isTerminal = input.isTTY === true
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input, output: hidden, terminal: isTerminal })
-  // On a terminal, readline reads Ctrl-C as a key.
+  // On a terminal, readline reads Ctrl-C as a key in place of a signal.
   lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   if (isTerminal) await err.write('Token: ')
   const line = await new Promise<string>((resolve) => {

@@ -1,7 +1,7 @@
 import { command, json, key } from '../command.ts'
 import { collect, connect } from '../service/connect.ts'
 import { projectIfGiven } from '../service/find.ts'
-import { harmless } from '../terminal/text.ts'
+import { printable } from '../terminal/text.ts'
 
 export const projects = command({
   name: 'projects',
@@ -17,7 +17,7 @@ export const projects = command({
     if (name !== undefined) {
       const made = await docket.projects.create({ name }, { idempotencyKey: key })
       if (json) return cli.out.json(made)
-      return cli.out.line(`Created ${harmless(made.name)} (${made.id})`)
+      return cli.out.line(`Created ${printable(made.name)} (${made.id})`)
     }
     const rows = await collect(cli, docket.projects.list(), 'projects')
     if (json) return cli.out.json(rows)

@@ -13,7 +13,7 @@ export const tail = command({
     after: {
       type: 'string',
       valueHint: 'seq',
-      description: 'Begin after this event; 0: with the oldest event',
+      description: 'Begin after the event with this seq; 0: with the oldest event',
     },
     types: {
       type: 'string',
@@ -23,20 +23,20 @@ export const tail = command({
     limit: { type: 'string', valueHint: 'number', description: 'End after this many events' },
     json: { type: 'boolean', description: 'Print each event as one line of JSON' },
   },
-  details: `If the service has deleted the next events, --json prints a line of the type snapshot with all tasks.`,
+  details: `If the service has deleted the next events, --json prints a snapshot of all tasks: a line with "type":"snapshot".`,
   examples: ['docket tail', 'docket tail --after 0 --json', 'docket tail --types task.created --limit 1'],
   async run(cli, { project, after, types, limit: given, json }) {
     const [limit, from] = [readLimit(given), after === undefined ? undefined : readCount('after', after)]
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
-    // Reports a wrong option or a service that does not answer, because `follow` retries for ever.
+    // This request reports a wrong option or a failed connection, because `follow` would retry for ever.
     await docket.events.list({ projectId, limit: 1, ...(from && { after: from }), ...(types && { types }) })
     const names = new TaskNames(docket)
     const wanted = types?.split(',')
     let printed = 0
     for await (const item of docket.project(projectId).follow(from === undefined ? {} : { after: from })) {
       if (item.type === 'snapshot') {
-        await cli.err.line(`Older events have expired: continuing after ${item.seq}`)
+        await cli.err.line(`The service has deleted the next events: continuing after event ${item.seq}`)
         if (json) await cli.out.line(jsonText(item))
         continue
       }

@@ -20,12 +20,12 @@ const filters = {
   'claimed-by': {
     type: 'string',
     valueHint: 'user',
-    description: 'Claimed by me or a member; none: not claimed',
+    description: 'Claimed by this user: me, or a name, email or id; none: not claimed',
   },
   'blocked-by': { type: 'string', valueHint: 'task', description: 'Blocked by this task' },
   'due-before': { ...date, description: 'Due before this date or time' },
   'due-after': { ...date, description: 'Due after this date or time' },
-  'external-id': { type: 'string', valueHint: 'text', description: 'With this id in another system' },
+  'external-id': { type: 'string', valueHint: 'text', description: 'With this id of another system' },
 } as const
 
 export const tasks = command({
@@ -33,10 +33,21 @@ export const tasks = command({
   about: 'List the tasks of a project; without a project, of all projects',
   args: {
     ...project,
-    all: { type: 'boolean', description: 'List all projects, also if there is a default project' },
+    all: {
+      type: 'boolean',
+      description: 'List the tasks of all projects, even if there is a default project',
+    },
     ...filters,
-    sort: { type: 'string', valueHint: 'order', description: 'createdAt, dueDate (also with -), position' },
-    'as-of': { type: 'string', valueHint: 'version or time', description: 'The list as it was then' },
+    sort: {
+      type: 'string',
+      valueHint: 'order',
+      description: 'createdAt, -createdAt, dueDate, -dueDate or position',
+    },
+    'as-of': {
+      type: 'string',
+      valueHint: 'version or time',
+      description: 'Show the tasks at this version or time',
+    },
     limit: { type: 'string', valueHint: 'number', description: 'At most this many tasks' },
     ...json,
   },
@@ -81,7 +92,7 @@ async function queryOf(cli: Cli, docket: Docket, args: Given, projectId: string 
   }
 }
 
-/** Reads `name=value`: parameters of the service, such as `field.size=large`, are sent as they are. */
+/** Reads arguments such as `field.size=large`, which are sent unchanged as parameters of `GET /tasks`. */
 const parametersIn = (words: string[]): Record<string, string> =>
   Object.fromEntries(
     words.map((word) => {

@@ -18,15 +18,16 @@ export const undo = command({
     batch: {
       type: 'string',
       valueHint: 'number',
-      description: 'Undo the batch whose first event has this seq',
+      description: 'Undo the batch with this number, which batch and history show',
     },
-    'dry-run': { type: 'boolean', description: 'Show the changes, and change nothing' },
+    'dry-run': { type: 'boolean', description: 'Show what an undo would change, and change nothing' },
     ...key,
     ...json,
   },
   examples: ['docket undo --dry-run', 'docket undo --seq 41', 'docket undo --batch 37 --project Engine'],
   async run(cli, { project, seq, batch, 'dry-run': dryRun, key, json }) {
-    if (seq !== undefined && batch !== undefined) throw usageError('undo takes either --seq or --batch')
+    if (seq !== undefined && batch !== undefined)
+      throw usageError('undo accepts --seq or --batch, but not both')
     const given = seq ? { seq: readCount('seq', seq, 1) } : batch && { batch: readCount('batch', batch, 1) }
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
@@ -53,7 +54,7 @@ type Change = { seq: number } | { batch: number }
 
 const changeOf = ({ seq, batch }: Event): Change => (batch === null ? { seq } : { batch })
 
-/** Returns the caller's newest change. An undo is a change too, so that a second undo restores the first change. */
+/** Returns the caller's newest change. An undo is also a change, so a second undo reverses the first undo. */
 async function lastChange(docket: Docket, projectId: string): Promise<Change> {
   const [event] = await changesOfCaller(docket, projectId, 1)
   if (!event) throw notFound('You have changed nothing in this project')

@@ -3,7 +3,7 @@ import { exitCodes, Failure } from '../failure.ts'
 import { connect } from '../service/connect.ts'
 import { findProject } from '../service/find.ts'
 import { readSession, readStored, writeStored } from '../service/session.ts'
-import { harmless } from '../terminal/text.ts'
+import { printable } from '../terminal/text.ts'
 
 export const use = command({
   name: 'use',
@@ -15,8 +15,11 @@ export const use = command({
     const { id, name } = await docket.projects.get(await findProject(cli, docket, given))
     const stored = await readStored(cli.env)
     if (stored.url !== (await readSession(cli.env)).url)
-      throw new Failure('Run docket login first: DOCKET_URL is not the stored address', exitCodes.notAllowed)
+      throw new Failure(
+        'DOCKET_URL is not the stored address: run docket login first, or set DOCKET_PROJECT',
+        exitCodes.notAllowed,
+      )
     await writeStored(cli.env, { ...stored, project: id })
-    await cli.out.line(`The default project is ${harmless(name)}`)
+    await cli.out.line(`The default project is ${printable(name)}`)
   },
 })

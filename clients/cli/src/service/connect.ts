@@ -10,7 +10,7 @@ export const connect = async (cli: Cli): Promise<Docket> => openClient(cli, awai
 export const openClient = (cli: Cli, session: Session): Docket =>
   new Docket({ ...session, fetch: reportingRetries(cli, session.url) })
 
-/** The client retries for a minute. On a terminal, the first failed attempt prints a line. */
+/** Returns a `fetch` that prints a line on a terminal after the first failed attempt, because retries may last a minute. */
 function reportingRetries({ fetch, err }: Cli, url: string): Cli['fetch'] {
   let isReported = false
   const report = (reason: string) => {
@@ -45,7 +45,7 @@ export const collect = <Row>(
     return rows
   })
 
-/** Returns options of a write. A command that `claim-next --exec` runs writes only while the claim lasts. */
+/** Returns options of a write. Within the command of `claim-next --exec`, a write fails after the end of the claim. */
 export const writeOptions = (
   { env }: Pick<Cli, 'env'>,
   { key }: { key?: string | undefined },

@@ -1,27 +1,27 @@
 import { type Docket, type Event, DocketError, type Task } from '../../../typescript/src/index.ts'
 import type { Column } from '../terminal/table.ts'
-import { harmless } from '../terminal/text.ts'
+import { printable } from '../terminal/text.ts'
 
 const maxRemembered = 10_000
 const maxValueCharacters = 60
 const hidden = ['id', 'projectId', 'taskId', 'createdAt', 'updatedAt']
 
-type Side = Record<string, unknown> | null
+type Values = Record<string, unknown> | null
 
-/** Names the tasks of events. It reads each task once, because an event of an update contains only changed fields. */
+/** Returns the number and title of an event's task. Reads each task once, because events contain only changed fields. */
 export class TaskNames {
   readonly #names = new Map<string, string>()
 
   constructor(private readonly docket: Docket) {}
 
-  /** Remembers the name of the task if the event contains the whole task. */
+  /** Stores the number and title of the task if the event contains them. */
   learn({ taskId, entity, before, after }: Event): void {
-    const { number, title } = { ...(before as Side), ...(after as Side) } as Partial<Task>
+    const { number, title } = { ...(before as Values), ...(after as Values) } as Partial<Task>
     if (taskId && entity === 'task' && number !== undefined && title !== undefined)
       this.#remember(taskId, nameOf({ number, title }))
   }
 
-  /** Returns for example `#42 Draw the plate`; only the id if the task cannot be read. */
+  /** Returns, for example, `#42 Draw the plate`. Returns only the id if the task cannot be read. */
   async of(event: Event): Promise<string> {
     const { taskId } = event
     if (!taskId) return ''
@@ -47,9 +47,9 @@ export class TaskNames {
 
 const nameOf = ({ number, title }: Pick<Task, 'number' | 'title'>) => `#${number} ${title}`
 
-/** Returns what the event changed, for example `status TODO → DONE`. */
+/** Returns the change of an event, for example `status TODO → DONE`. */
 function changeOf({ before, after, undoes }: Event): string {
-  const [old, now] = [before as Side, after as Side]
+  const [old, now] = [before as Values, after as Values]
   const undone = undoes ? `undoes ${undoes}: ` : ''
   if (old && now) {
     const names = Object.keys(now).filter((name) => !hidden.includes(name))
@@ -87,10 +87,10 @@ export async function eventRows(docket: Docket, events: Event[]): Promise<Line[]
   return rows
 }
 
-/** Returns one line of the live feed. */
+/** Returns the line of an event in `docket tail`. */
 export const eventLine = (event: Event, task: string): string =>
   [event.seq, localTime(event.at), event.actor.name, event.type, task, changeOf(event)]
-    .flatMap((part) => (part ? harmless(String(part)) : []))
+    .flatMap((part) => (part ? printable(String(part)) : []))
     .join('  ')
 
 const twoDigits = (part: number) => String(part).padStart(2, '0')

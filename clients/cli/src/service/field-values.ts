@@ -3,7 +3,7 @@ import { usageError } from '../failure.ts'
 
 type Value = string | number | boolean | null
 
-/** Reads `size=large,estimate=3` with the types of the project's fields. An empty value removes the value of the task. */
+/** Reads `size=large,estimate=3`. Converts each value to the type of its custom field. An empty value becomes null. */
 export async function fieldValues(
   docket: Docket,
   projectId: string,
@@ -21,7 +21,7 @@ export async function fieldValues(
   )
 }
 
-/** The service checks the value, so a text that does not fit stays a text. */
+/** Returns a text of the wrong type unchanged: the service rejects it. */
 function valueOf(text: string, type: string | undefined): Value {
   if (text === '') return null
   if (type === 'number' && Number.isFinite(Number(text))) return Number(text)

@@ -9,11 +9,13 @@ export const isId = (text: string): boolean => id.test(text)
 const maxCandidates = 10
 const pageLimit = 200
 
-/** Returns the id of the project: of `given`, of DOCKET_PROJECT, or of `docket use`. @throws Failure 2 or 3 */
+/** Returns the id of `given`, else of DOCKET_PROJECT, else of the stored default project. @throws Failure 2 or 3 */
 export async function findProject(cli: Cli, docket: Docket, given?: string): Promise<string> {
   const project = await projectIfGiven(cli, docket, given)
   if (project) return project
-  throw usageError('--project is required: an id or a name. docket use <project> stores a default')
+  throw usageError(
+    '--project is required: an id or a name. To store a default project, run docket use <project>',
+  )
 }
 
 /** Like `findProject`, but returns undefined if there is no project. */
@@ -34,7 +36,7 @@ async function defaultProject(env: Cli['env']): Promise<string | undefined> {
   return (await readSession(env)).url === stored.url ? stored.project : undefined
 }
 
-/** Returns the row with this name, if possible in the same case. @throws Failure 2 if several match, 3 if none */
+/** Returns the row with this name, otherwise in another case. @throws Failure 2 for several rows, 3 for none */
 function byName<Row extends { id: string }>(
   what: string,
   wanted: string,
@@ -49,9 +51,11 @@ function byName<Row extends { id: string }>(
   const list = (some: string[]) =>
     some.slice(0, maxCandidates).join(', ') + (some.length > maxCandidates ? ', …' : '')
   if (found.length > 1)
-    throw usageError(`Several ${what}s are named ${wanted}: give one of ${list(found.map((row) => row.id))}`)
+    throw usageError(
+      `Several ${what}s are named ${wanted}: pass one of the ids ${list(found.map((row) => row.id))}`,
+    )
   const names = rows.flatMap((row) => namesOf(row)[0] ?? [])
-  throw notFound(`No ${what} is named ${wanted}${names.length > 0 ? `: there are ${list(names)}` : ''}`)
+  throw notFound(`No ${what} is named ${wanted}${names.length > 0 ? `; the names are ${list(names)}` : ''}`)
 }
 
 /** Returns the id of a task. @param text an id, or a number such as `42` or `#42` in the project */
@@ -65,7 +69,7 @@ export async function findTask(cli: Cli, docket: Docket, text: string, project?:
   return task.id
 }
 
-/** The service has no filter for numbers. Numbers grow with time, so the search begins at the nearer end of the list. */
+/** The service has no filter for numbers. Newer tasks have higher numbers, so the search begins at the nearer end. */
 async function taskByNumber(docket: Docket, projectId: string, number: number): Promise<Task | undefined> {
   const [newest] = await docket.tasks.list({ projectId, sort: '-createdAt', limit: 1 })
   const sort = number > (newest?.number ?? 0) / 2 ? '-createdAt' : 'createdAt'

@@ -17,7 +17,9 @@ export function readBatch(text: string): Batch {
   if (isObject(whole) && Array.isArray(whole.operations)) return whole as Batch
   if (isObject(whole) && 'op' in whole) return { operations: [whole] }
   if (whole !== undefined)
-    throw usageError('The input must be operations, an array of operations, or {"operations": [...]}')
+    throw usageError(
+      'The input must be one operation in each line, an array of operations, or {"operations": [...]}',
+    )
   return { operations: linesOf(content) }
 }
 

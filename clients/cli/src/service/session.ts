@@ -18,7 +18,7 @@ export interface Session {
   token: string
 }
 
-/** The folder of the file; XDG ignores a relative path. */
+/** Returns the folder of the file. Ignores a relative XDG_CONFIG_HOME, as its specification requires. */
 function folderOf({ XDG_CONFIG_HOME, HOME }: Env): string {
   const base = XDG_CONFIG_HOME && isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : undefined
   return join(base ?? join(HOME || homedir(), '.config'), 'docket')
@@ -46,7 +46,7 @@ function parsed(text: string): Stored | undefined {
   }
 }
 
-/** Replaces the file, so that a reader never sees a part of it. Only the user may read the file and its folder. */
+/** Replaces the file in one step, and returns its path. Only the user may read the file and its folder. */
 export async function writeStored(env: Env, stored: Stored): Promise<string> {
   const [folder, file] = [folderOf(env), fileOf(env)]
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -59,8 +59,8 @@ export async function writeStored(env: Env, stored: Stored): Promise<string> {
 }
 
 /**
- * Returns the address and the token. DOCKET_URL and DOCKET_TOKEN win over the file. A stored token is sent only to the
- * address that it was stored with.
+ * Returns the address and the token. DOCKET_URL and DOCKET_TOKEN take precedence over the file. The stored token is
+ * used only for the stored address.
  * @throws Failure 4 if the user is not signed in
  */
 export async function readSession(env: Env): Promise<Session> {

@@ -14,19 +14,27 @@ export const taskArguments = {
   description: { type: 'string', description: 'The description; - reads standard input' },
   status: { type: 'string', valueHint: 'TODO|IN_PROGRESS|DONE', description: 'The status' },
   priority: { type: 'string', valueHint: 'LOW|MEDIUM|HIGH', description: 'The priority' },
-  due: { type: 'string', valueHint: 'date', description: 'A date, or a date and time with offset' },
-  'remind-at': { type: 'string', valueHint: 'time', description: 'When the feed reminds of the task' },
+  due: {
+    type: 'string',
+    valueHint: 'date',
+    description: 'A date, or a time such as 2031-05-01T09:00:00+02:00',
+  },
+  'remind-at': {
+    type: 'string',
+    valueHint: 'time',
+    description: 'When the service records the event task.reminded',
+  },
   assignee: { type: 'string', valueHint: 'user', description: 'me, or the name, email or id of a member' },
   labels: { type: 'string', valueHint: 'labels', description: 'Names or ids, separated by commas' },
-  'blocked-by': { type: 'string', valueHint: 'tasks', description: 'Tasks that must be done before' },
-  'external-id': { type: 'string', valueHint: 'text', description: 'The id in another system' },
+  'blocked-by': { type: 'string', valueHint: 'tasks', description: 'The tasks that must be done first' },
+  'external-id': { type: 'string', valueHint: 'text', description: 'The id of the task in another system' },
   fields: { type: 'string', valueHint: 'key=value,...', description: 'Values of custom fields' },
   before: { type: 'string', valueHint: 'task', description: 'Place the task directly before this task' },
   after: { type: 'string', valueHint: 'task', description: 'Place the task directly after this task' },
   place: { type: 'string', valueHint: 'first|last', description: 'Place the task first or last' },
 } as const
 
-/** Returns one of `allowed`, in any case and also with hyphens. @throws Failure 2 */
+/** Returns the value of `allowed` that equals the text, without regard to case and hyphens. @throws Failure 2 */
 export function oneOf<T extends string>(name: string, text: string | undefined, allowed: readonly T[]) {
   if (text === undefined) return undefined
   const plain = (one: string) => one.replaceAll('-', '_').toLowerCase()
@@ -40,7 +48,7 @@ const orNull = (text: string | undefined) => (text === '' ? null : text)
 
 type Given = Partial<Values<typeof taskArguments>>
 
-/** Returns the fields of a task that the options set. @param projectOf the project whose labels and members are meant */
+/** Returns the fields of a task that the options set. @param projectOf returns the id of the project */
 export async function taskBody(cli: Cli, docket: Docket, args: Given, projectOf: () => Promise<string>) {
   const task = async (text: string | undefined) =>
     text === undefined ? undefined : findTask(cli, docket, text, await projectOf())

@@ -2,7 +2,7 @@ import type { Docket, Task } from '../../../typescript/src/index.ts'
 import type { Cli } from '../cli.ts'
 import { usersOf } from './find.ts'
 
-/** Prints a table of tasks. @param projectId the project of all tasks; undefined for several projects */
+/** Prints a table of tasks. @param projectId undefined if the tasks may be in several projects */
 export async function printTasks(cli: Cli, docket: Docket, rows: Task[], projectId?: string): Promise<void> {
   const [users, labels, projects] = await Promise.all([
     projectId && rows.some(({ assigneeId }) => assigneeId) ? usersOf(docket, projectId) : [],

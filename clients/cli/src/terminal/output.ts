@@ -23,7 +23,7 @@ export class Output {
     this.hasStyles = this.isTerminal && !env.NO_COLOR && env.TERM !== 'dumb'
   }
 
-  /** The columns of the terminal; unlimited for a pipe or a file. */
+  /** The width of the terminal in columns; unlimited for a pipe or a file. */
   get width(): number {
     return this.isTerminal ? this.stream.columns || 80 : Infinity
   }
@@ -32,7 +32,7 @@ export class Output {
     return this.hasStyles ? `\u001b[${codes[style]}m${text}\u001b[0m` : text
   }
 
-  /** Resolves when the stream has accepted the text, so that a slow reader slows down the command. */
+  /** Resolves when the stream has accepted the text, so that the command waits for a slow reader. */
   write(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.stream.write(text, (error) => (error ? reject(error) : resolve()))

@@ -3,10 +3,10 @@ import type { Output } from './output.ts'
 const barColumns = 24
 const eraseLine = '\r\u001b[K'
 
-/** @param total absent if the end is not known */
+/** @param total undefined if the number is unknown */
 type Show = (done: number, total?: number) => void
 
-/** Runs long work with a progress bar on standard error, which only a terminal shows, until the work ends or fails. */
+/** Runs work with a progress bar. Shows the bar only on a terminal, and erases the bar at the end of the work. */
 export async function withProgress<T>(
   output: Output,
   what: string,

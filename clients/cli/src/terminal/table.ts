@@ -1,18 +1,18 @@
-import { fitted, harmless, widthOf } from './text.ts'
+import { fitted, printable, widthOf } from './text.ts'
 
 export interface Column<Row> {
   title: string
   value: (row: Row) => string | number | null | undefined
-  /** A flexible column is cut if the table is wider than the terminal. */
+  /** If the table is wider than the terminal, flexible columns become narrower and their texts are cut. */
   isFlexible?: boolean
 }
 
 const gap = 2
 const minFlexibleWidth = 8
 
-/** Returns the lines of a table, the titles first. Columns without any value are left out. */
+/** Returns the lines of a table. The first line has the titles. Columns without values are omitted. */
 export function tableLines<Row>(rows: Row[], columns: Column<Row>[], maxWidth: number): string[] {
-  const cellsOf = (column: Column<Row>) => rows.map((row) => harmless(String(column.value(row) ?? '')))
+  const cellsOf = (column: Column<Row>) => rows.map((row) => printable(String(column.value(row) ?? '')))
   const shown = columns
     .map((column) => ({ column, cells: cellsOf(column) }))
     .filter(({ cells }) => cells.some((cell) => cell !== ''))

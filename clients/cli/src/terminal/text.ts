@@ -7,11 +7,11 @@ const unsafe = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 // JSON.stringify escapes the other control characters.
 const unsafeInJson = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** Returns a text of the service in one line, without characters that a terminal would obey. */
-export const harmless = (text: string): string =>
+/** Returns a text of the service on one line, without control characters that could change the terminal. */
+export const printable = (text: string): string =>
   text.replace(unsafe, (one) => (/[\t\n\r]/.test(one) ? ' ' : '\ufffd'))
 
-/** Returns JSON in which characters that a terminal would obey are escaped. */
+/** Returns JSON in which control characters that could change the terminal are escaped. */
 export const jsonText = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(
     unsafeInJson,

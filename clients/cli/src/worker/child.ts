@@ -3,12 +3,12 @@ import { constants } from 'node:os'
 import type { Task } from '../../../typescript/src/index.ts'
 import type { Cli } from '../cli.ts'
 
-/** The kernel accepts 128 KiB for one variable. */
+/** Below the limit of Linux, which is 128 KiB for one variable. */
 const maxVariableBytes = 100_000
 /** The time between SIGTERM and SIGKILL for a command whose claim is lost. */
 const graceMs = 5_000
 
-/** Returns the variables that describe the task to its command. */
+/** Returns the environment variables of the command. */
 function variablesOf(task: Task): Record<string, string> {
   const whole = JSON.stringify(task)
   const isLong = Buffer.byteLength(whole) > maxVariableBytes
@@ -25,12 +25,12 @@ function variablesOf(task: Task): Record<string, string> {
 }
 
 /**
- * Runs a shell command and returns its exit code; 128 and the number of the signal if a signal ended it.
- * Signals of this process are forwarded. If `lost` aborts, the command ends with SIGTERM, later with SIGKILL.
+ * Runs a shell command and returns its exit code, or 128 + the number of the signal that ended the command. Forwards the
+ * signals of this process. If `lost` aborts, sends SIGTERM, and later SIGKILL.
  * @throws Error if there is no shell
  */
 export function runCommand(cli: Cli, line: string, task: Task, lost: AbortSignal): Promise<number> {
-  // On a terminal the command stays in the foreground group, so that it can read the keyboard and gets Ctrl-C itself.
+  // On a terminal, the command stays in the foreground process group. So it can read the keyboard, and gets Ctrl-C itself.
   const isForeground = cli.input.isTTY === true
   const child = spawn(line, {
     shell: true,

@@ -12,8 +12,8 @@ interface Work {
 }
 
 /**
- * Runs the command of a claimed task and returns its exit code. After exit code 0 the task is DONE, otherwise it is
- * released.
+ * Runs the command of a claimed task and returns its exit code. After exit code 0, sets the task to DONE. Otherwise
+ * releases the task.
  * @throws Failure 5 if the claim is lost
  */
 export async function work(cli: Cli, docket: Docket, task: Task, { command, leaseSeconds, setsDone }: Work) {
@@ -30,6 +30,6 @@ export async function work(cli: Cli, docket: Docket, task: Task, { command, leas
 
 const claimLost = ({ number }: Task, { cause }: Error) =>
   new Failure(
-    `The claim on #${number} is lost, so the task was not changed: ${cause instanceof Error ? cause.message : cause}`,
+    `The claim on #${number} has ended too early, so the task was not changed: ${cause instanceof Error ? cause.message : cause}`,
     exitCodes.conflict,
   )
