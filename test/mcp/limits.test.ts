@@ -32,3 +32,23 @@ test('an undo reports a limit that the reading of its event reaches', async () =
     })
   expect(statuses.sort()).toEqual([429, undefined])
 })
+
+test('claim_next returns the claimed task although the names of its answer cannot be read', async () => {
+  const titles: unknown[] = []
+  for (const reads of ['8', '9'])
+    await withService({ READS_PER_MINUTE: reads }, async (limited) => {
+      const person = await register(limited.client)
+      const { call } = await connect(limited, person.token)
+      const { id } = await make(person, '/projects', { name: 'Engine' })
+      for (const title of ['A', 'B', 'C']) await make(person, '/tasks', { projectId: id, title })
+      const claim = () => call<{ task?: { title: string } }>('claim_next', { project: id, leaseSeconds: 60 })
+      for (
+        let answer = await claim().catch(() => undefined);
+        answer;
+        answer = await claim().catch(() => undefined)
+      )
+        titles.push(answer.body.task?.title)
+    })
+  expect(titles.length).toBeGreaterThan(1)
+  expect(titles).not.toContain(undefined)
+})

@@ -48,7 +48,8 @@ export const claimNext: Tool = {
       { key },
     )
     if (!answer.body) return { task: null, do: noneReady }
-    const names = await openNames(call)(projectId)
+    // An error would hide the claim, so the answer then shows ids in place of names.
+    const names = await openNames(call)(projectId).catch(() => new Map())
     return { ...isReplayed(answer), task: withoutEmpty(shownTask(answer.body, 'full', names)) }
   },
 }
