@@ -42,7 +42,7 @@ test('a service account uses the tools in its project', async () => {
   expect(body).toMatchObject({ tasks: [{ title: 'Cast', assignee: 'Robot' }] })
 })
 
-test('an id of dots is no path', async () => {
+test('an id of dots gets 404 and selects no other route', async () => {
   for (const id of ['.', '..', '../projects'])
     for (const name of ['get', 'history', 'extend_or_release'])
       expect([id, name, (await call(name, { id })).body.status]).toEqual([id, name, 404])

@@ -22,12 +22,12 @@ test(`the definitions have at most ${maxDefinitionTokens} tokens and no output s
   for (const tool of all.tools) expect(Object.keys(tool)).not.toContain('outputSchema')
 })
 
-test('exactly the tools that write nothing have readOnlyHint', () => {
+test('readOnlyHint is set for the tools that write nothing, and only for these tools', () => {
   const reads = all.tools.filter(({ annotations }) => annotations?.readOnlyHint)
   expect(names(reads)).toEqual(words('projects find get changes history'))
 })
 
-test('a token with the scope read sees only tools that read, and cannot call the others', async () => {
+test('a token with the scope read lists only tools that read, and cannot call other tools', async () => {
   const reader = await withToken(ada, { scopes: ['read'] })
   const { client, call } = await connect(service, reader.token)
   const { tools } = await client.listTools()

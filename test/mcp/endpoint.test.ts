@@ -8,7 +8,7 @@ const { service, ada } = await openScene(['Ada'])
 const list = message('tools/list')
 const ping = { body: { jsonrpc: '2.0', id: 1, method: 'ping' } }
 
-test('both paths answer messages of both eras', async () => {
+test('both paths respond to messages of new and old protocol revisions', async () => {
   for (const path of ['/mcp', '/api/v1/mcp']) {
     const modern = await send(service, ada.token, { path, ...list })
     expect([modern.status, JSON.parse(modern.text).result.tools.length]).toEqual([200, 9])
@@ -30,7 +30,7 @@ test('other methods get 405, because there are no sessions', async () => {
     }
 })
 
-test('no token, an invalid token and an expired token get 401 with the scheme', async () => {
+test('a missing, invalid or expired token gets 401 with WWW-Authenticate', async () => {
   const short = await withToken(ada, { expiresAt: new Date(Date.now() + 1_500).toISOString() })
   expect((await send(service, short.token, list)).status).toBe(200)
   const until = Date.now() + 10_000
@@ -41,7 +41,7 @@ test('no token, an invalid token and an expired token get 401 with the scheme', 
   }
 })
 
-test('a page of another origin gets 403, also with its own name as the host, and before its token is checked', async () => {
+test('a page of another origin gets 403 before its token is checked, also if Host equals its origin', async () => {
   const origins: Record<string, string>[] = [
     { origin: 'https://evil.example' },
     { origin: 'null' },
@@ -112,7 +112,7 @@ test('a notification gets 202 without a body', async () => {
   expect(await send(service, ada.token, { body })).toMatchObject({ status: 202, text: '' })
 })
 
-test('no response may be stored by a cache', async () => {
+test('every response has Cache-Control: no-store', async () => {
   for (const sent of [list, ping]) {
     const { headers } = await send(service, ada.token, sent)
     expect(headers.get('cache-control')).toBe('no-store')

@@ -32,14 +32,14 @@ function expectError({ isError, body }: Awaited<ReturnType<typeof apply>>, expec
   expect(body.do).toContain(advice)
 }
 
-test('a used key with other operations gets 422 and the advice to use a new key', async () => {
+test('the key of other operations gets 422 and the advice to use a new key', async () => {
   const key = 'used'
   await apply([{ op: 'task.create', title: 'One' }], { key })
   const answer = await apply([{ op: 'task.create', title: 'Two' }], { key })
   expectError(answer, { status: 422, do: 'Use a new key' })
 })
 
-test('a misspelt argument gets the nearest name and all names', async () => {
+test('the error of a misspelt argument contains the nearest name and all names', async () => {
   const answer = await apply([{ op: 'task.create', title: 'One' }], { dryrun: true })
   expectError(answer, { status: 400, error: 'did you mean dryRun?', do: 'project, operations, key, dryRun' })
   expectError(await apply([], {}), {
@@ -55,14 +55,14 @@ test('a misspelt argument gets the nearest name and all names', async () => {
   })
 })
 
-test('an unknown operation gets the nearest name and all names', async () => {
+test('the error of an unknown operation contains the nearest name and all names', async () => {
   const answer = await apply([{ op: 'task.create', title: 'One' }, { op: 'tasks.updte' }])
   expectError(answer, { status: 400, operation: 1, error: 'did you mean task.update?', do: 'operation' })
   expect(answer.body.operations).toContain('task.create')
   expect((await apply([{ op: '図'.repeat(10_000) }])).text.length).toBeLessThan(2_000)
 })
 
-test('an unknown field of an operation gets the nearest name, and all fields of the operation', async () => {
+test('the error of an unknown field contains the nearest name and all fields of the operation', async () => {
   const answer = await apply([{ op: 'task.create', titel: 'One' }])
   expectError(answer, {
     status: 400,
@@ -74,7 +74,7 @@ test('an unknown field of an operation gets the nearest name, and all fields of 
   expect(answer.body.fields).toContain('labelIds')
 })
 
-test('an unknown #name gets the nearest name of an earlier operation', async () => {
+test('the error of an unknown #name contains the nearest name of an earlier operation', async () => {
   const answer = await apply([
     { op: 'task.create', as: 'frame', title: 'Cast the frame' },
     { op: 'subtask.create', taskId: '#fram', title: 'Order brass' },
@@ -89,7 +89,7 @@ test('an unknown #name gets the nearest name of an earlier operation', async () 
   })
 })
 
-test('an unknown id gets the operation, the field and the value', async () => {
+test('the error of an unknown id contains the operation, the field and the value', async () => {
   const id = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
   const operations = [
     { op: 'task.create', title: 'One' },
@@ -116,7 +116,7 @@ test('an unknown id gets the operation, the field and the value', async () => {
   })
 })
 
-test('a changed row gets the advice to read it', async () => {
+test('the error of a changed row advises to read the row', async () => {
   const { id } = await newTask()
   const stale = await apply([{ op: 'task.update', id, was: { status: 'DONE' }, title: 'Two' }])
   expectError(stale, { status: 409, operation: 0, error: 'status', do: 'get' })
@@ -124,7 +124,7 @@ test('a changed row gets the advice to read it', async () => {
   expectError(old, { status: 412, operation: 0, do: 'get' })
 })
 
-test('a missing role or scope is named', async () => {
+test('the error of a missing role or scope names the role or scope', async () => {
   const operations = [{ op: 'task.create', title: 'One' }]
   expectError(await apply(operations, {}, asCay), {
     status: 403,
@@ -138,7 +138,7 @@ test('a missing role or scope is named', async () => {
   expectError(limited, { status: 403, needs: { scope: 'admin' }, do: 'scope admin' })
 })
 
-test('a claim of another account is named with its holder and its end', async () => {
+test('the error of a claimed task contains the holder and the end of the claim', async () => {
   const { id } = await newTask()
   await apply([{ op: 'task.claim', id, leaseSeconds: 60 }], {}, asBea)
   const { claim } = (await ada.get(`/tasks/${id}`)).body as unknown as {
@@ -157,7 +157,7 @@ test('a claim of another account is named with its holder and its end', async ()
   expectError(later, { status: 412, do: 'claim_next' })
 })
 
-test('an undo that later changes prevent gets their seqs', async () => {
+test('the error of an undo contains the seqs of later changes of the same fields', async () => {
   const { id } = await newTask()
   const { body } = await apply([{ op: 'task.update', id, title: 'Two' }])
   await apply([{ op: 'task.update', id, title: 'Three' }])
@@ -166,12 +166,12 @@ test('an undo that later changes prevent gets their seqs', async () => {
   expectError(answer, { status: 409, laterSeqs: [later], do: `seq ${later}` })
 })
 
-test('a change that cannot be undone gets the advice to use apply', async () => {
+test('the error of a change that cannot be undone advises to use apply', async () => {
   const answer = await asAda.call('undo', { project: project.id, batch: 1, key: 'creation' })
   expectError(answer, { status: 409, error: "A project's creation cannot be undone", do: 'apply' })
 })
 
-test('an unknown outcome gets the advice to repeat the call with its key', () => {
+test('the error of an unknown outcome advises to repeat the call with its key', () => {
   const headers = new Headers({ 'retry-after': '2' })
   const body = { message: 'The outcome of the write is unknown: it may be committed' }
   const error = errorOf({ status: 503, headers, body }, { key: 'a' })

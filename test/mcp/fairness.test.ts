@@ -13,7 +13,7 @@ const wait = (signal?: AbortSignal) => {
   return send(service, eve.token, { ...message('tools/call', { name: 'changes', arguments: args }), signal })
 }
 
-test('another account reads and writes before a flood of messages is answered', async () => {
+test('another account reads and writes before the responses to a flood of messages', async () => {
   let answered = 0
   const flood = Array.from({ length: 1_000 }, async () => {
     await send(service, eve.token, message('tools/list'))
@@ -25,7 +25,7 @@ test('another account reads and writes before a flood of messages is answered', 
   await Promise.all(flood)
 })
 
-test('waits hold no place of the account, up to the limit of subscribers', async () => {
+test('calls that wait do not block other requests of the account, and are limited like subscribers', async () => {
   const waits = Array.from({ length: 101 }, () => wait())
   const rejected = await Promise.race(waits)
   expect(JSON.parse(rejected.text).result).toMatchObject({

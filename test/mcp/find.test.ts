@@ -69,7 +69,7 @@ test('filters by custom fields', async () => {
   expect(await titles({ project: engine.id, where: { 'hours.min': 2 } })).toEqual(['Oil the wheels'])
 })
 
-test('shows the project of each task without project', async () => {
+test('without project, shows the project of each task', async () => {
   const other = await make(ada, '/projects', { name: 'Boat' })
   await make(ada, '/tasks', { projectId: other.id, title: 'Paint' })
   const { tasks, version } = await find({})
@@ -135,7 +135,7 @@ for (const [sort, fields] of [
     expect(sort === '-dueDate' ? found.reverse() : found).toEqual(expected)
   })
 
-test('a search continues where it stopped', async () => {
+test('a search continues after the last task that it read', async () => {
   const { id } = await make(ada, '/projects', { name: 'Many' })
   for (const part of [0, 1, 2]) {
     const operations = Array.from({ length: 500 }, (_, n) => ({

@@ -8,7 +8,7 @@ type Call = Awaited<ReturnType<typeof connect>>['call']
 
 const at = (url: string) => ({ fetch: (path: string, init?: RequestInit) => fetch(url + path, init) })
 
-/** Calls a tool twice: at a process that is killed when it sends the answer, and then at another process. */
+/** Calls a tool at a process that is killed when it sends the answer, then repeats the call at another process. */
 async function withKill(prepare: (projectId: string, call: Call) => Promise<[tool: string, args: object]>) {
   const pair = await openWebs(upTo(2).map(() => ({})))
   const [a, b] = pair.webs as [(typeof pair.webs)[0], (typeof pair.webs)[0]]
@@ -49,13 +49,13 @@ const create = (project: string, titles: string[]) => ({
   operations: titles.map((title) => ({ op: 'task.create', as: title, title })),
 })
 
-test('the same apply after a kill leaves one task', async () => {
+test('an apply that is repeated after a kill creates one task', async () => {
   const { tasks, ids, batch } = await withKill(async (id) => ['apply', create(id, ['Draw'])])
   expect([ids, batch]).toEqual([{ Draw: tasks[0]!.id }, 2])
   expect(tasks).toHaveLength(1)
 }, 60_000)
 
-test('the same undo after a kill undoes once', async () => {
+test('an undo that is repeated after a kill undoes once', async () => {
   const { tasks, batch } = await withKill(async (id, call) => {
     await call('apply', create(id, ['Draw', 'Cast']))
     return ['undo', { project: id, batch: 2, key: 'undone' }]
@@ -63,7 +63,7 @@ test('the same undo after a kill undoes once', async () => {
   expect([tasks, batch]).toEqual([[], 4] as never)
 }, 60_000)
 
-test('the same claim_next after a kill returns the same task', async () => {
+test('a claim_next that is repeated after a kill returns the same task', async () => {
   const { tasks, task } = await withKill(async (id, call) => {
     await call('apply', create(id, ['Draw', 'Cast']))
     return ['claim_next', { project: id, leaseSeconds: 60, key: 'claimed' }]

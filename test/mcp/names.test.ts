@@ -25,14 +25,14 @@ const taskIn = async (operation: object) => {
   }
 }
 
-test('a user may be named by email, by name, or as me', async () => {
+test('email, name and me are accepted in place of the id of a user', async () => {
   for (const assigneeId of [bea.email.toUpperCase(), 'bea', bea.id])
     expect((await taskIn({ assigneeId })).assigneeId).toBe(bea.id)
   expect((await taskIn({ assigneeId: 'me' })).assigneeId).toBe(ada.id)
   expect((await taskIn({ assigneeId: null })).assigneeId).toBe(null as never)
 })
 
-test('labels, custom fields, views and members may be named', async () => {
+test('names are accepted in place of the ids of labels, custom fields, views and members', async () => {
   const bug = await make(ada, `${path}/labels`, { name: 'Bug' })
   await make(ada, `${path}/fields`, { key: 'size', name: 'Size', type: 'text' })
   await make(ada, `${path}/views`, { name: 'Late', query: {} })
@@ -87,7 +87,7 @@ test('a repeat gets the first answer also if its names no longer exist or mean o
   expect((await apply(other, { key: 'fresh' })).body.error).toContain('No label has the name')
 })
 
-test('an unknown or ambiguous name gets the candidates, and changes nothing', async () => {
+test('the error of an unknown or ambiguous name contains candidates, and nothing changes', async () => {
   const before = (await ada.get(path)).headers.get('docket-version')
   const unknown = await apply([{ op: 'task.create', title: 'Draw', assigneeId: 'Baa' }])
   expect(unknown.body).toMatchObject({ status: 404, do: expect.stringContaining('candidate') })

@@ -27,7 +27,7 @@ export interface Sent {
   signal?: AbortSignal
 }
 
-/** Sends a body, which may be no message, as the only content of a POST. */
+/** Sends a body, which may be an invalid message. */
 export async function send(
   service: TestService,
   token: string | undefined,

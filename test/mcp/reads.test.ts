@@ -75,7 +75,7 @@ test('get shows all of a long description and of long comments, over several ans
   expect(listed(pages, 'history').length).toBe(5)
 })
 
-test('history shows who changed what, and the batch that undo takes', async () => {
+test('history shows changes with their authors, and the batch to undo', async () => {
   const operations = [
     { op: 'task.update', id: task.id, status: 'DONE', assigneeId: bea.id },
     { op: 'subtask.toggle', id: subtask.id },
@@ -98,7 +98,7 @@ test('history shows who changed what, and the batch that undo takes', async () =
   expect((await call('undo', { project: 'Engine', batch, key: 'u' })).body).toMatchObject({ events: 2 })
 })
 
-test('history shows a deleted task, and the project of events in other projects', async () => {
+test('history shows the events of a deleted task, and the project of events in other projects', async () => {
   const boat = await make(ada, '/projects', { name: 'Boat' })
   const moved = await make(ada, '/tasks', { projectId: engine.id, title: 'Moved' })
   await ada.patch(`/tasks/${moved.id}`, { projectId: boat.id })
@@ -126,7 +126,7 @@ test('pages of history contain every event once, newest first', async () => {
   expect(seqs).toEqual(Array.from({ length: 401 }, (_, n) => 401 - n))
 })
 
-test('changes lists each event once, and waits for the next', async () => {
+test('changes lists each event once, and waits for the next event', async () => {
   const { id } = await make(ada, '/projects', { name: 'Feed' })
   const operations = Array.from({ length: 300 }, (_, n) => ({ op: 'task.create', title: `Task ${n}` }))
   await ada.post(`/projects/${id}/batch`, { operations })
@@ -146,7 +146,7 @@ test('changes lists each event once, and waits for the next', async () => {
   expect(filtered.body).toEqual({ changes: [], after: 302 })
 })
 
-test('errors say what to do next', async () => {
+test('errors contain advice for the next step', async () => {
   for (const [name, args, error] of [
     ['get', { id: member.id }, { status: 404, error: 'Task not found' }],
     ['get', { id: '' }, { status: 400, error: 'id must be the id of a task' }],

@@ -48,7 +48,7 @@ test('two calls with the same key at the same time create one task', async () =>
   expect(await titles(id)).toEqual(['Draw'])
 })
 
-test('one operation has a batch, which undo takes once, and whose undo can be undone', async () => {
+test('one operation has a batch: undo accepts it once, and the undo can be undone', async () => {
   const { id } = await newProject()
   const done = await call('apply', {
     project: id,
@@ -65,7 +65,7 @@ test('one operation has a batch, which undo takes once, and whose undo can be un
   expect(await titles(id)).toEqual(['Draw'])
 })
 
-test('undoes a change that was not made by a batch, but no part of a batch', async () => {
+test('undoes a single change, but not a single change of a batch', async () => {
   const { id } = await newProject()
   await make(ada, '/tasks', { projectId: id, title: 'Draw' })
   expect((await call('undo', { project: id, key: newKey(), batch: 3 })).body).toMatchObject({
@@ -79,7 +79,7 @@ test('undoes a change that was not made by a batch, but no part of a batch', asy
   expect(body.do).toContain('batch: 5')
 })
 
-test('applies and undoes 500 operations, and pages the ids', async () => {
+test('applies and undoes 500 operations, and returns the ids in pages', async () => {
   const { id } = await newProject()
   const operations = Array.from({ length: 500 }, (_, n) => ({ op: 'task.create', title: `Tooth ${n}` }))
   const args = { project: id, key: newKey(), operations }
@@ -101,7 +101,7 @@ test('applies and undoes 500 operations, and pages the ids', async () => {
   expect(await titles(id)).toEqual([])
 })
 
-test('a dry run changes nothing and leaves its key free', async () => {
+test('a dry run changes nothing and does not use its key', async () => {
   const { id } = await newProject()
   const args = { project: id, key: newKey(), operations: [{ op: 'task.create', title: 'Draw' }] }
   expect((await call('apply', { ...args, dryRun: true })).body).toEqual({
@@ -125,7 +125,7 @@ test('a conditional apply changes nothing if the project has another version', a
   expect((await call('apply', { ...args, ifVersion: 2 })).body.version).toBe(3)
 })
 
-test('a batch without an effect has no batch to undo', async () => {
+test('if nothing changed, batch is null', async () => {
   const { id } = await newProject()
   const task = await make(ada, '/tasks', { projectId: id, title: 'Draw' })
   const operations = [{ op: 'task.update', id: task.id, title: 'Draw' }]
@@ -135,7 +135,7 @@ test('a batch without an effect has no batch to undo', async () => {
   })
 })
 
-test('two agents claim different tasks; one waits, extends, and releases', async () => {
+test('two agents claim different tasks; an agent waits for a task, extends its claim and releases the task', async () => {
   const { id } = await newProject()
   const operations = ['Cast', 'Oil'].map((title) => ({ op: 'task.create', title }))
   await call('apply', { project: id, key: newKey(), operations })
@@ -164,7 +164,7 @@ test('two agents claim different tasks; one waits, extends, and releases', async
   expect((await waiting).body.task.id).toBe(task.id)
 })
 
-test('the answers with a task of long texts have at most 6,000 tokens', async () => {
+test('answers with a task that has long texts have at most 6,000 tokens', async () => {
   const { id } = await newProject()
   const keys = Array.from({ length: 10 }, (_, n) => `text_${n}`)
   for (const name of keys) await make(ada, `/projects/${id}/fields`, { key: name, name, type: 'text' })

@@ -18,8 +18,8 @@ export const claimNext = command({
   about: 'Claim the next ready task, and run a command for it',
   details: `A task is ready if it is not DONE, not claimed and not blocked.
 The command of --exec gets the task in DOCKET_TASK_ID, DOCKET_TASK_NUMBER, DOCKET_TASK_TITLE and
-DOCKET_TASK (JSON). While it runs, the claim is extended. If it exits with 0, the task is DONE;
-otherwise the task is released, and docket exits with the same code.`,
+DOCKET_TASK (JSON). docket extends the claim while the command runs. If the command exits with 0,
+docket sets the task to DONE. Otherwise docket releases the task and exits with the same code.`,
   args: {
     ...project,
     exec: {
