@@ -120,6 +120,7 @@ test('history shows changes of a project or a task, newest first', async () => {
   expect(await seqs('1', '-p', project)).toEqual([3, 2])
   expect(await seqs('-p', project, '--actor', 'me', '--types', 'task.created')).toEqual([4, 2])
   expect((await run(['history', '1', '-p', project, '--entity', 'task'])).code).toBe(2)
+  expect((await run(['history', '-p', project, '--actor', ''])).code).toBe(3)
 })
 
 test('tail prints events as they happen, as lines of text or JSON', async () => {

@@ -49,7 +49,7 @@ export const history = command({
     const page = { limit: Math.min(limit, 200) }
     const filters = {
       entity,
-      actor: actor && (await findUser(docket, actor, async () => id)),
+      actor: actor === undefined ? undefined : await findUser(docket, actor, async () => id),
       type: types,
       from,
       to,
