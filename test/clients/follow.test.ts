@@ -86,7 +86,7 @@ test.each([
   expect(streams).toBe(2)
 })
 
-test('ignores repeated events, and reads the events that a stream left out', async () => {
+test('ignores repeated events, and reads the events that a stream has omitted', async () => {
   const { id } = await newProject(3)
   const { body: events } = await ada.get(`/projects/${id}/events`)
   const sent = [1, 2, 2, 1, 4].map((seq) => `data: ${JSON.stringify(events[seq - 1])}\n\n`).join('')

@@ -168,7 +168,7 @@ test('follows no redirect, because it may lead the token to another origin or tu
   await server.stop()
 })
 
-test('an error about a token that no header may contain does not contain the token', async () => {
+test('the error of a token with invalid characters does not contain the token', async () => {
   const { docket, sent } = openScripted([ok()], { token: 'dkt_secret\n…' })
   await expect(docket.tasks.get('1')).rejects.toThrow(/^The token must consist of ASCII characters$/)
   expect(sent).toHaveLength(0)

@@ -5,7 +5,7 @@ setDefaultTimeout(60_000)
 
 const { docket, open, send } = await openClientScene()
 
-/** Answers of a proxy that holds back a stream. */
+/** Responses of a proxy that buffers a stream. */
 const answers: [name: string, answer: () => Promise<Response>][] = [
   ['never answers', () => new Promise<Response>(() => {})],
   [

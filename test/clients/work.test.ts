@@ -125,7 +125,7 @@ test('a handler may end its claim itself, but cannot write after the end of its 
   let runs = 0
   await project.work(
     async (task) => {
-      // The task is ready again, because the worker has not set it DONE.
+      // The task is ready again, because the worker has not set the task to DONE.
       if (++runs === 2) return stop.abort()
       await docket.tasks.update(task.id, { title: 'Drawn' }, { ifClaim: task })
       await docket.tasks.release(task.id)
@@ -137,7 +137,7 @@ test('a handler may end its claim itself, but cannot write after the end of its 
   expect(await list()).toMatchObject([{ title: 'Drawn', status: 'TODO', claim: null }])
 })
 
-test('an error when the task is set DONE is reported, and the task is released', async () => {
+test('if the task cannot be set to DONE, the worker reports the error and releases the task', async () => {
   const { id, list } = await newQueue(1)
   const stop = new AbortController()
   const [failures, statuses]: [unknown[], (string | undefined)[]] = [[], []]

@@ -45,7 +45,7 @@ test('a worker extends the lease while the handler runs', async () => {
   expect(await read()).toMatchObject({ status: 'DONE', claim: null })
 })
 
-test('a handler whose claim is lost is aborted, and its task is left to the next worker', async () => {
+test('if a claim is lost, the signal of the handler aborts, and the next worker continues with the task', async () => {
   const { project, id, read } = await newTask()
   const stop = new AbortController()
   const reasons: unknown[] = []
@@ -64,7 +64,7 @@ test('a handler whose claim is lost is aborted, and its task is left to the next
   expect(await read()).toMatchObject({ status: 'TODO', claim: { seq: next } })
 })
 
-test('a handler is aborted at the end of its lease if the service cannot be reached', async () => {
+test('if the service cannot be reached, the signal of the handler aborts at the end of the lease', async () => {
   const { project, read } = await newTask()
   const stop = new AbortController()
   await project.work(
@@ -80,7 +80,7 @@ test('a handler is aborted at the end of its lease if the service cannot be reac
   expect((await read()).status).toBe('TODO')
 })
 
-test('the task of a worker that is killed goes to another worker', async () => {
+test('after a worker is killed, another worker claims its task', async () => {
   const { project, id, read } = await newTask()
   const program = join(await newFolder(), 'worker.ts')
   const source = (name: string) =>

@@ -38,7 +38,7 @@ test('calls that wait do not block other requests of the account, and are limite
   expect(texts.filter((text) => text.includes('task.created'))).toHaveLength(100)
 })
 
-test('large messages that wait are bounded for each account', async () => {
+test('the size of waiting messages is limited for each account', async () => {
   const args = { project: ofEve.id, after: 1_000_000, wait: 25 }
   const sent = message('tools/call', {
     name: 'changes',

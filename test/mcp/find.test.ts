@@ -51,7 +51,7 @@ test('filters by names, emails and words of title and description', async () => 
   expect(await titles({ project, text: 'wheels steam' })).toEqual([])
 })
 
-test('filters by claims, also of a named user', async () => {
+test('filters by claims, also by the name of the holder', async () => {
   const claimed = await make(bea, '/projects', { name: 'Claims' })
   for (const title of ['One', 'Two']) await make(bea, '/tasks', { projectId: claimed.id, title })
   const asBea = await connect(service, bea.token)

@@ -65,7 +65,7 @@ test('names are accepted in place of the ids of labels, custom fields, views and
   expect(lists[3]!.body[0]!.id).toBe(member.id)
 })
 
-test('an email and me never mean a user who has this text as a name', async () => {
+test('an email or me never selects another user who has this text as a name', async () => {
   for (const name of ['me', cay.email]) await invite(ada, project.id, await register(client, name))
   expect((await taskIn({ assigneeId: 'me' })).assigneeId).toBe(ada.id)
   expect((await apply([{ op: 'task.create', title: 'Draw', assigneeId: cay.email }])).body.status).toBe(
@@ -75,7 +75,7 @@ test('an email and me never mean a user who has this text as a name', async () =
   expect((await taskIn({ assigneeId: cay.email })).assigneeId).toBe(cay.id)
 })
 
-test('a repeat gets the first answer also if its names no longer exist or mean other rows', async () => {
+test('a repeated call gets the first answer, even if its names no longer exist or belong to other rows', async () => {
   await make(ada, `${path}/labels`, { name: 'Old' })
   const rename = [{ op: 'label.update', id: 'old', name: 'New' }]
   const first: object = (await apply(rename, { key: 'rename' })).body

@@ -52,7 +52,7 @@ export const undo: Tool = {
 async function selectionOf(call: Call, projectId: string, batch: number) {
   const path = `/projects/${projectId}/events?after=${batch - 1}&limit=1`
   const answer = await call.request<Event[]>('GET', path)
-  // The project has no such event yet, or the event has expired. The error of the undo says so.
+  // The event does not exist yet (400), or has expired (410). Then the undo itself returns the error.
   const [event] = [400, 410].includes(answer.status) ? [] : successful(answer).body
   if (event?.seq !== batch || event.batch === batch) return { batch }
   if (event.batch === null) return { seq: batch }

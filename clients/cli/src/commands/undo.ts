@@ -6,8 +6,8 @@ import { connect, writeOptions } from '../service/connect.ts'
 import { eventColumns, eventRows } from '../service/event-lines.ts'
 import { findProject } from '../service/find.ts'
 
-/** The most changes of the caller that a repeated undo searches. */
-const maxRepeated = 50
+/** A repeat of `docket undo --key` looks for the first undo in this many changes of the caller. */
+const maxSearchedChanges = 50
 
 export const undo = command({
   name: 'undo',
@@ -18,7 +18,7 @@ export const undo = command({
     batch: {
       type: 'string',
       valueHint: 'number',
-      description: 'Undo the batch with this number, which batch and history show',
+      description: 'Undo the batch whose first event has this seq; docket batch prints the seq',
     },
     'dry-run': { type: 'boolean', description: 'Show what an undo would change, and change nothing' },
     ...key,
@@ -67,8 +67,8 @@ async function changesOfCaller(docket: Docket, projectId: string, limit: number)
 }
 
 /**
- * Repeats an undo of the last change whose key was sent before: since then, the undo itself is the last change. A key
- * accepts only its own request, so another undo is never repeated.
+ * Repeats an undo without --seq and --batch whose key was used before. After the first undo, the last change is this undo, so
+ * the function sends earlier changes. The service accepts a key only for the same request, so it repeats no other undo.
  * @throws `error` if the undo with this key is not among the caller's newest changes
  */
 async function repeat<Result>(
@@ -77,7 +77,9 @@ async function repeat<Result>(
   send: (change: Change) => Promise<Result>,
   error: KeyReusedError,
 ): Promise<Result> {
-  const undone = (await changesOfCaller(docket, projectId, maxRepeated)).flatMap(({ undoes }) => undoes ?? [])
+  const undone = (await changesOfCaller(docket, projectId, maxSearchedChanges)).flatMap(
+    ({ undoes }) => undoes ?? [],
+  )
   for (const seq of undone) {
     const [event] = await docket.events.list({ projectId, after: seq - 1, limit: 1 })
     try {

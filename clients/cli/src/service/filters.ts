@@ -18,7 +18,7 @@ export const filterArguments = {
 
 type Given = Partial<Values<typeof filterArguments>>
 
-/** @param projectOf the project whose labels and members are meant @throws Failure 2 for an empty list of labels */
+/** Returns the filters of the options. @param projectOf returns the id of the project @throws Failure 2 for an empty list */
 export async function filtersOf(docket: Docket, args: Given, projectOf: () => Promise<string>) {
   const labels = async (name: 'labels' | 'any-label') => {
     const text = args[name]
