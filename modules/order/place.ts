@@ -45,7 +45,7 @@ export function spotFacts({ before, after, place }: Spot & Partial<TaskRow>): Fa
   return [factQuery(orderFact, near !== undefined && isId(near) ? { taskId: near } : {})]
 }
 
-/** Adds the events that give the tasks around a placed task new keys, before the events of the placed task. */
+/** Adds `changes`, which are new positions of neighbours, before the events of the placed task. */
 export const precededBy = <T>(changes: EventDraft[], decision: Decision<T>): Decision<T> =>
   changes.length > 0 ? { ...decision, changes: [...changes, ...decision.changes], isBatch: true } : decision
 

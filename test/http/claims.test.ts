@@ -138,7 +138,7 @@ test.each([
   expectError(await ada.post(`/tasks/${taskId}/claim`, body), 400),
 )
 
-test('after its end, no response shows a claim, even before a worker has recorded the end', async () => {
+test('no response shows a claim that has ended, even before a worker has recorded the end', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Queue' })
   await invite(ada, projectId, bea, 'EDITOR')
   const claimed = async (title: string) => {

@@ -16,7 +16,7 @@ interface Sent {
   place: { before?: string; after?: string; place?: string }
 }
 
-test('100 concurrent movers in two processes make one order, in which each task was placed where its mover wanted', async () => {
+test('100 clients at two processes move tasks at the same time; each move places its task where the client wanted', async () => {
   const random = new Random(24)
   const { id: projectId } = await make(atA, '/projects', { name: 'Board' })
   const ids = await Promise.all(

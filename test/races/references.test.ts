@@ -123,7 +123,7 @@ const openFields = async (count: number) => {
   return { projectId, fieldIds: fields.map(({ id }) => id) }
 }
 
-test('writers of two processes who set different values of one task lose no value', async () => {
+test('concurrent writes at two processes to different values of one task are all stored', async () => {
   const { projectId } = await openFields(40)
   const { id } = await make(atA, '/tasks', { title: 'T', projectId })
   const answers = await Promise.all(
@@ -135,7 +135,7 @@ test('writers of two processes who set different values of one task lose no valu
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('of two processes that create fields with the same keys, and more than fit, each key and place is given once', async () => {
+test('two processes that create too many fields with the same keys create each key once and keep the limit', async () => {
   const { id: projectId } = await make(atA, '/projects', { name: 'P' })
   const create = (n: number) => {
     const field = { key: `k${n % 60}`, name: 'N', type: 'text' }
