@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from 'bun:test'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 
-test('a feed and a worker wait as long as Retry-After says, even longer than one call may take', async () => {
+test('a feed and a worker wait for the time in Retry-After, even beyond the deadline of a call', async () => {
   const wait = spyOn(globalThis, 'setTimeout')
   let sent = 0
   const busy = async () => {

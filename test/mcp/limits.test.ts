@@ -3,7 +3,7 @@ import { make, register } from '../support/client.ts'
 import { withService } from '../support/service.ts'
 import { connect } from './mcp-client.ts'
 
-test('a limit gets the seconds to wait, and the advice to keep the key', () =>
+test('the error of a limit contains the seconds to wait, and advises to use the same key', () =>
   withService({ WRITES_PER_MINUTE: '3' }, async (limited) => {
     const person = await register(limited.client)
     const { call } = await connect(limited, person.token)
@@ -16,7 +16,7 @@ test('a limit gets the seconds to wait, and the advice to keep the key', () =>
     expect(answer.body.retryAfterSeconds).toBeGreaterThan(0)
   }))
 
-test('an undo reports a limit that the reading of its event reaches', async () => {
+test('undo reports a limit that is reached while undo reads the event', async () => {
   const statuses: unknown[] = []
   // The last read is the call itself, or the reading of the event.
   for (const reads of ['8', '9'])
