@@ -1,6 +1,5 @@
 import { fingerprintBy } from '../../src/http/idempotency.ts'
 import { type ApiResponse, type Call, type RequestOptions, ToolError } from './tool.ts'
-import { ownIteration } from './turns.ts'
 
 export type Handle = (request: Request) => Promise<Response>
 
@@ -32,7 +31,6 @@ export function openCall(send: Handle, { headers }: Request, signal: AbortSignal
 
 async function responseOf<T>(response: Response): Promise<ApiResponse<T>> {
   const text = await response.text()
-  await ownIteration()
   const body = text === '' ? undefined : JSON.parse(text)
   return { status: response.status, headers: response.headers, body }
 }

@@ -31,14 +31,16 @@ export function mcpRoutes(
     const body = await readJson(request, config).catch(toParseError)
     if (body instanceof HttpError) return parseError(body.message)
     if (Array.isArray(body)) return invalidRequest()
-    await ownIteration()
+    await ownIteration(caller.userId)
     // The first request loads the package of the protocol.
     const { serve } = await import('./server.ts')
     const scope = caller.token?.scope === 'read' ? 'read' : 'write'
     // Each request of a tool needs a permit of the account, so the message must not hold a permit meanwhile.
-    const send: Handle = (toolRequest) => {
+    const send: Handle = async (toolRequest) => {
       permit.release()
-      return handle(toolRequest)
+      const response = await handle(toolRequest)
+      await ownIteration(caller.userId)
+      return response
     }
     const acquire = () => callsInProgress.acquire(caller.userId, slotsOf(request, config))
     return withHeaders(await serve({ request, body, scope, send, acquire, log }))
