@@ -85,9 +85,13 @@ export function newTask(given: Partial<Task> & Pick<Task, 'title' | 'projectId'>
   }
 }
 
-/** Returns a UUIDv7 (RFC 9562, 5.7). */
+let last = 0
+
+/** Returns a UUIDv7 (RFC 9562, 5.7) that sorts after all earlier ones: 48 bits of milliseconds and a counter of 12 bits. */
 function newId(): string {
-  const time = Date.now().toString(16).padStart(12, '0')
-  const random = crypto.randomUUID()
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(15)}`
+  last = Math.max(Date.now() * 0x1000, last + 1)
+  const time = last.toString(16).padStart(15, '0')
+  const bytes = Array.from(crypto.getRandomValues(new Uint8Array(8)))
+  const random = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  return `${time.slice(0, 8)}-${time.slice(8, 12)}-7${time.slice(12)}-8${random.slice(0, 3)}-${random.slice(3, 15)}`
 }
