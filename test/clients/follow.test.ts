@@ -161,6 +161,12 @@ test.each(['sse', 'poll'] as const)(
   },
 )
 
+test('throws when the address is not that of the service', async () => {
+  const page = open({ fetch: () => Promise.resolve(new Response('<html>')) })
+  const { id } = await newProject()
+  await expect(page.project(id).follow({ after: 0 }).next()).rejects.toMatchObject({ status: 200 })
+})
+
 test('closes the stream when the loop ends', async () => {
   const { project, id } = await newProject()
   for await (const { seq } of project.follow({ after: 0 })) if (seq === 1) break

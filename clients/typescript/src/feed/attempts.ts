@@ -3,10 +3,10 @@ import { backoffMs, sleep } from '../retries.ts'
 
 const temporary = [408, 425, 429]
 
-/** True if a retry would fail too: after a redirect, a missing right, an unknown project or an invalid request. */
+/** True if a retry would fail too: after a response that is not JSON, a redirect, a missing right or an invalid request. */
 export const isFinal = (error: unknown): boolean =>
   !(error instanceof DocketError) ||
-  (error.status >= 300 && error.status < 500 && !temporary.includes(error.status))
+  (error.status > 0 && error.status < 500 && !temporary.includes(error.status))
 
 export const hasStatus = (error: unknown, ...statuses: number[]): boolean =>
   error instanceof DocketError && statuses.includes(error.status)
