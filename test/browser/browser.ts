@@ -13,15 +13,23 @@ export interface Visit {
   faults: string[]
 }
 
-const browser = await forFile(
-  launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] }),
-)
-const forEach = openForEach()
+/** Starts a browser for the tests of a file. Returns a function that opens an address in it. */
+export async function openBrowser() {
+  const args = ['--no-sandbox', '--disable-dev-shm-usage']
+  const browser = await forFile(launch({ executablePath: '/usr/bin/chromium', args }))
+  const forEach = openForEach()
+  /** Visits as a new visitor, without cookies and storage from other tests. */
+  return async (url: string, width: number, height: number): Promise<Visit> => {
+    const page = await (await forEach(browser.createBrowserContext())).newPage()
+    page.setDefaultTimeout(stepTimeoutMs)
+    const faults = faultsOf(page, url)
+    await page.setViewport({ width, height })
+    await page.goto(url, { waitUntil: 'networkidle0' })
+    return { page, faults }
+  }
+}
 
-/** Opens an address as a new visitor, without cookies and storage from other tests. */
-export async function visit(url: string, width: number, height: number): Promise<Visit> {
-  const page = await (await forEach(browser.createBrowserContext())).newPage()
-  page.setDefaultTimeout(stepTimeoutMs)
+function faultsOf(page: Page, url: string): string[] {
   const faults: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(`console: ${message.text()}`)
@@ -32,9 +40,7 @@ export async function visit(url: string, width: number, height: number): Promise
     if (!requested.startsWith(`${new URL(url).origin}/`) && !/^(data|blob):/.test(requested))
       faults.push(`request: ${requested}`)
   })
-  await page.setViewport({ width, height })
-  await page.goto(url, { waitUntil: 'networkidle0' })
-  return { page, faults }
+  return faults
 }
 
 export async function seriousFindings(page: Page): Promise<string[]> {

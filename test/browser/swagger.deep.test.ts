@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import type { Page } from 'puppeteer-core'
 import { forFile, freshEnv, spawnService } from '../support/service.ts'
-import { execute, seriousFindings, visit } from './browser.ts'
+import { execute, openBrowser, seriousFindings } from './browser.ts'
 
 const { env } = await forFile(freshEnv())
 const { url } = await forFile(spawnService('start', env))
+const visit = await openBrowser()
 const screens = [
   ['1280 pixels wide', 1280, 800, 1],
   ['390 pixels wide', 390, 844, 2],

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'bun:test'
-import { visit } from '../browser/browser.ts'
+import { openBrowser } from '../browser/browser.ts'
 import { listen } from '../support/listen.ts'
 import { forFile } from '../support/service.ts'
 import { openWebProcess } from '../support/web-process.ts'
@@ -33,6 +33,7 @@ const pages = await forFile(
   ),
 )
 const { web } = await forFile(openWebProcess({ CORS_ORIGINS: pages.url }))
+const visit = await openBrowser()
 files['/program.mjs'] = programOf(web.url, 'Chromium')
 
 const script = `(async () => {

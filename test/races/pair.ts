@@ -6,29 +6,35 @@ import { disposable, forFile, freshEnv, spawnService } from '../support/service.
 
 type Env = Record<string, string>
 
-/** Opens web processes until the end of the file, or of the test that opens them. */
-export async function openWebs(each: Env[], overrides: Env = {}) {
+/** Starts web processes, which the caller closes. */
+async function startWebs(each: Env[], overrides: Env) {
   const { env, drop } = await freshEnv(overrides)
   const webs = await Promise.all(each.map((own) => spawnService('web', { ...env, ...own })))
   const person = await register(openClient(webs[0]!.url))
   const database = openDatabase(readConfig(env))
-  return forFile(
-    disposable({
-      ...{ env, webs, people: webs.map((web) => at(person, web)), sql: database.reads },
-      async close() {
-        await Promise.all([...webs.map((web) => web.close()), database.close()])
-        await drop()
-      },
-    }),
-  )
+  return disposable({
+    ...{ env, webs, people: webs.map((web) => at(person, web)), sql: database.reads },
+    async close() {
+      await Promise.all([...webs.map((web) => web.close()), database.close()])
+      await drop()
+    },
+  })
 }
 
-export type Pair = Awaited<ReturnType<typeof openPair>>
+/** Opens web processes until the end of the file, or of the test that opens them. Not for hooks: see `startPair`. */
+export const openWebs = (each: Env[], overrides: Env = {}) => forFile(startWebs(each, overrides))
 
-export async function openPair(overrides: Env = {}, onlyB: Env = {}) {
-  const { webs, people, ...others } = await openWebs([{}, onlyB], overrides)
+const pairOf = ({ webs, people, ...others }: Awaited<ReturnType<typeof startWebs>>) => {
   return { ...others, a: webs[0]!, b: webs[1]!, atA: people[0]!, atB: people[1]! }
 }
+
+export type Pair = ReturnType<typeof pairOf>
+
+export const openPair = async (overrides: Env = {}, onlyB: Env = {}): Promise<Pair> =>
+  pairOf(await openWebs([{}, onlyB], overrides))
+
+/** Starts a pair, which the caller closes. */
+export const startPair = async (overrides: Env): Promise<Pair> => pairOf(await startWebs([{}, {}], overrides))
 
 export const at = (person: Person, { url }: { url: string }): Person => ({ ...person, ...person.at(url) })
 

@@ -5,7 +5,7 @@ import { make } from '../support/client.ts'
 import { openRedisCluster, openRedisSentinels, type RedisGroup } from '../support/redis-group.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
 import { cert } from '../support/tls-proxy.ts'
-import { eventually, openPair, type Pair, upTo, deleteAndPurge } from './pair.ts'
+import { eventually, openPair, type Pair, startPair, upTo, deleteAndPurge } from './pair.ts'
 import { expectNoFailures } from './load.ts'
 
 /** A lease lasts longer than the timeout of a write, so a write at the other process needs a handover. */
@@ -28,7 +28,7 @@ for (const { kind, openGroup, isSecured } of groups) {
     const withAuthority = { NODE_EXTRA_CA_CERTS: authority }
     beforeAll(async () => {
       group = await openGroup(process.env.TEST_DATA_DIR!, isSecured)
-      pair = await openPair({ ...withAuthority, REDIS_URL: group.url })
+      pair = await startPair({ ...withAuthority, REDIS_URL: group.url })
       worker = await spawnService('worker', pair.env)
     })
     afterAll(async () => {
