@@ -47,8 +47,8 @@ export async function deleteAndPurge(user: Client, sql: Sql, id: string): Promis
   await eventually('the purge of the project', async () => (await streams()).length === 0)
 }
 
-/** Longer than any step takes on a slow machine. */
-const timeoutMs = 60_000
+/** Longer than the minute between two runs of a recurring step, which do again what a lost job should have done. */
+const timeoutMs = 90_000
 
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const found = await until(async () => ((await condition()) ? true : undefined), timeoutMs, { everyMs: 10 })
