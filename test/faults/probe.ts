@@ -3,7 +3,7 @@ import { aboutNewProject, aboutTask, type Plan, plan } from './plan.ts'
 import type { RecordingClient } from './recording-client.ts'
 import type { ProjectRef, World } from './world.ts'
 
-const everyMs = 40
+const everyMs = 20
 const timeoutMs = 1_000
 const requiredInARow = 10
 const maxWaitMs = 30_000
