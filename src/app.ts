@@ -7,6 +7,7 @@ import { mailRoutes } from '../modules/mail/routes.ts'
 import { document as mcpDocument } from '../modules/mcp/document.ts'
 import { mcpRoutes } from '../modules/mcp/routes.ts'
 import { modules } from '../modules/modules.ts'
+import { searches } from '../modules/search/routes.ts'
 import { serviceAccountRoutes } from '../modules/service-accounts/routes.ts'
 import { taskLists } from '../modules/task-lists/routes.ts'
 import { openSeenTasks } from '../modules/tasks/reads.ts'
@@ -45,7 +46,7 @@ export function createApp(services: Services) {
         .use(accountRoutes(routes, services))
         .use(mailRoutes(routes, services))
         .use(tokenRoutes(routes, services))
-        .use(routesOf([...modules, taskLists, workQueue, batch, undo, events], routes, services))
+        .use(routesOf([...modules, taskLists, searches, workQueue, batch, undo, events], routes, services))
         .use(serviceAccountRoutes(routes, services))
         .use(workQueueRoutes(routes, services))
         .use(feedRoutes(routes, services))

@@ -2,6 +2,8 @@ import process from 'node:process'
 import { commands } from '../modules/commands.ts'
 import { parseAdmin } from '../workers/admin/admin.ts'
 import { startWorkers } from '../workers/main.ts'
+import { ChangedProjects } from '../workers/search/changed-projects.ts'
+import { searchFamilies } from '../workers/search/families.ts'
 import { timeFamilies } from '../workers/timed-events/families.ts'
 import { webhookFamilies } from '../workers/webhooks/families.ts'
 import { react } from '../workers/reactions.ts'
@@ -113,11 +115,13 @@ async function serve(
   await shutdown.unlessStopping(services.join(command !== 'worker'))
   if (config.metricsPort > 0) parts.push(openProcessFamilies(), () => serviceFamilies(services))
   if (command !== 'web') {
-    shutdown.onClose('workers', startWorkers(services))
+    const changed = new ChangedProjects()
+    shutdown.onClose('workers', startWorkers(services, changed))
     const { background } = services.database
     parts.push(() => jobFamilies(background))
     parts.push(() => webhookFamilies(background))
     parts.push(() => timeFamilies(background))
+    parts.push(() => searchFamilies(background, changed))
   }
   if (command === 'worker') return undefined
   return listen(createApp(services), services, shutdown, maxReceivedBytes)

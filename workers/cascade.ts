@@ -9,6 +9,7 @@ import { newId } from '../src/ids.ts'
 import { nilId } from '../src/id-format.ts'
 import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
 import { ignoreStatus } from './reason.ts'
+import { purgeDocuments } from './search/purge.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
 export const workerActor = nilId
@@ -20,6 +21,7 @@ export const workerActor = nilId
 export async function purgeProject(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
   if (project) throw new Error(`The project ${projectId} still exists, so nothing was deleted`)
+  await purgeDocuments(sql, projectId, throttle)
   // A task that moves to another project while this job pauses between two statements must keep its children.
   const notMovedAway = sql`and not exists (
     select from tasks t where t.id = task_id and t.project_id <> ${projectId})`

@@ -23,6 +23,9 @@ import { openSweep } from './sweep.ts'
 import { runJob, type JobHandlers } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
 import { openSendMail } from './mail/send-mail.ts'
+import { ChangedProjects } from './search/changed-projects.ts'
+import { expireWords } from './search/expire-words.ts'
+import { startSearchIndexing } from './search/start.ts'
 import { startTimedEvents } from './timed-events/start.ts'
 import { startWebhookDelivery } from './webhooks/start.ts'
 import { expireDeliveries } from './webhooks/expire-deliveries.ts'
@@ -31,7 +34,7 @@ import { reencryptSecrets } from './webhooks/reencrypt-secrets.ts'
 const searchRows = 5_000
 
 /** Returns a function that stops the workers: running jobs finish, or return to the queue. */
-export function startWorkers(services: Services): () => Promise<void> {
+export function startWorkers(services: Services, changed = new ChangedProjects()): () => Promise<void> {
   const { config, log, jobs } = services
   const sql = services.database.background
   let isStopping = false
@@ -60,6 +63,7 @@ export function startWorkers(services: Services): () => Promise<void> {
     repeatedly(recurring.restore, config.sweepEveryMs, log),
     startWebhookDelivery(services),
     startTimedEvents(services),
+    startSearchIndexing(services, changed),
   ]
 
   return async () => {
@@ -106,6 +110,7 @@ function recurringSteps({ config, database: { background: sql }, encryption }: S
     'expire-keys': (throttle) => expireKeys(sql, throttle, config.idempotencyHours),
     'expire-api-tokens': (throttle) => expireApiTokens(sql, throttle),
     'expire-mail-tokens': (throttle) => expireMailTokens(sql, throttle),
+    'expire-search-words': (throttle, after) => expireWords(sql, throttle, after),
     'expire-revoked-tokens': (throttle) => expireRevokedTokens(sql, throttle),
     ...(config.historyDays > 0 && {
       'expire-events': (throttle, after) => expireEvents(sql, config.historyDays, throttle, after),

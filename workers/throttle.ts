@@ -3,8 +3,10 @@ import type { Config } from '../src/config.ts'
 
 export interface Throttle {
   batchRows: number
-  /** The shortest pause after a statement. A longer statement is followed by a pause of the same length. */
+  /** The shortest pause after a statement. */
   pauseMs: number
+  /** The length of a pause as a multiple of the duration of the statement before it. Default: 1. */
+  pauses?(): number
   /** True when the job has run for `jobSliceMs`, or when the worker stops. */
   isOver?(): boolean
 }
@@ -34,6 +36,7 @@ export async function forEachPage<K>(
     after = await work(after)
     if (after === undefined) return
     if (throttle.isOver?.()) throw new SliceEnded()
-    await sleep(Math.max(throttle.pauseMs, performance.now() - startedAt))
+    const pauses = throttle.pauses?.() ?? 1
+    await sleep(Math.max(throttle.pauseMs, (performance.now() - startedAt) * pauses))
   }
 }

@@ -1,4 +1,4 @@
-import { errorOf } from './errors/advice.ts'
+import { errorOf, type Sent } from './errors/advice.ts'
 import type { ApiResponse, Call } from './tool.ts'
 
 /** Returns the response to a GET. @throws ToolError with the status of the response */
@@ -6,8 +6,8 @@ export const read = async <T>(call: Call, path: string): Promise<ApiResponse<T>>
   successful(await call.request<T>('GET', path))
 
 /** @throws ToolError if the status of the response is 400 or higher */
-export function successful<T>(answer: ApiResponse<T>): ApiResponse<T> {
-  if (answer.status >= 400) throw errorOf(answer)
+export function successful<T>(answer: ApiResponse<T>, sent?: Sent): ApiResponse<T> {
+  if (answer.status >= 400) throw errorOf(answer, sent)
   return answer
 }
 

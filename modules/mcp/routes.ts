@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import { readJson } from '../../src/http/json-body.ts'
+import { guarded } from '../../src/http/guards.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { HttpError } from '../../src/responses/errors.ts'
@@ -8,7 +9,7 @@ import type { Services } from '../../src/services.ts'
 import type { Handle } from './call.ts'
 import { openRequireOrigin } from './origin.ts'
 import { invalidRequest, parseError, withHeaders } from './responses.ts'
-import { ownIteration } from './turns.ts'
+import { ownIteration } from '../../src/admission/own-iteration.ts'
 
 /** The most slots of calls in progress. A call needs memory for its message and 30 KB for the protocol. */
 const limits = { what: 'calls of tools', ofAll: 10_000, ofAccount: 1_000 }
@@ -45,10 +46,10 @@ export function mcpRoutes(
     const acquire = () => callsInProgress.acquire(caller.userId, slotsOf(request, config))
     return withHeaders(await serve({ request, body, scope, send, acquire, log }))
   }
-  const handler = async ({ request, caller, permit }: Context) => {
+  const handler = guarded(async ({ request, caller, permit }: Context) => {
     const response = await respond({ request, caller, permit })
     return response.status < 400 ? response : rejections.delay(request, response, caller.userId)
-  }
+  })
   return (detail: object) =>
     new Elysia()
       .onTransform(openRequireOrigin(config))

@@ -28,7 +28,7 @@ export interface Call {
 export interface RequestOptions {
   /** Sent as JSON. */
   body?: unknown
-  /** What a retry with the same key must repeat. By default the body. */
+  /** A retry with the same key must repeat this content. By default the body. */
   content?: unknown
   headers?: Record<string, string>
 }

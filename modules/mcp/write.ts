@@ -1,26 +1,24 @@
-import { errorOf, type Sent } from './errors/advice.ts'
-import type { ApiResponse, Call } from './tool.ts'
+import type { Sent } from './errors/advice.ts'
+import { successful } from './read.ts'
+import type { ApiResponse, Call, RequestOptions } from './tool.ts'
 
-export interface Write {
+export interface Write extends RequestOptions {
   path: string
-  body?: unknown
-  /** What a retry with the same key must repeat. By default the body. */
-  content?: unknown
   /** The Idempotency-Key: a retry with the same key gets the first response. */
   key?: string
-  headers?: Record<string, string>
 }
 
 /** Sends a POST. @throws ToolError with the status of the response */
 export async function write<T>(
   call: Call,
-  { path, body, content, key, headers }: Write,
+  { path, key, headers, ...options }: Write,
   sent: Sent,
 ): Promise<ApiResponse<T>> {
   const keyed = key !== undefined && { 'idempotency-key': quoted(key) }
-  const answer = await call.request<T>('POST', path, { body, content, headers: { ...headers, ...keyed } })
-  if (answer.status >= 400) throw errorOf(answer, sent)
-  return answer
+  return successful(
+    await call.request<T>('POST', path, { ...options, headers: { ...headers, ...keyed } }),
+    sent,
+  )
 }
 
 /** Quotes a key, because headers lose spaces at their ends. */

@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../src/log/as-of.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { isReady } from '../tasks/ready.ts'
+import { matchesTask } from '../search/matching-tasks.ts'
 import { existing } from './existing.ts'
 import { fieldConditions } from './field-conditions.ts'
 import type { Filters } from './parameters.ts'
@@ -10,17 +11,18 @@ interface Scope {
   snapshot?: Snapshot
 }
 
-type Values = Required<Omit<Filters, 'fields'>>
+type Values = Required<Omit<Filters, 'fields' | 'q'>>
 type Conditions<Name extends keyof Values> = {
   [N in Name]: (sql: Sql, value: Values[N], scope: Scope) => SqlPart
 }
 
 /** Conditions on a task `t` that an index serves: few tasks match. */
-const indexed: Conditions<'blocks' | 'claimedBy' | 'externalId'> = {
+const indexed: Conditions<'blocks' | 'claimedBy' | 'externalId' | 'foundIds'> = {
   blocks: (sql, id, { snapshot }) =>
     sql`t.blocked_by_ids @> ${[id]}::uuid[] and ${id}::uuid = any(${existing(sql, 'task', [id], snapshot)})`,
   claimedBy: (sql, userId) => sql`t.claimed_by = ${userId}`,
   externalId: (sql, externalId) => sql`t.external_id = ${externalId}`,
+  foundIds: (sql, ids) => sql`t.id = any(${ids}::uuid[])`,
 }
 
 /** Conditions on a task `t` that are evaluated for every task of a scan. */
@@ -32,6 +34,8 @@ const scanned: Conditions<Exclude<keyof Values, keyof typeof indexed>> = {
   noLabel: (sql, _, { snapshot }) => sql`(t.label_ids is null
     or not t.label_ids && ${existing(sql, 'label', sql`t.label_ids`, snapshot)})`,
   ready: (sql, _, { caller, snapshot }) => isReady(sql, 't', { holder: caller, snapshot }),
+  matching: (sql, { query, knownIds }) => sql`(t.id = any(${knownIds}::uuid[])
+    or ${matchesTask(sql, { projectId: sql`t.project_id`, id: sql`t.id` }, query)})`,
   isUnclaimed: (sql, _, scope) => sql`(t.claimed_by is null or not ${isLive(sql, scope)})`,
 }
 

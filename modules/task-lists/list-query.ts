@@ -6,6 +6,7 @@ import { badRequest } from '../../src/responses/errors.ts'
 import { canonicalId, isId } from '../../src/id-format.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import { Instant, OneOf, parseInstant } from '../../src/schema/text.ts'
+import { searchTextErrors } from '../search/text/query.ts'
 import { fieldParameter, filterParameters, readFilters } from './parameters.ts'
 import { fieldPrefix } from './field-parameters.ts'
 import { unknownField } from '../../src/schema/validation.ts'
@@ -36,11 +37,18 @@ export const ListTasksQuery = Type.Object(
 )
 
 export const asOfNeedsProject = () => badRequest('asOf needs a projectId: each project has its own versions')
+export const searchOfPast = () => badRequest('q cannot be combined with asOf')
 const positionNeedsProject = () =>
   badRequest('sort=position needs a projectId: each project has its own order')
 const badAssignee = () => badRequest('assigneeId must be the id of a user, or "me"')
 
-export const badListQuery = () => [badAssignee(), asOfNeedsProject(), positionNeedsProject()]
+export const badListQuery = () => [
+  badAssignee(),
+  asOfNeedsProject(),
+  positionNeedsProject(),
+  searchOfPast(),
+  ...searchTextErrors(),
+]
 
 export type TaskFilter = ReturnType<typeof readTaskFilter>
 
@@ -49,6 +57,7 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
   for (const name in query)
     if (!Object.hasOwn(parameters, name) && !name.startsWith(fieldPrefix))
       throw unknownField(name, Object.keys(parameters))
+  if (query.q !== undefined && query.asOf !== undefined) throw searchOfPast()
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
   const assigneeId = query.assigneeId === 'me' ? userId : query.assigneeId && canonicalId(query.assigneeId)

@@ -1,12 +1,17 @@
+import { LRUCache } from 'lru-cache'
 import type { TaskRow } from '../../drizzle/rows.ts'
+import { tasks } from '../../drizzle/schema/tasks.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { visibleColumns } from '../../src/log/rows-at.ts'
 import { readVisible } from '../../src/log/visible-rows.ts'
 import { type PageRows, cutToLimit, maxUnmeasuredRows, untilPageFull } from '../../src/reads/pages.ts'
-import { ofToken, visibleProject } from '../../src/reads/visible.ts'
+import { type JoinedRows, openShownRows } from '../../src/log/shown-rows.ts'
+import { ofToken, visibleProject, visibleProjects } from '../../src/reads/visible.ts'
+import { runText, sqlText } from '../../src/postgres/sql-text.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import { maxId, nilId } from '../../src/id-format.ts'
+import { taskView } from '../tasks/schema.ts'
 import { hasFilters, selectsReferences } from './parameters.ts'
 import { projectsOf } from './conditions.ts'
 import { isByPosition, positionOrder } from './by-position.ts'
@@ -17,6 +22,8 @@ import { maxScannedTasks, openRows } from './list-rows.ts'
 /** The most tasks that one page of the tasks of many projects scans in each of its two steps: see `manyScanned`. */
 export const maxScannedTasksOfAll = 20_000
 
+const shownTasks = openShownRows(taskView, tasks, 't')
+
 /**
  * Reads one branch for each project, status and priority: at most one page, from an index in the order of the list.
  * So all pages cost the same. With a snapshot, one more branch reads the rows that changed after the snapshot.
@@ -26,40 +33,64 @@ export async function listTasks(
   filter: TaskFilter,
   snapshot?: Snapshot,
 ): Promise<PageRows<TaskRow> | undefined> {
-  if (filter.ready && filter.status === 'DONE') return { rows: [] }
+  if (isNever(filter)) return { rows: [] }
+  const { projectId, caller, limit } = filter
+  const { select, isScan } = await openSelect(sql, filter, snapshot)
+  const read = reader(sql, filter, snapshot)
+  const readShown = (columns: SqlPart) =>
+    read(select(sql`${columns} ${isScan ? sql`, t.ends, t.fits` : sql``}`))
+  const rows =
+    snapshot || selectsReferences(filter)
+      ? await readShown(visibleColumns(sql, 'task', 't', snapshot))
+      : await readVisible(sql, { entity: 'task', alias: 't', list: projectId ?? caller }, readShown)
+  if (!projectId) return cutAtEnd(rows, limit)
+  // For a visible project without a matching task, the query returns one row of nulls.
+  if (rows.length === 0) return undefined
+  return cutAtEnd(rows[0]!.id === null ? [] : rows, limit)
+}
+
+const maxLists = 10_000
+/** After a page with a task that is not plain, the pages of the list are read by columns for this time. */
+const columnsForMs = 10_000
+const listsByColumns = new LRUCache<string, true>({ max: maxLists, ttl: columnsForMs })
+
+/** Returns the tasks of a page as `taskView` shows them; undefined if they need `listTasks`, or the project is not visible. */
+export async function listShown(sql: Sql, filter: TaskFilter): Promise<PageRows<TaskRow> | undefined> {
+  const list = filter.projectId ?? filter.caller
+  if (isByPosition(filter) || listsByColumns.has(list) || !isShort(filter) || !isPrepared(filter))
+    return undefined
+  const { select, isScan } = await openSelect(sqlText, filter)
+  if (isScan) return undefined
+  const [row] = await runText<JoinedRows>(sql, shownTasks.join(sqlText, select(shownTasks.columns(sqlText))))
+  const found = shownTasks.read(row!)
+  if (!found) listsByColumns.set(list, true)
+  return found && cutToLimit(found.rows, filter.limit)
+}
+
+const isNever = ({ ready, status }: TaskFilter) => ready && status === 'DONE'
+
+/** Returns a function that builds the query for columns of the tasks `t` of a page. */
+async function openSelect(sql: Sql, filter: TaskFilter, snapshot?: Snapshot) {
   // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
   const by = isByPosition(filter) ? positionOrder(sql) : orderOf(sql, filter, sql`t.due`).by
   const { page, scan, first, isNarrow } = await openRows(sql, filter, by, snapshot)
   const max = filter.limit + 1
-  const ends = scan ? sql`, t.ends, t.fits` : sql``
-  const read = reader(sql, max, filter, snapshot)
-  const { projectId } = filter
-  const readShown = (columns: SqlPart) => {
-    const shown = sql`${columns} ${ends}`
-    if (projectId)
-      return read(sql`select ${shown} from ${visible(sql, filter)}
-        left join lateral (${page(max)}) t on true order by ${by} limit ${max}`)
+  const select = (shown: SqlPart): SqlPart => {
+    if (filter.projectId)
+      return sql`select ${shown} from ${visible(sql, filter)}
+        left join lateral (${page(max)}) t on true order by ${by} limit ${max}`
     if (isNarrow)
-      return read(sql`with mine as materialized (select id from ${visible(sql, filter)})
-        select ${shown} from (${page(max)}) t order by ${by} limit ${max}`)
-    return read(
-      scan
-        ? manyScanned(sql, filter, { by, max, shown, scan, first })
-        : many(sql, filter, { by, max, shown, page }),
-    )
+      return sql`with mine as materialized (select id from ${visible(sql, filter)})
+        select ${shown} from (${page(max)}) t order by ${by} limit ${max}`
+    return scan
+      ? manyScanned(sql, filter, { by, max, shown, scan, first })
+      : many(sql, filter, { by, max, shown, page })
   }
-  const rows =
-    snapshot || selectsReferences(filter)
-      ? await readShown(visibleColumns(sql, 'task', 't', snapshot))
-      : await readVisible(sql, { entity: 'task', alias: 't', list: projectId ?? filter.caller }, readShown)
-  if (!projectId) return cutAtEnd(rows, filter.limit)
-  // For a visible project without a matching task, the query returns one row of nulls.
-  if (rows.length === 0) return undefined
-  return cutAtEnd(rows[0]!.id === null ? [] : rows, filter.limit)
+  return { select, isScan: scan !== undefined }
 }
 
-/** A prepared statement of a list takes about 0.25 MiB on each connection, and there are hundreds of variants. */
-const maxPrepared = 100
+/** Each of the three prepared statements of a variant takes about 0.25 MiB on each connection. There are hundreds of variants. */
+const maxPrepared = 70
 const prepared = new Set<string>()
 
 /** True for the first variants of lists that were read; the other variants are planned for each read. */
@@ -74,11 +105,13 @@ function isPrepared(filter: TaskFilter): boolean {
   return prepared.has(variant)
 }
 
+const isShort = ({ limit, tokenProjects }: TaskFilter) => limit < maxUnmeasuredRows && !tokenProjects
+
 const reader =
-  (sql: Sql, max: number, filter: TaskFilter, snapshot?: Snapshot) =>
+  (sql: Sql, filter: TaskFilter, snapshot?: Snapshot) =>
   (rows: SqlPart): Promise<Row[]> => {
-    const isShort = max <= maxUnmeasuredRows && !snapshot && !filter.tokenProjects
-    if (!isShort) return unprepared(sql<Row[]>`${untilPageFull(sql, rows, longTexts(sql))}`)
+    if (snapshot || !isShort(filter))
+      return unprepared(sql<Row[]>`${untilPageFull(sql, rows, longTexts(sql))}`)
     return isPrepared(filter) ? sql<Row[]>`${rows}` : unprepared(sql<Row[]>`${rows}`)
   }
 
@@ -152,7 +185,5 @@ const visible = (sql: Sql, filter: TaskFilter) => {
   const { projectId, caller, tokenProjects } = filter
   if (projectId) return sql`${visibleProject(sql, sql`${projectId}`, sql`${caller}`)} v`
   const within = sql`${ofToken(sql, tokenProjects)} ${projectsOf(sql, filter)}`
-  return sql`(select id from projects p where owner_id = ${caller} ${within}
-        union all select p.id from members m join projects p on p.id = m.project_id
-        where m.user_id = ${caller} ${within}) v`
+  return sql`${visibleProjects(sql, sql`${caller}`, within)} v`
 }

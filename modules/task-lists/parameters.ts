@@ -4,6 +4,9 @@ import { badRequest } from '../../src/responses/errors.ts'
 import { checked, IdOf } from '../../src/schema/input.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import { Text } from '../../src/schema/text.ts'
+import { SearchText } from '../search/schema.ts'
+import type { Matching } from '../search/matching-tasks.ts'
+import { readSearchText, type SearchQuery } from '../search/text/query.ts'
 import { type FieldParameter, fieldPrefix, readFieldParameters } from './field-parameters.ts'
 
 /** The most ids in `labels` and `anyLabel`. */
@@ -30,6 +33,9 @@ const True = (description: string) =>
   )
 
 export const filterParameters = {
+  q: Type.Optional(
+    SearchText('The words of a search, as in GET /search. Comments and subtasks count as text of their task'),
+  ),
   labels: Labels('all'),
   anyLabel: Labels('at least one'),
   noLabel: True('lists the tasks without labels'),
@@ -85,11 +91,14 @@ export interface Filters {
   isUnclaimed?: boolean
   externalId?: string
   fields?: FieldParameter[]
+  q?: SearchQuery
+  foundIds?: string[]
+  matching?: Matching
 }
 
 const names = [
   ...(['labels', 'anyLabel', 'noLabel', 'blocks', 'ready'] as const),
-  ...(['claimedBy', 'isUnclaimed', 'externalId', 'fields'] as const),
+  ...(['claimedBy', 'isUnclaimed', 'externalId', 'fields', 'foundIds', 'matching'] as const),
 ]
 /** True if every task of the list refers to other rows. */
 export const selectsReferences = ({ labels, anyLabel, blocks, fields }: Filters) =>
@@ -107,6 +116,7 @@ export function readFilters(query: Query, userId: string): Filters {
   else if (query.claimedBy !== undefined)
     filters.claimedBy = query.claimedBy === 'me' ? userId : idOr(badClaimedBy, query.claimedBy)
   if (query.externalId !== undefined) filters.externalId = query.externalId.trim()
+  if (query.q !== undefined) filters.q = readSearchText(query.q)
   const fields = readFieldParameters(query)
   if (fields.length > 0) filters.fields = fields
   const [name = filters.externalId && 'externalId'] = fields.map((one) => one.name)

@@ -9,6 +9,7 @@ import { pathAndQuery, respondByDigest, respondWithBody } from '../../src/respon
 import type { Services } from '../../src/services.ts'
 import { timedEtag } from '../../src/responses/timed-etag.ts'
 import { showClaims, type ShownClaims } from '../claims/shown.ts'
+import { openTaskSearch } from '../search/task-search.ts'
 import { keyOf } from '../order/keys.ts'
 import { taskView } from '../tasks/schema.ts'
 import {
@@ -19,15 +20,16 @@ import {
   type TaskFilter,
 } from './list-query.ts'
 import { maxScannedTasks } from './list-rows.ts'
-import { listTasks } from './list.ts'
+import { listShown, listTasks } from './list.ts'
 import { badBlocks, badClaimedBy, type Filters, needsProject } from './parameters.ts'
 
 export function taskList(services: Services): Query {
   return {
-    about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date come last with \`sort=dueDate\`, and first with \`sort=-dueDate\`. \`sort=position\` lists one project in the order of its tasks. All filters can be combined. Some filters scan at most ${maxScannedTasks} tasks of a project for a page: the page may show fewer tasks than \`limit\` although the Link header leads to another page.`,
+    about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date are last with \`sort=dueDate\`, first with \`-dueDate\`. \`sort=position\` lists one project in the order of its tasks. All filters can be combined. Some filters scan at most ${maxScannedTasks} tasks of a project for a page, so a page before the last may have fewer tasks than \`limit\`.`,
     input: ListTasksQuery,
     view: taskView,
     isList: true,
+    isSearch: true,
     errors: [
       ...[...badListQuery(), badBlocks(), badClaimedBy(), needsProject('externalId')],
       ...services.snapshots.errors,
@@ -55,31 +57,54 @@ export type SeenProject = Omit<VisibleProject, 'role'>
 type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'>
 
 export function openReadTasks(services: Services) {
-  const { database, findPerson, findRole, serve } = services
+  const { findRole } = services
+  const search = openTaskSearch(services)
+  const list = openList(services)
   /** @param seen the project, if the caller of this function has checked that it is visible */
   return async (reading: Reading, seen?: SeenProject): Promise<Response> => {
-    const { request, caller, query } = reading
+    const { caller, query } = reading
     const filter = readTaskFilter(query, caller)
     const { projectId } = filter
     const project =
       seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
     if (query.asOf !== undefined) return readAsOf(services, reading, filter, project)
+    if (!filter.q) return list(reading, filter, project)
+    const { q, ...others } = filter
+    return search(caller, q, project?.projectId, async (found, isCurrent) =>
+      list(reading, { ...others, ...found }, project, isCurrent),
+    )
+  }
+}
+
+/** Returns a function that reads the current list. With `isCurrent`, one project's list changes only with its version. */
+const openList =
+  ({ database, findPerson, serve }: Services) =>
+  (
+    { request, caller, query }: Reading,
+    filter: TaskFilter,
+    project: SeenProject | undefined,
+    isCurrent = true,
+  ): Response | Promise<Response> => {
+    const sql = filter.foundIds ? database.searches : database.reads
+    const cursor = cursorOf(filter)
     const build = async (etag = '') => {
-      const found = await listTasks(database.reads, filter)
+      const shown = await listShown(sql, filter)
+      if (shown) return pageOf(request, shown, (row) => row, cursor, etag)
+      const found = await listTasks(sql, filter)
       if (!found) throw notFound('Project')
       const claims = await showClaims(findPerson, found.rows)
       const tag = etag && claims.untilMs ? timedEtag(etag, claims.untilMs, project!.renaming) : etag
-      return pageOf(request, found, viewWith(claims), cursorOf(filter), tag)
+      return pageOf(request, found, viewWith(claims), cursor, tag)
     }
-    if (!project) return respondWithBody(request, await build())
-    if (dependsOnTime(filter)) return respondByDigest(request, await build(), project.version)
+    if (!project || !isCurrent)
+      return build().then((page) => respondWithBody(request, page, project?.version))
+    if (dependsOnTime(filter)) return build().then((page) => respondByDigest(request, page, project.version))
     // The response for `me` depends on the caller.
     const suffix = query.assigneeId === 'me' ? `.${caller.userId}` : ''
     const etag = etagAt(project, suffix)
     const { version, renaming } = project
     return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version, renaming)
   }
-}
 
 async function readAsOf(
   { findPerson, snapshots }: Services,

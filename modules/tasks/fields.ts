@@ -52,15 +52,16 @@ export function newTask(
   requireAssignable(state, input.assigneeId)
   const fields = fieldsOf(input, state)
   const { dueDate, remindAt } = fields
-  return {
+  const row = {
+    ...defaults,
     id,
     projectId: state.projectId,
     number: state.lastNumber + 1,
-    ...defaults,
-    ...fields,
-    ...(dueDate || remindAt ? timesOf(fields, now) : undefined),
-    title: input.title.trim(),
+    title: '',
     createdAt: now,
     updatedAt: now,
   }
+  // Faster than a spread: most of these fields exist already.
+  for (const key in fields) row[key as 'title'] = fields[key as 'title']!
+  return dueDate || remindAt ? { ...row, ...timesOf(fields, now) } : row
 }

@@ -3,12 +3,11 @@ import { tasks } from '../../drizzle/schema/tasks.ts'
 import type { Query } from '../../src/commands/query.ts'
 import { type Caller, isWithinToken } from '../../src/identity/rights.ts'
 import { hasNoReferences, visibleColumns, visibleEventId } from '../../src/log/rows-at.ts'
+import { type JoinedRows, openShownRows } from '../../src/log/shown-rows.ts'
 import { batched } from '../../src/postgres/batch.ts'
-import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { readInTwoSteps } from '../../src/postgres/two-steps.ts'
 import { byOrdinal } from '../../src/postgres/row-order.ts'
-import { hasReferences } from '../../src/model/references.ts'
 import { type LookUp, openLookUp, requireVisible } from '../../src/reads/lookups.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { type Pair, pairsOf, visibleProject } from '../../src/reads/visible.ts'
@@ -37,8 +36,10 @@ export const openSeenTasks = (sql: Sql, versions: Versions) =>
       (extract(epoch from t.claimed_until) * 1000)::bigint || ${nameTagOf(sql, sql`t.claimed_by`)} end`,
     plainColumns: sql`case when t.claimed_by is null and ${hasNoReferences(sql, 'task', 't')} then t.event_id end`,
     // Only a claimed task shows the name of an account, so other ETags do not depend on `renaming`.
-    make: ({ renaming, ...seen }, [eventId, claim]) =>
-      claim ? { ...seen, renaming, eventId: eventId!, claim } : { ...seen, eventId: eventId! },
+    make: ({ projectId, version, lastEventId, renaming }, [eventId = '', claim]) =>
+      claim
+        ? { projectId, version, lastEventId, renaming, eventId, claim }
+        : { projectId, version, lastEventId, eventId },
   })
 
 function tagOfClaim({ claim }: SeenTask): string {
@@ -62,10 +63,12 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
       const build = async () => {
         const task = await findTask(caller, id)
         if (!task) throw notFound('Task')
-        const holder = (await showClaims(findPerson, [task])).holderOf?.(task)
+        if ('shown' in task) return { etag: etagOf(task), body: JSON.stringify(task.shown), link: null }
+        const { row } = task
+        const holder = (await showClaims(findPerson, [row])).holderOf?.(row)
         return {
-          etag: etagOf(task, claimTag(task, holder)),
-          body: JSON.stringify(taskView.of(task, holder)),
+          etag: etagOf(row, claimTag(row, holder)),
+          body: JSON.stringify(taskView.of(row, holder)),
           link: null,
         }
       }
@@ -75,24 +78,38 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   }
 }
 
+/** A task as its view shows it, or the row of a task of which the view computes fields. */
+type FoundTask = { shown: TaskRow; eventId: string } | { row: TaskRow }
+
+const shownTasks = openShownRows(taskView, tasks, 't', `q.n || ' ' || t.event_id`)
+
 /** Reads tasks for several requests in one query, and checks visibility again, because a task may have just moved. */
 function openFindTask(sql: Sql) {
-  const read = async (pairs: Pair[], columns: SqlPart) => {
-    const rows = await sql<(TaskRow & { n: number })[]>`
-      select q.n::int4 as n, ${columns} from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id
-      cross join lateral ${visibleProject(sql, sql`t.project_id`, sql`q.user_id`)} p`
-    return byOrdinal(pairs.length, rows)
+  const from = (pairs: Pair[], isWanted: SqlPart) => sql`
+    from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id and ${isWanted}
+    cross join lateral ${visibleProject(sql, sql`t.project_id`, sql`q.user_id`)} p`
+  const readShown = async (pairs: Pair[]) => {
+    const rows = sql`select ${shownTasks.columns(sql)} ${from(pairs, shownTasks.isPlain(sql))}`
+    const [joined] = await sql<JoinedRows[]>`${shownTasks.join(sql, rows)}`
+    const { keys, rows: shown } = shownTasks.read(joined!) ?? { keys: [], rows: [] }
+    const found = pairs.map((): FoundTask | null => null)
+    for (const [k, key] of keys.entries()) {
+      const [n, eventId] = key.split(' ')
+      found[Number(n) - 1] = { shown: shown[k]!, eventId: eventId! }
+    }
+    return found
   }
-  const [plain, shown] = [columnList(sql, tasks, 't'), visibleColumns(sql, 'task', 't')]
-  const readPlain = async (pairs: Pair[]) => {
-    const found = await read(pairs, plain)
-    return found.map((task) => (task && hasReferences('task', task) ? null : task))
+  const columns = visibleColumns(sql, 'task', 't')
+  const readRows = async (pairs: Pair[]) => {
+    const rows = await sql<(TaskRow & { n: number })[]>`
+      select q.n::int4 as n, ${columns} ${from(pairs, sql`true`)}`
+    return byOrdinal(pairs.length, rows).map((row) => row && { row })
   }
   const find = batched({ keys: 500, slots: 2 }, (pairs: Pair[]) =>
-    readInTwoSteps(pairs, readPlain, (some) => read(some, shown)),
+    readInTwoSteps<Pair, FoundTask>(pairs, readShown, readRows),
   )
   return async (caller: Caller, id: string) => {
     const task = await find({ userId: caller.userId, id })
-    return task && isWithinToken(caller, task.projectId) ? task : undefined
+    return task && isWithinToken(caller, ('row' in task ? task.row : task.shown).projectId) ? task : undefined
   }
 }

@@ -1,4 +1,4 @@
-import type { CommitHead, CommitUnit } from '../commit/unit.ts'
+import type { CommitEvent, CommitHead, CommitUnit } from '../commit/unit.ts'
 import {
   idClaim,
   type IdempotencyKey,
@@ -9,7 +9,7 @@ import {
 } from '../commit/idempotency.ts'
 import { Clock, isAhead, isCreatedAfter, newId } from '../ids.ts'
 import type { Reactions } from '../log/rule.ts'
-import type { EventDraft, StoredEvent } from '../model/events.ts'
+import type { EventDraft } from '../model/events.ts'
 import { FactNeeded } from '../model/facts.ts'
 import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
@@ -106,14 +106,16 @@ function addRecord(decision: BatchDecision, record: IdempotencyRecord): void {
   decision.unit.records.push(record)
 }
 
-/** Lists the fields, because object spread costs several times as much. */
+/** Lists the fields, because object spread costs several times as much. The commit sets `unit` and `write`. */
 const eventOf = (
   change: EventDraft,
   seq: number,
   actorId: string,
   at: string,
   batch: number | undefined,
-): StoredEvent => ({
+): CommitEvent => ({
+  unit: 0,
+  write: null,
   id: change.id,
   projectId: change.projectId,
   type: change.type,
@@ -130,6 +132,7 @@ const eventOf = (
 })
 
 const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitHead => ({
+  unit: 0,
   projectId,
   expected: version,
   expectedEventId: lastEventId,

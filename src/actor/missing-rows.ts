@@ -8,8 +8,10 @@ import type { ProjectState } from './state.ts'
 export function hasLoaded(state: ProjectState, preload: Preload): boolean {
   // These rows are loaded again for each batch.
   if (preload.movingTaskId || preload.undo || preload.integrations || preload.facts?.length) return false
-  for (const entity of model().byRow)
-    for (const id of preload[entity] ?? []) {
+  for (const entity of model().byRow) {
+    const ids = preload[entity]
+    if (!ids) continue
+    for (const id of ids) {
       const row = state.row(entity, id)
       if (!row && !state.isLoaded(entity, id)) return false
       if (!row || isPlainRow(entity, row)) continue
@@ -17,6 +19,7 @@ export function hasLoaded(state: ProjectState, preload: Preload): boolean {
       // The name of a claim's holder is loaded again for each batch.
       if ((row as { claimedBy?: string | null }).claimedBy) return false
     }
+  }
   return preload.referencedTasks === undefined || state.knowsAll(preload.referencedTasks)
 }
 

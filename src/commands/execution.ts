@@ -120,7 +120,7 @@ const withClaimedTask = (preload: Preload | undefined, { taskId }: IfClaim): Pre
   task: [...(preload?.task ?? []), taskId],
 })
 
-/** What a command declares to load, and the facts and referenced tasks that the checks of its input need. */
+/** Returns the rows and facts that the command declares, and those that the checks of its input need. */
 export function needsOf(
   { noun, preload }: Command,
   input: object,

@@ -28,6 +28,8 @@ export interface Query {
   reply?: { description: string; schema?: TSchema }
   examples?: Record<string, { value: unknown }>
   isList?: boolean
+  /** True if the response has the header Docket-Indexed when the request has `q`. */
+  isSearch?: boolean
   eventStream?: EventStream
   isStreamOnly?: boolean
   errors?: HttpError[]

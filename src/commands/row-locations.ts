@@ -54,23 +54,24 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
     isTaken: async (id: string): Promise<boolean> => (await findTaken(id)) !== undefined,
 
     /** If the row has moved, calls `work` again with the new location. @throws HttpError 404 that names `noun` */
-    async at<T>(kind: Entity, id: string, noun: string, work: Work<T>): Promise<T> {
-      if (!isId(id)) throw notFound(noun)
-      const cached = cachedLocation(kind, id)
-      let location = cached ?? (await find[kind](id))
-      while (location) {
-        if (location !== cached) caches[kind].set(id, location)
-        try {
-          return await work(location)
-        } catch (error) {
+    at<T>(kind: Entity, id: string, noun: string, work: Work<T>): Promise<T> {
+      if (!isId(id)) return Promise.reject(notFound(noun))
+      const missing = () => Promise.reject(notFound(noun))
+      const workAt = (location: RowLocation): Promise<T> =>
+        work(location).catch(async (error: unknown) => {
           if (!(error instanceof HttpError) || !statusesAfterMove.has(error.status)) throw error
           caches[kind].delete(id)
           const now = await find[kind](id)
           if (now?.projectId === location.projectId && now.number === location.number) throw error
-          location = now
-        }
+          return now ? workAtFound(now) : missing()
+        })
+      const workAtFound = (location: RowLocation) => {
+        caches[kind].set(id, location)
+        return workAt(location)
       }
-      throw notFound(noun)
+      const cached = cachedLocation(kind, id)
+      if (cached) return workAt(cached)
+      return find[kind](id).then((found) => (found ? workAtFound(found) : missing()))
     },
   }
 }

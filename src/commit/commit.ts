@@ -88,8 +88,8 @@ const openWrite =
     const [row] = await sql.unsafe<{ committed: string | null }[]>(text, parametersOf(shape, batch), {
       prepare: true,
     })
-    const committed = new Set(row?.committed?.split(' ').map(Number))
-    return units.map((_, unit) => (committed.has(unit) ? 'committed' : 'conflict'))
+    const committed = new Set(row?.committed?.split(' '))
+    return units.map((_, unit) => (committed.has(String(unit)) ? 'committed' : 'conflict'))
   }
 
 type ChooseStatement = (shape: Shape) => { shape: Shape; text: string }

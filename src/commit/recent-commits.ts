@@ -48,7 +48,7 @@ export class RecentCommits {
       const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
       if (this.isFollowed(projectId) && own.every(keepsRights))
         this.append(projectId, { version: expected, lastEventId: expectedEventId }, own)
-      else this.recent.delete(projectId)
+      else if (this.recent.size > 0) this.recent.delete(projectId)
     }
   }
 

@@ -5,6 +5,8 @@ import { definitionOf, isPlainRow } from '../model/model.ts'
 import type { IdempotencyRecord } from './idempotency.ts'
 
 export interface CommitHead {
+  /** The position of the unit in its commit, once it is known. */
+  unit?: number
   projectId: string
   expected: number
   expectedEventId: string

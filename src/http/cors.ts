@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 const requestHeaders =
   'Authorization, Content-Type, Docket-If-Claim, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Traceparent'
 const exposedHeaders =
-  'ETag, Link, Location, Docket-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
+  'ETag, Link, Location, Docket-Indexed, Docket-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
 
 /** Allows pages of these origins; `*` allows all. Credentials are not allowed, because tokens are sent in a header. */
 export function cors(origins: string[]) {

@@ -1,10 +1,11 @@
 import { Elysia } from 'elysia'
 import { type Scheduler, type Permit, writesIn } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
+import type { Caller } from '../identity/rights.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import { canonicalId } from '../id-format.ts'
 import { duplicateParameter, urlTooLong, unknownParameter, maxUrlCharacters } from '../responses/errors.ts'
-import { jsonBodyPlugin, signInBodyBytes, requireSmall } from './json-body.ts'
+import { type ReadBody, signInBodyBytes, requireSmall } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
 import { type Share, setRateLimitHeaders } from './limits/budget.ts'
 import type { BudgetName, Limits } from './limits/limits.ts'
@@ -13,115 +14,162 @@ interface Dependencies {
   authenticate: Authenticate
   limits: Limits
   scheduler: Scheduler
-  config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs' | 'trustProxy'>
+  config: Pick<Config, 'trustProxy'>
 }
 
 export type Guards = ReturnType<typeof openGuards>
 
 export const openGuards = (dependencies: Dependencies) => ({
   signInGuard: openSignInGuard(dependencies),
-  callerGuard: openCallerGuard(dependencies, 'caller-guard', budgetOf),
+  callerGuard: callerGuard('caller-guard', openAdmit(dependencies, budgetOf)),
   /** Counts every request as a read, whatever its method. */
-  readGuard: openCallerGuard(dependencies, 'read-guard', () => 'reads'),
+  readGuard: callerGuard(
+    'read-guard',
+    openAdmit(dependencies, () => 'reads'),
+  ),
   sessionGuard: openSessionGuard(dependencies),
 })
 
 const budgetOf = ({ method }: Request): BudgetName =>
   method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
 
+/** The `q` of a search has its own limit: 1,000 characters. So a longer one gets 400, as `q` does in a view. */
+const SEARCH = /^[^?]*\/api\/v1\/(search|tasks)\?(.*&)?q=/
+
 export function requireShortUrl({ url }: Request): void {
-  if (url.length > maxUrlCharacters) throw urlTooLong()
+  if (url.length > maxUrlCharacters && !SEARCH.test(url)) throw urlTooLong()
 }
 
 function requireUniqueParameters({ url }: Request): void {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('&', start)) return
   const names = new Set<string>()
-  for (const name of new URLSearchParams(url.slice(start)).keys()) {
+  for (const name of parameterNames(url.slice(start + 1))) {
     if (names.has(name)) throw duplicateParameter(name)
     names.add(name)
   }
 }
 
-/** A hook for routes without query parameters. It returns nothing, because Elysia would await a returned value. */
-export function requireNoParameters({ request: { url } }: { request: Request }): void {
+/** Most queries have no escapes, so that their names need not be decoded. */
+const parameterNames = (query: string): Iterable<string> =>
+  /[%+]/.test(query)
+    ? new URLSearchParams(query).keys()
+    : query.split('&').flatMap((part) => (part ? part.split('=', 1) : []))
+
+function requireNoParameters({ url }: Request): void {
   const start = url.indexOf('?')
   if (start >= 0)
     for (const name of new URLSearchParams(url.slice(start)).keys()) throw unknownParameter(name)
 }
 
-function normalize(request: Request, params: Record<string, string | undefined>): void {
+function normalize(request: Request, params: GuardedContext['params']): void {
   requireUniqueParameters(request)
   for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
 
-function finish({
-  response,
-  share,
-  permit,
-}: {
-  response: unknown
-  share: Share | null
-  permit?: Permit
-}): void {
+type Admitted = { caller: Caller; share: Share | null; permit: Permit }
+
+export interface GuardedContext extends Partial<Admitted> {
+  request: Request
+  params: Record<string, string | undefined>
+  /** Authenticates the request and adds the other fields. Set for routes that need a token. */
+  admit?: Admit
+}
+
+/** Returns a promise only if a step must wait. @throws HttpError */
+type Admit = (context: GuardedContext) => void | Promise<void>
+
+interface Steps {
+  hasQuery?: boolean
+  readBody?: ReadBody
+}
+type Respond<Context> = (context: Context) => Response | Promise<Response>
+type HandledContext = GuardedContext & { body?: unknown }
+
+/**
+ * Returns the handler of a route. Elysia prepares every part of the request that a handler's source text names. The text
+ * of a bound function names none.
+ */
+export const guarded = <Context>(respond: Respond<Context>, steps: Steps = {}) =>
+  handle.bind({ respond: respond as Respond<unknown>, ...steps }) as unknown as Respond<Context>
+
+async function handle(this: Steps & { respond: Respond<unknown> }, context: HandledContext) {
+  if (!this.hasQuery) {
+    const admission = context.admit?.(context)
+    if (admission) await admission
+    requireNoParameters(context.request)
+  }
+  if (this.readBody) context.body = await this.readBody(context)
+  const response = await this.respond(context)
+  const { share, permit } = context
   permit?.release()
-  if (share && response instanceof Response) setRateLimitHeaders(response.headers, share)
+  if (share) setRateLimitHeaders(response.headers, share)
+  return response
+}
+
+/** A hook for routes with query parameters: Elysia checks the query before it calls the handler. */
+export async function admitFirst(context: object): Promise<void> {
+  const { admit } = context as GuardedContext
+  await admit?.(context as GuardedContext)
 }
 
 /** Guards routes that need no token, and adds the client's `address` to their context. */
-const openSignInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Dependencies) =>
-  new Elysia({ name: 'sign-in-guard' })
-    .use(jsonBodyPlugin({ bodyBytes: signInBodyBytes, bodyTimeoutMs }))
-    .derive({ as: 'scoped' }, async ({ request, server }) => {
-      requireShortUrl(request)
-      // Runs before the first await, so that no large body stays in memory.
-      requireSmall(request, signInBodyBytes)
-      const address = addressOf(request, server, trustProxy)
-      const share = await limits.takeSignIn(address)
-      requireUniqueParameters(request)
-      return { address, share }
-    })
-    .onAfterHandle({ as: 'scoped' }, finish)
+const openSignInGuard = ({ limits, config: { trustProxy } }: Dependencies) =>
+  new Elysia({ name: 'sign-in-guard' }).derive({ as: 'scoped' }, async ({ request, server }) => {
+    requireShortUrl(request)
+    // Runs before the first await, so that no large body stays in memory.
+    requireSmall(request, signInBodyBytes)
+    const address = addressOf(request, server, trustProxy)
+    const share = await limits.takeSignIn(address)
+    requireUniqueParameters(request)
+    return { address, share, bodyBytes: signInBodyBytes }
+  })
 
-/** Guards routes that need a token, and adds the `caller` to their context. */
-const openCallerGuard = (
-  { authenticate, limits, scheduler, config }: Dependencies,
-  name: string,
-  budgetOf: (request: Request) => BudgetName,
-) =>
-  new Elysia({ name })
-    .use(jsonBodyPlugin(config))
-    .derive({ as: 'scoped' }, async ({ request, params }) => {
-      requireShortUrl(request)
-      const authenticated = authenticate.caller(request)
-      const caller = authenticated instanceof Promise ? await authenticated : authenticated
-      const taken = limits.budgets?.[budgetOf(request)].take(caller) ?? null
-      const share = taken instanceof Promise ? await taken : taken
-      normalize(request, params)
-      const permit = scheduler.acquire(caller.userId, writesIn(request))
-      return { caller, share, permit: permit instanceof Promise ? await permit : permit }
-    })
-    .onAfterHandle({ as: 'scoped' }, finish)
+/** Guards routes that need a token: `guarded` calls `admit`, which adds the fields of `Admitted` to the context. */
+function callerGuard(name: string, admit: Admit) {
+  const prepare = (context: object) => {
+    ;(context as GuardedContext).admit = admit
+  }
+  return new Elysia({ name }).derive({ as: 'scoped' }, prepare as unknown as () => Admitted)
+}
+
+const openAdmit =
+  ({ authenticate, limits, scheduler }: Dependencies, budgetOf: (request: Request) => BudgetName): Admit =>
+  (context) => {
+    const { request, params } = context
+    requireShortUrl(request)
+    return whenKnown(authenticate.caller(request), (caller) =>
+      whenKnown(limits.budgets?.[budgetOf(request)].take(caller) ?? null, (share) => {
+        normalize(request, params)
+        return whenKnown(scheduler.acquire(caller.userId, writesIn(request)), (permit) => {
+          context.caller = caller
+          context.share = share
+          context.permit = permit
+        })
+      }),
+    )
+  }
+
+/** Calls `next` at once if the value is known, because most requests need not wait for a promise. */
+const whenKnown = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> =>
+  value instanceof Promise ? value.then(next) : next(value)
 
 /**
  * Guards routes that need a sign-in token. The first attempt of a request with an Idempotency-Key may have revoked the
  * token. So for such a request, the route first searches for a stored reply and then checks the claims.
  */
 const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependencies) =>
-  new Elysia({ name: 'session-guard' })
-    .use(jsonBodyPlugin(config))
-    .derive({ as: 'scoped' }, async ({ request, params, server }) => {
-      requireShortUrl(request)
-      const claims = await authenticate.session(request)
-      const isKeyed = budgetOf(request) === 'writes' && request.headers.has('idempotency-key')
-      const isValid = isKeyed ? await authenticate.isUnrevoked(claims) : true
-      if (!isKeyed) await authenticate.require(claims)
-      // Revoked tokens draw on a separate rate limit.
-      const userId = isValid ? claims.userId : claims.tokenId
-      const share = (await limits.budgets?.[budgetOf(request)].take({ userId })) ?? null
-      normalize(request, params)
-      const permit = await scheduler.acquire(userId, writesIn(request))
-      const address = addressOf(request, server, config.trustProxy)
-      return { claims, caller: claims.caller, share, permit, address }
-    })
-    .onAfterHandle({ as: 'scoped' }, finish)
+  new Elysia({ name: 'session-guard' }).derive({ as: 'scoped' }, async ({ request, params, server }) => {
+    requireShortUrl(request)
+    const claims = await authenticate.session(request)
+    const isKeyed = budgetOf(request) === 'writes' && request.headers.has('idempotency-key')
+    const isValid = isKeyed ? await authenticate.isUnrevoked(claims) : true
+    if (!isKeyed) await authenticate.require(claims)
+    // Revoked tokens draw on a separate rate limit.
+    const userId = isValid ? claims.userId : claims.tokenId
+    const share = (await limits.budgets?.[budgetOf(request)].take({ userId })) ?? null
+    normalize(request, params)
+    const permit = await scheduler.acquire(userId, writesIn(request))
+    const address = addressOf(request, server, config.trustProxy)
+    return { claims, caller: claims.caller, share, permit, address }
+  })

@@ -1,6 +1,8 @@
-import { Elysia } from 'elysia'
+import type { TSchema } from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Config } from '../config.ts'
 import { badRequest, HttpError } from '../responses/errors.ts'
+import { openCheckFields, validationError } from '../schema/validation.ts'
 
 /** The body limit for requests without a token. */
 export const signInBodyBytes = 16_384
@@ -22,32 +24,45 @@ export const tooLarge = (limitBytes: number) =>
 export const tooSlow = (timeoutMs: number) =>
   new HttpError(408, `The body must arrive within ${timeoutMs} ms`, { connection: 'close' })
 
-type BodyLimits = Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>
-
-/** Elysia's own parser would run before authentication (https://elysiajs.com/essential/life-cycle). */
-export const jsonBodyPlugin = (limits: BodyLimits) =>
-  new Elysia({ name: 'body-reading', seed: limits.bodyBytes }).macro({
-    jsonBody: (kind: 'required' | 'optional') => ({
-      parse: () => ({}),
-      async transform(context: { request: Request; body: unknown }) {
-        const { request } = context
-        context.body = kind === 'optional' && isEmpty(request) ? {} : await readJson(request, limits)
-      },
-    }),
-  })
+export type BodyLimits = Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>
 
 const isEmpty = ({ body, headers }: Request): boolean =>
   body === null || headers.get('content-length') === '0'
 
+interface BodyContext {
+  request: Request
+  /** The limit of the route, if it is not the general limit. */
+  bodyBytes?: number
+}
+
+export type ReadBody = (context: BodyContext) => Promise<unknown>
+
+/** Returns a function that reads a body and checks it against the schema; undefined for a route without a body. */
+export function openReadBody(limits: BodyLimits, schema?: TSchema): ReadBody | undefined {
+  if (!schema) return undefined
+  const isValid = openCheckFields(schema)
+  let check: TypeCheck<TSchema> | undefined
+  return async ({ request, bodyBytes = limits.bodyBytes }) => {
+    const isAbsent = schema.default !== undefined && isEmpty(request)
+    const body = isAbsent ? {} : parsed(await receive(request, bodyBytes, limits.bodyTimeoutMs), bodyBytes)
+    if (isValid(body)) return body
+    check ??= TypeCompiler.Compile(schema)
+    if (!check.Check(body)) throw validationError(check.Errors(body))
+    return body
+  }
+}
+
 /** Returns the parsed body. @throws HttpError 400, 408, 413 or 415 */
-export async function readJson(request: Request, { bodyBytes, bodyTimeoutMs }: BodyLimits): Promise<unknown> {
+export const readJson = async (
+  request: Request,
+  { bodyBytes, bodyTimeoutMs }: BodyLimits,
+): Promise<unknown> => parsed(await receive(request, bodyBytes, bodyTimeoutMs), bodyBytes)
+
+function receive(request: Request, bodyBytes: number, timeoutMs: number): Promise<Uint8Array> {
   requireJson(request.headers)
-  requireSmall(request, bodyBytes)
-  const hasLength = request.headers.has('content-length')
-  const bytes = await withTimeout(hasLength ? request.bytes() : readBytes(request, bodyBytes), bodyTimeoutMs)
-  if (bytes.length > bodyBytes) throw tooLarge(bodyBytes)
-  requireBounded(bytes)
-  return parsed(bytes)
+  const length = requireSmall(request, bodyBytes)
+  const received = length === null ? readBytes(request, bodyBytes) : request.bytes()
+  return withTimeout(received, timeoutMs)
 }
 
 function requireJson(headers: Headers): void {
@@ -59,8 +74,11 @@ function requireJson(headers: Headers): void {
   if (!/^identity$/i.test(headers.get('content-encoding') ?? 'identity')) throw contentEncoded()
 }
 
-export function requireSmall({ headers }: Request, limitBytes: number): void {
-  if (Number(headers.get('content-length')) > limitBytes) throw tooLarge(limitBytes)
+/** Returns the Content-Length, null without one. @throws HttpError 413 */
+export function requireSmall({ headers }: Request, limitBytes: number): string | null {
+  const length = headers.get('content-length')
+  if (Number(length) > limitBytes) throw tooLarge(limitBytes)
+  return length
 }
 
 /** Reads a body of unknown length into one buffer that doubles, so that many small chunks use little memory. */
@@ -90,6 +108,16 @@ const tooManyParts = () => badRequest(`The body must have at most ${maxParts} ke
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
+/** Counts brackets, also those in strings, because a search is much faster than a loop over the bytes. */
+const hasManyLevels = (bytes: Uint8Array): boolean =>
+  countUpTo(maxLevels + 1, bytes, openList) + countUpTo(maxLevels + 1, bytes, openObject) > maxLevels
+
+function countUpTo(max: number, bytes: Uint8Array, byte: number): number {
+  let count = 0
+  for (let at = bytes.indexOf(byte); at >= 0 && count < max; at = bytes.indexOf(byte, at + 1)) count++
+  return count
+}
+
 /** Parsing deeply nested lists takes a hundred times as long as this count of commas and opening brackets. */
 function requireBounded(bytes: Uint8Array): void {
   let [levels, parts] = [0, 0]
@@ -111,7 +139,9 @@ function endOfString(bytes: Uint8Array, start: number): number {
   return at
 }
 
-function parsed(bytes: Uint8Array): unknown {
+function parsed(bytes: Uint8Array, bodyBytes: number): unknown {
+  if (bytes.length > bodyBytes) throw tooLarge(bodyBytes)
+  if (bytes.length > maxParts || hasManyLevels(bytes)) requireBounded(bytes)
   try {
     return JSON.parse(utf8.decode(bytes))
   } catch (error) {
@@ -119,12 +149,42 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
+interface Waiting {
+  until: number
+  stop(): void
+}
+
+/** One timer for all bodies that have not arrived, because a timer for each would cost more than reading the body. */
+const tickMs = 50
+const waiting = new Set<Waiting>()
+let timer: ReturnType<typeof setInterval> | undefined
+
+function stopLate(): void {
+  const now = performance.now()
+  for (const one of waiting) if (one.until <= now) one.stop()
+  if (waiting.size > 0) return
+  clearInterval(timer)
+  timer = undefined
+}
+
+const endedEarly = () => badRequest('The body ended before its last byte arrived')
+
 function withTimeout<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
-    const endedEarly = () => badRequest('The body ended before its last byte arrived')
-    bytes
-      .then(resolve, (error: unknown) => reject(error instanceof HttpError ? error : endedEarly()))
-      .finally(() => clearTimeout(timer))
+    const one = {
+      until: performance.now() + timeoutMs,
+      stop: () => void (waiting.delete(one), reject(tooSlow(timeoutMs))),
+    }
+    waiting.add(one)
+    timer ??= setInterval(stopLate, tickMs)
+    const onBytes = (received: T) => {
+      waiting.delete(one)
+      resolve(received)
+    }
+    const onError = (error: unknown) => {
+      waiting.delete(one)
+      reject(error instanceof HttpError ? error : endedEarly())
+    }
+    bytes.then(onBytes, onError)
   })
 }

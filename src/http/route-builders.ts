@@ -9,14 +9,16 @@ import { queryHooks } from '../openapi/query-hooks.ts'
 import { canonicalId } from '../id-format.ts'
 import { isIdSchema, mapIds } from '../schema/input.ts'
 import { respondToWrite } from '../responses/reply.ts'
-import { type Guards, requireNoParameters } from './guards.ts'
+import { type Guards, admitFirst, guarded } from './guards.ts'
 import { readIfClaim } from './if-claim.ts'
+import { type BodyLimits, openReadBody } from './json-body.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 import { readPathTexts } from './path-texts.ts'
 import type { Telemetry } from './telemetry.ts'
 import { type RouteHooks, type SecretDependencies, writeAccount, writeSecretly } from './secret-writes.ts'
 
 interface Dependencies extends SecretDependencies {
+  config: BodyLimits
   expensive: Expensive
   telemetry: Pick<Telemetry, 'traceparentOf'>
   subscriptions: { hasEnded(): boolean }
@@ -40,7 +42,7 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
       if (command.isSecret) return writeSecretly(dependencies, command, context, input, hooks)
       return runCommand(context, input)
     }
-    return routeOf(path, respond, commandHooks(path, command, summary))
+    return routeOf(dependencies, path, respond, commandHooks(path, command, summary))
   },
 
   accountRoute<Request extends RouteRequest, Input extends object, Row>(
@@ -50,7 +52,7 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
   ) {
     const inputOf = readInput(path, command)
     const respond = (context: Request) => writeAccount(dependencies, command, context, inputOf(context))
-    return routeOf(path, respond, commandHooks(path, command, summary))
+    return routeOf(dependencies, path, respond, commandHooks(path, command, summary))
   },
 
   queryRoute(path: string, query: Query, summary: string) {
@@ -59,21 +61,22 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
       requireScope(context.caller, scope)
       return read(context)
     }
-    return routeOf(path, respond, queryHooks(query, summary))
+    return routeOf(dependencies, path, respond, queryHooks(query, summary))
   },
 })
 
-/** Elysia parses only the request parts that a handler's source text names, so `handle` names every part in use. */
-function routeOf<Needed, Hooks extends { query?: object }>(
+type Hooks = ReturnType<typeof commandHooks>
+
+function routeOf<Needed>(
+  { config }: Dependencies,
   path: string,
-  respond: (context: Needed) => Promise<Response>,
+  respond: (context: Needed) => Response | Promise<Response>,
   hooks: Hooks,
 ) {
-  const withAll = respond as unknown as (context: ReadRequest) => Promise<Response>
-  const handle = ({ request, params, query, body, caller, permit, claims, address }: ReadRequest) =>
-    withAll({ request, params, query, body, caller, permit, claims, address })
-  const transform = !hooks.query && { transform: requireNoParameters }
-  return [path, handle as unknown as typeof respond, { ...hooks, ...transform }] as const
+  const { query, detail } = hooks
+  const readBody = openReadBody(config, detail.requestBody?.content['application/json'].schema)
+  const handle = guarded(respond, { hasQuery: query !== undefined, readBody })
+  return [path, handle, { ...hooks, ...(query && { transform: admitFirst }) }] as const
 }
 
 function readInput<Input extends object, Row>(path: string, command: WriteDefinition<Input, Row>) {

@@ -68,7 +68,7 @@ export async function writeSecretly<Input extends object, Row>(
 ): Promise<Response> {
   const { caller, request } = context
   const ifMatch = request.headers.get('if-match') ?? undefined
-  const ifClaim = request.headers.has('docket-if-claim') ? readIfClaim(request) : undefined
+  const ifClaim = readIfClaim(request)
   let prepared: Partial<Input> | void
   const response = await respondOnce(dependencies, command, context, input, {
     admit: async () => void (prepared = await prepare?.(input, context)),

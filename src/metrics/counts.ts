@@ -28,7 +28,12 @@ export const openCounts = () => ({
   commits: newCommitCounts(),
   leases: newLeaseCounts(),
   forwards: newForwardCounts(),
-  queries: { reads: newQueryCounts(), commits: newQueryCounts(), background: newQueryCounts() },
+  queries: {
+    reads: newQueryCounts(),
+    searches: newQueryCounts(),
+    commits: newQueryCounts(),
+    background: newQueryCounts(),
+  },
   readWaits: { roles: new Distribution(), versions: new Distribution(), sessions: new Distribution() },
   caches: { bodies: newHits(), places: newHits(), roles: newHits(), sessions: newHits(), states: newHits() },
 })

@@ -56,7 +56,10 @@ export function updated<T extends EventType>(
   fields: Partial<Fields<EntityOf<T>>>,
 ): EventDraft<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
   const id = ids.newEventId()
-  const after = { ...before, ...fields, eventId: id }
+  const after = { ...before }
+  // Faster than a second spread.
+  for (const name in fields) after[name as 'eventId'] = (fields as Rows[EntityOf<T>])[name as 'eventId']
+  after.eventId = id
   const had = previousValues<Rows[EntityOf<T>]>(before, fields as Partial<Rows[EntityOf<T>]>)
   return { id, projectId, type, entity: entityOf(type), entityId: before.id, before: had, after }
 }

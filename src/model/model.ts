@@ -77,8 +77,11 @@ export function model(): Model {
 export const definitionOf = <E extends Entity>(name: E): EntityDefinition<E> => model().entities[name]
 
 /** True if the row has no value in an optional column and refers to no row. Responses then show it as it is. */
-export const isPlainRow = (entity: Entity, row: object): boolean =>
-  model().extras[entity]?.every((name) => (row as Record<string, unknown>)[name] == null) ?? true
+export function isPlainRow(entity: Entity, row: object): boolean {
+  for (const name of model().extras[entity] ?? [])
+    if ((row as Record<string, unknown>)[name] != null) return false
+  return true
+}
 
 /** True if the input has only fields of plain columns. Such an input refers to no row and needs no check. */
 export function isPlainInput(entity: Entity, input: object): boolean {

@@ -18,6 +18,7 @@ function tags(): { name: string; description: string }[] {
     { name: 'Authentication', description: 'Register, sign in and out, and change your account.' },
     ...first.map(of),
     of('member'),
+    { name: 'Search', description: 'Tasks, comments and projects by their words, ids and numbers.' },
     { name: 'Events', description: 'The feed: every change of a project, in order and without gaps.' },
     { name: 'History', description: 'Past changes, newest first, and undo.' },
     ...[of('webhook'), of('token'), of('service_account')],

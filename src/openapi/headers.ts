@@ -44,6 +44,10 @@ export const headers = {
     'The version of the project that contains the resource; absent if the response contains several projects',
     42,
   ),
+  'Docket-Indexed': text(
+    'Only with `q`: `all`, or the percentage of the documents that a search can find while the first index is built, such as 42%',
+    'all',
+  ),
   'X-Accel-Buffering': text('no, for a stream: proxies must not buffer it', 'no'),
   'Idempotency-Replayed': text(
     '`true` if this is the stored response of an earlier request with the same key',

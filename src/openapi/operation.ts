@@ -35,10 +35,11 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
     ...(own.general ?? []),
   ]
   return {
-    ...(body && { jsonBody: body.default ? ('optional' as const) : ('required' as const), body }),
-    ...(!body && { parse: 'none' as const }),
+    // Elysia would parse the body before authentication (https://elysiajs.com/essential/life-cycle).
+    parse: 'none' as const,
     ...(query && { query }),
     detail: {
+      ...(body && { requestBody: { content: { 'application/json': { schema: body } } } }),
       operationId: id,
       tags: [tag],
       summary,

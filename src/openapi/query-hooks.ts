@@ -30,7 +30,7 @@ export function queryHooks(query: Query, summary: string) {
 }
 
 function responseOf(query: Query, kind: 'post' | 'page' | 'read') {
-  const { eventStream, isStreamOnly, isList, reply, examples } = query
+  const { eventStream, isStreamOnly, isList, isSearch, reply, examples } = query
   const description = kind === 'post' ? 'The current state' : 'The current state, or the state at `asOf`'
   const one = isList ? Type.Array(query.view.schema) : query.view.schema
   const schema = reply?.schema ?? one
@@ -38,6 +38,7 @@ function responseOf(query: Query, kind: 'post' | 'page' | 'read') {
     description: isList ? 'One page' : (reply?.description ?? description),
     headers: {
       ...headerRefs(headersOf[kind]),
+      ...(isSearch && headerRefs(['Docket-Indexed'])),
       ...(eventStream && { ...headerRefs(['X-Accel-Buffering']), Vary: streamVaryHeader }),
     },
     content: {

@@ -26,5 +26,6 @@ export const arrayTypes = {
 
 /** Converts `2027-01-31 17:00:00.5+00` to ISO 8601. `Date` would parse the year 50 as 1950. */
 export function isoInstant(text: string): string {
+  if (text.length === 26) return `${text.slice(0, 10)}T${text.slice(11, 23)}Z`
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).slice(0, 3).padEnd(3, '0')}Z`
 }

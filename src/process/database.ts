@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
-import { isMigrated, migrate } from '../../drizzle/migrate.ts'
+import { isMigrated, migrate, withConnections } from '../../drizzle/migrate.ts'
 import type { Config } from '../config.ts'
 import { ConfigError } from '../setting-values.ts'
 import type { Log } from '../log.ts'
 import { openDatabase, type Sql } from '../postgres/database.ts'
 import { transientCodes } from '../postgres/errors.ts'
+import { missingExtensions, warnAboutExtensions } from '../postgres/extensions.ts'
 import { primaryUrl } from '../postgres/primary.ts'
 import { within } from '../within.ts'
 import type { Shutdown } from './shutdown.ts'
@@ -15,16 +16,23 @@ const maxPauseMs = 2_000
 const checkTimeoutMs = 1_000
 
 export async function migrateDatabase(databaseUrl: string, log: Log): Promise<void> {
-  await retryUntilReachable(async () => migrate(await primaryUrl(databaseUrl)), log)
+  const missing = await retryUntilReachable(async () => {
+    const url = await primaryUrl(databaseUrl)
+    await migrate(url)
+    return withConnections(url, missingExtensions)
+  }, log)
   log.info('database migrations are complete')
+  warnAboutExtensions(log, missing)
 }
 
 export async function warnIfNotMigrated(databaseUrl: string, log: Log, shutdown: Shutdown): Promise<void> {
-  const checked = retryUntilReachable(async () => isMigrated(await primaryUrl(databaseUrl)), log).then(
-    (migrated) => {
-      if (!migrated) log.warn('the database is not migrated: run "npm run migrate"')
-    },
-  )
+  const checked = retryUntilReachable(async () => {
+    const url = await primaryUrl(databaseUrl)
+    return (await isMigrated(url)) ? withConnections(url, missingExtensions) : undefined
+  }, log).then((missing) => {
+    if (missing) warnAboutExtensions(log, missing)
+    else log.warn('the database is not migrated: run "npm run migrate"')
+  })
   checked.catch((error) => shutdown.fail(error))
   await within(checkTimeoutMs, checked)
 }

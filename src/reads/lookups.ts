@@ -41,18 +41,11 @@ interface LookUpSpec<S extends Versioned> {
   max?: number
 }
 
-export type LookUp<S> = (caller: Caller, id: string) => Promise<S | undefined>
+/** With a `noun`, throws 404 instead of returning undefined. */
+export type LookUp<S> = (caller: Caller, id: string, noun?: string) => Promise<S | undefined>
 
-export async function requireVisible<S>(
-  lookUp: LookUp<S>,
-  caller: Caller,
-  id = '',
-  noun = 'Project',
-): Promise<S> {
-  const seen = isId(id) ? await lookUp(caller, id) : undefined
-  if (!seen) throw notFound(noun)
-  return seen
-}
+export const requireVisible = <S>(lookUp: LookUp<S>, caller: Caller, id = '', noun = 'Project') =>
+  lookUp(caller, id, noun) as Promise<S>
 
 /** Looks up the ids of many requests in one query. A cached result is valid while the project's version is the same. */
 export function openLookUp<S extends Versioned>(
@@ -64,19 +57,22 @@ export function openLookUp<S extends Versioned>(
 ): LookUp<S> {
   const readMany = batched({ keys: 500, slots: 2, waits }, openReadMany(sql, spec))
   const cache = new LRUCache<string, S>({ max: spec.max ?? cachedLookups })
-  return async (caller, id) => {
+  return async (caller, id, noun) => {
     const { userId } = caller
-    const last = cache.get(userId + id)
+    const key = userId + id
+    const last = cache.get(key)
     let seen = last && versions.follow(last, id)
     // Comparing the version takes Postgres a third of the time of a new look-up.
     if (seen && (await versions.isCurrent(seen))) counts.hits++
     else {
       counts.misses++
-      seen = await readMany({ id, userId })
+      seen = isId(id) ? await readMany({ id, userId }) : undefined
     }
-    if (!seen) cache.delete(userId + id)
-    else if (seen !== last) cache.set(userId + id, seen)
-    return seen && isWithinToken(caller, seen.projectId) ? seen : undefined
+    if (!seen) cache.delete(key)
+    else if (seen !== last) cache.set(key, seen)
+    if (seen && isWithinToken(caller, seen.projectId)) return seen
+    if (noun) throw notFound(noun)
+    return undefined
   }
 }
 

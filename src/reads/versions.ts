@@ -1,11 +1,8 @@
-import { LRUCache } from 'lru-cache'
 import type { Distribution } from '../metrics/distribution.ts'
 import { nilId } from '../id-format.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { lastRenaming } from './names.ts'
-
-const idLength = nilId.length
 
 export interface Versioned {
   projectId: string
@@ -40,9 +37,12 @@ export function openVersions(
         select string_agg(project_id::text || last_event_id || version, ',') as newest, ${lastRenamed} as renaming
         from streams where project_id = any(${seen.map(({ projectId }) => projectId)}::uuid[])`
       const { newest, renaming } = row!
-      const newestOf = new Map(newest?.split(',').map((ids) => [ids.slice(0, idLength), ids.slice(idLength)]))
+      const versions = new Set(newest?.split(','))
       return seen.map((one) => {
-        const isLast = (newestOf.get(one.projectId) ?? `${nilId}0`) === one.lastEventId + one.version
+        const { projectId, lastEventId, version } = one
+        const isLast =
+          versions.has(projectId + lastEventId + version) ||
+          (lastEventId === nilId && version === 0 && !newest?.includes(projectId))
         return isLast && (one.renaming ?? renaming) === renaming
       })
     }),
@@ -62,9 +62,11 @@ interface Committed {
 /** The first commit after an event: the new version, and the ids of the tasks and views that the commit changed or deleted. */
 type NextCommit = VersionRef & { rows: string[] }
 
-/** The most ids in memory: about 20 MB. */
-const maxIds = 200_000
+/** The most ids of a generation. Two generations take about 20 MB. */
+const maxIds = 100_000
 const maxRows = 100
+/** Shared by most commits, because they only create rows. */
+const noRows: string[] = []
 const maxCommitsAdvanced = 100
 
 /**
@@ -72,10 +74,10 @@ const maxCommitsAdvanced = 100
  * changed the same task or view, a role, or an entity that other rows refer to.
  */
 export class LocalCommits {
-  private readonly commits = new LRUCache<string, NextCommit>({
-    maxSize: maxIds,
-    sizeCalculation: ({ rows }) => 2 + rows.length,
-  })
+  /** A full young generation replaces the old generation. An LRU cache would cost more than the rest of a commit here. */
+  private young = new Map<string, NextCommit>()
+  private old = new Map<string, NextCommit>()
+  private youngIds = 0
 
   constructor(
     private readonly isTarget: (entity: string, isDeletedOrRestored: boolean) => boolean = () => false,
@@ -85,22 +87,36 @@ export class LocalCommits {
     const [head, other] = heads
     if (!head || other || head.expected === 0) return
     const { expectedEventId, version, lastEventId } = head
-    const rows: string[] = []
+    let rows = noRows
     for (const { entity, entityId, before, after, undoes } of events) {
       if (entity === 'project' || entity === 'member') return
       // References by id change in responses only if this row is deleted or restored.
       if (this.isTarget(entity, !after || (!before && undoes != null))) return
-      if (before && (entity === 'task' || entity === 'view')) rows.push(entityId)
+      if (!before || (entity !== 'task' && entity !== 'view')) continue
+      if (rows === noRows) rows = []
+      rows.push(entityId)
     }
-    if (rows.length <= maxRows) this.commits.set(expectedEventId, { version, lastEventId, rows })
+    if (rows.length > maxRows) return
+    this.youngIds += 2 + rows.length
+    if (this.youngIds > maxIds) {
+      this.old = this.young
+      this.young = new Map()
+      this.youngIds = 2 + rows.length
+    }
+    this.young.set(expectedEventId, { version, lastEventId, rows })
   }
 
-  /** Returns the result with the latest version for which it is valid. `id` is the project, task or view looked up. */
-  readonly advance = <S extends Versioned>(seen: S, id: string): S => {
+  /**
+   * Returns the result with the latest version for which it is valid; undefined if it is outdated.
+   * @param id the project, task or view looked up
+   */
+  readonly advance = <S extends Versioned>(seen: S, id: string): S | undefined => {
     let last: NextCommit | undefined
     for (let count = 0; count < maxCommitsAdvanced; count++) {
-      const next = this.commits.get(last?.lastEventId ?? seen.lastEventId)
-      if (!next || next.rows.includes(id)) break
+      const eventId = last?.lastEventId ?? seen.lastEventId
+      const next = this.young.get(eventId) ?? this.old.get(eventId)
+      if (!next) break
+      if (next.rows.includes(id)) return undefined
       last = next
     }
     return last ? { ...seen, version: last.version, lastEventId: last.lastEventId } : seen

@@ -16,6 +16,11 @@ export const visibleProject = (sql: Sql, id: SqlPart, user: SqlPart) => sql`(
   from projects p left join members m on m.project_id = p.id and m.user_id = ${user}
   where p.id = ${id} and (p.owner_id = ${user} or m.id is not null))`
 
+/** SQL for the ids of the projects that the user owns or is a member of. @param within SQL that limits projects `p` */
+export const visibleProjects = (sql: Sql, user: SqlPart, within: SqlPart) => sql`(
+  select id from projects p where owner_id = ${user} ${within}
+  union all select p.id from members m join projects p on p.id = m.project_id where m.user_id = ${user} ${within})`
+
 export const pairsOf = (sql: Sql, pairs: Pair[]) => sql`
   unnest(${pairs.map(({ id }) => id)}::uuid[], ${pairs.map(({ userId }) => userId)}::uuid[])
     with ordinality q(id, user_id, n)`

@@ -14,23 +14,26 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
     maxSize: Math.max(1, limitBytes),
     sizeCalculation: cachedBytes,
   })
-  return async (
+  const keep = async (request: Request, key: string, build: Build, version?: number): Promise<Response> => {
+    const built = await build()
+    bodies.set(key, built)
+    return respondWithBody(request, built, version)
+  }
+  // Not async, because a promise for each cached body would cost more than the look-up.
+  return (
     request: Request,
     key: string,
     etag: string,
     build: Build,
     version?: number,
     renaming?: string,
-  ) => {
+  ): Response | Promise<Response> => {
     const unchanged = notModified(request, etag, version, renaming)
     if (unchanged) return unchanged
     const cached = bodies.get(key)
     const isCurrent = cached !== undefined && isCurrentEtag(cached.etag, etag, renaming)
     counts[isCurrent ? 'hits' : 'misses']++
-    if (isCurrent) return respondWithBody(request, cached, version)
-    const built = await build()
-    bodies.set(key, built)
-    return respondWithBody(request, built, version)
+    return isCurrent ? respondWithBody(request, cached, version) : keep(request, key, build, version)
   }
 }
 

@@ -23,7 +23,8 @@ export interface Reply {
 
 export const baseHeaders = { 'x-content-type-options': 'nosniff' }
 export const jsonHeaders = { 'content-type': 'application/json', ...baseHeaders }
-const readHeaders = { ...jsonHeaders, ...privateHeaders }
+/** A response copies `Headers` in half the time that it takes to read an object. */
+const readInit = { headers: new Headers({ ...jsonHeaders, ...privateHeaders }) }
 const notModifiedHeaders = { ...baseHeaders, ...privateHeaders }
 /** The header with the project's version. A read loads the version before the rows, so the rows may be newer. */
 export const versionHeader = 'docket-version'
@@ -63,20 +64,21 @@ export function acceptsGzip({ headers }: Request): boolean {
 
 export function respondWithBody(request: Request, cached: CachedBody, version?: number) {
   const { body, link, etag } = cached
-  const headers: Record<string, string> = { ...readHeaders, 'x-request-id': requestId() }
-  if (version !== undefined) headers[versionHeader] = String(version)
-  if (etag) headers.etag = etag
-  if (link) headers.link = link
-  if (body.length >= gzipCharacters) {
-    headers.vary = varyByEncoding
-    if (acceptsGzip(request)) return respondCompressed(cached, headers)
-  }
-  return new Response(body, { headers })
+  const response = new Response(body, readInit)
+  const { headers } = response
+  headers.set('x-request-id', requestId())
+  if (version !== undefined) headers.set(versionHeader, String(version))
+  if (etag) headers.set('etag', etag)
+  if (link) headers.set('link', link)
+  if (body.length < gzipCharacters) return response
+  headers.set('vary', varyByEncoding)
+  return acceptsGzip(request) ? respondCompressed(cached, headers) : response
 }
 
-async function respondCompressed(cached: CachedBody, headers: Record<string, string>): Promise<Response> {
-  if (headers.etag) headers.etag = gzipTag(headers.etag)
-  headers['content-encoding'] = 'gzip'
+async function respondCompressed(cached: CachedBody, headers: Headers): Promise<Response> {
+  const { etag } = cached
+  if (etag) headers.set('etag', gzipTag(etag))
+  headers.set('content-encoding', 'gzip')
   return new Response(await (cached.gzipped ??= compressed(cached.body)), { headers })
 }
 
@@ -118,20 +120,26 @@ export function respondToWrite<Input>(
   { location }: { location?(id: string, input: Input): string },
   input: Input,
 ): Response {
-  const headers: Record<string, string> = {
-    ...(status === 204 ? baseHeaders : jsonHeaders),
-    'x-request-id': requestId(),
+  const response = new Response(status === 204 ? null : body, {
+    status,
+    headers: status === 204 ? emptyReplyHeaders : jsonReplyHeaders,
+  })
+  const { headers } = response
+  headers.set('x-request-id', requestId())
+  if (etag) headers.set('etag', etag)
+  if (location && status === 201) {
+    const id = body.slice(idStart, body.indexOf('"', idStart))
+    headers.set('location', `/api/v1${location(id, input)}`)
   }
-  if (etag) headers.etag = etag
-  if (location && status === 201)
-    headers.location = `/api/v1${location(body.slice(idStart, body.indexOf('"', idStart)), input)}`
   // The response to a batch or an undo begins with the project's version.
   const version = body.startsWith('{"version":') && /^\{"version":(\d+)/.exec(body)?.[1]
-  if (version) headers[versionHeader] = version
-  if (replayed) headers['idempotency-replayed'] = 'true'
-  return new Response(status === 204 ? null : body, { status, headers })
+  if (version) headers.set(versionHeader, version)
+  if (replayed) headers.set('idempotency-replayed', 'true')
+  return response
 }
 
+/** Reused, because Bun copies a `Headers` object faster than it reads a plain object. */
+const [jsonReplyHeaders, emptyReplyHeaders] = [new Headers(jsonHeaders), new Headers(baseHeaders)]
 const idStart = '{"id":"'.length
 
 export const pathAndQuery = ({ url }: Pick<Request, 'url'>): string =>

@@ -38,24 +38,21 @@ export class Notifications {
   /** Sends all commits of one turn of the event loop in one message. */
   publish(heads: ProjectVersion[]): void {
     if (this.pending.size === 0) setImmediate(() => this.send())
-    for (const { projectId, version, newMembers } of heads) {
-      const earlier = this.pending.get(projectId)
-      const all = earlier?.newMembers ? [...earlier.newMembers, ...(newMembers ?? [])] : newMembers
-      this.pending.set(projectId, {
-        projectId,
-        version: Math.max(version, earlier?.version ?? 0),
-        newMembers: all,
-      })
+    for (const head of heads) {
+      const earlier = this.pending.get(head.projectId)
+      this.pending.set(head.projectId, earlier ? merged(earlier, head) : head)
     }
   }
 
   private send(): void {
-    const all = [...this.pending.values()]
-    this.pending.clear()
-    for (const one of all) this.deliver(one)
-    if (this.redis.status !== 'ready') return
-    const message = [this.processId, ...all.map(formatted)].join()
-    this.redis.publish(this.channel, message).catch(() => {})
+    const all = this.pending
+    this.pending = new Map()
+    let message = this.processId
+    for (const one of all.values()) {
+      if (this.listeners.size > 0) this.deliver(one)
+      message += `,${formatted(one)}`
+    }
+    if (this.redis.status === 'ready') this.redis.publish(this.channel, message).catch(() => {})
   }
 
   private read(message: string): void {
@@ -79,6 +76,12 @@ export class Notifications {
     )
   }
 }
+
+const merged = (earlier: ProjectVersion, { projectId, version, newMembers }: ProjectVersion) => ({
+  projectId,
+  version: Math.max(version, earlier.version),
+  newMembers: earlier.newMembers ? [...earlier.newMembers, ...(newMembers ?? [])] : newMembers,
+})
 
 const formatted = ({ projectId, version, newMembers }: ProjectVersion): string =>
   newMembers ? `${projectId} ${version} ${newMembers.join(' ')}` : `${projectId} ${version}`

@@ -24,7 +24,7 @@ function harm(statement: string, created: string[]): string | undefined {
     const isConcurrent = /^CREATE (UNIQUE )?INDEX CONCURRENTLY /i.test(statement)
     return isConcurrent || created.includes(table) ? undefined : 'it blocks writes to the table'
   }
-  if (created.includes(table)) return undefined
+  if (created.includes(table) || isConditional(statement, created)) return undefined
   if (/^ALTER TABLE "\w+" ADD COLUMN /i.test(statement))
     return /NOT NULL/i.test(statement) && !/DEFAULT/i.test(statement)
       ? 'inserts of the previous release omit the column'
@@ -33,6 +33,15 @@ function harm(statement: string, created: string[]): string | undefined {
     ? undefined
     : 'it does more than add'
 }
+
+/** Blocks that create extensions where allowed, and indexes on new tables. */
+const isConditional = (statement: string, created: string[]): boolean =>
+  /^DO \$\$ BEGIN\s/i.test(statement) &&
+  [...statement.matchAll(/\b(CREATE|ALTER|DROP|UPDATE|DELETE|INSERT)\b[^;]*/gi)].every(
+    ([one]) =>
+      /^CREATE EXTENSION IF NOT EXISTS /i.test(one) ||
+      created.includes(/^CREATE INDEX "\w+" ON "(\w+)"/i.exec(one)?.[1] ?? ''),
+  )
 
 const createdIn = (statements: string[]) =>
   statements.flatMap((one) => /^CREATE TABLE "(\w+)"/i.exec(one)?.[1] ?? [])
@@ -57,6 +66,8 @@ test('the check reports statements that would break the previous release', () =>
     'ALTER TABLE "tasks" ALTER COLUMN "title" SET DATA TYPE varchar(9);',
     'ALTER TABLE "tasks" ADD CONSTRAINT "a" CHECK (number > 0);',
     'DROP INDEX "events_task";',
+    'DO $$ BEGIN CREATE INDEX "a" ON "tasks" USING gin ("title"); END $$;',
+    'DO $$ BEGIN DROP EXTENSION pg_trgm; END $$;',
     'UPDATE "tasks" SET title = upper(title);',
   ])
     expect([bad, harm(bad, [])]).toEqual([bad, expect.any(String)])

@@ -45,7 +45,7 @@ test('after a commit that changes, deletes or moves a task, this task is checked
     commit(3, ['task.created', 'c'])
     commit(4, ['comment.created', 'd'], [type, 'a'])
     commit(6, ['task.created', 'e'])
-    expect([type, advanced(3, 'a').version, advanced(3, 'b').version]).toEqual([type, 4, 7])
+    expect([type, advanced(3, 'a')?.version, advanced(3, 'b')?.version]).toEqual([type, undefined, 7])
   }
 })
 
@@ -55,7 +55,7 @@ test('after a commit that may change rights, everything is checked again', () =>
     commit(3, ['task.created', 'a'])
     commit(4, ['task.updated', 'a'], [type, 'm'])
     commit(6, ['task.created', 'c'])
-    expect([type, advanced(3).version, advanced(6).version]).toEqual([type, 4, 7])
+    expect([type, advanced(3)?.version, advanced(6)?.version]).toEqual([type, 4, 7])
   }
 })
 
@@ -75,23 +75,23 @@ test('after a commit that deletes or restores a row to which others may refer, e
     commit(3, ['task.created', 'a'])
     commit(4, event as never)
     commit(5, ['task.created', 'c'])
-    expect([event, advanced(3, 'a').version]).toEqual([event, isChecked ? 4 : 6])
+    expect([event, advanced(3, 'a')?.version]).toEqual([event, isChecked ? 4 : 6])
   }
 })
 
 test('after a commit to two projects, or by another process, everything is checked again', () => {
   const heads = [headFrom(projectId, 3), headFrom('q', 8)]
   commits.add({ heads, events: [] })
-  expect([advanced(3).version, advanced(8).version]).toEqual([3, 8])
+  expect([advanced(3)?.version, advanced(8)?.version]).toEqual([3, 8])
   commit(5, ['task.created', 'a'])
-  expect(advanced(4).version).toBe(4)
+  expect(advanced(4)?.version).toBe(4)
 })
 
 test('limits the number of commits in memory', () => {
   for (let version = 1; version <= 150; version++) commit(version, ['task.created', 'a'])
-  expect([advanced(1).version, advanced(101).version]).toEqual([101, 151])
+  expect([advanced(1)?.version, advanced(101)?.version]).toEqual([101, 151])
   for (let version = 1_000; version <= 101_000; version++) commit(version, ['comment.created', 'a'])
-  expect([advanced(1).version, advanced(100_990).version]).toEqual([1, 101_001])
+  expect([advanced(1)?.version, advanced(100_990)?.version]).toEqual([1, 101_001])
   commit(200_000, ...Array.from({ length: 101 }, (_, n): [string, string] => ['task.updated', `t${n}`]))
-  expect(advanced(200_000, 'b').version).toBe(200_000)
+  expect(advanced(200_000, 'b')?.version).toBe(200_000)
 })

@@ -86,7 +86,8 @@ function wrongBody({ $ref = '' }: Schema): object {
 
 /** Returns, for each error status, the change of a valid request that causes it; undefined if a test cannot cause it. */
 const wrongs: Record<number, (path: string, operation: Operation) => Wrong | undefined> = {
-  400(path, { requestBody, parameters }) {
+  400(path, { operationId, requestBody, parameters }) {
+    if (operationId === 'search') return { path: '/search?q=x&limit=0' }
     if (requestBody) return { body: wrongBody(requestBody.content!['application/json']!.schema) }
     if (parameters.some(({ name }) => name === 'limit')) return { path: `${fill(path)}?limit=0` }
     if (parameters.some(({ name }) => name === 'revoke')) return { path: `${fill(path)}?revokes=true` }
@@ -105,6 +106,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   404(path, { operationId }) {
     if (operationId === 'createTask') return { body: { title: 'T', projectId: nobody } }
     if (operationId === 'listTasks') return { path: `/tasks?projectId=${nobody}` }
+    if (operationId === 'search') return { path: `/search?q=x&projectId=${nobody}` }
     if (operationId === 'inviteMember') return { body: { email: 'nobody@example.com' } }
     if (operationId === 'undoProject') return { body: { seq: 42 } }
     return { path: fill(path).replace(/(.*)[\w-]{36}/, `$1${nobody}`) }

@@ -54,7 +54,7 @@ test('every limit parameter is an integer with bounds and a default', () => {
   const limits = [...operationsOf(api)].flatMap(([name, { parameters }]) =>
     parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
   )
-  expect(limits).toHaveLength(15)
+  expect(limits).toHaveLength(16)
   for (const [name, schema] of limits) {
     const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
     const [maximum, fallback] = own[name.split('/').at(-1)!] ?? [200, 50]
@@ -73,7 +73,7 @@ test('the introduction has at most 25 lines, links to the guides, and contains t
 
 test('the groups are in the order of use', () => {
   expect(api.tags.map(({ name }) => name)).toEqual(
-    words(`Authentication Projects Tasks Subtasks Comments Labels Fields Views Members Events History Webhooks Tokens
+    words(`Authentication Projects Tasks Subtasks Comments Labels Fields Views Members Search Events History Webhooks Tokens
       ServiceAccounts Agents Health`),
   )
 })

@@ -139,7 +139,7 @@ test('an error message states the rule of a field in at most 110 characters, wit
   expect(
     texts.filter((message) => message.length > maxMessageCharacters || /must be .*: /.test(message)),
   ).toEqual([])
-  const expected = { asOf: 1, types: 2, type: 2, operations: 1, dryRun: 1 }
+  const expected = { asOf: 1, types: 3, type: 2, operations: 1, dryRun: 1 }
   for (const [field, count] of Object.entries(expected))
     expect(texts.filter((message) => message.startsWith(`${field} must be `))).toHaveLength(count)
 })

@@ -58,7 +58,7 @@ test("responses to the document's example requests are documented, for every kin
 })
 
 test('responses of operations outside of projects are documented, also compressed responses', async () => {
-  for (const path of words('/projects?limit=1 /projects?limit=0 /tasks?x=1'))
+  for (const path of words('/projects?limit=1 /projects?limit=0 /tasks?x=1 /search?q=x'))
     for (const caller of [ada, client]) await call(caller, 'GET', path)
   await call(ada, 'POST', '/projects', { name: 'P', description: 'long '.repeat(2_000) })
   for (const after of [{ [ada.id]: 0 }, { x: -1 }]) await call(ada, 'POST', '/events/read', { after })

@@ -99,7 +99,8 @@ test('every operation rejects an unknown query parameter with 400, or with 401 i
     const example = requestBody?.content?.['application/json']?.example
     const call = (caller = ada.as()) => caller.call(method.toUpperCase(), url, example)
     const { status, body } = await call(security.length > 0 ? ada : undefined)
-    expect([name, status, body.message]).toEqual([name, 400, 'unknown is not known here'])
+    const message = expect.stringContaining('unknown is not known here')
+    expect([name, status, body.message]).toEqual([name, 400, message])
     if (security.length > 0) expect([name, (await call()).status]).toEqual([name, 401])
   }
 })

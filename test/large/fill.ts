@@ -27,7 +27,9 @@ export async function fill(sql: Sql, projectId: string, count: number, ownerId: 
     select project_id, number + 1, event_id, 'task.created', 'task', id, ${ownerId}, created_at,
       jsonb_build_object('id', id, 'title', title), id
     from tasks where project_id = ${projectId} and number > ${count - 200_000}`
-  await sql`update streams set version = version + ${count}, last_number = ${count} where project_id = ${projectId}`
+  await sql`update streams set version = version + ${count}, last_number = ${count},
+      last_event_id = (select id from events where project_id = ${projectId} order by seq desc limit 1)
+    where project_id = ${projectId}`
 }
 
 export async function changeOften(

@@ -36,7 +36,7 @@ test('shows tasks in lines, with names in place of ids', async () => {
   })
 })
 
-test('filters by names, emails and words of title and description', async () => {
+test('filters by names, emails and words', async () => {
   const project = engine.id
   for (const filter of [
     { assigneeId: 'bea' },
@@ -135,23 +135,29 @@ for (const [sort, fields] of [
     expect(sort === '-dueDate' ? found.reverse() : found).toEqual(expected)
   })
 
-test('a search continues after the last task that it read', async () => {
-  const { id } = await make(ada, '/projects', { name: 'Many' })
-  for (const part of [0, 1, 2]) {
-    const operations = Array.from({ length: 500 }, (_, n) => ({
-      op: 'task.create',
-      title: `Number ${part * 500 + n}`,
-    }))
-    await ada.post(`/projects/${id}/batch`, { operations })
-  }
-  const first = await find({ project: id, text: '1234' })
-  expect(first.tasks).toEqual([])
-  const second = await find({ project: id, text: '1234', next: first.next })
-  expect(second).toMatchObject({ tasks: [{ title: 'Number 1234' }] })
-  expect(second.next).toBeUndefined()
-  const limited = await find({ project: id, text: '7', limit: 2 })
-  const rest = await find({ project: id, text: '7', limit: 2, next: limited.next })
-  expect([...limited.tasks, ...rest.tasks].map(({ title }) => title)).toEqual(
-    [7, 17, 27, 37].map((n) => `Number ${n}`),
-  )
+test('words select tasks by titles, descriptions, subtasks and comments, and pages contain each task once', async () => {
+  const { id: project } = await make(ada, '/projects', { name: 'Many' })
+  const operations = Array.from({ length: 150 }, (_, n) => ({ op: 'task.create', title: `Number ${n}` }))
+  await ada.post(`/projects/${project}/batch`, { operations })
+  const cast = await make(ada, '/tasks', { projectId: project, title: 'Cast', description: 'In brass' })
+  await make(ada, `/tasks/${cast.id}/subtasks`, { title: 'Measure the axis' })
+  await make(ada, `/tasks/${cast.id}/comments`, { text: 'Not in iron' })
+  for (const text of ['brass', 'MEASURE', '"the axis"', 'brass iron ax', '#151', cast.id])
+    expect([text, await titles({ project, text })]).toEqual([text, ['Cast']])
+  expect(await titles({ project, text: 'cast -iron' })).toEqual([])
+  expect(await titles({ project, text: '"number 14"' })).toEqual(['Number 14'])
+  const found: unknown[] = []
+  let next: string | undefined
+  do {
+    const page = await find({ project, text: 'number 14', limit: 4, next })
+    found.push(...page.tasks.map(({ number }) => number))
+    next = page.next
+  } while (next)
+  expect(found).toEqual([15, ...Array.from({ length: 10 }, (_, n) => 141 + n)])
+})
+
+test('a text with too many words gets the advice to correct it', async () => {
+  const words = Array.from({ length: 33 }, (_, n) => `w${n}`)
+  const { isError, body } = await call('find', { text: words.join(' ') })
+  expect([isError, body]).toMatchObject([true, { status: 400, do: 'Correct text, then call again' }])
 })

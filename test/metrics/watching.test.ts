@@ -5,6 +5,8 @@ import { jobFamilies } from '../../src/jobs/families.ts'
 import { openProcessFamilies } from '../../src/metrics/process-families.ts'
 import { serviceFamilies } from '../../src/process/families.ts'
 import { forFile, openTestService } from '../support/service.ts'
+import { ChangedProjects } from '../../workers/search/changed-projects.ts'
+import { searchFamilies } from '../../workers/search/families.ts'
 import { timeFamilies } from '../../workers/timed-events/families.ts'
 import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { alerts, dashboard, targets } from './watched.ts'
@@ -24,6 +26,7 @@ const jobs = [
   ...(await jobFamilies(background)),
   ...(await webhookFamilies(background)),
   ...(await timeFamilies(background)),
+  ...(await searchFamilies(background, new ChangedProjects())),
 ]
 for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
   const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]

@@ -36,7 +36,7 @@ export async function openBackupScene() {
   const paths = [
     ...['/auth/me', '/projects', '/tokens', project, `${project}?asOf=1`, `${project}/members`],
     ...[`${project}/webhooks`, `${project}/events`, `${project}/history`, `/tasks?projectId=${projectId}`],
-    ...[`/tasks/${taskId}`, `/tasks/${taskId}/comments`, `/tasks/${taskId}/history`],
+    ...[`/tasks/${taskId}`, `/tasks/${taskId}/comments`, `/tasks/${taskId}/history`, '/search?q=kept'],
   ]
   return {
     ...{ dir, service, ada },

@@ -4,7 +4,7 @@ import { newId } from '../../src/ids.ts'
 import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { createFullProject, rowsWith, untilOutboxEmpty } from './remains.ts'
+import { createFullProject, rowsBesideSearch, rowsWith, untilOutboxEmpty } from './remains.ts'
 import { holdTransaction, untilBlocked } from '../support/database.ts'
 
 const sql = () => service.services.database.reads
@@ -14,14 +14,14 @@ const ada = await register(service.client)
 
 test('purging a deleted project deletes its rows in every table, and no row of another project', async () => {
   const [deleted, other] = [await createFullProject(ada, 20), await createFullProject(ada, 5)]
-  const neighbour = await rowsWith(sql(), other.ids)
+  const neighbour = await rowsBesideSearch(sql(), other.ids)
   const before = { tasks: 20, comments: 40, events: 81, streams: 1 }
   expect(await rowsWith(sql(), deleted.ids)).toMatchObject(before)
   expect((await ada.delete(`/projects/${deleted.id}`)).status).toBe(200)
   expect((await ada.get(`/tasks/${deleted.taskIds[0]}`)).status).toBe(404)
   await untilOutboxEmpty(sql())
   expect(await rowsWith(sql(), deleted.ids)).toEqual({})
-  expect(await rowsWith(sql(), other.ids)).toEqual(neighbour)
+  expect(await rowsBesideSearch(sql(), other.ids)).toEqual(neighbour)
   expect(await faultsOf(sql())).toEqual([])
 })
 
@@ -39,11 +39,11 @@ test('purging a project also deletes its members, and the other pending jobs of 
 
 test('purges neither an existing project nor an existing task', async () => {
   const other = await createFullProject(ada, 2)
-  const before = await rowsWith(sql(), other.ids)
+  const before = await rowsBesideSearch(sql(), other.ids)
   const throttle = { batchRows: 7, pauseMs: 0 }
   await expect(purgeProject(sql(), other.id, throttle)).rejects.toThrow('still exists')
   await purgeTask(sql(), { taskId: other.taskIds[0] }, throttle)
-  expect(await rowsWith(sql(), other.ids)).toEqual(before)
+  expect(await rowsBesideSearch(sql(), other.ids)).toEqual(before)
 })
 
 test('purging a deleted task deletes its subtasks and comments, and no other rows', async () => {
@@ -52,8 +52,8 @@ test('purging a deleted task deletes its subtasks and comments, and no other row
   for (let n = 0; n < 20; n++) await make(ada, `/tasks/${deleted}/comments`, { text: `More ${n}` })
   await ada.delete(`/tasks/${deleted}`)
   await untilOutboxEmpty(sql())
-  expect(await rowsWith(sql(), [deleted])).toEqual({ events: 25 })
-  expect(await rowsWith(sql(), others)).toMatchObject({ tasks: 2, subtasks: 2, comments: 4 })
+  expect(await rowsBesideSearch(sql(), [deleted])).toEqual({ events: 25 })
+  expect(await rowsBesideSearch(sql(), others)).toMatchObject({ tasks: 2, subtasks: 2, comments: 4 })
   expect((await ada.get(`/projects/${id}`)).status).toBe(200)
   expect(await faultsOf(sql())).toEqual([])
 })
@@ -64,13 +64,13 @@ test('purging the previous project of a moved task leaves the task unchanged', a
   await ada.patch(`/tasks/${moved}`, { projectId: home.id })
   await ada.delete(`/projects/${old.id}`)
   await untilOutboxEmpty(sql())
-  expect(await rowsWith(sql(), [moved])).toEqual({ tasks: 1, subtasks: 1, comments: 2, events: 1 })
+  expect(await rowsBesideSearch(sql(), [moved])).toEqual({ tasks: 1, subtasks: 1, comments: 2, events: 1 })
   expect((await ada.get(`/tasks/${moved}/comments`)).body).toHaveLength(2)
 })
 
 test('repeated and concurrent purges delete no other rows', async () => {
   const [deleted, other] = [await createFullProject(ada, 6), await createFullProject(ada, 2)]
-  const neighbour = await rowsWith(sql(), other.ids)
+  const neighbour = await rowsBesideSearch(sql(), other.ids)
   await ada.delete(`/tasks/${deleted.taskIds[0]}`)
   await ada.delete(`/projects/${deleted.id}`)
   const throttle = { batchRows: 3, pauseMs: 0 }
@@ -82,7 +82,7 @@ test('repeated and concurrent purges delete no other rows', async () => {
   await untilOutboxEmpty(sql())
   await Promise.all(again())
   expect(await rowsWith(sql(), deleted.ids)).toEqual({})
-  expect(await rowsWith(sql(), other.ids)).toEqual(neighbour)
+  expect(await rowsBesideSearch(sql(), other.ids)).toEqual(neighbour)
 })
 
 test('a purge that waits for rows that another purge deletes continues with the remaining rows', async () => {

@@ -16,6 +16,9 @@ export function migrationsOf(hashes: string[], allMigrations: MigrationMeta[]): 
   return areSame ? applied : undefined
 }
 
+/** Tables of the search index. A restored service fills these tables again. */
+export const isDerived = (table: string): boolean => /^search(_|$)/.test(table)
+
 export const tablesOf = (migrations: MigrationMeta[]): string[] =>
   migrations.flatMap(({ sql }) =>
     sql.flatMap((statement) => /^\s*create table "(\w+)"/i.exec(statement)?.[1] ?? []),

@@ -5,7 +5,7 @@ import type { TransactionSql } from 'postgres'
 import { knownMigrations, withConnections } from '../../drizzle/migrate.ts'
 import { primaryUrl } from '../../src/postgres/primary.ts'
 import { AdminError } from '../admin/command-group.ts'
-import { firstLine, last, migrationsOf, tablesOf } from './format.ts'
+import { firstLine, isDerived, last, migrationsOf, tablesOf } from './format.ts'
 
 const blockBytes = 65_536
 
@@ -22,7 +22,8 @@ export async function writeBackup(databaseUrl: string, to: Writable): Promise<vo
         throw new AdminError(
           'The database belongs to another release: make the backup with the release that runs the service',
         )
-      await pipeline(Readable.from(contents(tx, hashes, tablesOf(migrations))), createGzip(), to)
+      const savedTables = tablesOf(migrations).filter((table) => !isDerived(table))
+      await pipeline(Readable.from(contents(tx, hashes, savedTables)), createGzip(), to)
     }),
   )
 }

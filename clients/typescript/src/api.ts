@@ -496,6 +496,8 @@ export interface components {
         dueBefore?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
+        q?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -839,6 +841,11 @@ export interface components {
       /** @description An email address of at most 254 characters */
       email: string
     }
+    /**
+     * @description One of task, comment, project
+     * @enum {string}
+     */
+    HitType: 'task' | 'comment' | 'project'
     /** @description Read-only fields are ignored: id, userId, user, projectId, createdAt */
     InviteMember: {
       /** @description An email address of at most 254 characters */
@@ -1338,6 +1345,23 @@ export interface components {
      * @enum {string}
      */
     Scope: 'read' | 'write' | 'admin'
+    SearchHit: {
+      type: components['schemas']['HitType']
+      /** @description The task, comment or project */
+      id: string
+      /** @description The project that contains the hit; for a project, the project itself */
+      projectId: string
+      /** @description The task, or the task of the comment; null for a project */
+      taskId: string | null
+      /** @description The title of the task, also for a comment, or the name of the project */
+      title: string
+      snippet: components['schemas']['Snippet']
+      /**
+       * @description Present if nothing contains all words, and this title is similar to `q`
+       * @constant
+       */
+      fuzzy?: true
+    }
     ServiceAccount: {
       /** @description The service account, with this id in tasks, comments and events */
       id: string
@@ -1395,6 +1419,12 @@ export interface components {
       /** @description A JWT for the Authorization header */
       access_token: string
       user: components['schemas']['Account']
+    }
+    Snippet: {
+      /** @description At most about 200 characters of the description or the comment; of the title if only the title matches. A plain text, not HTML */
+      text: string
+      /** @description The matched words in `text`: the start and the end of each, in UTF-16 code units as JavaScript counts characters. The end is exclusive; the ranges are sorted and do not overlap */
+      matches: number[][]
     }
     Subtask: {
       /** @description The subtask */
@@ -2329,6 +2359,8 @@ export interface components {
         dueBefore?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
+        q?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2481,6 +2513,8 @@ export interface components {
         dueBefore?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
+        q?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2584,6 +2618,8 @@ export interface components {
         dueBefore?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
+        q?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -3180,6 +3216,8 @@ export interface operations {
         dueBefore?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
+        q?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -3780,6 +3818,30 @@ export interface operations {
       200: {
         content: {
           'application/json': components['schemas']['Task'][]
+        }
+      }
+    }
+  }
+  search: {
+    parameters: {
+      query: {
+        /** @description A text of 1 to 1000 characters: words that must all match, the last one also as the start of a word; "a phrase"; -word and -"a phrase" exclude; #42 is the number of a task. A full id or an external id also matches, and only these match if no word, phrase or number must match */
+        q: string
+        /** @description A list of task, comment, project, separated by commas: only hits of these types */
+        types?: string
+        /** @description The id of a project */
+        projectId?: string
+        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        limit?: number
+        /** @description From the Link header of the previous page */
+        cursor?: string
+      }
+    }
+    responses: {
+      /** @description One page */
+      200: {
+        content: {
+          'application/json': components['schemas']['SearchHit'][]
         }
       }
     }

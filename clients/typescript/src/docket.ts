@@ -6,7 +6,7 @@ import { openEvents } from './resources/events.ts'
 import { openServiceAccounts, openTokens, openWebhooks } from './resources/integrations.ts'
 import { openFields, openLabels, openMembers, openViews } from './resources/project-parts.ts'
 import { openProjects } from './resources/projects.ts'
-import { openTasks } from './resources/tasks.ts'
+import { openSearch, openTasks } from './resources/tasks.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 
 /** A client of one service, with the rights of one token. */
@@ -25,6 +25,8 @@ export class Docket {
   readonly webhooks: ReturnType<typeof openWebhooks>
   readonly serviceAccounts: ReturnType<typeof openServiceAccounts>
   readonly tokens: ReturnType<typeof openTokens>
+  /** Finds tasks, comments and projects by their words, ids and numbers. */
+  readonly search: ReturnType<typeof openSearch>
 
   constructor(options: TransportOptions) {
     this.transport = new Transport(options)
@@ -42,6 +44,7 @@ export class Docket {
     this.webhooks = openWebhooks(calls)
     this.serviceAccounts = openServiceAccounts(calls)
     this.tokens = openTokens(calls)
+    this.search = openSearch(calls)
   }
 
   /** Returns the methods of one project; sends no request. */

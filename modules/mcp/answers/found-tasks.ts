@@ -7,93 +7,80 @@ import { type Detail, shownTask, type Task } from './tasks.ts'
 interface Search {
   /** Parameters of the list of tasks. */
   query: Record<string, unknown>
-  /** In lower case. The title or the description of a task contains each word. */
-  words: string[]
   detail: Detail
   limit?: number
   cursor?: string
 }
 
-/** The most tasks that one call reads. */
-const maxTasksRead = 1_000
-/** The most pages that one call reads: the pages of a filtered list may be empty. */
+/** The most pages that one call reads: the pages of a filtered list may be short or empty. */
 const maxPages = 10
 const pageRows: Record<Detail, number> = { lines: 100, preview: 50, full: 20 }
-const pageRowsOfSearch = 200
 
 interface Found {
   rows: object[]
   budget: TokenBudget
 }
 
-/** Returns the tasks that fit into one answer. `version` is the version of the project; missing if the search has no project. */
+/**
+ * Returns the tasks that fit into one answer. `version` is the version of the project; missing if the search has no
+ * project. `indexed` is the part that a search covers while existing tasks are indexed for the first time.
+ */
 export async function findTasks(call: Call, search: Search): Promise<object> {
   const readPage = openReadPage(call, search)
-  const { words, detail, limit = Infinity } = search
-  const rowsOfPage = words.length > 0 ? pageRowsOfSearch : Math.min(pageRows[detail], limit)
+  const { detail, limit = Infinity } = search
+  const rowsOfPage = Math.min(pageRows[detail], limit)
   let found: Found = { rows: [], budget: new TokenBudget({}) }
   let { cursor } = search
-  let version: string | null = null
-  for (
-    let [pages, tasksRead, isFull] = [0, 0, false];
-    !isFull && pages < maxPages && tasksRead < maxTasksRead;
-    pages++
-  ) {
+  let first: FoundPage | undefined
+  for (let [pages, isFull] = [0, false]; !isFull && pages < maxPages; pages++) {
     let page = await readPage(rowsOfPage, cursor)
-    version ??= page.version
+    first ??= page
     let next = withPage(found, page, limit)
     // Only the last task of a page has a cursor, so a shorter page is read again. Its tasks may have changed meanwhile.
-    while (next.fitting > 0 && next.fitting < page.size) {
+    while (next.fitting > 0 && next.fitting < page.rows.length) {
       isFull = true
       page = await readPage(next.fitting, cursor)
       next = withPage(found, page, limit)
     }
-    if (next.fitting < page.size) break
+    if (next.fitting < page.rows.length) break
     found = next
-    tasksRead += page.size
     cursor = page.next
     isFull ||= cursor === undefined
   }
-  return { tasks: found.rows, ...(version && { version: Number(version) }), next: cursor }
+  return { tasks: found.rows, ...first?.facts, next: cursor }
 }
 
 interface FoundPage {
-  /** The number of tasks that the service returned, with or without the words. */
-  size: number
-  /** The tasks with the words. `index` is the index in the page of the service. */
-  shown: { row: object; index: number }[]
+  rows: object[]
   next: string | undefined
-  version: string | null
+  facts: { version?: number; indexed?: string }
 }
 
-function openReadPage(call: Call, { query, words, detail }: Search) {
+function openReadPage(call: Call, { query, detail }: Search) {
   const namesOf = openNames(call)
   return async (limit: number, cursor?: string): Promise<FoundPage> => {
     const page = await read<Task[]>(call, withQuery('/tasks', { ...query, limit, cursor }))
-    const found = page.body.flatMap((task, index) => (hasWords(task, words) ? [{ task, index }] : []))
-    const shown = found.map(async ({ task, index }) => {
+    const shown = page.body.map(async (task) => {
       const names = await namesOf(task.projectId)
       const row = shownTask(task, detail, names)
       const { projectId } = task
-      return { index, row: query.projectId ? row : { ...row, project: names.get(projectId) ?? projectId } }
+      return query.projectId ? row : { ...row, project: names.get(projectId) ?? projectId }
     })
-    const version = page.headers.get('docket-version')
-    return { size: page.body.length, shown: await Promise.all(shown), next: cursorOf(page), version }
+    return { rows: await Promise.all(shown), next: cursorOf(page), facts: factsIn(page.headers) }
   }
 }
 
-/** Adds the rows that fit into the answer. `fitting` is the index of the first task that does not fit. */
+function factsIn(headers: Headers): FoundPage['facts'] {
+  const [version, indexed] = [headers.get('docket-version'), headers.get('docket-indexed') ?? 'all']
+  return { ...(version && { version: Number(version) }), ...(indexed !== 'all' && { indexed }) }
+}
+
+/** Adds the rows that fit into the answer. `fitting` is the index of the first row that does not fit. */
 function withPage(found: Found, page: FoundPage, limit: number): Found & { fitting: number } {
   const [rows, budget] = [[...found.rows], new TokenBudget(found.budget)]
-  for (const { row, index } of page.shown) {
+  for (const [index, row] of page.rows.entries()) {
     if (rows.length === limit || !budget.add(row)) return { rows, budget, fitting: index }
     rows.push(row)
   }
-  return { rows, budget, fitting: page.size }
-}
-
-function hasWords({ title, description }: Task, words: string[]): boolean {
-  if (words.length === 0) return true
-  const text = `${title}\n${description ?? ''}`.toLowerCase()
-  return words.every((word) => text.includes(word))
+  return { rows, budget, fitting: page.rows.length }
 }

@@ -1,4 +1,4 @@
-import { readAll } from '../names/name-lookup.ts'
+import { readAll, usersOf } from '../names/name-lookup.ts'
 import { read } from '../read.ts'
 import type { Call } from '../tool.ts'
 
@@ -33,6 +33,6 @@ async function readNames(call: Call, projectId: string): Promise<Names> {
     readAll<{ user: Person | null }>(call, `${path}/members`),
     readAll<Person>(call, `${path}/labels`),
   ])
-  const people = [project.body.owner, ...members.map(({ user }) => user)].filter((user) => user !== null)
-  return new Map([project.body, ...people, ...labels].map(({ id, name }) => [id, name]))
+  const users = usersOf(project.body.owner, members)
+  return new Map([project.body, ...users, ...labels].map(({ id, name }) => [id, name]))
 }

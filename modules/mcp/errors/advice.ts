@@ -54,6 +54,7 @@ const rules: Record<number, Rule[]> = {
       () => 'Pass an id, or # and the `as` of an operation that is earlier in the list',
     ],
     [/^cursor must be/, () => 'Pass the `next` of the previous answer, or begin without next'],
+    [/^q must/, () => 'Correct text, then call again'],
     [/^after is ahead/, () => 'Pass the `after` of the previous answer, or the `version` of find'],
     [/is not known here/, (_, sent) => `Use only the fields that the operation has. ${corrected(sent)}`],
   ],

@@ -28,6 +28,10 @@ export async function projectIdOf(call: Call, project: string): Promise<string> 
   )
 }
 
+/** Returns the users of a project: its owner and its members, without deleted accounts. */
+export const usersOf = <User>(owner: User | null, members: { user: User | null }[]): User[] =>
+  [owner, ...members.map(({ user }) => user)].filter((user) => user !== null)
+
 /** Returns the rows of a list, at most 2,000. @throws ToolError */
 export const readAll = async <Row>(call: Call, path: string): Promise<Row[]> =>
   (await readPages<Row>(call, path)).rows

@@ -1,5 +1,5 @@
 import { isIdInAnyCase } from '../../../src/id-format.ts'
-import { idOf, type NamedRow, readForNames } from './name-lookup.ts'
+import { idOf, type NamedRow, readForNames, usersOf } from './name-lookup.ts'
 import { read } from '../read.ts'
 import { type Call, ToolError } from '../tool.ts'
 
@@ -87,6 +87,6 @@ async function readRows(call: Call, projectId: string, kind: Kind): Promise<Name
       user ? { id, names: [user.name], ownNames: ownNames(user) } : { id, names: [] },
     )
   const { body: project } = await read<{ owner: Person | null }>(call, path)
-  const users = [project.owner, ...members.map(({ user }) => user)].filter((user) => user !== null)
+  const users = usersOf(project.owner, members)
   return users.map((user) => ({ id: user.id, names: [user.name], ownNames: ownNames(user) }))
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { maxOperations } from '../../../src/batch/operation-schema.ts'
 import { Input } from '../../../src/schema/input.ts'
 import type { Sent } from '../errors/advice.ts'
-import { Key, ProjectName } from './arguments.ts'
+import { DryRun, Key, ProjectName } from './arguments.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { operationsText, withFlags } from './operations.ts'
 import { openWithIds } from '../names/references.ts'
@@ -22,7 +22,7 @@ const input = Input({
     description: operations,
   }),
   key: Key,
-  dryRun: Type.Optional(Type.Boolean({ description: 'Check only' })),
+  dryRun: DryRun,
   ifVersion: Type.Optional(
     Type.Integer({ minimum: 0, description: 'Reject unless the project has this version' }),
   ),

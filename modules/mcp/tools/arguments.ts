@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { EventTypes as AnyEventTypes } from '../../events/parameters.ts'
+import { ClaimNextBody } from '../../work-queue/schema.ts'
 
 export const TaskId = (description: string) => Type.String({ minLength: 1, maxLength: 100, description })
 
@@ -25,4 +26,8 @@ export const EventTypes = Type.Optional(
   Type.Unsafe<string>({ ...AnyEventTypes(), description: 'Event types, such as task.created,task.deleted' }),
 )
 
-export const leaseRange = 'A number of seconds from 10 to 86400'
+const { minimum, maximum } = ClaimNextBody.properties.leaseSeconds
+export const maxLeaseSeconds = maximum!
+export const leaseRange = `A number of seconds from ${minimum} to ${maximum}`
+
+export const DryRun = Type.Optional(Type.Boolean({ description: 'Check only' }))

@@ -4,7 +4,7 @@ import { isIdInAnyCase } from '../../../src/id-format.ts'
 import { read } from '../read.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
 import { write } from '../write.ts'
-import { leaseRange, ProjectName, RepeatKey } from './arguments.ts'
+import { leaseRange, maxLeaseSeconds, ProjectName, RepeatKey } from './arguments.ts'
 
 interface Task {
   claim: { until: string; seq: number } | null
@@ -15,7 +15,7 @@ const input = Input({
   leaseSeconds: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: 86_400,
+      maximum: maxLeaseSeconds,
       description: `${leaseRange}; to release the task: 0 or missing`,
     }),
   ),

@@ -31,8 +31,9 @@ const input = Input({
   text: optional(
     Type.String({
       minLength: 1,
-      maxLength: 200,
-      description: 'Words that the title or description must contain',
+      maxLength: 1_000,
+      description:
+        'Words of the title, description, comments and subtasks; the last may be incomplete. "A phrase", -without, #42',
     }),
   ),
   status: optional(Status),
@@ -76,16 +77,11 @@ export const find: Tool = {
     const { labels, anyLabel, ...filter } = projectId ? await openWithIds(call, projectId)(given) : given
     const fieldFilters = Object.entries(where).map(([key, value]) => [`field.${key}`, value])
     const lists = { labels: labels?.join(), anyLabel: anyLabel?.join() }
-    const query = { projectId, ...filter, ...lists, ...Object.fromEntries(fieldFilters) }
-    return findTasks(call, { query, words: wordsOf(text), detail: fields, limit, cursor: next })
+    const q = text?.trim() || undefined
+    const query = { projectId, q, ...filter, ...lists, ...Object.fromEntries(fieldFilters) }
+    return findTasks(call, { query, detail: fields, limit, cursor: next })
   },
 }
 
 const projectNeeded = () =>
   new ToolError(400, 'Names of users and labels need a project', 'Pass project too, or ids in place of names')
-
-const wordsOf = (text = ''): string[] =>
-  text
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '')

@@ -4,7 +4,7 @@ import { projectIdOf } from '../names/name-lookup.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
 import { successful } from '../read.ts'
 import { isReplayed, write } from '../write.ts'
-import { Key, ProjectName } from './arguments.ts'
+import { DryRun, Key, ProjectName } from './arguments.ts'
 
 const input = Input({
   project: ProjectName,
@@ -13,7 +13,7 @@ const input = Input({
     description: '`batch` of an answer of apply or undo, or batch or seq of an event',
   }),
   key: Key,
-  dryRun: Type.Optional(Type.Boolean({ description: 'Check only' })),
+  dryRun: DryRun,
 })
 
 interface Event {

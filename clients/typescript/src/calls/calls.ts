@@ -72,6 +72,7 @@ export class Calls {
         rows: body,
         cursor: nextCursor(headers.get('link'), parameter),
         version: version === null ? undefined : Number(version),
+        indexed: headers.get('docket-indexed') ?? undefined,
       }
     })
   }

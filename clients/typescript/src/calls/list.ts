@@ -4,6 +4,8 @@ export interface Page<Row> {
   cursor: string | undefined
   /** The version of the project; undefined for a list across projects. */
   version: number | undefined
+  /** Of a search: `all`, or the part of the texts that is indexed so far, such as `42%`; undefined for other lists. */
+  indexed: string | undefined
 }
 
 type ReadPage<Row> = (cursor?: string) => Promise<Page<Row>>

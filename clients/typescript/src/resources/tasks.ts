@@ -13,3 +13,5 @@ export const openTasks = (calls: Calls) => ({
   release: calls.byId('releaseTask', 'POST /tasks/{id}/release'),
   history: calls.listById('listTaskHistory', 'GET /tasks/{id}/history'),
 })
+
+export const openSearch = (calls: Calls) => calls.list('search', 'GET /search')

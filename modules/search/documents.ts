@@ -1,0 +1,127 @@
+import { unprepared } from '../../src/postgres/timeouts.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { nilId } from '../../src/id-format.ts'
+import { type Conditions, joined } from './conditions.ts'
+import { type Plan, planSearch, type Sample } from './estimate.ts'
+import { kinds } from './indexing/rows.ts'
+import type { HitKey, Newest } from './parameters.ts'
+import { readSizes } from './sizes.ts'
+
+/** The hits of a search are the newest documents that match: at most this many. */
+export const maxHits = 200
+
+/** More than the documents of any project. */
+export const allDocuments = 2 ** 31 - 1
+
+const sampleDocuments = 2_000
+
+/** The sample has 2,000 of the newest documents, of all projects together. Returns how many of each project. */
+export const samplePerProject = (projectIds: string[]): number =>
+  Math.ceil(sampleDocuments / Math.max(1, projectIds.length))
+
+export type Kind = (typeof kinds)[keyof typeof kinds]
+
+export interface FoundDocument extends HitKey {
+  kind: Kind
+}
+
+export interface Wanted {
+  conditions: Conditions
+  projectIds: string[]
+  kinds: Kind[]
+  /** Only this document and older ones: a later page ignores documents that were created after the first page. */
+  newest: Newest | null
+}
+
+/**
+ * Returns the newest documents that match, at most `maxHits`. Each project's newest documents are read first, without
+ * the index of words. They are a sample for the choice of the next step if older documents may contain hits: reading
+ * more of the newest documents, which finds common words, or the index of words, which finds all words.
+ */
+export async function findDocuments(sql: Sql, wanted: Wanted): Promise<FoundDocument[]> {
+  const perProject = samplePerProject(wanted.projectIds)
+  const sample = await readNewest(sql, wanted, { perProject, words: wanted.conditions.words })
+  if (!sample.isCut || sample.found.length === maxHits) return sample.found
+  const sizes = await readSizes(sql, wanted.projectIds, wanted.conditions.words)
+  const plan = planSearch(wanted.conditions.words, sample, sizes, maxHits)
+  for (const { since, documents } of plan.windows) {
+    const { found } = await readNewest(sql, wanted, { perProject: documents, since })
+    if (found.length === maxHits) return found
+  }
+  if (plan.readsAll) return (await readNewest(sql, wanted, { perProject: allDocuments })).found
+  return unprepared(sql<FoundDocument[]>`${byWords(sql, wanted, plan)}`)
+}
+
+interface NewestWindow {
+  /** The most documents of each project. */
+  perProject: number
+  /** Only documents after this time. */
+  since?: string
+  words?: Conditions['words']
+}
+
+/** A row for each hit, each with the sample; one row without a hit if there is none. */
+type NewestRow = Omit<Sample, 'words'> & FoundDocument & { isCut: boolean; words: string[] }
+
+/**
+ * Reads the newest documents of each project, and returns the hits as far as no other document can be newer. If the
+ * window has no limit of time and `isCut` is false, there are no other hits.
+ */
+async function readNewest(sql: Sql, wanted: Wanted, window: NewestWindow) {
+  const rows = await unprepared(sql<NewestRow[]>`${amongNewest(sql, wanted, window)}`)
+  const { documents, hits, rate, topMs, isCut, words } = rows[0]!
+  const found = rows.filter(({ id }) => id !== null)
+  return { found, isCut, documents, hits, rate, topMs, words: words.map(Number) }
+}
+
+function amongNewest(sql: Sql, wanted: Wanted, { perProject, since, words = [] }: NewestWindow): SqlPart {
+  const has = words.map(({ text }) => sql`s.doc @@ ${text}::tsquery`)
+  const counts = words.map((_, n) => sql`count(*) filter (where has[${n + 1}::int])::text`)
+  return sql`
+    with newest as materialized (
+      select p.id as project_id, s.id, s.kind, s.at, s.fits, s.has, case when s.fits then ${rank(sql, wanted)} end as rank
+      from unnest(${wanted.projectIds}::uuid[]) p(id)
+      cross join lateral (
+        select s.id, s.kind, s.at, s.doc, ${matches(sql, wanted)} as fits, array[${joined(sql, has, sql`,`)}]::boolean[] as has
+        from search s where s.project_id = p.id ${upTo(sql, wanted)}
+          ${since ? sql`and s.at > ${since}::text::timestamptz` : sql``}
+        order by s.at desc, s.id desc limit ${perProject}) s),
+    cuts as materialized (select min(at) as at from newest group by project_id having count(*) = ${perProject}),
+    cut as materialized (select max(at) as at, count(*) > 0 as is_cut, coalesce(sum(${Math.max(1, perProject - 1)}
+      / (extract(epoch from (select max(at) from newest) - at) + 1)), 1)::float8 as rate from cuts),
+    sample as materialized (select count(*)::int as documents, (count(*) filter (where fits))::int as hits,
+      (extract(epoch from max(at)) * 1000)::float8 as top_ms,
+      array[${joined(sql, counts, sql`,`)}]::text[] as words from newest)
+    select sample.*, cut.is_cut, cut.rate, s.id, s.kind, s.at, s.rank
+    from sample cross join cut left join lateral (
+      select * from newest where fits and (not cut.is_cut or at > cut.at)
+      order by at desc, id desc limit ${maxHits}) s on true
+    order by s.at desc, s.id desc`
+}
+
+/** SQL for the hits by the index of words. The function `ts_match_vq` is `@@`, but never part of the look-up. */
+const byWords = (sql: Sql, wanted: Wanted, { lookUp, byProject }: Plan): SqlPart => sql`
+  select s.id, s.kind, s.at, ${rank(sql, wanted)} as rank from (
+    select s.id, s.kind, s.at, s.doc from search s
+    where s.doc @@ ${lookUp}::tsquery and ts_match_vq(s.doc, ${wanted.conditions.whole}::tsquery)
+      and ${ofProjects(sql, wanted.projectIds, byProject)} and s.kind = any(${wanted.kinds}::bigint[]) ${upTo(sql, wanted)}
+    order by s.at desc, s.id desc limit ${maxHits}) s
+  order by s.at desc, s.id desc`
+
+/** SQL that selects projects: as part of a look-up for each project, or as a condition on the documents found. */
+export const ofProjects = (sql: Sql, projectIds: string[], byProject: boolean): SqlPart =>
+  byProject
+    ? sql`s.project_id = any(${projectIds}::uuid[])`
+    : sql`nullif(s.project_id, ${nilId}::uuid) = any(${projectIds}::uuid[])`
+
+const matches = (sql: Sql, { conditions, kinds }: Wanted): SqlPart =>
+  sql`(s.kind = any(${kinds}::bigint[]) and s.doc @@ ${conditions.whole}::tsquery)`
+
+const upTo = (sql: Sql, { newest }: Wanted): SqlPart =>
+  newest ? sql`and (s.at, s.id) <= (${newest.at}::text::timestamptz, ${newest.id}::uuid)` : sql``
+
+/** SQL: all terms are in the title, or some are; then comments, then descriptions. */
+const rank = (sql: Sql, { conditions }: Wanted): SqlPart => sql`
+  case when s.doc @@ ${conditions.allInTitle}::tsquery then 1
+    when s.doc @@ ${conditions.someInTitle}::tsquery then 2
+    when s.kind = ${kinds.comment} then 3 else 4 end`

@@ -1,0 +1,98 @@
+import { Type } from '@sinclair/typebox'
+import { view } from '../../src/model/view.ts'
+import { Cursor, Limit } from '../../src/reads/pages.ts'
+import { checked, IdOf, Input } from '../../src/schema/input.ts'
+import { named } from '../../src/schema/named.ts'
+import { Id, OrNull, sampleId } from '../../src/schema/response.ts'
+import { OneOf } from '../../src/schema/text.ts'
+
+export const types = ['task', 'comment', 'project'] as const
+export type HitType = (typeof types)[number]
+
+export interface Hit {
+  type: HitType
+  id: string
+  projectId: string
+  taskId: string | null
+  title: string
+  snippet: { text: string; matches: [start: number, end: number][] }
+  fuzzy?: true
+}
+
+const isTypeList = (value: unknown) =>
+  typeof value === 'string' && value.split(',').every((one) => (types as readonly string[]).includes(one))
+
+/** The schema accepts every text: `readSearchText` checks the length and the words. */
+const isText = (value: unknown) => typeof value === 'string'
+
+const searchText =
+  'A text of 1 to 1000 characters: words that must all match, the last one also as the start of a word; "a phrase"; -word and -"a phrase" exclude; #42 is the number of a task. A full id or an external id also matches, and only these match if no word, phrase or number must match'
+
+export const SearchText = (description = searchText) =>
+  checked<string>(isText, {
+    type: 'string',
+    minLength: 1,
+    maxLength: 1_000,
+    description,
+    examples: ['oil whee'],
+  })
+
+export const SearchParameters = Input({
+  q: SearchText(),
+  types: Type.Optional(
+    checked<string>(isTypeList, {
+      type: 'string',
+      description: 'A list of task, comment, project, separated by commas: only hits of these types',
+      examples: ['task,comment'],
+    }),
+  ),
+  projectId: Type.Optional(IdOf('project')),
+  limit: Limit(50, 200),
+  cursor: Cursor(),
+})
+
+const Offsets = Type.Unsafe<[number, number][]>({
+  type: 'array',
+  items: { type: 'array', minItems: 2, maxItems: 2, items: { type: 'integer', minimum: 0 } },
+  description:
+    'The matched words in `text`: the start and the end of each, in UTF-16 code units as JavaScript counts characters. The end is exclusive; the ranges are sorted and do not overlap',
+  examples: [[[10, 16]]],
+})
+
+const Snippet = named(
+  'Snippet',
+  Type.Object({
+    text: Type.String({
+      description:
+        'At most about 200 characters of the description or the comment; of the title if only the title matches. A plain text, not HTML',
+      examples: ['The rear wheels need oil'],
+    }),
+    matches: Offsets,
+  }),
+)
+
+export const hitView = view<Hit>({
+  name: 'SearchHit',
+  schema: Type.Object({
+    type: OneOf('HitType', types),
+    id: Id('The task, comment or project'),
+    projectId: Id('The project that contains the hit; for a project, the project itself'),
+    taskId: OrNull(
+      Type.String({ format: 'uuid' }),
+      'The task, or the task of the comment; null for a project',
+      sampleId,
+    ),
+    title: Type.String({
+      description: 'The title of the task, also for a comment, or the name of the project',
+      examples: ['Oil the wheels'],
+    }),
+    snippet: Snippet,
+    fuzzy: Type.Optional(
+      Type.Literal(true, {
+        description: 'Present if nothing contains all words, and this title is similar to `q`',
+        examples: [true],
+      }),
+    ),
+  }),
+  hasNoEtag: true,
+})

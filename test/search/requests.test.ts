@@ -1,0 +1,129 @@
+import { expect, test } from 'bun:test'
+import { expectError, remainingBudget, unknownId } from '../http/responses.ts'
+import { make, makeToken, register, withToken } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { withService } from '../support/service.ts'
+import { upTo } from '../races/pair.ts'
+import { get, project, search, task, titlesOf } from './scene.ts'
+
+const { client, ada } = await openScene(['Ada'])
+const engine = await project(ada, 'Engine')
+await task(ada, engine, 'Oil the wheels')
+
+const badText = 'q must be a text of 1 to 1000 characters'
+const words = (count: number) =>
+  upTo(count)
+    .map((n) => `w${n}`)
+    .join(' ')
+
+test('q has 1 to 1,000 characters and 32 words, and without a word to find it finds nothing', async () => {
+  for (const path of ['/search', '/tasks']) {
+    for (const q of ['', '  ', 'x'.repeat(1_001), 'a\0b']) expectError(await get(ada, path, q), 400, badText)
+    for (const q of [words(33), `${words(32)} -x`])
+      expectError(await get(ada, path, q), 400, 'q must have at most 32 words and phrases')
+    for (const q of ['-oil', '"', '--', '😀', '-"oil']) {
+      const { status, body } = await get(ada, path, q)
+      expect([q, status, body]).toMatchObject([q, 200, []])
+    }
+    for (const q of [words(32), 'x'.repeat(1_000), `  ${'x'.repeat(1_000)}  `])
+      expect((await get(ada, path, q)).status).toBe(200)
+  }
+  expectError(await ada.get('/search'), 400, /^q is required: a text of 1 to 1000 characters/)
+})
+
+test('only the q of a search may be longer than a URL', async () => {
+  const long = 'x'.repeat(15_000)
+  for (const path of ['/search', '/tasks', '/tasks?status=TODO'])
+    expectError(await ada.get(`${path}${path.includes('?') ? '&' : '?'}q=${long}`), 400, badText)
+  for (const path of ['/projects', `/projects/${engine}/views`])
+    expectError(await ada.get(`${path}?q=${long}`), 414)
+  expectError(await ada.get(`/projects?cursor=${long}&q=x`), 414)
+})
+
+test('every text is answered with 200 or 400', async () => {
+  const texts = [
+    "'",
+    '\\',
+    'a & b | !c',
+    'oil:*',
+    'oil <-> the',
+    '"oil',
+    "oil'):*",
+    '$1',
+    '%',
+    '%00',
+    'a\\:b',
+    "''",
+    '::tsquery',
+  ]
+  const long = [
+    ...texts.map((text) => text.repeat(100)),
+    '🛞'.repeat(1_000),
+    '東'.repeat(1_000),
+    'x'.repeat(10_000),
+  ]
+  for (const path of ['/search', '/tasks'])
+    for (const q of [...texts, ...long]) expect([200, 400]).toContain((await get(ada, path, q)).status)
+})
+
+test('wrong parameters and asOf are rejected', async () => {
+  const { message } = (await get(ada, '/search', 'oil', 'asOf=1')).body
+  expect(message).toBe('asOf is not known here')
+  expectError(
+    await get(ada, '/tasks', 'oil', `projectId=${engine}&asOf=1`),
+    400,
+    'q cannot be combined with asOf',
+  )
+  for (const rest of ['types=', 'types=task,', 'limit=0', 'limit=201', 'cursor=x', 'x=1', 'q=again'])
+    expectError(await get(ada, '/search', 'oil', rest), 400)
+})
+
+test('a project that the caller cannot see is 404', async () => {
+  const stranger = await register(client)
+  for (const path of ['/search', '/tasks'])
+    for (const id of [engine, unknownId, 'x'])
+      expectError(await get(stranger, path, 'oil', `projectId=${id}`), 404, 'Project not found')
+  expect(await search(stranger, 'oil')).toEqual([])
+  expectError(await get(client, '/search', 'oil'), 401)
+})
+
+test('a token finds only its projects, and needs only the scope read', async () => {
+  const other = await project(ada, 'Other')
+  await task(ada, other, 'Oil the plate')
+  const bound = await withToken(ada, { scopes: ['read'], projects: [other] })
+  expect(titlesOf(await search(bound, 'oil'))).toEqual(['Oil the plate'])
+  expect(titlesOf((await get(bound, '/tasks', 'oil')).body)).toEqual(['Oil the plate'])
+  expectError(await get(bound, '/search', 'oil', `projectId=${engine}`), 404)
+})
+
+test('the header shows that everything is indexed, and one project has an ETag', async () => {
+  for (const path of ['/search', '/tasks']) {
+    const { headers } = await get(ada, path, 'oil', `projectId=${engine}`)
+    expect(headers.get('docket-indexed')).toBe('all')
+    const condition = { 'if-none-match': headers.get('etag')! }
+    const repeat = () => ada.get(`${path}?q=oil&projectId=${engine}`, condition)
+    expect((await repeat()).status).toBe(304)
+    await task(ada, engine, 'Oil the axle')
+    expect(await repeat()).toMatchObject({
+      status: 200,
+      body: expect.arrayContaining([expect.objectContaining({ title: 'Oil the axle' })]),
+    })
+    expect((await get(ada, path, 'oil')).headers.get('etag')).toBeNull()
+  }
+})
+
+test('a service account finds its project', async () => {
+  const accounts = `/projects/${engine}/service-accounts`
+  const { id } = await make(ada, accounts, { name: 'Importer', role: 'VIEWER' })
+  const { token } = await makeToken(ada, { scopes: ['read'] }, `${accounts}/${id}/tokens`)
+  expect(titlesOf(await search(ada.as(token), '"oil the wheels"'))).toEqual(['Oil the wheels'])
+})
+
+test('a search counts as one read, and as one more for every 100 projects', () =>
+  withService({ READS_PER_MINUTE: '40' }, async ({ client }) => {
+    const bob = await register(client)
+    expect(remainingBudget(await get(bob, '/search', 'x'))).toBe(39)
+    for (const _ of upTo(100)) await project(bob)
+    expect(remainingBudget(await get(bob, '/search', 'x'))).toBe(37)
+    expect(remainingBudget(await get(bob, '/tasks', 'x'))).toBe(35)
+  }))

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findBehind, startMissingFills } from '../../modules/search/indexing/positions.ts'
+import { maxProjects, type Steps } from '../../modules/search/indexing/step.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { isTransient } from '../../src/postgres/errors.ts'
+import type { ChangedProjects } from './changed-projects.ts'
+
+/** Changes within this time are indexed together. */
+const collectMs = 50
+const retryMs = 1_000
+/** After this time, a project no longer waits until moved tasks are indexed in their new projects. */
+const lateMs = 5_000
+
+interface Options {
+  sql: Sql
+  steps: Steps
+  changed: ChangedProjects
+  isActive(): boolean
+  pauseMs: number
+  warn(error: unknown): void
+}
+
+/** Indexes changed projects soon after `wake`. */
+export function openIndexLoop(options: Options) {
+  const { changed, isActive, warn } = options
+  const index = openIndex(options)
+  let running: Promise<void> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  async function run(): Promise<void> {
+    while (changed.size > 0 && isActive()) {
+      const taken = changed.take(maxProjects)
+      const left = await index(taken).catch((error) => {
+        warn(error)
+        return sleep(retryMs, [])
+      })
+      changed.done()
+      // At the end, so that a project with many changes does not delay the others.
+      if (isActive()) for (const projectId of left) changed.add(projectId, taken.get(projectId))
+    }
+    running = undefined
+  }
+
+  return {
+    wake(): void {
+      if (running) return
+      timer ??= setTimeout(() => {
+        timer = undefined
+        running = run()
+      }, collectMs)
+    },
+    async stop(): Promise<void> {
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
+
+/**
+ * Returns a function that indexes the next changes of projects, and returns the projects that have more. A project that
+ * cannot be indexed does not delay the others: the sweep finds the project again.
+ */
+function openIndex({ sql, steps, pauseMs, warn }: Options) {
+  async function indexNext(projectIds: string[], since: Map<string, number>): Promise<string[]> {
+    const behind = await findBehind(sql, projectIds)
+    await startMissingFills(sql, behind)
+    if (behind.length === 0) return []
+    const isLate = (projectId: string) => performance.now() - (since.get(projectId) ?? Infinity) > lateMs
+    const { left } = await steps.indexChanges(
+      behind.map(({ projectId }) => projectId),
+      undefined,
+      isLate,
+    )
+    await sleep(pauseMs)
+    return left
+  }
+  return async (since: Map<string, number>): Promise<string[]> => {
+    const projectIds = [...since.keys()]
+    try {
+      return await indexNext(projectIds, since)
+    } catch (error) {
+      if (projectIds.length === 1 || isTransient(error)) throw error
+      const left: string[] = []
+      const add = (some: string[]) => void left.push(...some)
+      for (const projectId of projectIds) await indexNext([projectId], since).then(add, warn)
+      return left
+    }
+  }
+}
