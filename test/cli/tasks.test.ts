@@ -140,3 +140,23 @@ test('a table fits the terminal, and no output contains escape sequences of a te
     expect((await run(line)).out).not.toMatch(/[\u001b\u009b]/)
   }
 })
+
+test('searches all projects or one, and prints similar titles if nothing matches', async () => {
+  const { id } = await json(['projects', '--create', 'Searches'])
+  const inSearches = { env: { DOCKET_PROJECT: id } }
+  const task = await json(['add', 'Polish the sextant', '--project', id])
+  await run(['comment', task.id, 'With chalk, please.'])
+  const { out } = await run(['search', 'chalk', 'ple'])
+  expect(out).toContain(`comment  ${task.id}  Searches  Polish the sextant  With chalk, please.`)
+  expect((await run(['search', 'chalk'], inSearches)).out).not.toContain('PROJECT')
+  expect(await json(['search', '"the sextant" -chalk'])).toMatchObject([{ type: 'task', id: task.id }])
+  expect(await json(['search', 'sextant', '--types', 'comment'], inSearches)).toEqual([])
+  const similar = await run(['search', 'sextent'], inSearches)
+  expect([similar.err, similar.out]).toEqual([
+    'Nothing contains all words. Similar titles:\n',
+    expect.stringContaining('Polish the sextant'),
+  ])
+  expect(await run(['search', '-p', id, 'zzzz'])).toEqual({ code: 0, out: '', err: 'No hits\n' })
+  const words = Array.from({ length: 33 }, (_, n) => `w${n}`)
+  expect((await run(['search', ...words])).err).toContain('q must have at most 32 words')
+})

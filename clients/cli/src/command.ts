@@ -44,6 +44,16 @@ export const json = {
   json: { type: 'boolean', description: 'Print JSON for programs' },
 } as const
 
+/** @param what the rows, such as events */
+export const limitOption = (what: string, fallback: number) =>
+  ({
+    limit: {
+      type: 'string',
+      valueHint: 'number',
+      description: `At most this many ${what}, by default ${fallback}`,
+    },
+  }) as const
+
 export const project = {
   project: {
     type: 'string',

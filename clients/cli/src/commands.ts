@@ -10,13 +10,14 @@ import { history } from './commands/history.ts'
 import { login } from './commands/login.ts'
 import { logout } from './commands/logout.ts'
 import { projects } from './commands/projects.ts'
+import { search } from './commands/search.ts'
 import { tail } from './commands/tail.ts'
 import { tasks } from './commands/tasks.ts'
 import { undo } from './commands/undo.ts'
 import { use } from './commands/use.ts'
 
 const withoutCompletion = [
-  ...[login, logout, projects, use, tasks, add, edit, done, comment],
+  ...[login, logout, projects, use, search, tasks, add, edit, done, comment],
   ...[tail, batch, undo, history, claimNext],
 ]
 

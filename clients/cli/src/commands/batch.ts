@@ -3,7 +3,7 @@ import { type Cli, readInput } from '../cli.ts'
 import { command, json, key, project } from '../command.ts'
 import { exitCodeOf, exitCodes, Failure, usageError } from '../failure.ts'
 import { readCount } from '../numbers.ts'
-import { connect, writeOptions } from '../service/connect.ts'
+import { connect, keyOf, writeOptions } from '../service/connect.ts'
 import { findProject } from '../service/find.ts'
 import { type Batch, readBatch } from '../service/operations.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -98,7 +98,7 @@ const send = (cli: Cli, docket: Docket, parts: Batch[], { projectId, dryRun, key
     const done: Done = { version: 0, results: [], batches: [] }
     const total = parts.reduce((sum, { operations }) => sum + operations.length, 0)
     for (const [index, body] of parts.entries()) {
-      const options = writeOptions(cli, { key: key && index > 0 ? `${key}-${index}` : key }, { projectId })
+      const options = writeOptions(cli, { key: keyOf(key, index) }, { projectId })
       const request = { ...options, body, query: { dryRun: dryRun || undefined } }
       const sent = docket.transport.request<Committed>('POST', `/projects/${projectId}/batch`, request)
       const { body: answer } = await sent.catch((error: Error) => {

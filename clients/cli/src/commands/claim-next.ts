@@ -1,4 +1,5 @@
 import type { ClaimNext, Docket, Task } from '../../../typescript/src/index.ts'
+import { defaultLeaseSeconds } from '../../../typescript/src/work/claim-next.ts'
 import { command, json, key, project } from '../command.ts'
 import { exitCodes, usageError } from '../failure.ts'
 import { readCount } from '../numbers.ts'
@@ -8,7 +9,6 @@ import { findProject } from '../service/find.ts'
 import { printable } from '../terminal/text.ts'
 import { work } from '../worker/work.ts'
 
-const defaultLeaseSeconds = 60
 const [minLeaseSeconds, maxLeaseSeconds] = [10, 86_400]
 /** The longest wait of one request. */
 const maxWaitSeconds = 25

@@ -1,6 +1,6 @@
 import type { Task } from '../../../typescript/src/index.ts'
 import { command, json, key, project } from '../command.ts'
-import { connect, writeOptions } from '../service/connect.ts'
+import { connect, keyOf, writeOptions } from '../service/connect.ts'
 import { findTask } from '../service/find.ts'
 import { printable } from '../terminal/text.ts'
 
@@ -21,8 +21,7 @@ export const done = command({
     for (const text of texts) ids.push(await findTask(cli, docket, text, project))
     const tasks: Task[] = []
     for (const [index, taskId] of ids.entries()) {
-      const own = key && index > 0 ? `${key}-${index}` : key
-      const options = writeOptions(cli, { key: own }, { taskId })
+      const options = writeOptions(cli, { key: keyOf(key, index) }, { taskId })
       const task = await docket.tasks.update(taskId, { status: 'DONE' }, options)
       tasks.push(task)
       if (!json) await cli.out.line(`Done #${task.number} ${printable(task.title)}`)

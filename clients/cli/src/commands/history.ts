@@ -1,5 +1,5 @@
 import type { Event } from '../../../typescript/src/index.ts'
-import { command, json, project } from '../command.ts'
+import { command, json, limitOption, project } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { readLimit } from '../numbers.ts'
 import { collect, connect } from '../service/connect.ts'
@@ -32,11 +32,7 @@ export const history = command({
     },
     from: { type: 'string', valueHint: 'time', description: 'Only events at or after this time' },
     to: { type: 'string', valueHint: 'time', description: 'Only events at or before this time' },
-    limit: {
-      type: 'string',
-      valueHint: 'number',
-      description: `At most this many events, by default ${shownEvents}`,
-    },
+    ...limitOption('events', shownEvents),
     ...json,
   },
   examples: ['docket history', 'docket history 42', 'docket history --actor me --from 2031-05-01 --json'],

@@ -13,7 +13,7 @@ const pageLimit = 200
 const date = { type: 'string', valueHint: 'date' } as const
 
 const filters = {
-  status: { type: 'string', valueHint: 'TODO|IN_PROGRESS|DONE', description: 'With this status' },
+  status: { type: 'string', valueHint: statuses.join('|'), description: 'With this status' },
   ...filterArguments,
   unlabelled: { type: 'boolean', description: 'Without labels' },
   ready: { type: 'boolean', description: 'Not DONE, not claimed by others, and not blocked' },

@@ -45,6 +45,10 @@ export const collect = <Row>(
     return rows
   })
 
+/** Returns the key of one of several requests that a command sends. @param index of the request, from 0 */
+export const keyOf = (key: string | undefined, index: number): string | undefined =>
+  key && index > 0 ? `${key}-${index}` : key
+
 /** Returns options of a write. Within the command of `claim-next --exec`, a write fails after the end of the claim. */
 export const writeOptions = (
   { env }: Pick<Cli, 'env'>,

@@ -6,7 +6,7 @@ import { oneOf, priorities, withoutAbsent } from './task-body.ts'
 
 /** The options that select tasks, in lists and for claims. */
 export const filterArguments = {
-  priority: { type: 'string', valueHint: 'LOW|MEDIUM|HIGH', description: 'With this priority' },
+  priority: { type: 'string', valueHint: priorities.join('|'), description: 'With this priority' },
   assignee: {
     type: 'string',
     valueHint: 'user',

@@ -78,13 +78,16 @@ async function taskByNumber(docket: Docket, projectId: string, number: number): 
   return undefined
 }
 
+/** Returns the texts between commas, without spaces and empty texts. */
+export const partsOf = (text: string): string[] => text.split(',').flatMap((part) => part.trim() || [])
+
 /** Returns the ids of labels. @param text ids or names, separated by commas */
 export async function findLabels(
   docket: Docket,
   text: string,
   projectOf: () => Promise<string>,
 ): Promise<string[]> {
-  const given = text.split(',').flatMap((one) => one.trim() || [])
+  const given = partsOf(text)
   if (given.every(isId)) return given
   const labels = await docket.labels.list({ projectId: await projectOf(), limit: pageLimit }).all()
   return given.map((one) => (isId(one) ? one : byName('label', one, labels, ({ name }) => [name]).id))

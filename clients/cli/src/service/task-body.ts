@@ -3,7 +3,7 @@ import { type Cli, readInput } from '../cli.ts'
 import type { Values } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { fieldValues } from './field-values.ts'
-import { findLabels, findTask, findUser } from './find.ts'
+import { findLabels, findTask, findUser, partsOf } from './find.ts'
 
 export const statuses = ['TODO', 'IN_PROGRESS', 'DONE'] as const
 export const priorities = ['LOW', 'MEDIUM', 'HIGH'] as const
@@ -12,8 +12,8 @@ const places = ['first', 'last'] as const
 /** The options of `add` and `edit`. */
 export const taskArguments = {
   description: { type: 'string', description: 'The description; - reads standard input' },
-  status: { type: 'string', valueHint: 'TODO|IN_PROGRESS|DONE', description: 'The status' },
-  priority: { type: 'string', valueHint: 'LOW|MEDIUM|HIGH', description: 'The priority' },
+  status: { type: 'string', valueHint: statuses.join('|'), description: 'The status' },
+  priority: { type: 'string', valueHint: priorities.join('|'), description: 'The priority' },
   due: {
     type: 'string',
     valueHint: 'date',
@@ -31,7 +31,7 @@ export const taskArguments = {
   fields: { type: 'string', valueHint: 'key=value,...', description: 'Values of custom fields' },
   before: { type: 'string', valueHint: 'task', description: 'Place the task directly before this task' },
   after: { type: 'string', valueHint: 'task', description: 'Place the task directly after this task' },
-  place: { type: 'string', valueHint: 'first|last', description: 'Place the task first or last' },
+  place: { type: 'string', valueHint: places.join('|'), description: 'Place the task first or last' },
 } as const
 
 /** Returns the value of `allowed` that equals the text, without regard to case and hyphens. @throws Failure 2 */
@@ -87,7 +87,6 @@ export async function tasksIn(
 ): Promise<string[] | undefined> {
   if (text === undefined) return undefined
   const ids: string[] = []
-  for (const one of text.split(',').flatMap((part) => part.trim() || []))
-    ids.push(await findTask(cli, docket, one, await projectOf()))
+  for (const one of partsOf(text)) ids.push(await findTask(cli, docket, one, await projectOf()))
   return ids
 }
