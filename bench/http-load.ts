@@ -56,6 +56,17 @@ function wrk({ url, plan, connections, seconds }: Load): string[] {
   return ['wrk', ...size, '-s', script('requests.lua'), url, '--', plan]
 }
 
+interface PacedLoad extends Load {
+  perSecond: number
+}
+
+/** Sends requests at up to this rate: each connection pauses, so the rate falls only if responses take long. */
+export const paced = ({ url, plan, connections, seconds, perSecond }: PacedLoad): Promise<LoadRun> =>
+  run([
+    ...['wrk', '-t2', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script('paced.lua')],
+    ...[url, '--', plan, String((connections / perSecond) * 1_000)],
+  ])
+
 const slower = ({ url, plan, connections, seconds }: Load): string[] => [
   ...[process.execPath, script('load.ts'), url, plan],
   ...[String(connections), String(seconds)],

@@ -16,6 +16,7 @@ import { markdown } from './report.ts'
 import { failuresOf, type Results, writeResults } from './results.ts'
 import { measureScaling } from './scaling.ts'
 import { scenarios } from './scenarios.ts'
+import { measureSearch } from './search.ts'
 import { seed, seedLimit } from './seed.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
 import { endTools } from './tool.ts'
@@ -108,11 +109,8 @@ async function measureAll(
     log(name)
     await work().catch((error: Error) => void results.failures.push(`${name}: ${error.message}`))
   }
-  for (const scenario of scenarios) {
-    await attempt(scenario.name, async () => {
-      results.scenarios.push(await measure(bench, scenario))
-    })
-  }
+  for (const scenario of scenarios)
+    await attempt(scenario.name, async () => void results.scenarios.push(await measure(bench, scenario)))
   await attempt('lone', async () => void (results.lone = await measureSingleClient(bench)))
   await attempt('deletion', async () => void (results.deletion = await measureDeletion(bench)))
   await attempt('scaling', async () => void (results.scaling = await measureScaling(bench)))
@@ -120,6 +118,7 @@ async function measureAll(
   if (only.length > 0) {
     await attempt('overload', async () => void (results.overload = await measureOverload(bench)))
     await attempt('filters', async () => void (results.filters = await measureFilters(bench)))
+    await attempt('search', async () => void (results.search = await measureSearch(bench)))
     await attempt('claims', async () => void (results.claims = await measureClaims(bench)))
     await attempt('feed', async () => void (results.feed = await measureFeed(bench)))
     const fair = lazily(() => openFair(bench.servers, closers))

@@ -9,6 +9,7 @@ import type { Row } from './measure.ts'
 import type { Overload } from './overload.ts'
 import { failuresOf, type Results } from './results.ts'
 import { scalingTable } from './scaling-report.ts'
+import { searchSentences, searchTable } from './search-report.ts'
 import { table } from './table.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -39,6 +40,7 @@ export function markdown(results: Results): string {
     ...(overload ? [overloadSentence(overload)] : []),
     ...(results.claims ? [claimsSentence(results.claims)] : []),
     ...(feed ? feedSentences(feed) : []),
+    ...(results.search ? searchSentences(results.search) : []),
     ...(webhooks ? [webhooksSentence(webhooks)] : []),
     ...failures.map((failure) => `Does not count: ${failure}.`),
   ]
@@ -48,6 +50,7 @@ export function markdown(results: Results): string {
     '',
     ...(scaling ? [...scalingTable(scaling), ''] : []),
     ...(results.filters ? [...filterTable(results.filters), ''] : []),
+    ...(results.search ? [...searchTable(results.search), ''] : []),
     ...(results.fair ? [...fairTable(results.fair), ''] : []),
     ...facts.map((fact) => `- ${fact}`),
     '',

@@ -12,6 +12,7 @@ import type { Row } from './measure.ts'
 import type { Overload } from './overload.ts'
 import { markdown } from './report.ts'
 import type { ScalingRow } from './scaling.ts'
+import type { SearchFigures } from './search.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export interface Results {
@@ -31,6 +32,7 @@ export interface Results {
   filters?: FilterRow[]
   claims?: Claims
   fair?: Fair[]
+  search?: SearchFigures
   failures: string[]
 }
 
@@ -41,6 +43,7 @@ export const failuresOf = (results: Results): string[] => [
   ...(results.deletion?.failures ?? []).map((failure) => `deletion: ${failure}`),
   ...(results.overload?.failures ?? []).map((failure) => `overload: ${failure}`),
   ...(results.feed?.failures ?? []).map((failure) => `feed: ${failure}`),
+  ...(results.search?.failures ?? []).map((failure) => `search: ${failure}`),
   ...(results.webhooks?.failures ?? []).map((failure) => `webhooks: ${failure}`),
 ]
 
