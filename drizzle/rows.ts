@@ -15,7 +15,7 @@ export type LabelRow = typeof labels.$inferSelect
 export type FieldRow = typeof taskFields.$inferSelect
 export type ViewRow = typeof taskViews.$inferSelect
 export type SubtaskRow = typeof subtasks.$inferSelect
-export type CommentRow = typeof comments.$inferSelect
+export type CommentRow = WithDefaults<typeof comments.$inferSelect, 'importedAuthor'>
 export type OutboxRow = typeof outbox.$inferSelect
 
 type TaskExtras = (typeof optionalColumns)[number] | 'dueAfter'

@@ -11,6 +11,8 @@ export const comments = pgTable(
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
     eventId,
+    /** The name of the author in the system that the comment was imported from. */
+    importedAuthor: text('imported_author'),
   },
   (t) => [index('comments_task').on(t.taskId, t.id, t.createdAt)],
 )

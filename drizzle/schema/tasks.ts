@@ -22,6 +22,7 @@ export const optionalColumns = [
   'claimedUntil',
   'claimSeq',
   'remindAt',
+  'importedAuthor',
 ] as const
 
 export const tasks = pgTable(
@@ -55,6 +56,8 @@ export const tasks = pgTable(
     /** The seq of the event that began the claim. */
     claimSeq: doublePrecision('claim_seq'),
     remindAt: instant('remind_at'),
+    /** The name of the task's author in the system that it was imported from. */
+    importedAuthor: text('imported_author'),
     /** A due date before this time causes no event `task.due`. Default: the time of the insert or the migration. */
     dueAfter: instant('due_after').default(sql`now()`),
   },

@@ -1,0 +1,129 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  customType,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  real,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { instant } from '../columns.ts'
+
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
+
+/** `receiving` until the whole file is stored. The API shows every other state. */
+export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
+export type UndoState = 'queued' | 'running' | 'done' | 'failed'
+
+/** The steps of an import, in their order. */
+export type ImportStep = 'read' | 'labels' | 'tasks' | 'subtasks' | 'comments' | 'links'
+
+/** Jobs that continue in another process begin after `n`, the last row of the step that is complete. */
+export interface ImportCursor {
+  step: ImportStep
+  n: number
+}
+
+export const imports = pgTable(
+  'imports',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: uuid('project_id').notNull(),
+    /** The import runs with the rights of this caller: an account, perhaps limited by an API token. */
+    caller: jsonb('caller').$type<object>().notNull(),
+    source: text('source').notNull(),
+    dryRun: boolean('dry_run').notNull(),
+    /** As given, then with what was proposed for the rest. */
+    mapping: jsonb('mapping').$type<object>().notNull(),
+    state: text('state').$type<ImportState>().notNull(),
+    cursor: jsonb('cursor').$type<ImportCursor>(),
+    progress: real('progress').notNull().default(0),
+    read: integer('read').notNull().default(0),
+    created: integer('created').notNull().default(0),
+    updated: integer('updated').notNull().default(0),
+    unchanged: integer('unchanged').notNull().default(0),
+    rejected: integer('rejected').notNull().default(0),
+    error: text('error'),
+    undoState: text('undo_state').$type<UndoState>(),
+    undone: integer('undone').notNull().default(0),
+    kept: integer('kept').notNull().default(0),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    startedAt: instant('started_at'),
+    finishedAt: instant('finished_at'),
+  },
+  (t) => [
+    index('imports_project').on(t.projectId, t.id),
+    // One import at a time in a project.
+    uniqueIndex('imports_active')
+      .on(t.projectId)
+      .where(sql`state in ('receiving', 'queued', 'running') or undo_state in ('queued', 'running')`),
+  ],
+)
+
+/** The parts of an uploaded file. They are deleted when the import ends. */
+export const importChunks = pgTable(
+  'import_chunks',
+  {
+    importId: uuid('import_id').notNull(),
+    n: integer('n').notNull(),
+    bytes: bytea('bytes').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.importId, t.n] })],
+)
+
+/** The items of the file, as its reader returned them. They are deleted when the import ends. */
+export const importItems = pgTable(
+  'import_items',
+  {
+    importId: uuid('import_id').notNull(),
+    kind: text('kind').notNull(),
+    n: integer('n').notNull(),
+    /** The number of the row in the file. */
+    row: integer('row').notNull(),
+    /** The id in the file. Items without an id get a digest of their path and content. */
+    key: text('key').notNull(),
+    /** The key of the task that a subtask or a comment belongs to, or the parent of a sub-item. */
+    parent: text('parent'),
+    /** The id that the row has in the project, or gets. */
+    id: uuid('id').notNull(),
+    item: jsonb('item').$type<object>().notNull(),
+    outcome: text('outcome').$type<'created' | 'updated' | 'unchanged' | 'rejected'>(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.importId, t.kind, t.n] }),
+    index('import_items_key').on(t.importId, t.key),
+    index('import_items_parent')
+      .on(t.importId, t.parent)
+      .where(sql`parent is not null`),
+  ],
+)
+
+/** The report: a line for each row that was not imported exactly. */
+export const importLines = pgTable(
+  'import_lines',
+  {
+    importId: uuid('import_id').notNull(),
+    n: integer('n').notNull(),
+    row: integer('row'),
+    externalId: text('external_id'),
+    outcome: text('outcome').notNull(),
+    message: text('message').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.importId, t.n] })],
+)
+
+/** The `batch` of the events that the import committed. */
+export const importBatches = pgTable(
+  'import_batches',
+  {
+    importId: uuid('import_id').notNull(),
+    seq: bigint('seq', { mode: 'number' }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.importId, t.seq] })],
+)

@@ -1,0 +1,20 @@
+import type { Reader } from './readers/reader.ts'
+
+/** The systems whose files can be imported. */
+export const sources = [
+  'csv',
+  'jira',
+  'trello',
+  'linear',
+  'todoist',
+  'github',
+  'asana',
+  'planka',
+  'wekan',
+  'ticktick',
+  'deck',
+  'docket',
+] as const
+export type Source = (typeof sources)[number]
+
+export const readers: Partial<Record<Source, Reader>> = {}
