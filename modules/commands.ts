@@ -4,6 +4,7 @@ import { commandsOf } from '../src/module.ts'
 import { modules } from './modules.ts'
 import { serviceAccountCommands } from './service-accounts/commands.ts'
 import { createToken, deleteToken } from './service-accounts/tokens.ts'
+import { importRows } from './imports/rows/import-rows.ts'
 import { recordTimes } from './reminders/commands.ts'
 import { unassignTasks } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
@@ -18,4 +19,4 @@ const single = [...ofProject, unassignTasks, recordTimes, ...integrations]
 
 export const batchProject = batchOf(single)
 
-export const commands: Command<never>[] = [...single, batchProject, undoProject]
+export const commands: Command<never>[] = [...single, batchProject, undoProject, importRows]

@@ -43,6 +43,7 @@ export const comment = entity<'comment'>({
   name: 'comment',
   about: 'Remarks on a task. Only the author may edit a comment.',
   table: comments,
+  optionalColumns: ['importedAuthor'],
   parent: 'task',
   load: 'by row',
   view: commentView,

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { CommentRow } from '../../drizzle/rows.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
-import { view } from '../../src/model/view.ts'
-import { Id, Timestamp } from '../../src/schema/response.ts'
+import { ifSet, view } from '../../src/model/view.ts'
+import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
 import { Text } from '../../src/schema/text.ts'
 import { userView } from '../accounts/user.ts'
@@ -24,9 +24,15 @@ export const commentView = view<CommentRow>({
     taskId: Id('The task that has the comment'),
     createdAt: Timestamp('When the comment was created'),
     updatedAt: Timestamp('When the comment was last edited'),
+    importedAuthor: OrNull(
+      Type.String(),
+      'The name of the author in the system that the comment was imported from, or null',
+      'Grace Hopper',
+    ),
   }),
   computed: {
     author: ({ authorId }, person) => (person ? { id: authorId, name: person.name } : null),
     authorRemoved: (_, person) => !person,
+    importedAuthor: ifSet('importedAuthor', null),
   },
 })

@@ -114,6 +114,11 @@ const extras = {
   blockedByIds: idsOf('task', 'The tasks that must be done before this task'),
   ...outputsOf(values),
   claim: OrNull(claimSchema, 'The claim of a worker on the task, or null'),
+  importedAuthor: OrNull(
+    Type.String(),
+    'The name of the author in the system that the task was imported from, or null',
+    'Grace Hopper',
+  ),
 }
 
 export const taskView = view<TaskRow>({
@@ -136,5 +141,6 @@ export const taskView = view<TaskRow>({
     externalId: ifSet('externalId', null),
     remindAt: ifSet('remindAt', null),
     claim: ifSet('claimedBy', null, claimOf),
+    importedAuthor: ifSet('importedAuthor', null),
   },
 })

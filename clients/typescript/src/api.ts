@@ -151,7 +151,7 @@ export interface components {
       /** @description A whole number of seconds from 1 to 25: how long the request waits until a task is ready */
       wait?: number
     }
-    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim */
+    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
     ClaimTask: {
       /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
       leaseSeconds: number
@@ -189,6 +189,8 @@ export interface components {
       readonly fields?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     Comment: {
       /** @description The comment */
@@ -207,8 +209,10 @@ export interface components {
       createdAt: string
       /** @description When the comment was last edited */
       updatedAt: string
+      /** @description The name of the author in the system that the comment was imported from, or null */
+      importedAuthor: string | null
     }
-    /** @description Read-only fields are ignored: authorId, author, authorRemoved, createdAt, updatedAt */
+    /** @description Read-only fields are ignored: authorId, author, authorRemoved, createdAt, updatedAt, importedAuthor */
     CommentCreateOperation: {
       /**
        * @description comment.create (enum property replaced by openapi-typescript)
@@ -233,6 +237,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the comment was last edited */
       readonly updatedAt?: unknown
+      /** @description The name of the author in the system that the comment was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     CommentDeleteOperation: {
       /**
@@ -258,6 +264,8 @@ export interface components {
         createdAt?: string
         /** @description When the comment was last edited */
         updatedAt?: string
+        /** @description The name of the author in the system that the comment was imported from, or null */
+        importedAuthor?: string | null
       }
       /** @description The id of a comment, or the `#name` of an earlier operation */
       id: string
@@ -279,8 +287,10 @@ export interface components {
       createdAt?: string
       /** @description When the comment was last edited */
       updatedAt?: string
+      /** @description The name of the author in the system that the comment was imported from, or null */
+      importedAuthor?: string | null
     }
-    /** @description Read-only fields are ignored: authorId, author, authorRemoved, taskId, createdAt, updatedAt */
+    /** @description Read-only fields are ignored: authorId, author, authorRemoved, taskId, createdAt, updatedAt, importedAuthor */
     CommentUpdateOperation: {
       /**
        * @description comment.update (enum property replaced by openapi-typescript)
@@ -305,6 +315,8 @@ export interface components {
         createdAt?: string
         /** @description When the comment was last edited */
         updatedAt?: string
+        /** @description The name of the author in the system that the comment was imported from, or null */
+        importedAuthor?: string | null
       }
       /** @description The id of a comment, or the `#name` of an earlier operation */
       id: string
@@ -322,8 +334,10 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the comment was last edited */
       readonly updatedAt?: unknown
+      /** @description The name of the author in the system that the comment was imported from, or null */
+      readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: authorId, author, authorRemoved, taskId, createdAt, updatedAt */
+    /** @description Read-only fields are ignored: authorId, author, authorRemoved, taskId, createdAt, updatedAt, importedAuthor */
     CreateComment: {
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
@@ -341,6 +355,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the comment was last edited */
       readonly updatedAt?: unknown
+      /** @description The name of the author in the system that the comment was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     /** @description Read-only fields are ignored: projectId, createdAt */
     CreateField: {
@@ -415,7 +431,7 @@ export interface components {
       /** @description When the subtask was created */
       readonly createdAt?: unknown
     }
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim, importedAuthor */
     CreateTask: {
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
@@ -456,6 +472,8 @@ export interface components {
       readonly updatedAt?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     /** @description Read-only fields are ignored: id, token, createdBy, createdAt, lastUsedAt */
     CreateToken: {
@@ -1601,8 +1619,10 @@ export interface components {
       }
       /** @description The claim of a worker on the task, or null */
       claim: components['schemas']['Claim'] | null
+      /** @description The name of the author in the system that the task was imported from, or null */
+      importedAuthor: string | null
     }
-    /** @description Read-only fields are ignored: id, number, title, description, status, dueDate, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim */
+    /** @description Read-only fields are ignored: id, number, title, description, status, dueDate, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
     TaskClaimNextOperation: {
       /**
        * @description task.claim_next (enum property replaced by openapi-typescript)
@@ -1650,8 +1670,10 @@ export interface components {
       readonly fields?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim */
+    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
     TaskClaimOperation: {
       /**
        * @description task.claim (enum property replaced by openapi-typescript)
@@ -1698,6 +1720,8 @@ export interface components {
         }
         /** @description The claim of a worker on the task, or null */
         claim?: components['schemas']['Claim'] | null
+        /** @description The name of the author in the system that the task was imported from, or null */
+        importedAuthor?: string | null
       }
       /** @description The id of a task, or the `#name` of an earlier operation */
       id: string
@@ -1735,8 +1759,10 @@ export interface components {
       readonly fields?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim, importedAuthor */
     TaskCreateOperation: {
       /**
        * @description task.create (enum property replaced by openapi-typescript)
@@ -1784,6 +1810,8 @@ export interface components {
       readonly updatedAt?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     TaskDeleteOperation: {
       /**
@@ -1831,6 +1859,8 @@ export interface components {
         }
         /** @description The claim of a worker on the task, or null */
         claim?: components['schemas']['Claim'] | null
+        /** @description The name of the author in the system that the task was imported from, or null */
+        importedAuthor?: string | null
       }
       /** @description The id of a task, or the `#name` of an earlier operation */
       id: string
@@ -1919,6 +1949,8 @@ export interface components {
       }
       /** @description The claim of a worker on the task, or null */
       claim?: components['schemas']['Claim'] | null
+      /** @description The name of the author in the system that the task was imported from, or null */
+      importedAuthor?: string | null
       /** @description Only in `task.moved_in`: the rows that moved with the task */
       subtasks?: components['schemas']['Subtask'][]
       /** @description Only in `task.moved_in`: the rows that moved with the task */
@@ -1934,7 +1966,7 @@ export interface components {
      * @enum {string}
      */
     TaskPriority: 'LOW' | 'MEDIUM' | 'HIGH'
-    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim */
+    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
     TaskReleaseOperation: {
       /**
        * @description task.release (enum property replaced by openapi-typescript)
@@ -1981,6 +2013,8 @@ export interface components {
         }
         /** @description The claim of a worker on the task, or null */
         claim?: components['schemas']['Claim'] | null
+        /** @description The name of the author in the system that the task was imported from, or null */
+        importedAuthor?: string | null
       }
       /** @description The id of a task, or the `#name` of an earlier operation */
       id: string
@@ -2016,6 +2050,8 @@ export interface components {
       readonly fields?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     /**
      * @description One of createdAt, -createdAt, dueDate, -dueDate, position
@@ -2027,7 +2063,7 @@ export interface components {
      * @enum {string}
      */
     TaskStatus: 'TODO' | 'IN_PROGRESS' | 'DONE'
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim, importedAuthor */
     TaskUpdateOperation: {
       /**
        * @description task.update (enum property replaced by openapi-typescript)
@@ -2074,6 +2110,8 @@ export interface components {
         }
         /** @description The claim of a worker on the task, or null */
         claim?: components['schemas']['Claim'] | null
+        /** @description The name of the author in the system that the task was imported from, or null */
+        importedAuthor?: string | null
       }
       /** @description The id of a task, or the `#name` of an earlier operation */
       id: string
@@ -2122,8 +2160,10 @@ export interface components {
       readonly updatedAt?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, claim */
+    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, claim, importedAuthor */
     TaskUpsertOperation: {
       /**
        * @description task.upsert (enum property replaced by openapi-typescript)
@@ -2166,6 +2206,8 @@ export interface components {
       readonly updatedAt?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     TokenFields: {
       /** @description The token */
@@ -2201,7 +2243,7 @@ export interface components {
       /** @description The events of the undo, in order; only the first events if all together have more than 500000 bytes */
       changes: components['schemas']['Event'][]
     }
-    /** @description Read-only fields are ignored: id, authorId, author, authorRemoved, taskId, createdAt, updatedAt */
+    /** @description Read-only fields are ignored: id, authorId, author, authorRemoved, taskId, createdAt, updatedAt, importedAuthor */
     UpdateComment: {
       /** @description A text of 1 to 20000 characters */
       text: string
@@ -2219,6 +2261,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the comment was last edited */
       readonly updatedAt?: unknown
+      /** @description The name of the author in the system that the comment was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     /** @description Read-only fields are ignored: id, projectId, key, type, createdAt */
     UpdateField: {
@@ -2295,7 +2339,7 @@ export interface components {
       /** @description When the subtask was created */
       readonly createdAt?: unknown
     }
-    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, claim */
+    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, claim, importedAuthor */
     UpdateTask: {
       /** @description A text of 1 to 500 characters, without control or bidirectional-override characters */
       title?: string
@@ -2344,6 +2388,8 @@ export interface components {
       readonly updatedAt?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     /** @description Read-only fields are ignored: id, projectId, createdAt */
     UpdateView: {
@@ -2423,7 +2469,7 @@ export interface components {
       /** @description When the webhook was created */
       readonly createdAt?: unknown
     }
-    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, claim */
+    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, claim, importedAuthor */
     UpsertTask: {
       /** @description A text of 0 to 20000 characters, or null */
       description?: string | null
@@ -2459,6 +2505,8 @@ export interface components {
       readonly updatedAt?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     User: {
       /** @description The user */
@@ -3255,7 +3303,7 @@ export interface operations {
   }
   createTask: {
     parameters: {}
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['CreateTask']
@@ -3315,7 +3363,7 @@ export interface operations {
         id: string
       }
     }
-    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, claim */
+    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, claim, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['UpdateTask']
@@ -3339,7 +3387,7 @@ export interface operations {
         externalId: string
       }
     }
-    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, claim */
+    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, claim, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['UpsertTask']
@@ -3495,7 +3543,7 @@ export interface operations {
         id: string
       }
     }
-    /** @description Read-only fields are ignored: authorId, author, authorRemoved, taskId, createdAt, updatedAt */
+    /** @description Read-only fields are ignored: authorId, author, authorRemoved, taskId, createdAt, updatedAt, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['CreateComment']
@@ -3533,7 +3581,7 @@ export interface operations {
         id: string
       }
     }
-    /** @description Read-only fields are ignored: id, authorId, author, authorRemoved, taskId, createdAt, updatedAt */
+    /** @description Read-only fields are ignored: id, authorId, author, authorRemoved, taskId, createdAt, updatedAt, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['UpdateComment']
@@ -3853,7 +3901,7 @@ export interface operations {
         id: string
       }
     }
-    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim */
+    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['ClaimTask']

@@ -78,7 +78,7 @@ function changesOf(original: Task, changes: Partial<Task>) {
 export function newTask(given: Partial<Task> & Pick<Task, 'title' | 'projectId'>): Task {
   const now = new Date().toISOString()
   return {
-    ...{ id: newId(), number: 0, createdAt: now, updatedAt: now, claim: null },
+    ...{ id: newId(), number: 0, createdAt: now, updatedAt: now, claim: null, importedAuthor: null },
     ...{ description: null, status: 'TODO', priority: 'MEDIUM', dueDate: null, assigneeId: null },
     ...{ externalId: null, remindAt: null, labelIds: [], blockedByIds: [], fields: {} },
     ...given,

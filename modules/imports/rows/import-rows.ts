@@ -1,0 +1,123 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { Preload } from '../../../src/actor/preload.ts'
+import { evolve, type ProjectState } from '../../../src/actor/state.ts'
+import { maxOperations } from '../../../src/batch/operation-schema.ts'
+import { command, inProject, type RuleContext } from '../../../src/commands/command.ts'
+import { requireRole, requireScope } from '../../../src/identity/rights.ts'
+import type { EventDraft } from '../../../src/model/events.ts'
+import { view } from '../../../src/model/view.ts'
+import { HttpError } from '../../../src/responses/errors.ts'
+import { IdOf, Input } from '../../../src/schema/input.ts'
+import { validationError } from '../../../src/schema/validation.ts'
+import { blockerFacts } from '../../tasks/blockers.ts'
+import { externalIdFacts } from '../../tasks/external-ids.ts'
+import { decideOperation } from './decide-operation.ts'
+import { type ImportOperation, ImportResult, maxPrelude, operationSchemas } from './operations.ts'
+
+const Operations = (maxItems: number) => Type.Array(Type.Unsafe<ImportOperation>({}), { maxItems })
+const ImportRows = Input({
+  projectId: IdOf('project'),
+  dryRun: Type.Optional(Type.Boolean()),
+  /** Decided first, without results: a dry run contains the operations that its earlier batches did not commit. */
+  prelude: Type.Optional(Operations(maxPrelude)),
+  operations: Operations(maxOperations),
+})
+type ImportInput = Static<typeof ImportRows>
+
+const ImportedRows = Type.Object({
+  batch: Type.Optional(
+    Type.Integer({ description: 'The `batch` of the events. Missing if nothing changed' }),
+  ),
+  results: Type.Array(ImportResult, { description: 'One result for each operation, in order' }),
+})
+export type ImportedRows = Static<typeof ImportedRows>
+
+/** Only workers run this command. A rejected operation does not reject the others. */
+export const importRows = command('project.import', {
+  input: ImportRows,
+  target: inProject(),
+  role: 'EDITOR',
+  authorize({ caller, role }, input) {
+    if (!allOf(input).some(({ op }) => op === 'field')) return
+    requireRole(role, 'ADMIN', 'Project')
+    requireScope(caller, 'admin')
+  },
+  preload: preloadOf,
+  weight: ({ operations }) => operations.length,
+  storesReply: true,
+  decide(state, context, { dryRun, prelude = [], operations }) {
+    const trial = state.fork()
+    const changes: EventDraft[] = []
+    const decideEach = (all: ImportOperation[]) => all.map((one) => decideOne(trial, context, one, changes))
+    decideEach(prelude)
+    const results = decideEach(operations)
+    if (dryRun) return { changes: [], answer: { results }, isProvisional: true }
+    const batch = changes.length > 0 ? state.version + 1 : undefined
+    return { changes, isBatch: true, answer: { batch, results } }
+  },
+  view: view<ImportedRows>({
+    name: 'ImportedRows',
+    schema: ImportedRows,
+    of: (answer) => answer,
+    hasNoEtag: true,
+  }),
+})
+
+const allOf = ({ prelude = [], operations }: ImportInput): ImportOperation[] => [...prelude, ...operations]
+
+/** Applies the operation's event to `state`, and adds it to `changes`. */
+function decideOne(
+  state: ReturnType<ProjectState['fork']>,
+  context: RuleContext,
+  operation: ImportOperation,
+  changes: EventDraft[],
+): ImportResult {
+  try {
+    requireValid(operation)
+    const { change, ...result } = decideOperation(state, context, operation)
+    if (change) {
+      evolve(state, change)
+      changes.push(change)
+    }
+    return result
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error
+    const id = 'id' in operation ? operation.id : operation.taskId
+    return { outcome: 'rejected', id, message: error.message }
+  }
+}
+
+const checks = new Map(
+  Object.entries(operationSchemas).map(([op, schema]) => [op, TypeCompiler.Compile(schema)]),
+)
+const checkOf = ({ op }: ImportOperation) => checks.get(op)!
+
+/** The fields of an operation as its schema and errors name them: the values of a task are fields too. */
+function fieldsOf({ op: _, ...operation }: ImportOperation): object {
+  const { values, ...fields } = { values: {}, ...operation }
+  return { ...fields, ...values }
+}
+
+const isValid = (operation: ImportOperation) => checkOf(operation).Check(fieldsOf(operation))
+
+/** @throws HttpError 400 */
+function requireValid(operation: ImportOperation): void {
+  const [check, fields] = [checkOf(operation), fieldsOf(operation)]
+  if (!check.Check(fields)) throw validationError(check.Errors(fields))
+}
+
+function preloadOf(input: ImportInput): Preload {
+  const need: Needed = { task: [], subtask: [], comment: [], facts: [], referencedTasks: [] }
+  for (const operation of allOf(input).filter(isValid)) {
+    const { op } = operation
+    if ('taskId' in operation) need.task.push(operation.taskId)
+    if (op === 'subtask' || op === 'comment') need[op].push(operation.id)
+    if (op === 'task') need.facts.push(...externalIdFacts(operation))
+    if (op !== 'links') continue
+    need.facts.push(...blockerFacts(operation))
+    need.referencedTasks.push(...operation.blockedByIds)
+  }
+  return need
+}
+type Needed = Required<Pick<Preload, 'task' | 'subtask' | 'comment' | 'facts' | 'referencedTasks'>>

@@ -1,0 +1,73 @@
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { isId } from '../../../src/id-format.ts'
+import { checked, Input } from '../../../src/schema/input.ts'
+import { Id } from '../../../src/schema/response.ts'
+import { Instant, Name, Nullable } from '../../../src/schema/text.ts'
+import { CreateComment } from '../../comments/schema.ts'
+import { CreateField } from '../../fields/schema.ts'
+import { CreateLabel } from '../../labels/schema.ts'
+import { CreateSubtask } from '../../subtasks/schema.ts'
+import { CreateTask, UpsertTask } from '../../tasks/schema.ts'
+
+/** The most operations before the operations that have results. */
+export const maxPrelude = 1_100
+
+const isCanonicalId = (value: unknown) => typeof value === 'string' && isId(value)
+const RowId = checked<string>(isCanonicalId, { type: 'string', format: 'uuid', description: 'An id' })
+const isIdList = (value: unknown) => Array.isArray(value) && value.every(isCanonicalId)
+const RowIds = checked<string[]>(isIdList, { type: 'array', description: 'A list of ids' })
+
+const createdAt = Type.Optional(Instant())
+const importedAuthor = Type.Optional(Nullable(Name(200, 'Grace Hopper')))
+const ofRow = { createdAt, importedAuthor }
+
+const { title, description, status, priority, dueDate, remindAt, assigneeId, labelIds, fields } =
+  CreateTask.properties
+const taskValues = { title, description, status, priority, dueDate, remindAt, assigneeId, labelIds, fields }
+const { name, color } = CreateLabel.properties
+const { key, name: fieldName, type, options } = CreateField.properties
+
+const task = { id: RowId, externalId: UpsertTask.properties.externalId, ...ofRow }
+const LabelFields = Input({ id: RowId, name, color })
+const FieldFields = Input({ id: RowId, key, name: fieldName, type, options })
+const TaskFields = Input({ ...task, values: Input(taskValues) })
+const SubtaskFields = Input({
+  ...{ id: RowId, taskId: RowId, createdAt },
+  title: CreateSubtask.properties.title,
+  completed: Type.Boolean({ description: 'True or false' }),
+})
+const CommentFields = Input({ id: RowId, taskId: RowId, text: CreateComment.properties.text, ...ofRow })
+const LinksFields = Input({ taskId: RowId, blockedByIds: RowIds })
+
+type Of<Op extends string, S extends TObject> = { op: Op } & Static<S>
+
+/** A label: an existing label of the project with the same name, without regard to case, is used instead. */
+export type LabelOperation = Of<'label', typeof LabelFields>
+/** A custom field: an existing field with the same key is used instead. Needs ADMIN. */
+export type FieldOperation = Of<'field', typeof FieldFields>
+/** Changes the task with the external id, or else creates a task with `id`. Absent values do not change. */
+export type TaskOperation = Of<'task', typeof TaskFields>
+export type SubtaskOperation = Of<'subtask', typeof SubtaskFields>
+export type CommentOperation = Of<'comment', typeof CommentFields>
+/** Adds tasks to the `blockedByIds` of a task. */
+export type LinksOperation = Of<'links', typeof LinksFields>
+
+export type ImportOperation =
+  LabelOperation | FieldOperation | TaskOperation | SubtaskOperation | CommentOperation | LinksOperation
+
+/** The fields of each operation. The values of a task are fields of its operation, as errors name them. */
+export const operationSchemas: Record<ImportOperation['op'], TObject> = {
+  label: LabelFields,
+  field: FieldFields,
+  task: Input({ ...task, ...taskValues }),
+  subtask: SubtaskFields,
+  comment: CommentFields,
+  links: LinksFields,
+}
+
+export const ImportResult = Type.Object({
+  outcome: Type.Unsafe<'created' | 'updated' | 'unchanged' | 'rejected'>(Type.String()),
+  id: Id('The id that the row has in the project'),
+  message: Type.Optional(Type.String({ description: 'Why the operation was rejected' })),
+})
+export type ImportResult = Static<typeof ImportResult>
