@@ -1,3 +1,4 @@
+import { readCsv } from './readers/csv-sources/csv.ts'
 import type { Reader } from './readers/reader.ts'
 
 /** The systems whose files can be imported. */
@@ -17,4 +18,6 @@ export const sources = [
 ] as const
 export type Source = (typeof sources)[number]
 
-export const readers: Partial<Record<Source, Reader>> = {}
+export const readers: Partial<Record<Source, Reader>> = {
+  csv: readCsv,
+}

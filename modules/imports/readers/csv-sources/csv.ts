@@ -1,0 +1,3 @@
+import { csvReader } from '../csv/csv-reader.ts'
+
+export const readCsv = csvReader({})

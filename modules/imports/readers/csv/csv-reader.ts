@@ -1,0 +1,64 @@
+import type { CommentItem, ImportedItem, SubtaskItem } from '../../items.ts'
+import type { Reader } from '../reader.ts'
+import { columnsOf, isTitle } from './columns.ts'
+import { Dates } from './dates.ts'
+import { type Draft, draftOf } from './drafts.ts'
+import { findHeader } from './header.ts'
+import { Keys } from './keys.ts'
+import { planOf } from './plan.ts'
+import { readRows, unevenCells } from './rows.ts'
+import type { CsvSource } from './source.ts'
+import { Survey } from './survey.ts'
+
+/** Returns the reader of a system's CSV files. It reads the file twice: first the kinds of values, then the tasks. */
+export const csvReader = (source: CsvSource): Reader =>
+  async function* ({ open, mapping, propose }) {
+    const dates = new Dates(mapping)
+    const header = await findHeader(open, isTitle(source.columns, mapping))
+    const columns = columnsOf(header.names, mapping, source.columns)
+    const rows = source.read?.({ mapping, dates, propose }) ?? {}
+    const survey = new Survey(columns)
+    for await (const row of readRows(open, header)) {
+      survey.look(row)
+      rows.look?.(row)
+    }
+    const dateFormat = survey.decideOrder(dates)
+    const plan = planOf(columns, survey)
+    propose({ columns: plan.proposal, ...(dateFormat && { dateFormat }) })
+    yield* plan.fields
+    const keys = new Keys()
+    for await (const row of readRows(open, header)) {
+      const draft = draftOf(row, plan.columns, dates, source.zone && row.text(source.zone))
+      const { messages, notes } = unevenCells(row, columns.length)
+      draft.messages.push(...messages)
+      draft.notes.push(...notes)
+      if (rows.finish?.(draft, row) === false) yield* rows.others?.(draft, row) ?? []
+      else yield* itemsOf(draft, keys)
+    }
+    if (dates.usedZone) propose({ timeZone: dates.zone })
+  }
+
+/** Returns the task of a draft, then its subtasks and comments. */
+function itemsOf(draft: Draft, keys: Keys): ImportedItem[] {
+  const { task } = draft
+  finishStatus(draft)
+  task.title ||= substitute(draft)
+  const key = (task.key ??= keys.keyFor(task.path ?? [], task.title))
+  if (draft.notes.length > 0) task.notes = draft.notes
+  if (draft.messages.length > 0) task.messages = draft.messages
+  const child = { row: task.row, task: key }
+  const subtasks = draft.subtasks.map((subtask): SubtaskItem => ({ kind: 'subtask', ...child, ...subtask }))
+  const comments = draft.comments.map((comment): CommentItem => ({ kind: 'comment', ...child, ...comment }))
+  return [task, ...subtasks, ...comments]
+}
+
+function finishStatus({ task, section, isCompleted }: Draft): void {
+  if (section && !task.list && !task.status) task.list = section
+  else if (section) task.labels = [...new Set([...(task.labels ?? []), section])]
+  if (isCompleted) task.status = 'DONE'
+}
+
+function substitute({ task, messages }: Draft): string {
+  messages.push('The row has no title')
+  return task.description?.trim().split('\n')[0]!.slice(0, 200) || task.key || 'Untitled'
+}

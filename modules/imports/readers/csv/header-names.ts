@@ -1,0 +1,46 @@
+import type { TaskTarget } from './targets.ts'
+
+/** Returns the same text for `Due date`, `due_date` and `dueDate`. */
+export const plain = (header: string): string =>
+  header
+    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+
+/** The usual headers of columns, the most certain first. */
+const usual: Partial<Record<TaskTarget, string>> = {
+  title: 'title,task name,task title,card name,issue title,summary,name,subject,task,issue,to do',
+  description: 'description,notes,details,body,desc,content,note',
+  status: 'status,state,stage',
+  list: 'list,list name,section,section column,column,column name,bucket,bucket name,group',
+  priority: 'priority,importance,urgency',
+  dueDate: 'due date,due,deadline,due on,due at,due by',
+  remindAt: 'remind at,reminder',
+  assignee: 'assignee,assigned to,assignees,assigned,owner,responsible',
+  assigneeEmail: 'assignee email,assigned to email',
+  author: 'author,reporter,creator,created by',
+  authorEmail: 'author email,reporter email,creator email',
+  createdAt: 'created at,created,created time,created on,created date,creation date,date created',
+  completed: 'completed at,completed,completed on,done,is completed,completed date,date completed,closed at',
+  labels: 'labels,tags,label,tag,categories,category',
+  parent: 'parent,parent id,parent key,parent task,parent issue',
+  blockedBy: 'blocked by,depends on,dependencies,predecessors',
+  comments: 'comments,comment',
+  subtasks: 'subtasks,checklist,checklist items',
+  id: 'issue key,key,id,identifier,task id,issue id,card id',
+  externalId: 'external id',
+}
+
+/** Headers that may be repeated, and all of whose columns are read. */
+export const repeatable: readonly string[] = ['labels', 'blockedBy', 'comments', 'subtasks', 'notes']
+
+/** Returns a target for each plain header. Each target but those of lists goes to one header. */
+export function usualTargets(headers: string[]): Map<string, TaskTarget> {
+  const found = new Map<string, TaskTarget>()
+  for (const [target, names] of Object.entries(usual) as [TaskTarget, string][]) {
+    const present = names.split(',').filter((name) => headers.includes(name))
+    for (const name of repeatable.includes(target) ? present : present.slice(0, 1)) found.set(name, target)
+  }
+  return found
+}

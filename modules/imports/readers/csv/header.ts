@@ -1,0 +1,54 @@
+import { ImportError } from '../../items.ts'
+import { maxColumns, readRecords } from './records.ts'
+import type { Open } from './text.ts'
+
+export interface Header {
+  delimiter: string
+  /** The records before the header, which is a record too. */
+  skip: number
+  names: string[]
+}
+
+const delimiters = [',', ';', '\t', '|']
+/** Some systems write lines about the file above the header. */
+const maxLinesAbove = 20
+const maxNameCharacters = 500
+
+/**
+ * Finds the separator and the header of a CSV file.
+ * @param isTitle true for the names of columns that can be the title
+ * @throws ImportError if the file is empty or broken
+ */
+export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Header> {
+  let best: Header | undefined
+  let error: unknown
+  for (const delimiter of delimiters) {
+    try {
+      const header = await headerWith(open, delimiter, isTitle)
+      if (header && rank(header, isTitle) > rank(best, isTitle)) best = header
+    } catch (failure) {
+      error ??= failure
+    }
+  }
+  if (best) return best
+  throw error ?? new ImportError('The file is empty')
+}
+
+async function headerWith(open: Open, delimiter: string, isTitle: (name: string) => boolean) {
+  let first: Header | undefined
+  let skip = 0
+  for await (const record of readRecords(open, delimiter)) {
+    const names = record.map((cell) => cell.trim().slice(0, maxNameCharacters))
+    const filled = names.filter((name) => name !== '').length
+    skip++
+    if (filled > 0 && names.some(isTitle)) return { delimiter, skip, names }
+    if (filled > 1 || skip > maxLinesAbove) return first ?? { delimiter, skip, names }
+    if (filled === 1) first ??= { delimiter, skip, names }
+  }
+  return first
+}
+
+function rank(header: Header | undefined, isTitle: (name: string) => boolean): number {
+  if (!header) return -1
+  return header.names.length + (header.names.some(isTitle) ? maxColumns : 0)
+}

@@ -1,0 +1,40 @@
+import type { FieldItem } from '../../items.ts'
+import { type Column, fieldName } from './columns.ts'
+import type { PlannedColumn } from './drafts.ts'
+import type { Survey } from './survey.ts'
+
+/** A project has at most this many fields. Further columns go to the foot of the description. */
+const maxFields = 50
+
+export interface Plan {
+  columns: PlannedColumn[]
+  fields: FieldItem[]
+  /** The target of each header, as the import shows it. */
+  proposal: Record<string, string | null>
+}
+
+/** Decides which columns that fit nothing become fields: those with values, as many as a project can have. */
+export function planOf(columns: Column[], survey: Survey): Plan {
+  const fields = new Map<string, FieldItem>()
+  const proposal: Record<string, string | null> = {}
+  const planned = columns.flatMap((column): PlannedColumn[] => {
+    const target = survey.hasValues(column) ? roomFor(column, fields) : emptyTarget(column)
+    proposal[column.header] ??= target
+    if (target === null || !survey.hasValues(column)) return []
+    const type = isRepeated(column, columns) ? 'text' : survey.typeOf(column)
+    const key = target === 'completed' ? column.key : target.slice('field.'.length)
+    if (target.startsWith('field.') || (target === 'completed' && survey.hasOtherAnswers(column)))
+      fields.set(key, { kind: 'field', row: 1, key, name: fieldName(column.header), type })
+    return [{ ...column, target, type }]
+  })
+  return { columns: planned, fields: [...fields.values()], proposal }
+}
+
+const emptyTarget = ({ isSpare, target }: Column) => (isSpare ? null : target)
+
+function roomFor({ isSpare, target, key }: Column, fields: Map<string, FieldItem>) {
+  return isSpare && fields.size >= maxFields && !fields.has(key) ? 'notes' : target
+}
+
+const isRepeated = ({ header, index }: Column, columns: Column[]) =>
+  columns.some((other) => other.header === header && other.index !== index)

@@ -1,0 +1,30 @@
+import type { ImportedItem } from '../../items.ts'
+import type { Mapping } from '../../mapping.ts'
+import type { KnownColumns } from './columns.ts'
+import type { Dates } from './dates.ts'
+import type { Draft } from './drafts.ts'
+import type { Row } from './rows.ts'
+
+/** What the CSV files of one system have in particular. */
+export interface CsvSource {
+  /** Absent: columns are found by their usual names. Other columns become fields. */
+  columns?: KnownColumns
+  /** The plain header of the column with the time zone of the dates in its row. */
+  zone?: string
+  read?(context: SourceContext): SourceRows
+}
+
+export interface SourceContext {
+  mapping: Mapping
+  dates: Dates
+  propose(part: Mapping): void
+}
+
+/** One reading of a file: `look` is called with each row, then `finish` with each row. */
+export interface SourceRows {
+  look?(row: Row): void
+  /** Completes the draft. With false, the row is no task. */
+  finish?(draft: Draft, row: Row): boolean | void
+  /** Returns what a row that is no task adds to tasks before it. */
+  others?(draft: Draft, row: Row): ImportedItem[]
+}

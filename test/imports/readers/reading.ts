@@ -1,0 +1,29 @@
+import type { ImportedItem } from '../../../modules/imports/items.ts'
+import type { Mapping } from '../../../modules/imports/mapping.ts'
+import type { Reader } from '../../../modules/imports/readers/reader.ts'
+
+export interface Reading {
+  items: ImportedItem[]
+  /** All that the reader proposed. */
+  proposal: Mapping
+}
+
+/** Reads a file in parts of some bytes, so that characters and lines are cut anywhere. */
+export async function reading(
+  reader: Reader,
+  file: string | Uint8Array,
+  { mapping = {}, partBytes = 7 }: { mapping?: Mapping; partBytes?: number } = {},
+): Promise<Reading> {
+  const bytes = typeof file === 'string' ? new TextEncoder().encode(file) : file
+  const proposal: Mapping = {}
+  async function* open() {
+    for (let i = 0; i < bytes.length; i += partBytes) yield bytes.subarray(i, i + partBytes)
+  }
+  const items: ImportedItem[] = []
+  const propose = (part: Mapping) => Object.assign(proposal, part)
+  for await (const item of reader({ open, mapping, propose })) items.push(item)
+  return { items, proposal }
+}
+
+/** Returns the tasks without the keys that are digests. */
+export const tasksOf = ({ items }: Reading) => items.filter((item) => item.kind === 'task')
