@@ -3,6 +3,7 @@ import { accountRoutes } from '../modules/accounts/routes.ts'
 import { batch } from '../modules/batch/routes.ts'
 import { events } from '../modules/events/routes.ts'
 import { feedRoutes } from '../modules/feeds/routes.ts'
+import { importRoutes } from '../modules/imports/routes.ts'
 import { mailRoutes } from '../modules/mail/routes.ts'
 import { document as mcpDocument } from '../modules/mcp/document.ts'
 import { mcpRoutes } from '../modules/mcp/routes.ts'
@@ -51,6 +52,7 @@ export function createApp(services: Services) {
         .use(workQueueRoutes(routes, services))
         .use(feedRoutes(routes, services))
         .use(webhookRoutes(routes, services))
+        .use(importRoutes(routes, services))
         .use(mcp({ hide: true })),
     )
   methods.register(app.routes)

@@ -39,6 +39,7 @@ const settings = {
   bodyCacheBytes: kind.integer('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
   bodyBytes: kind.integer('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
   bodyTimeoutMs: kind.integer('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
+  importBytes: kind.integer('IMPORT_BYTES', 67_108_864, 1_024, 1_073_741_824),
   subscribers: kind.renamed('FOLLOWERS', kind.integer('SUBSCRIBERS', 20_000, 1, 1_000_000)),
   subscribersPerAccount: kind.renamed(
     'FOLLOWERS_PER_CALLER',

@@ -10,6 +10,7 @@ import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
 import { type Config, readConfig, requireProductionSettings } from './config.ts'
 import { maxReceivedBytes } from './http/json-body.ts'
+import { formBytes } from '../modules/imports/upload/start.ts'
 import type { Log } from './log.ts'
 import { withLocalServers } from './process/local-servers.ts'
 import { warnIfNotMigrated, migrateDatabase, print, runOnDatabase } from './process/database.ts'
@@ -124,7 +125,8 @@ async function serve(
     parts.push(() => searchFamilies(background, changed))
   }
   if (command === 'worker') return undefined
-  return listen(createApp(services), services, shutdown, maxReceivedBytes)
+  const maxBytes = Math.max(maxReceivedBytes, config.importBytes + formBytes)
+  return listen(createApp(services), services, shutdown, maxBytes)
 }
 
 main(...process.argv.slice(2)).catch((error: unknown) => {

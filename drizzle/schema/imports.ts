@@ -17,8 +17,8 @@ import { instant } from '../columns.ts'
 
 const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
 
-/** `receiving` until the whole file is stored. The API shows every other state. */
-export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
+/** `receiving` until the whole file is stored, `removing` while a worker deletes the rows. No response shows these two. */
+export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'removing'
 export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 
 /** The steps of an import, in their order. */

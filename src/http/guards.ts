@@ -22,6 +22,11 @@ export type Guards = ReturnType<typeof openGuards>
 export const openGuards = (dependencies: Dependencies) => ({
   signInGuard: openSignInGuard(dependencies),
   callerGuard: callerGuard('caller-guard', openAdmit(dependencies, budgetOf)),
+  /** For uploads, which are not read into memory: a long body takes no more slots of its account than a short body. */
+  uploadGuard: callerGuard(
+    'upload-guard',
+    openAdmit(dependencies, budgetOf, () => 1),
+  ),
   /** Counts every request as a read, whatever its method. */
   readGuard: callerGuard(
     'read-guard',
@@ -134,14 +139,18 @@ function callerGuard(name: string, admit: Admit) {
 }
 
 const openAdmit =
-  ({ authenticate, limits, scheduler }: Dependencies, budgetOf: (request: Request) => BudgetName): Admit =>
+  (
+    { authenticate, limits, scheduler }: Dependencies,
+    budgetOf: (request: Request) => BudgetName,
+    costOf = writesIn,
+  ): Admit =>
   (context) => {
     const { request, params } = context
     requireShortUrl(request)
     return whenKnown(authenticate.caller(request), (caller) =>
       whenKnown(limits.budgets?.[budgetOf(request)].take(caller) ?? null, (share) => {
         normalize(request, params)
-        return whenKnown(scheduler.acquire(caller.userId, writesIn(request)), (permit) => {
+        return whenKnown(scheduler.acquire(caller.userId, costOf(request)), (permit) => {
           context.caller = caller
           context.share = share
           context.permit = permit

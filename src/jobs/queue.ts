@@ -12,6 +12,9 @@ export const queueName = 'work'
 /** A queue of its own, so that a slow mail server delays no other job. */
 export const mailQueueName = 'mail'
 export const mailJobName = 'send-mail'
+/** A queue of its own, so that long imports delay no other job. */
+export const importQueueName = 'imports'
+export const importJobNames = ['run-import', 'undo-import']
 
 /** BullMQ rejects a prefix that ends with a colon. */
 export const queuePrefix = ({ redisPrefix, redisUrl }: Pick<Config, 'redisPrefix' | 'redisUrl'>): string =>
@@ -28,7 +31,9 @@ export function openJobs(config: Config, log: Log) {
   const open = <T>(name: string) => new Queue<T>(name, options).on('error', () => {})
   const queue = open<object>(queueName)
   const mails = open<object>(mailQueueName)
-  const queueOf = ({ name }: Pick<OutboxJob, 'name'>) => (name === mailJobName ? mails : queue)
+  const imports = open<object>(importQueueName)
+  const queueOf = ({ name }: Pick<OutboxJob, 'name'>) =>
+    name === mailJobName ? mails : importJobNames.includes(name) ? imports : queue
   return {
     ...{ queue, queueOf },
     open,
@@ -53,7 +58,7 @@ export function openJobs(config: Config, log: Log) {
     },
 
     async close(): Promise<void> {
-      await within(1_000, Promise.allSettled([queue.close(), mails.close()]))
+      await within(1_000, Promise.allSettled([queue.close(), mails.close(), imports.close()]))
       disconnect(connection)
     },
   }

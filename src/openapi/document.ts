@@ -48,7 +48,7 @@ function operationOf(
   return {
     ...operation,
     parameters: parametersOf(path, parameters, operation.responses, names),
-    ...(schema && { requestBody: bodyOf(schema) }),
+    ...(requestBody && { requestBody: schema ? bodyOf(schema) : requestBody }),
   }
 }
 

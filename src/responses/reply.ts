@@ -127,7 +127,7 @@ export function respondToWrite<Input>(
   const { headers } = response
   headers.set('x-request-id', requestId())
   if (etag) headers.set('etag', etag)
-  if (location && status === 201) {
+  if (location && (status === 201 || status === 202)) {
     const id = body.slice(idStart, body.indexOf('"', idStart))
     headers.set('location', `/api/v1${location(id, input)}`)
   }

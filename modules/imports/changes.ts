@@ -1,0 +1,96 @@
+import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import { newId } from '../../src/ids.ts'
+import { insertJob, type OutboxJob } from '../../src/jobs/queue.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { errorCode } from '../../src/postgres/errors.ts'
+import { retryOnce, writeExactlyOnce } from '../../src/postgres/retries.ts'
+import { conflict } from '../../src/responses/errors.ts'
+import { insertRecord } from '../accounts/queries.ts'
+import { type ImportRow, isActive } from './rows.ts'
+
+export const maxActiveOfAccount = 4
+
+export const importActive = (id: string) =>
+  conflict(`The import ${id} has not ended: a project runs one import or undo of an import at a time`)
+
+export const importJob = (
+  name: 'run-import' | 'undo-import',
+  { id: importId, projectId }: Pick<ImportRow, 'id' | 'projectId'>,
+  more: Record<string, string> = {},
+): OutboxJob => ({ id: newId(), projectId, name, data: { importId, ...more } })
+
+/** Returns false if the account has too many active imports. @throws HttpError 409 if the project has one */
+export async function insertImport(sql: Sql, row: ImportRow): Promise<boolean> {
+  const { id, projectId, caller, source, dryRun, createdAt } = row
+  const { userId } = caller as Caller
+  const insert = () => sql`
+    insert into imports (id, project_id, caller, source, dry_run, mapping, state, created_at)
+    select ${id}::uuid, ${projectId}::uuid, ${JSON.stringify(caller)}::text::jsonb, ${source}, ${dryRun}::boolean, '{}', 'receiving',
+      ${createdAt}::timestamptz
+    where (select count(*) from imports where ${isActive(sql)} and caller ->> 'userId' = ${userId})
+      < ${maxActiveOfAccount}::int4
+    on conflict do nothing returning id`
+  if (await writeExactlyOnce(insert, () => sql`select from imports where id = ${id}`)) return true
+  const active = await activeImport(sql, projectId)
+  if (active) throw importActive(active)
+  return false
+}
+
+export async function activeImport(sql: Sql, projectId: string): Promise<string | undefined> {
+  const [row] = await retryOnce(
+    () => sql<{ id: string }[]>`select id from imports where project_id = ${projectId} and ${isActive(sql)}`,
+  )
+  return row?.id
+}
+
+/** Returns false if a worker has removed the import. */
+export const queueImport = (sql: Sql, row: ImportRow, job: OutboxJob, record?: IdempotencyRecord) =>
+  writeExactlyOnce(
+    () => sql`
+      with done as (update imports set state = 'queued', source = ${row.source}, dry_run = ${row.dryRun},
+          mapping = ${JSON.stringify(row.mapping)}::text::jsonb
+        where id = ${row.id} and state = 'receiving' returning id),
+      queued as (${insertJob(sql, job)}),
+      recorded as (${insertRecord(sql, record)})
+      select id from done`,
+    () => sql`select from imports where id = ${row.id} and state not in ('receiving', 'removing')`,
+  )
+
+/** Deletes an import whose file has not arrived. If this fails, a worker does so later. */
+export async function discardImport(sql: Sql, id: string): Promise<void> {
+  const marked = await sql`
+    update imports set state = 'removing' where id = ${id} and state = 'receiving' returning id`
+  if (marked.length === 0) return
+  await sql`delete from import_chunks where import_id = ${id}`
+  await sql`delete from imports where id = ${id}`
+}
+
+/** Returns false if the import has ended. A worker that runs the import stops after its current batch. */
+export const cancelImport = (sql: Sql, id: string, record?: IdempotencyRecord) =>
+  writeExactlyOnce(
+    () => sql`
+      with done as (update imports set state = 'cancelled', finished_at = now()
+        where id = ${id} and state in ('queued', 'running') returning id),
+      recorded as (${insertRecord(sql, record)})
+      select id from done`,
+    () => sql`select from imports where id = ${id} and state = 'cancelled'`,
+  )
+
+/** Returns false if the import cannot be undone, or the project has an active import. */
+export function queueUndo(sql: Sql, { id }: ImportRow, job: OutboxJob, record?: IdempotencyRecord) {
+  const queue = () =>
+    sql`
+      with done as (update imports i set undo_state = 'queued'
+        where id = ${id} and state in ('done', 'failed', 'cancelled') and not dry_run
+          and coalesce(undo_state, 'failed') = 'failed'
+          and not exists (select from imports where project_id = i.project_id and ${isActive(sql)}) returning id),
+      queued as (${insertJob(sql, job)}),
+      recorded as (${insertRecord(sql, record)})
+      select id from done`.catch((error: unknown) => {
+      // Another import of the project became active at the same time.
+      if (errorCode(error) === '23505') return []
+      throw error
+    })
+  return writeExactlyOnce(queue, () => sql`select from outbox where id = ${job.id}`)
+}

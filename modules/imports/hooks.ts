@@ -1,0 +1,99 @@
+import { Type } from '@sinclair/typebox'
+import type { Config } from '../../src/config.ts'
+import { tooLarge } from '../../src/http/json-body.ts'
+import { roleNeeded } from '../../src/identity/rights.ts'
+import { responseExample } from '../../src/openapi/example.ts'
+import { headerRefs, headersOf, locationAt } from '../../src/openapi/headers.ts'
+import { operation } from '../../src/openapi/operation.ts'
+import { type HttpError, invalidIdempotencyKey, notFound } from '../../src/responses/errors.ts'
+import { named } from '../../src/schema/named.ts'
+import { Message, sampleId } from '../../src/schema/response.ts'
+import { noImport } from './access.ts'
+import { cancelled, importEnded } from './cancel.ts'
+import { importActive } from './changes.ts'
+import { ImportParameters, importView } from './schema.ts'
+import { alreadyUndone, notEnded, wasDryRun } from './undo.ts'
+import { endedEarly, stalled } from './upload/body.ts'
+import { emptyFile, tooLate, zipArchive } from './upload/chunks.ts'
+import { mappingNotJson, sourceMissing } from './upload/fields.ts'
+import { fileMissing, notForm } from './upload/form.ts'
+import { codingNotSupported, tooManyImports } from './upload/start.ts'
+
+const example = responseExample(importView.schema)
+const importReply = (description: string, headers = {}) => ({
+  description,
+  headers: { ...headerRefs(headersOf.write), ...headers },
+  content: { 'application/json': { schema: importView.schema, example } },
+})
+
+const written = { tag: 'Imports', scope: 'write' as const, general: [422 as const] }
+const location = { Location: locationAt(`/imports/${sampleId}`) }
+
+const File = named(
+  'ImportFile',
+  Type.String({ format: 'binary', description: 'The file, as it is or compressed with gzip' }),
+)
+const Form = named(
+  'ImportForm',
+  Type.Object({ file: File, ...ImportParameters.properties }, { additionalProperties: false }),
+)
+const file = 'title,status\nDraw the plate,TODO\n'
+const requestBody = {
+  required: true,
+  content: {
+    'application/octet-stream': { schema: File, example: file },
+    'multipart/form-data': { schema: Form, example: { source: 'csv', file } },
+  },
+}
+
+const aboutStart = (bytes: number) =>
+  `Stores a file of at most ${bytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files. Requires the role EDITOR.`
+
+export function startHooks({ importBytes, bodyTimeoutMs }: Config) {
+  const errors: HttpError[] = [
+    ...[sourceMissing(), mappingNotJson(), emptyFile(), zipArchive(), notForm(), fileMissing(), endedEarly()],
+    ...[invalidIdempotencyKey(), tooLarge(importBytes), stalled(bodyTimeoutMs), tooLate()],
+    ...[
+      codingNotSupported(),
+      importActive(sampleId),
+      tooManyImports(),
+      roleNeeded('EDITOR'),
+      notFound('Project'),
+    ],
+  ]
+  const { detail, ...hooks } = operation({
+    ...{ ...written, id: 'createImport', summary: 'Import a file', description: aboutStart(importBytes) },
+    query: ImportParameters,
+    responses: { 202: importReply('The file is stored, and the import waits for a worker', location) },
+    errors,
+  })
+  return { ...hooks, detail: { ...detail, requestBody } }
+}
+
+export const cancelHooks = operation({
+  ...{ ...written, id: 'cancelImport', summary: 'Cancel an import' },
+  description:
+    'Ends the import. A running import stops after its current batch; the rows that it has written remain, and can be undone. Requires the role EDITOR.',
+  responses: {
+    200: {
+      description: 'Cancelled',
+      headers: headerRefs(headersOf.write),
+      content: { 'application/json': { schema: Message, example: cancelled } },
+    },
+  },
+  errors: [invalidIdempotencyKey(), importEnded(), roleNeeded('EDITOR'), noImport()],
+})
+
+export const undoHooks = operation({
+  ...{ ...written, id: 'undoImport', summary: 'Undo an import' },
+  description:
+    'Undoes everything that the import has written, except rows that somebody has changed since: the report lists these rows with the outcome `kept`. The response waits up to 10 seconds for the end of the undo. Requires the role EDITOR.',
+  responses: {
+    200: importReply('The undo has ended'),
+    202: importReply('The undo continues: see `undo` of the import', location),
+  },
+  errors: [
+    ...[invalidIdempotencyKey(), notEnded(), wasDryRun(), alreadyUndone(), importActive(sampleId)],
+    ...[roleNeeded('EDITOR'), noImport()],
+  ],
+})

@@ -1,0 +1,96 @@
+import { Type } from '@sinclair/typebox'
+import type { importLines } from '../../drizzle/schema/imports.ts'
+import { DryRun } from '../../src/batch/dry-run.ts'
+import { view } from '../../src/model/view.ts'
+import { Input } from '../../src/schema/input.ts'
+import { named } from '../../src/schema/named.ts'
+import { Count, Id, OrNull, Timestamp } from '../../src/schema/response.ts'
+import { AnyText, OneOf } from '../../src/schema/text.ts'
+import { Mapping } from './mapping.ts'
+import type { ImportRow } from './rows.ts'
+import { sources } from './sources.ts'
+
+const Source = OneOf('ImportSource', sources, 'the system that wrote the file')
+
+export const ImportParameters = Input({
+  source: Type.Optional(Source),
+  dryRun: DryRun,
+  mapping: Type.Optional(
+    AnyText(8_192, 'A JSON object: how the parts of the file become fields', '{"dateFormat":"DD/MM/YYYY"}'),
+  ),
+})
+
+export const ImportMapping = named('ImportMapping', Mapping)
+
+const Counts = Type.Object(
+  {
+    read: Count(0, 'Tasks read from the file', 120),
+    created: Count(0, 'Tasks created', 100),
+    updated: Count(0, 'Tasks changed, or tasks with a changed subtask or comment', 12),
+    unchanged: Count(0, 'Tasks that were already the same', 7),
+    rejected: Count(0, 'Tasks rejected; the report has the reasons', 1),
+  },
+  { description: 'The numbers of tasks' },
+)
+
+const Undo = Type.Object({
+  state: OneOf('ImportUndoState', ['queued', 'running', 'done', 'failed']),
+  undone: Count(0, 'Events undone', 130),
+  kept: Count(0, 'Rows kept because somebody has changed them since', 2),
+})
+
+const fraction = {
+  minimum: 0,
+  maximum: 1,
+  description: 'The part that is complete, from 0 to 1',
+  examples: [0.4],
+}
+
+/** Floats of four bytes have about seven digits. */
+const rounded = (value: number): number => Math.round(value * 10_000) / 10_000
+
+export const importView = view<ImportRow>({
+  name: 'Import',
+  schema: Type.Object({
+    id: Id('The import'),
+    projectId: Id('The project'),
+    source: Source,
+    dryRun: Type.Boolean({ description: 'True if the import changes nothing', examples: [false] }),
+    state: OneOf('ImportState', ['queued', 'running', 'done', 'failed', 'cancelled']),
+    progress: Type.Number(fraction),
+    counts: Counts,
+    error: OrNull(Type.String(), 'Why the import failed, with the place in the file; otherwise null'),
+    mapping: ImportMapping,
+    undo: OrNull(Undo, 'The undo of the import; null if the import was not undone'),
+    createdAt: Timestamp('When the file had begun to arrive'),
+    startedAt: OrNull(Timestamp('When a worker began'), 'When a worker began; null before'),
+    finishedAt: OrNull(Timestamp('When the import ended'), 'When the import ended; null before'),
+  }),
+  computed: {
+    progress: ({ progress }) => rounded(progress),
+    counts: ({ read, created, updated, unchanged, rejected }) => ({
+      ...{ read, created, updated, unchanged, rejected },
+    }),
+    undo: ({ undoState: state, undone, kept }) => state && { state, undone, kept },
+  },
+})
+
+export type ReportLine = Omit<typeof importLines.$inferSelect, 'importId'>
+
+export const reportLineView = view<ReportLine>({
+  name: 'ImportReportLine',
+  schema: Type.Object({
+    row: OrNull(Type.Integer(), 'The number of the record in the file, from 1; null for the whole file', 17),
+    externalId: OrNull(Type.String(), 'The external id of the task, or null', 'jira:ENG-17'),
+    outcome: OneOf(
+      'ImportOutcome',
+      ['created', 'updated', 'unchanged', 'rejected', 'kept'],
+      '`kept` is of an undo: somebody has changed the row since',
+    ),
+    message: Type.String({
+      description: 'What differs from the file',
+      examples: ['The person "Ada L." is not a member of the project: named in the description'],
+    }),
+  }),
+  hasNoEtag: true,
+})

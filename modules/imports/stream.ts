@@ -1,0 +1,78 @@
+import type { Query, ReadRequest } from '../../src/commands/query.ts'
+import { named } from '../../src/schema/named.ts'
+import { unavailable } from '../../src/responses/errors.ts'
+import {
+  type Chunks,
+  encode,
+  heartbeat,
+  heartbeatMs,
+  streamStart,
+} from '../../src/responses/server-sent-events.ts'
+import type { Services } from '../../src/services.ts'
+import { Type } from '@sinclair/typebox'
+import { responseExample } from '../../src/openapi/example.ts'
+import { openStreamResponse } from '../events/stream.ts'
+import { noImport, type SeeImport } from './access.ts'
+import { type ImportRow, isFinal, isUndoActive } from './rows.ts'
+import { importView } from './schema.ts'
+import type { Watch } from './watch.ts'
+
+const about =
+  'Sends server-sent events of type `progress`, whose data is the import: first as it is now, then after each change, at most 4 times a second. The stream ends after the event that shows the end of the import, or of its undo. It can be opened again at any time.'
+
+const eventOf = (data: string): string => `event: progress\ndata: ${data}\n\n`
+
+const streamedImport = {
+  schema: named('StreamedImport', Type.String({ description: 'Server-sent events with imports' })),
+  example: `retry: 1500\n\n${eventOf(JSON.stringify(responseExample(importView.schema)))}`,
+}
+
+export function followImport(services: Services, see: SeeImport, watch: Watch): Query {
+  const stream = openStreamResponse(services)
+  return {
+    about,
+    operation: { id: 'followImport', tag: 'Imports' },
+    view: importView,
+    eventStream: streamedImport,
+    isStreamOnly: true,
+    errors: [noImport()],
+    async read(reading) {
+      const { row } = await see(reading.caller, reading.params.id)
+      reading.permit.release()
+      return stream(reading, (signal) => progressOf({ services, see, watch }, reading, row, signal))
+    },
+  }
+}
+
+interface Dependencies {
+  services: Services
+  see: SeeImport
+  watch: Watch
+}
+
+/** Checks the caller's rights again before each event. */
+async function* progressOf(
+  { services: { authenticate, subscriptions }, see, watch }: Dependencies,
+  { request, params }: ReadRequest,
+  { projectId }: ImportRow,
+  signal: AbortSignal,
+): Chunks {
+  yield streamStart()
+  let [last, sentAt] = ['', performance.now()]
+  while (!signal.aborted) {
+    if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
+    const watching = watch(projectId, signal)
+    try {
+      const { row } = await see(await authenticate.caller(request), params.id)
+      const text = JSON.stringify(importView.of(row))
+      if (text !== last || performance.now() >= sentAt + heartbeatMs) {
+        yield text === last ? heartbeat() : encode(eventOf(text))
+        ;[last, sentAt] = [text, performance.now()]
+      }
+      if (isFinal(row) && !isUndoActive(row)) return
+      await watching.wait()
+    } finally {
+      watching.end()
+    }
+  }
+}

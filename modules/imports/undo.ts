@@ -1,0 +1,72 @@
+import type { ReadRequest } from '../../src/commands/query.ts'
+import { conflict } from '../../src/responses/errors.ts'
+import type { Services } from '../../src/services.ts'
+import { requireEditableImport, type SeeImport } from './access.ts'
+import { activeImport, importActive, importJob, queueUndo } from './changes.ts'
+import { type FindImport, type ImportRow, isFinal, isUndoActive } from './rows.ts'
+import { importView } from './schema.ts'
+import type { Watch } from './watch.ts'
+import { replyWith, writeOnce } from './write-once.ts'
+
+const maxWaitMs = 10_000
+
+export const notEnded = () => conflict('The import has not ended: cancel it first')
+export const wasDryRun = () => conflict('The import was a dry run: it changed nothing')
+export const alreadyUndone = () => conflict('The import is already undone')
+
+interface Dependencies {
+  services: Services
+  see: SeeImport
+  findImport: FindImport
+  watch: Watch
+}
+
+/** Returns the handler that queues the undo. The response waits up to 10 s for its end. */
+export function openUndoImport(dependencies: Dependencies) {
+  const { services, see } = dependencies
+  const { database, jobs, importNotifications } = services
+  const sql = database.background
+  return async (context: ReadRequest): Promise<Response> => {
+    const row = await requireEditableImport(see, context)
+    return writeOnce(services, context, async (toRecord) => {
+      requireUndoable(row)
+      const job = importJob('undo-import', row, { caller: JSON.stringify(context.caller) })
+      const reply = replyWith(importView.of({ ...row, undoState: 'queued' }), 202)
+      if (!(await queueUndo(sql, row, job, toRecord(reply)))) {
+        const active = await activeImport(sql, row.projectId)
+        throw active ? importActive(active) : alreadyUndone()
+      }
+      void jobs.enqueue([job])
+      importNotifications.publish([{ projectId: row.projectId, version: 0 }])
+      context.permit.release()
+      const ended = await undoneImport(dependencies, row, context.request.signal)
+      return ended ? replyWith(importView.of(ended)) : reply
+    })
+  }
+}
+
+function requireUndoable(row: ImportRow): void {
+  if (!isFinal(row)) throw notEnded()
+  if (row.dryRun) throw wasDryRun()
+  if (row.undoState === 'done') throw alreadyUndone()
+}
+
+/** Waits for the end of the undo. Returns undefined if it takes longer. */
+async function undoneImport(
+  { services: { subscriptions }, findImport, watch }: Dependencies,
+  { id, projectId }: ImportRow,
+  signal: AbortSignal,
+): Promise<ImportRow | undefined> {
+  const endsAt = performance.now() + maxWaitMs
+  while (!signal.aborted && !subscriptions.hasEnded() && performance.now() < endsAt) {
+    const watching = watch(projectId, signal)
+    try {
+      const row = await findImport(id)
+      if (!row || !isUndoActive(row)) return row
+      await watching.wait(endsAt - performance.now())
+    } finally {
+      watching.end()
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,65 @@
+import type { Sql } from '../../../src/postgres/database.ts'
+import { retryOnce } from '../../../src/postgres/retries.ts'
+import { badRequest, HttpError } from '../../../src/responses/errors.ts'
+import { tooLarge } from '../../../src/http/json-body.ts'
+
+const chunkBytes = 262_144
+
+export const emptyFile = () => badRequest('The file is empty')
+export const zipArchive = () => badRequest('The file is a ZIP archive: unpack it, and send the file in it')
+export const tooLate = () =>
+  new HttpError(408, 'The file must arrive within 10 minutes', { connection: 'close' })
+
+const zipStart = [0x50, 0x4b, 0x03, 0x04]
+const isZip = (bytes: Uint8Array): boolean => zipStart.every((byte, n) => bytes[n] === byte)
+
+type Store = (n: number, bytes: Uint8Array) => Promise<void>
+
+/** Cuts a file into chunks and stores them one after another, so that at most one chunk is in memory. */
+export class ChunkWriter {
+  private readonly chunk = new Uint8Array(chunkBytes)
+  private size = 0
+  private n = 0
+
+  constructor(
+    private readonly limitBytes: number,
+    private readonly store: Store,
+  ) {}
+
+  /** @throws HttpError 413 if the file exceeds the limit */
+  async write(bytes: Uint8Array): Promise<void> {
+    if (this.n * chunkBytes + this.size + bytes.length > this.limitBytes) throw tooLarge(this.limitBytes)
+    for (let at = 0; at < bytes.length;) {
+      const part = bytes.subarray(at, at + chunkBytes - this.size)
+      this.chunk.set(part, this.size)
+      this.size += part.length
+      at += part.length
+      if (this.size === chunkBytes) await this.flush()
+    }
+  }
+
+  /** @throws HttpError 400 if the file is empty */
+  async end(): Promise<void> {
+    if (this.size > 0) await this.flush()
+    if (this.n === 0) throw emptyFile()
+  }
+
+  private async flush(): Promise<void> {
+    const bytes = this.chunk.subarray(0, this.size)
+    if (this.n === 0 && isZip(bytes)) throw zipArchive()
+    await this.store(this.n++, bytes)
+    this.size = 0
+  }
+}
+
+/** The lock prevents that a worker removes the import meanwhile. @throws HttpError 408 if a worker has removed it */
+export async function insertChunk(sql: Sql, importId: string, n: number, bytes: Uint8Array): Promise<void> {
+  const [receiving] = await retryOnce(
+    () => sql`
+      with receiving as (select id from imports where id = ${importId} and state = 'receiving' for share),
+      stored as (insert into import_chunks (import_id, n, bytes)
+        select id, ${n}::int4, ${Buffer.from(bytes)} from receiving on conflict do nothing)
+      select id from receiving`,
+  )
+  if (!receiving) throw tooLate()
+}

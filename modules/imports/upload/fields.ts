@@ -1,0 +1,61 @@
+import { Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { badRequest, duplicateParameter } from '../../../src/responses/errors.ts'
+import { unknownField, validationError } from '../../../src/schema/validation.ts'
+import type { Mapping } from '../mapping.ts'
+import { ImportMapping, ImportParameters } from '../schema.ts'
+import type { Source } from '../sources.ts'
+
+/** The parameters of an import as texts: of the query, or of a form. */
+export type Fields = Record<string, string | undefined>
+
+export interface ImportOptions {
+  source: Source
+  dryRun: boolean
+  mapping: Mapping
+}
+
+const parameters = TypeCompiler.Compile(ImportParameters)
+const names = Object.keys(ImportParameters.properties)
+const given = TypeCompiler.Compile(Type.Object({ mapping: ImportMapping }))
+
+export const sourceMissing = () =>
+  badRequest('source is required: the system that wrote the file, such as csv')
+export const mappingNotJson = () => badRequest('mapping must be a JSON object')
+
+/** @throws HttpError 400 */
+export function readOptions({ mapping = '{}', ...fields }: Fields): ImportOptions {
+  if (fields.source === undefined) throw sourceMissing()
+  if (!parameters.Check(fields)) throw validationError(parameters.Errors(fields))
+  return { source: fields.source!, dryRun: fields.dryRun === 'true', mapping: readMapping(mapping) }
+}
+
+/** Adds a field of a form. @throws HttpError 400 for an unknown field, or a field that the query has too */
+export function addField(fields: Fields, name: string, value: string): void {
+  if (!names.includes(name)) throw unknownField(name, [...names, 'file'])
+  if (fields[name] !== undefined) throw duplicateParameter(name)
+  fields[name] = value
+}
+
+function readMapping(text: string): Mapping {
+  const mapping = parseObject(text)
+  if (!given.Check({ mapping })) throw validationError(given.Errors({ mapping }))
+  if (!textsIn(mapping).every((one) => one.isWellFormed() && !one.includes('\0')))
+    throw badRequest('mapping must be text without U+0000 and lone surrogates')
+  return mapping
+}
+
+function parseObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value && !Array.isArray(value)) return value
+  } catch {
+    // falls through
+  }
+  throw mappingNotJson()
+}
+
+const textsIn = (value: unknown): string[] =>
+  typeof value === 'string'
+    ? [value]
+    : Object.entries(value ?? {}).flatMap(([key, one]) => [key, ...textsIn(one)])

@@ -1,0 +1,109 @@
+import { openConcurrencyLimit } from '../../../src/admission/concurrency-limit.ts'
+import type { ReadRequest } from '../../../src/commands/query.ts'
+import { requireSmall } from '../../../src/http/json-body.ts'
+import type { Caller } from '../../../src/identity/rights.ts'
+import { newId, nowMs } from '../../../src/ids.ts'
+import { HttpError, tooManyRequests } from '../../../src/responses/errors.ts'
+import type { Services } from '../../../src/services.ts'
+import { requireEditableProject } from '../access.ts'
+import { discardImport, importJob, insertImport, queueImport } from '../changes.ts'
+import type { ImportRow } from '../rows.ts'
+import { importView } from '../schema.ts'
+import { replyWith, type ToRecord, writeOnce } from '../write-once.ts'
+import { partsOf } from './body.ts'
+import { ChunkWriter, insertChunk, tooLate } from './chunks.ts'
+import { type Fields, type ImportOptions, readOptions } from './fields.ts'
+import { isForm, readForm } from './form.ts'
+
+/** Uploads in progress in this process. An upload takes a few MiB of memory. */
+const uploadLimit = { what: 'uploads of imports', ofAll: 32, ofAccount: 4 }
+
+/** The most bytes of the parts of a form besides the file. */
+export const formBytes = 1_048_576
+
+export const tooManyImports = () => tooManyRequests('Too many imports of this account are in progress')
+export const codingNotSupported = () =>
+  new HttpError(415, 'The file must be sent without a Content-Encoding, or with gzip', {
+    'accept-encoding': 'gzip',
+  })
+
+/** Returns the handler of an upload. It checks rights, limits and parameters before it stores the first byte. */
+export function openStartImport(services: Services) {
+  const uploads = openConcurrencyLimit(uploadLimit)
+  const { findRole, config } = services
+  return async (context: ReadRequest): Promise<Response> => {
+    const { request, caller, permit, query } = context
+    const { projectId } = await requireEditableProject(findRole, context)
+    const fields: Fields = { ...query }
+    const isInForm = isForm(request)
+    const options = isInForm ? undefined : readOptions(fields)
+    requireSupportedCoding(request, isInForm)
+    requireSmall(request, config.importBytes + (isInForm ? formBytes : 0))
+    return writeOnce(services, context, async (toRecord) => {
+      permit.release()
+      const release = uploads.acquire(caller.userId)
+      const upload = { context, projectId, fields, options }
+      return start(services, upload, toRecord).finally(release)
+    })
+  }
+}
+
+interface Upload {
+  context: ReadRequest
+  projectId: string
+  fields: Fields
+  /** Undefined for a form, whose parts may contain the options. */
+  options: ImportOptions | undefined
+}
+
+async function start(
+  services: Services,
+  { context, projectId, fields, options }: Upload,
+  toRecord: ToRecord,
+) {
+  const { database, jobs } = services
+  const sql = database.background
+  const received = newImport(projectId, context.caller, options)
+  if (!(await insertImport(sql, received))) throw tooManyImports()
+  try {
+    await receive(services, context, received.id, fields)
+    const row: ImportRow = { ...received, ...(options ?? readOptions(fields)), state: 'queued' }
+    const reply = replyWith(importView.of(row), 202)
+    const job = importJob('run-import', row)
+    if (!(await queueImport(sql, row, job, toRecord(reply)))) throw tooLate()
+    void jobs.enqueue([job])
+    return reply
+  } catch (error) {
+    await discardImport(sql, received.id).catch(() => {})
+    throw error
+  }
+}
+
+async function receive(
+  { config, database, limits }: Services,
+  { request, caller }: ReadRequest,
+  importId: string,
+  fields: Fields,
+): Promise<void> {
+  const writer = new ChunkWriter(config.importBytes, async (n, bytes) => {
+    await limits.budgets?.writes.takeMore(caller, 1)
+    await insertChunk(database.background, importId, n, bytes)
+  })
+  const parts = partsOf(request, config.bodyTimeoutMs)
+  const write = (bytes: Uint8Array) => writer.write(bytes)
+  if (isForm(request)) await readForm(request.headers, parts, fields, formBytes, write)
+  else for await (const part of parts) await write(part)
+  await writer.end()
+}
+
+function requireSupportedCoding({ headers }: Request, isInForm: boolean): void {
+  const coding = headers.get('content-encoding') ?? 'identity'
+  if (!(isInForm ? /^identity$/i : /^(identity|(x-)?gzip)$/i).test(coding)) throw codingNotSupported()
+}
+
+const newImport = (projectId: string, caller: Caller, options?: ImportOptions): ImportRow => ({
+  ...{ id: newId(), projectId, caller, state: 'receiving', createdAt: new Date(nowMs()).toISOString() },
+  ...(options ?? { source: '', dryRun: false, mapping: {} }),
+  ...{ cursor: null, progress: 0, read: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, error: null },
+  ...{ undoState: null, undone: 0, kept: 0, startedAt: null, finishedAt: null },
+})

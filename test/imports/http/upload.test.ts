@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'bun:test'
+import { aTimestamp, anId, expectError, isReplay, replayedParts } from '../../http/responses.ts'
+import { csv, openImportScene, rowsOf, start, storedFile } from './scene.ts'
+
+const scene = await openImportScene()
+const { sql, newProject } = scene
+
+test('stores the file in chunks, and answers 202 with the import and its Location', async () => {
+  const { owner, projectId } = await newProject()
+  const file = new Uint8Array(randomBytes(600_000))
+  const mapping = { statuses: { Doing: 'IN_PROGRESS', Ideas: null }, timeZone: 'Europe/Berlin' }
+  const query = `?source=trello&dryRun=true&mapping=${encodeURIComponent(JSON.stringify(mapping))}`
+  const { status, body, headers } = await start(owner, projectId, file, query)
+  expect([status, headers.get('location')]).toEqual([202, `/api/v1/imports/${body.id}`])
+  expect(body).toStrictEqual({
+    ...{ id: anId, projectId, source: 'trello', dryRun: true, state: 'queued', progress: 0 },
+    counts: { read: 0, created: 0, updated: 0, unchanged: 0, rejected: 0 },
+    ...{ error: null, mapping, undo: null, createdAt: aTimestamp, startedAt: null, finishedAt: null },
+  } as never)
+  expect((await owner.get(`/imports/${body.id}`)).body).toEqual(body)
+  expect((await storedFile(sql, body.id)).equals(file)).toBe(true)
+  const [row] = await sql`select caller from imports where id = ${body.id}`
+  expect(row!.caller).toEqual({ userId: owner.id })
+  const jobs = await sql`select name, project_id, data from outbox where data ->> 'importId' = ${body.id}`
+  expect([...jobs]).toEqual([{ name: 'run-import', projectId, data: { importId: body.id } }])
+})
+
+test('accepts any Content-Type, and a file that is compressed with gzip', async () => {
+  for (const type of ['application/json', 'text/plain; charset=utf-16', '']) {
+    const { owner, projectId } = await newProject()
+    const { status } = await start(owner, projectId, csv, '?source=csv', { 'content-type': type })
+    expect([type, status]).toEqual([type, 202])
+  }
+  const zipped = new Uint8Array(gzipSync(csv))
+  const { owner, projectId } = await newProject()
+  const { body } = await start(owner, projectId, zipped, '?source=csv', { 'content-encoding': 'gzip' })
+  expect((await storedFile(sql, body.id)).equals(zipped)).toBe(true)
+})
+
+test('rejects an empty file, a ZIP archive and wrong parameters with 400, and stores nothing', async () => {
+  const { owner, projectId } = await newProject()
+  const mapping = (value: unknown) =>
+    `?source=csv&mapping=${encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))}`
+  const zip = 'PK\x03\x04' + 'x'.repeat(300_000)
+  const wrong: [query: string, message: string | RegExp, file?: string][] = [
+    ['?source=csv', 'The file is empty', ''],
+    ['?source=csv', /ZIP archive: unpack it/, zip],
+    ['', /^source is required/],
+    ['?source=excel', /^source must be one of csv, jira/],
+    ['?source=csv&dryRun=yes', /^dryRun must be one of true, false/],
+    ['?source=csv&dryrun=true', 'dryrun is not known here; did you mean dryRun?'],
+    ['?source=csv&source=csv', 'source is given more than once'],
+    [mapping('{'), 'mapping must be a JSON object'],
+    [mapping('[]'), 'mapping must be a JSON object'],
+    [mapping({ colums: {} }), 'mapping.colums is not known here; did you mean columns?'],
+    [mapping({ statuses: { Doing: 'BUSY' } }), /^mapping.statuses.Doing must be one of TODO/],
+    [mapping({ people: { Ada: 1 } }), 'mapping.people.Ada must be an email address'],
+    [mapping({ people: { 'A\0': 'a@b.c' } }), /U\+0000/],
+  ]
+  for (const [query, message, file] of wrong)
+    expectError(await start(owner, projectId, file ?? csv, query), 400, message)
+  expect(await rowsOf(sql, projectId)).toBe(0)
+  expect(
+    (await sql`select from import_chunks c where not exists (select from imports where id = c.import_id)`)
+      .length,
+  ).toBe(0)
+})
+
+test('runs one import at a time in a project: a second gets 409 with the id of the first', async () => {
+  const { owner, projectId } = await newProject()
+  const { body: first } = await start(owner, projectId)
+  expectError(await start(owner, projectId), 409, new RegExp(`^The import ${first.id} has not ended`))
+  await scene.end(first.id)
+  expect((await start(owner, projectId)).status).toBe(202)
+})
+
+test('a retry with the same Idempotency-Key gets the first import', async () => {
+  const { owner, projectId } = await newProject()
+  const key = { 'idempotency-key': 'once' }
+  const [first, retry] = [
+    await start(owner, projectId, csv, '?source=csv', key),
+    await start(owner, projectId, '', '?source=csv', key),
+  ]
+  expect(replayedParts(retry)).toEqual(replayedParts(first))
+  expect([isReplay(first), isReplay(retry)]).toEqual([false, true])
+  expect(retry.headers.get('location')).toBe(`/api/v1/imports/${first.body.id}`)
+  expectError(await start(owner, projectId, csv, '?source=jira', key), 422)
+  expect(await rowsOf(sql, projectId)).toBe(1)
+})
