@@ -1,0 +1,89 @@
+/** The columns of a CSV export. A column `field.<key>` follows for each custom field of the project. */
+export const csvColumns = [
+  'id',
+  'number',
+  'title',
+  'description',
+  'status',
+  'priority',
+  'dueDate',
+  'remindAt',
+  'assignee',
+  'labels',
+  'externalId',
+  'blockedBy',
+  'createdAt',
+  'updatedAt',
+  'author',
+  'importedAuthor',
+  'subtasks',
+  'comments',
+] as const
+export type CsvColumn = (typeof csvColumns)[number]
+export const fieldPrefix = 'field.'
+
+/** Spreadsheets run a cell that begins with one of these characters as a formula. */
+const FORMULA = /^'*[=+\-@\t\r]/
+const ESCAPED = /^'+[=+\-@\t\r]/
+
+/** Puts `'` before a formula, and before a text that would look like an escaped formula. */
+export const escapeFormula = (text: string): string => (FORMULA.test(text) ? `'${text}` : text)
+export const unescapeFormula = (cell: string): string => (ESCAPED.test(cell) ? cell.slice(1) : cell)
+
+/** Labels, and the ids in `blockedBy`, are one per line. */
+export const linesCell = (lines: string[]): string => lines.join('\n')
+export const readLines = (cell: string): string[] => cell.split('\n').filter((line) => line.trim() !== '')
+
+export interface CellPerson {
+  name: string
+  email?: string
+}
+
+/** `Ada Lovelace <ada@example.com>` for a member of the project, `Ada Lovelace` for anybody else. */
+export const personCell = ({ name, email }: CellPerson): string => (email ? `${name} <${email}>` : name)
+
+export function readPerson(cell: string): CellPerson | undefined {
+  const text = cell.trim()
+  const [, name = '', email] = /^(.*)<([^<>\s]+@[^<>\s]+)>$/s.exec(text) ?? []
+  if (email) return { name: name.trim() || email, email }
+  return text ? { name: text } : undefined
+}
+
+export interface CellSubtask {
+  title: string
+  completed: boolean
+}
+
+/** One line for each subtask: `[x] Oil the wheels`, or `[ ] Draw the plate`. */
+export const subtasksCell = (subtasks: CellSubtask[]): string =>
+  linesCell(subtasks.map(({ title, completed }) => `[${completed ? 'x' : ' '}] ${title}`))
+
+export const readSubtasks = (cell: string): CellSubtask[] =>
+  readLines(cell).map((line) => {
+    const [, mark = '', title = line] = /^\s*\[([ xX])\]\s?(.*)$/.exec(line) ?? []
+    return { title: title.trim(), completed: mark.toLowerCase() === 'x' }
+  })
+
+export interface CellComment {
+  text: string
+  createdAt?: string
+  author?: CellPerson
+}
+
+/** For each comment a line with its time and author. The lines of its text follow, indented by two spaces. */
+export const commentsCell = (comments: (CellComment & { author: CellPerson })[]): string =>
+  linesCell(
+    comments.map(({ text, createdAt, author }) => {
+      return `${createdAt} ${personCell(author)}\n${text.replace(/^/gm, '  ')}`
+    }),
+  )
+
+/** A cell without such a line is one comment without author. */
+export function readComments(cell: string): CellComment[] {
+  const parts = cell.split(/^(?=\d{4}-\d\d-\d\dT\S+ [^\n]*\n {2})/m).filter((part) => part.trim() !== '')
+  return parts.map((part) => {
+    const [, createdAt, author = '', text] = /^(\d{4}-\d\d-\d\dT\S+) ([^\n]*)\n( {2}.*)$/s.exec(part) ?? []
+    if (!createdAt) return { text: part.trim() }
+    return { createdAt, author: readPerson(author), text: text!.replace(/^ {2}/gm, '').replace(/\n$/, '') }
+  })
+}
