@@ -103,6 +103,9 @@ function movedRows(event: StoredEvent): RowState[] {
 /** Fields that an undo may restore with other values: claims end, and another task may have the sort key. */
 const adjusted = ['eventId', 'position', ...Object.keys(noClaim)]
 
+const isImportedChild = ({ type, batch, undoes }: RowEvent) =>
+  /^(subtask|comment)\.created$/.test(type) && batch != null && undoes == null
+
 /** Checks the events of one entity in all projects; the last event is the one that no other continues. */
 function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: boolean) {
   const byId = new Map(own.map((event) => [event.id, event]))
@@ -112,10 +115,13 @@ function checkEntity(own: RowEvent[], moved: Map<string, RowState>, isComplete: 
   for (const event of own) {
     const { before, type, id, undoneId = id } = event
     const isRestored = !before && event.undoes != null
-    const deletion = isRestored ? latestOf(own.filter((one) => one.id < id)) : undefined
+    const latest = before ? undefined : latestOf(own.filter((one) => one.id < id))
+    // An import may create a child again that was deleted.
+    const isAgain = latest?.after === null && isImportedChild(event)
+    const deletion = isRestored || isAgain ? latest : undefined
     const stateAt = (eventId: string): RowState | undefined => byId.get(eventId) ?? moved.get(eventId)
     const previous = before ? stateAt(before.eventId as string) : (deletion ?? departureOf(event, own))
-    if (!before && type !== 'task.moved_in' && !isRestored) starts++
+    if (!before && type !== 'task.moved_in' && !isRestored && !isAgain) starts++
     if (before && !isSame(before, previous?.after))
       faults.push(`${type} ${id} does not start from the row that the previous event left`)
     // A row that was deleted with its task has no deletion event, so its last event before the undone event counts.

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'bun:test'
+import { importRows } from '../../modules/imports/rows/import-rows.ts'
+import type { ImportOperation } from '../../modules/imports/rows/operations.ts'
+import { blockers } from '../../modules/tasks/blockers.ts'
+import { externalIds } from '../../modules/tasks/external-ids.ts'
+import { evolve } from '../../src/actor/state.ts'
+import type { EventDraft } from '../../src/model/events.ts'
+import { newId } from '../../src/ids.ts'
+import { upTo } from '../races/pair.ts'
+import { taskOf as operationOf } from '../imports/rows/scene.ts'
+import { admin, editor, projectId, staffed, subtask, subtaskCreated, taskCreated, taskOf } from './events.ts'
+import { contextOf, errorOf, folded, now, ruleOf } from './given.ts'
+
+const [a, b, c] = [newId(), newId(), newId()] as [string, string, string]
+const rowA = taskOf({ id: a, externalId: 'A' })
+
+/** A project whose tasks are all known to the facts. */
+function given(...events: EventDraft[]) {
+  const state = folded(staffed)
+  for (const kind of [externalIds, blockers]) state.facts.set(kind as never, kind.create(projectId))
+  for (const event of events) evolve(state, event)
+  return state
+}
+
+function when(operations: ImportOperation[], state = given(), input = {}, caller = editor) {
+  const decision = ruleOf(importRows, { projectId, operations, ...input })(state, contextOf(caller))
+  const { results } = decision.answer
+  return { ...decision, results, outcomes: results.map(({ outcome }) => outcome) }
+}
+const block = (taskId: string, ...blockedByIds: string[]): ImportOperation => ({
+  op: 'links',
+  taskId,
+  blockedByIds,
+})
+const labelled = (name: string): ImportOperation => ({ op: 'label', id: newId(), name })
+const step = (fields: object): ImportOperation => ({
+  ...{ op: 'subtask', id: newId(), taskId: a, title: 'S', completed: true },
+  ...fields,
+})
+
+describe('project.import', () => {
+  test('creates a row with the values of its source, and with the time of the import where there are none', () => {
+    const origin = { createdAt: '2001-02-03T04:05:06Z', importedAuthor: ' Grace ' }
+    const { changes, isBatch, answer } = when([
+      operationOf('A', {}, origin),
+      operationOf('B', {}, { importedAuthor: null }),
+    ])
+    expect([isBatch, answer.batch]).toEqual([true, staffed.length + 1])
+    expect(changes.map(({ type, after }) => [type, after])).toMatchObject([
+      [
+        'task.created',
+        { number: 1, createdAt: '2001-02-03T04:05:06.000Z', updatedAt: now, importedAuthor: 'Grace' },
+      ],
+      ['task.created', { number: 2, createdAt: now, updatedAt: now }],
+    ])
+    expect(changes[1]!.after).not.toHaveProperty('importedAuthor')
+  })
+
+  test('decides each operation on the state after the operations before it, and skips a rejected operation', () => {
+    const tasks = [a, b, c].map((id) => operationOf(id, {}, { id }))
+    const links = [block(a, b), block(b, c), block(c, a), block(a, c)]
+    const { outcomes, results, changes } = when([...tasks, ...links], given())
+    const [created, updated, rejected] = ['created', 'updated', 'rejected'] as const
+    expect(outcomes).toEqual([created, created, created, updated, updated, rejected, updated])
+    expect(results[5]!.message).toMatch(/^blockedByIds must not form a cycle: #3/)
+    expect(changes).toHaveLength(6)
+    expect(changes.at(-1)!.after).toMatchObject({ blockedByIds: [b, c] })
+  })
+
+  test('writes no event for a row that has all values already', () => {
+    const { description, ...others } = taskOf({})
+    const state = given(taskCreated(rowA), subtaskCreated({ ...subtask, taskId: a, id: b }))
+    const same = operationOf('A', { title: others.title, description, status: 'TODO' }, { createdAt: now })
+    const { changes, answer } = when(
+      [same, step({ id: b, title: 'Sharpen', completed: false }), block(a)],
+      state,
+    )
+    expect(changes).toEqual([])
+    expect(answer).toEqual({
+      batch: undefined,
+      results: [a, b, a].map((id) => ({ outcome: 'unchanged', id })),
+    })
+  })
+
+  test('rejects a child of a task that is not in the project, and a child with the id of a child of another task', () => {
+    const other = subtaskCreated({ ...subtask, taskId: b, id: c })
+    const { results } = when(
+      [step({ taskId: b }), step({ id: c }), step({})],
+      given(taskCreated(rowA), other),
+    )
+    expect(results.map(({ message }) => message)).toEqual([
+      'Task not found',
+      'This id is already used; send a new UUIDv7',
+      undefined,
+    ])
+  })
+
+  test('uses a label with the same name, and rejects labels beyond the limit of a project', () => {
+    const { outcomes, results, changes } = when([
+      ...upTo(501).map((n) => labelled(`L${n}`)),
+      labelled(' l7 '),
+    ])
+    expect(outcomes.filter((one) => one === 'created')).toHaveLength(500)
+    expect(results[500]).toMatchObject({ outcome: 'rejected', message: 'A project has at most 500 labels' })
+    expect(results[501]).toEqual({ outcome: 'unchanged', id: results[6]!.id })
+    expect(changes).toHaveLength(500)
+  })
+
+  test('adds missing options to a field with the same key, and rejects another type', () => {
+    const field = (type: 'choice' | 'text', options?: string[]): ImportOperation => ({
+      ...{ op: 'field', id: newId(), key: 'size', name: 'Size', type },
+      ...(options && { options }),
+    })
+    const operations = [
+      field('choice', ['s']),
+      field('choice', ['s', ' m ']),
+      field('choice', ['m']),
+      field('text'),
+    ]
+    const { results, outcomes, changes } = when(operations, given(), {}, admin)
+    expect(outcomes).toEqual(['created', 'updated', 'unchanged', 'rejected'])
+    expect(results[2]!.id).toBe(results[0]!.id)
+    expect(results[3]!.message).toBe('The field size of the project has the type choice')
+    expect(changes[1]!.after).toMatchObject({ options: ['s', 'm'] })
+    const rejected = () => when(operations, given())
+    expect(errorOf(rejected)).toMatchObject({ status: 403 })
+  })
+
+  test('a dry run decides its prelude first, and returns no events', () => {
+    const prelude = [operationOf('A', {}, { id: a })]
+    const { changes, results, isProvisional } = when([step({}), operationOf('A')], given(), {
+      dryRun: true,
+      prelude,
+    })
+    expect([changes, isProvisional]).toEqual([[], true])
+    expect(results).toMatchObject([{ outcome: 'created' }, { outcome: 'unchanged', id: a }])
+  })
+})
