@@ -1,4 +1,9 @@
+import { readAsana } from './readers/asana.ts'
 import { readCsv } from './readers/csv-sources/csv.ts'
+import { readJira } from './readers/csv-sources/jira.ts'
+import { readLinear } from './readers/csv-sources/linear.ts'
+import { readTickTick } from './readers/csv-sources/ticktick.ts'
+import { readTodoist } from './readers/csv-sources/todoist.ts'
 import type { Reader } from './readers/reader.ts'
 
 /** The systems whose files can be imported. */
@@ -20,4 +25,9 @@ export type Source = (typeof sources)[number]
 
 export const readers: Partial<Record<Source, Reader>> = {
   csv: readCsv,
+  jira: readJira,
+  linear: readLinear,
+  todoist: readTodoist,
+  asana: readAsana,
+  ticktick: readTickTick,
 }

@@ -1,4 +1,5 @@
 import type { CommentItem, ImportedItem, SubtaskItem } from '../../items.ts'
+import type { Mapping } from '../../mapping.ts'
 import type { Reader } from '../reader.ts'
 import { columnsOf, isTitle } from './columns.ts'
 import { Dates } from './dates.ts'
@@ -16,7 +17,7 @@ export const csvReader = (source: CsvSource): Reader =>
     const dates = new Dates(mapping)
     const header = await findHeader(open, isTitle(source.columns, mapping))
     const columns = columnsOf(header.names, mapping, source.columns)
-    const rows = source.read?.({ mapping, dates, propose }) ?? {}
+    const rows = source.read?.({ mapping, dates }) ?? {}
     const survey = new Survey(columns)
     for await (const row of readRows(open, header)) {
       survey.look(row)
@@ -24,24 +25,29 @@ export const csvReader = (source: CsvSource): Reader =>
     }
     const dateFormat = survey.decideOrder(dates)
     const plan = planOf(columns, survey)
-    propose({ columns: plan.proposal, ...(dateFormat && { dateFormat }) })
+    propose({ columns: plan.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
     yield* plan.fields
     const keys = new Keys()
+    const { priorities } = source
     for await (const row of readRows(open, header)) {
-      const draft = draftOf(row, plan.columns, dates, source.zone && row.text(source.zone))
+      const draft = draftOf(row, plan.columns, {
+        dates,
+        priorities,
+        zone: source.zone && row.text(source.zone),
+      })
       const { messages, notes } = unevenCells(row, columns.length)
       draft.messages.push(...messages)
       draft.notes.push(...notes)
       if (rows.finish?.(draft, row) === false) yield* rows.others?.(draft, row) ?? []
-      else yield* itemsOf(draft, keys)
+      else yield* itemsOf(draft, keys, mapping)
     }
     if (dates.usedZone) propose({ timeZone: dates.zone })
   }
 
 /** Returns the task of a draft, then its subtasks and comments. */
-function itemsOf(draft: Draft, keys: Keys): ImportedItem[] {
+function itemsOf(draft: Draft, keys: Keys, mapping: Mapping): ImportedItem[] {
   const { task } = draft
-  finishStatus(draft)
+  finishStatus(draft, mapping)
   task.title ||= substitute(draft)
   const key = (task.key ??= keys.keyFor(task.path ?? [], task.title))
   if (draft.notes.length > 0) task.notes = draft.notes
@@ -52,10 +58,12 @@ function itemsOf(draft: Draft, keys: Keys): ImportedItem[] {
   return [task, ...subtasks, ...comments]
 }
 
-function finishStatus({ task, section, isCompleted }: Draft): void {
+/** The status that the mapping gives to a list takes precedence over what the source says. */
+function finishStatus({ task, section, isCompleted }: Draft, { statuses = {} }: Mapping): void {
   if (section && !task.list && !task.status) task.list = section
   else if (section) task.labels = [...new Set([...(task.labels ?? []), section])]
-  if (isCompleted) task.status = 'DONE'
+  const given = task.list === undefined ? undefined : statuses[task.list]
+  if (isCompleted && given === undefined) task.status = 'DONE'
 }
 
 function substitute({ task, messages }: Draft): string {

@@ -25,7 +25,7 @@ const monthNames =
 export class Dates {
   /** With undefined, 3/4/2026 cannot be read. */
   first?: First
-  /** True after a time without an offset was read. */
+  /** True after a time without an offset was read, whose row has no time zone. */
   usedZone = false
   readonly zone: string
   private readonly format?: string
@@ -68,7 +68,7 @@ export class Dates {
     const day = dayOf(clock ? text.slice(0, clock.index) : text, this.first)
     if (!day || !isDay(day)) return undefined
     if (!clock) return isoDay(day)
-    if (!clock[6]) this.usedZone = true
+    if (!clock[6] && zone === this.zone) this.usedZone = true
     return instantOf(day, clock, zone)
   }
 }

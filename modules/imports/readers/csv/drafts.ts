@@ -4,7 +4,7 @@ import type { Dates } from './dates.ts'
 import type { Row } from './rows.ts'
 import type { FieldType } from './survey.ts'
 import type { Target, TaskTarget } from './targets.ts'
-import { answerOf, listOf, oneLine, personOf, priorityOf, subtasksOf } from './values.ts'
+import { answerOf, listOf, oneLine, personOf, type Priorities, priorityOf, subtasksOf } from './values.ts'
 
 export interface Comment {
   text: string
@@ -29,23 +29,27 @@ export interface PlannedColumn extends Column {
   type: FieldType
 }
 
-interface Cell {
+export interface CellReading {
+  dates: Dates
+  /** The time zone of the row's dates. */
+  zone?: string
+  priorities?: Priorities
+}
+interface Cell extends CellReading {
   text: string
   column: PlannedColumn
-  dates: Dates
-  zone: string | undefined
 }
 type Fill = (draft: Draft, cell: Cell) => void
 
 /** Puts the cells of a row into a draft. */
-export function draftOf(row: Row, columns: PlannedColumn[], dates: Dates, zone?: string): Draft {
+export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading): Draft {
   const task: TaskItem = { kind: 'task', row: row.number, title: '' }
   const draft: Draft = { task, comments: [], subtasks: [], notes: [], messages: [] }
   for (const column of columns) {
     const text = row.at(column.index)
     if (text.trim() === '') continue
     const fill = column.target.startsWith('field.') ? field : fills[column.target as TaskTarget]
-    fill(draft, { text, column, dates, zone })
+    fill(draft, { text, column, ...reading })
   }
   return draft
 }
@@ -64,7 +68,7 @@ const one =
   ({ task, notes }, { text, column }) => {
     const line = oneLine(text)
     if (!task[part]) task[part] = line
-    else if (task[part] !== line) notes.push(`${column.header}: ${text}`)
+    else if (part !== 'parent' && task[part] !== line) notes.push(`${column.header}: ${text}`)
   }
 
 const date =
@@ -74,7 +78,7 @@ const date =
     if (read) draft.task[part] ??= read
     else keep(draft, column.header, text, `${column.header}: ${short(text)} ${unreadable}`)
   }
-const unreadable = 'is no date, or not one date only. Send mapping.dateFormat, such as DD/MM/YYYY'
+const unreadable = 'is not one certain date. If it is a date, send mapping.dateFormat, such as DD/MM/YYYY'
 
 const person =
   (part: 'assignee' | 'author', isEmail = false): Fill =>
@@ -118,8 +122,8 @@ const fills: Record<TaskTarget, Fill> = {
   list: (draft, { text }) => {
     draft.section = oneLine(text)
   },
-  priority: (draft, { text, column }) => {
-    const priority = priorityOf(text.trim())
+  priority: (draft, { text, column, priorities }) => {
+    const priority = priorityOf(text.trim(), priorities)
     if (priority) draft.task.priority = priority
     else if (priority === null)
       keep(draft, column.header, text, `${column.header}: ${short(text)} is not a priority that Docket knows`)

@@ -4,6 +4,7 @@ import type { KnownColumns } from './columns.ts'
 import type { Dates } from './dates.ts'
 import type { Draft } from './drafts.ts'
 import type { Row } from './rows.ts'
+import type { Priorities } from './values.ts'
 
 /** What the CSV files of one system have in particular. */
 export interface CsvSource {
@@ -11,18 +12,20 @@ export interface CsvSource {
   columns?: KnownColumns
   /** The plain header of the column with the time zone of the dates in its row. */
   zone?: string
+  priorities?: Priorities
   read?(context: SourceContext): SourceRows
 }
 
 export interface SourceContext {
   mapping: Mapping
   dates: Dates
-  propose(part: Mapping): void
 }
 
 /** One reading of a file: `look` is called with each row, then `finish` with each row. */
 export interface SourceRows {
   look?(row: Row): void
+  /** What the rows show of the mapping. */
+  proposal?(): Mapping
   /** Completes the draft. With false, the row is no task. */
   finish?(draft: Draft, row: Row): boolean | void
   /** Returns what a row that is no task adds to tasks before it. */

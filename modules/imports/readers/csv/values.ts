@@ -14,8 +14,12 @@ const byWord = new Map(
   ),
 )
 
+/** The priorities of a system that are numbers. */
+export type Priorities = Record<string, Priority | undefined>
+
 /** Returns undefined for the words of no priority, and null for unknown words. */
-export function priorityOf(text: string): Priority | undefined | null {
+export function priorityOf(text: string, own: Priorities = {}): Priority | undefined | null {
+  if (Object.hasOwn(own, text)) return own[text]
   const word = text.toLowerCase()
   return noPriority.includes(word) ? undefined : (byWord.get(word) ?? null)
 }

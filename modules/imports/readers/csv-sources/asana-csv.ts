@@ -1,0 +1,90 @@
+import type { KnownColumns } from '../csv/columns.ts'
+import { csvReader } from '../csv/csv-reader.ts'
+import { type Draft, keep } from '../csv/drafts.ts'
+import type { Row } from '../csv/rows.ts'
+import type { SourceRows } from '../csv/source.ts'
+
+const blockedBy = 'blocked by dependencies'
+const maxNameParts = 10
+
+const columns: KnownColumns = {
+  'task id': 'id',
+  'created at': 'createdAt',
+  'completed at': 'completed',
+  'last modified': null,
+  name: 'title',
+  'section column': 'list',
+  assignee: 'assignee',
+  'assignee email': 'assigneeEmail',
+  'due date': 'dueDate',
+  tags: 'labels',
+  notes: 'description',
+  'parent task': 'parent',
+  'parent task id': 'parent',
+  [blockedBy]: 'blockedBy',
+  'blocking dependencies': null,
+}
+
+/** Reads the CSV export of an Asana project. It refers to other tasks by their names. */
+export const readAsanaCsv = csvReader({ columns, read: () => new AsanaRows() })
+
+class AsanaRows implements SourceRows {
+  private readonly ids = new Set<string>()
+  /** By name: of all rows, and of the rows before. Names may be repeated. */
+  private readonly first = new Map<string, string>()
+  private readonly latest = new Map<string, string>()
+
+  look(row: Row): void {
+    const id = row.text('task id')
+    if (id === '') return
+    this.ids.add(id)
+    if (!this.first.has(row.text('name'))) this.first.set(row.text('name'), id)
+  }
+
+  finish(draft: Draft, row: Row): void {
+    const { task } = draft
+    if (/^(\(no section\)|untitled section)$/i.test(draft.section ?? '')) delete draft.section
+    if (task.parent) this.finishParent(draft, row)
+    if (task.blockedBy) this.finishBlockers(draft, row)
+    if (task.key) this.latest.set(row.text('name'), task.key)
+  }
+
+  private finishParent(draft: Draft, row: Row): void {
+    const given = row.text('parent task id') || row.text('parent task')
+    const parent = this.idOf(given)
+    if (parent && parent !== draft.task.key) draft.task.parent = parent
+    else {
+      delete draft.task.parent
+      keep(draft, 'Parent task', given, 'The parent task is not in the file')
+    }
+  }
+
+  private finishBlockers(draft: Draft, row: Row): void {
+    const { ids, unknown } = this.idsOf(row.text(blockedBy).split(','))
+    if (ids.length > 0) draft.task.blockedBy = ids
+    else delete draft.task.blockedBy
+    if (unknown.length > 0)
+      keep(draft, 'Blocked by', unknown.join(', '), 'Tasks that block this task are not in the file')
+  }
+
+  /** Names are separated by commas, and may contain commas. The longest name counts. */
+  private idsOf(parts: string[]): { ids: string[]; unknown: string[] } {
+    const ids: string[] = []
+    const unknown: string[] = []
+    for (let start = 0; start < parts.length;) {
+      let end = Math.min(parts.length, start + maxNameParts)
+      const name = () => parts.slice(start, end).join(',').trim()
+      while (end > start + 1 && !this.idOf(name())) end--
+      const id = this.idOf(name())
+      if (id) ids.push(id)
+      else unknown.push(name())
+      start = end
+    }
+    return { ids, unknown }
+  }
+
+  private idOf(reference: string): string | undefined {
+    if (this.ids.has(reference)) return reference
+    return this.latest.get(reference) ?? this.first.get(reference)
+  }
+}

@@ -1,0 +1,72 @@
+import { DateTime } from 'luxon'
+import type { KnownColumns } from '../csv/columns.ts'
+import { csvReader } from '../csv/csv-reader.ts'
+import type { Draft } from '../csv/drafts.ts'
+import { Keys } from '../csv/keys.ts'
+import type { Row } from '../csv/rows.ts'
+import type { SourceRows } from '../csv/source.ts'
+import { oneLine, subtasksOf } from '../csv/values.ts'
+
+const unused = `kind,is check list,status,order,timezone,is all day,is floating,column order,view mode,task id,parent id`
+
+const columns: KnownColumns = {
+  ...Object.fromEntries(unused.split(',').map((name) => [name, null])),
+  'folder name': 'field.folder',
+  'list name': 'list',
+  'column name': 'status',
+  title: 'title',
+  tags: 'labels',
+  content: 'description',
+  'due date': 'dueDate',
+  priority: 'priority',
+  'created time': 'createdAt',
+  'completed time': 'completed',
+}
+
+/** Reads the backup of TickTick. Its header follows lines about the file. */
+export const readTickTick = csvReader({
+  columns,
+  zone: 'timezone',
+  priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
+  read: () => new TickTickRows(),
+})
+
+class TickTickRows implements SourceRows {
+  private readonly keys = new Keys()
+  private readonly keysById = new Map<string, string>()
+  private readonly lookKeys = new Keys()
+
+  look(row: Row): void {
+    this.keysById.set(row.text('task id'), keyOf(row, this.lookKeys))
+  }
+
+  finish(draft: Draft, row: Row): void {
+    const { task } = draft
+    task.key = keyOf(row, this.keys)
+    const parent = this.keysById.get(row.text('parent id'))
+    if (row.text('parent id') && parent) task.parent = parent
+    const status = row.text('status')
+    if (status !== '') draft.isCompleted = status !== '0'
+    if (row.text('kind') === 'NOTE') task.labels = [...(task.labels ?? []), 'Note']
+    if (row.text('is check list') === 'Y') finishChecklist(draft)
+    const zone = row.text('timezone') || 'UTC'
+    // The time of an all-day task is midnight in its time zone.
+    if (row.text('is all day') === 'true' && task.dueDate?.includes('T'))
+      task.dueDate = DateTime.fromISO(task.dueDate, { zone }).toISODate() ?? task.dueDate
+  }
+}
+
+/** Some backups number their tasks 1, 2, 3 …: another task has the number in the next backup. */
+function keyOf(row: Row, keys: Keys): string {
+  const id = row.text('task id')
+  if (id.length > 9) return id
+  return keys.keyFor([row.text('created time')], oneLine(row.text('title')))
+}
+
+/** The items of a checklist begin with ▫, or with ▪ if they are complete. */
+function finishChecklist({ task, subtasks }: Draft): void {
+  const [text = '', ...items] = (task.description ?? '').split(/(?=[▫▪])/u)
+  for (const item of items) subtasks.push(...subtasksOf(oneLine(item)))
+  if (items.length > 0) task.description = text.trim()
+  if (task.description === '') delete task.description
+}

@@ -1,0 +1,105 @@
+import type { CommentItem, ImportedItem, ImportedPerson } from '../../items.ts'
+import type { KnownColumns } from '../csv/columns.ts'
+import { csvReader } from '../csv/csv-reader.ts'
+import type { Draft } from '../csv/drafts.ts'
+import { Keys } from '../csv/keys.ts'
+import type { Row } from '../csv/rows.ts'
+import type { SourceRows } from '../csv/source.ts'
+
+const columns: KnownColumns = {
+  type: null,
+  content: 'title',
+  description: 'description',
+  priority: 'priority',
+  indent: null,
+  author: 'author',
+  responsible: 'assignee',
+  date: 'dueDate',
+  'date lang': null,
+  timezone: null,
+  duration: null,
+  'duration unit': null,
+  deadline: 'field.deadline',
+  'deadline lang': null,
+  labels: 'labels',
+}
+
+/** Reads a Todoist project exported as a template, or a file of a Todoist backup. */
+export const readTodoist = csvReader({
+  columns,
+  zone: 'timezone',
+  priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
+  read: () => new TodoistRows(),
+})
+
+interface Open {
+  indent: number
+  title: string
+  key: string
+}
+
+class TodoistRows implements SourceRows {
+  private readonly keys = new Keys()
+  private section?: string
+  /** The task before, its parent, and so on. */
+  private parents: Open[] = []
+  private latest?: string
+  private readonly pending: string[] = []
+
+  finish(draft: Draft, row: Row): boolean {
+    const type = row.text('type').toLowerCase()
+    if (type === 'section') {
+      this.section = draft.task.title
+      this.parents = []
+    }
+    if (type === 'task') this.finishTask(draft, row)
+    return type === 'task'
+  }
+
+  others({ task }: Draft, row: Row): ImportedItem[] {
+    if (row.text('type').toLowerCase() !== 'note') return []
+    const text = row.text('content')
+    if (!this.latest) {
+      this.pending.push(`A comment on the whole project was not imported: ${text.slice(0, 500)}`)
+      return []
+    }
+    const author = task.author && withoutId(task.author)
+    const comment: CommentItem = { kind: 'comment', row: row.number, task: this.latest, text }
+    return [{ ...comment, ...(author && { author }) }]
+  }
+
+  private finishTask(draft: Draft, row: Row): void {
+    const { task } = draft
+    const { title, labels } = withoutLabels(task.title)
+    if (labels.length > 0) task.labels = [...new Set([...(task.labels ?? []), ...labels])]
+    task.title = title
+    const indent = Number(row.text('indent')) || 1
+    while (this.parents.length > 0 && this.parents.at(-1)!.indent >= indent) this.parents.pop()
+    const path = [this.section ?? '', ...this.parents.map((parent) => parent.title)]
+    task.key = this.keys.keyFor(path, title)
+    const parent = this.parents.at(-1)?.key
+    if (parent) task.parent = parent
+    this.parents.push({ indent, title, key: task.key })
+    this.latest = task.key
+    if (this.section) draft.section = this.section
+    if (task.author) task.author = withoutId(task.author)
+    if (task.assignee) task.assignee = withoutId(task.assignee)
+    const duration = row.text('duration')
+    if (duration)
+      task.fields = { ...task.fields, duration: `${duration} ${row.text('duration unit')}`.trim() }
+    draft.messages.push(...this.pending.splice(0))
+  }
+}
+
+/** Todoist writes labels into the title: `Repot the basil @garden @weekend`. */
+function withoutLabels(title: string): { title: string; labels: string[] } {
+  const labels = [...title.matchAll(/(?<=^|\s)@(\S+)/g)].map(([, label]) => label!)
+  const rest = title.replace(/(^|\s+)@\S+/g, '').trim()
+  return rest === '' ? { title, labels: [] } : { title: rest, labels }
+}
+
+/** `Ada (48151623)` is the person Ada. */
+const withoutId = (person: ImportedPerson): ImportedPerson => ({
+  ...person,
+  name: person.name.replace(/ \(\d+\)$/, ''),
+})
