@@ -1,6 +1,6 @@
 import { isId, nilId } from '../src/id-format.ts'
 import type { Job } from 'bullmq'
-import { mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
+import { importQueueName, mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { disconnect, openBlocking } from '../src/redis/connections.ts'
 import type { Services } from '../src/services.ts'
 import { purgeProject, purgeTask, unassignMember } from './cascade.ts'
@@ -22,6 +22,7 @@ import { openRecurring, type StepData, recurringQueue, runStep, type Steps } fro
 import { openSweep } from './sweep.ts'
 import { runJob, type JobHandlers } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
+import { openRunImport } from './imports/run-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
 import { ChangedProjects } from './search/changed-projects.ts'
 import { expireWords } from './search/expire-words.ts'
@@ -32,6 +33,8 @@ import { expireDeliveries } from './webhooks/expire-deliveries.ts'
 import { reencryptSecrets } from './webhooks/reencrypt-secrets.ts'
 
 const searchRows = 5_000
+/** Imports that a worker process runs at the same time. */
+const importConcurrency = 2
 
 /** Returns a function that stops the workers: running jobs finish, or return to the queue. */
 export function startWorkers(services: Services, changed = new ChangedProjects()): () => Promise<void> {
@@ -52,6 +55,7 @@ export function startWorkers(services: Services, changed = new ChangedProjects()
   }
   for (const name of [queueName, mailQueueName])
     workers.open(name, processJob, { ...options, concurrency: config.jobConcurrency })
+  workers.open(importQueueName, processJob, { ...options, concurrency: importConcurrency })
   workers.open<StepData>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
     ...options,
     concurrency: Object.keys(steps).length,
@@ -93,6 +97,7 @@ const jobHandlers = (services: Services): Record<JobName, JobHandlers[string]> =
       unassignMember(sql, run, { projectId, userId }, throttle),
     'close-account': ({ userId = '' }, throttle) => closeAccount(sql, run, userId, throttle),
     'send-mail': openSendMail(services),
+    'run-import': openRunImport(services),
   }
 }
 

@@ -3,7 +3,8 @@ import type { EventType } from '../src/model/entities.ts'
 import type { Reactions } from '../src/log/rule.ts'
 
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
-export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'send-mail'
+export type JobName =
+  'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'send-mail' | 'run-import'
 
 const reactions: Partial<Record<EventType, Reaction>> = {
   'project.deleted': ({ projectId }) => ({ name: 'purge-project', data: { projectId } }),

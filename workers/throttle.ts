@@ -9,6 +9,7 @@ export interface Throttle {
   pauses?(): number
   /** True when the job has run for `jobSliceMs`, or when the worker stops. */
   isOver?(): boolean
+  isStopping?(): boolean
 }
 
 export class SliceEnded extends Error {}
@@ -18,6 +19,7 @@ export function beginSlice(config: Config, isStopping: () => boolean): Throttle 
   return {
     batchRows: config.jobBatchRows,
     pauseMs: config.jobPauseMs,
+    isStopping,
     isOver: () => isStopping() || performance.now() > endsAt,
   }
 }

@@ -60,7 +60,7 @@ CREATE TABLE "imports" (
 --> statement-breakpoint
 ALTER TABLE "comments" ADD COLUMN "imported_author" text;--> statement-breakpoint
 ALTER TABLE "tasks" ADD COLUMN "imported_author" text;--> statement-breakpoint
-CREATE INDEX "import_items_key" ON "import_items" USING btree ("import_id","key");--> statement-breakpoint
+CREATE INDEX "import_items_key" ON "import_items" USING btree ("import_id","kind","key","n");--> statement-breakpoint
 CREATE INDEX "import_items_parent" ON "import_items" USING btree ("import_id","parent") WHERE parent is not null;--> statement-breakpoint
 CREATE INDEX "imports_project" ON "imports" USING btree ("project_id","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "imports_active" ON "imports" USING btree ("project_id") WHERE state in ('receiving', 'queued', 'running') or undo_state in ('queued', 'running');

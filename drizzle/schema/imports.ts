@@ -21,8 +21,8 @@ const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
 export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'removing'
 export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 
-/** The steps of an import, in their order. */
-export type ImportStep = 'read' | 'labels' | 'tasks' | 'subtasks' | 'comments' | 'links'
+/** The steps of an import, in their order. In the step `nest`, small sub-items become subtasks. */
+export type ImportStep = 'read' | 'nest' | 'labels' | 'tasks' | 'subtasks' | 'comments' | 'links' | 'end'
 
 /** Jobs that continue in another process begin after `n`, the last row of the step that is complete. */
 export interface ImportCursor {
@@ -93,11 +93,12 @@ export const importItems = pgTable(
     /** The id that the row has in the project, or gets. */
     id: uuid('id').notNull(),
     item: jsonb('item').$type<object>().notNull(),
-    outcome: text('outcome').$type<'created' | 'updated' | 'unchanged' | 'rejected'>(),
+    /** Of tasks, labels and fields. Null: created with `id`, or not yet imported. */
+    outcome: text('outcome').$type<'updated' | 'unchanged' | 'rejected'>(),
   },
   (t) => [
     primaryKey({ columns: [t.importId, t.kind, t.n] }),
-    index('import_items_key').on(t.importId, t.key),
+    index('import_items_key').on(t.importId, t.kind, t.key, t.n),
     index('import_items_parent')
       .on(t.importId, t.parent)
       .where(sql`parent is not null`),

@@ -53,6 +53,10 @@ const FORBIDDEN_IN_NAMES = new RegExp(`[${forbiddenInNames}]`)
 export const isNameText = (value: unknown, bounds: Bounds): boolean =>
   isText(value, bounds) && !FORBIDDEN_IN_NAMES.test((value as string).trim())
 
+const EACH_FORBIDDEN_IN_NAMES = new RegExp(`[${forbiddenInNames}]+`, 'g')
+/** Replaces the characters that names must not contain by spaces, and trims the name. */
+export const nameFrom = (text: string): string => text.replace(EACH_FORBIDDEN_IN_NAMES, ' ').trim()
+
 export const Name = (max: number, example: string) =>
   checked<string>(isNameText, {
     ...textOf(1, max, example),

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { isNameText, parseInstant } from '../../../src/schema/text.ts'
+import type { FieldItem } from '../items.ts'
+import type { Notes } from './notes.ts'
+import { cut, isBlank, nameIn } from './texts.ts'
+
+export type FieldSpec = Pick<FieldItem, 'key' | 'name' | 'type' | 'options'>
+type Value = string | number | boolean
+
+const maxKey = 40
+const maxName = 100
+const maxOptions = 100
+const maxOption = 100
+const maxText = 2_000
+const maxValues = 50
+const maxValueCharacters = 20_000
+const isKey = /^[a-z][a-z0-9_]{0,39}$/
+
+/** Returns the key of the field for a key or a column name of the file. */
+export function fieldKeyOf(name: string): string {
+  if (isKey.test(name)) return name
+  const words = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+  const key = words.replace(/^[_0-9]+|_+$/g, '').slice(0, maxKey)
+  return key || `field_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+}
+
+/** A field whose options no field can have becomes a field of texts. */
+export function fieldSpecOf({ key, name, type, options }: FieldSpec): FieldSpec {
+  const known = { key: fieldKeyOf(key), name: nameIn(name, maxName) ?? fieldKeyOf(key) }
+  if (type !== 'choice') return { ...known, type }
+  const all = [...new Set((options ?? []).map((one) => one.trim()))]
+  const isOption = (one: string) => isNameText(one, { minLength: 1, maxLength: maxOption })
+  const fits = all.length > 0 && all.length <= maxOptions && all.every(isOption)
+  return fits ? { ...known, type, options: all } : { ...known, type: 'text' }
+}
+
+/** Returns the values that the fields accept. Other values become lines of the description. */
+export function valuesOf(
+  given: Record<string, Value>,
+  fields: ReadonlyMap<string, FieldSpec>,
+  notes: Notes,
+): Record<string, Value> | undefined {
+  const values = new Map<string, Value>()
+  let characters = 2
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value === 'string' && isBlank(value)) continue
+    const field = fields.get(fieldKeyOf(name))
+    const accepted = field && !values.has(field.key) ? valueOf(field, value) : undefined
+    const length = JSON.stringify(accepted ?? '').length + maxKey
+    if (accepted === undefined || values.size === maxValues || characters + length > maxValueCharacters) {
+      notes.keep(`${field?.name ?? name}: ${value}`, reasonOf(name, field, value))
+      continue
+    }
+    characters += length
+    values.set(field!.key, accepted)
+  }
+  return values.size > 0 ? Object.fromEntries(values) : undefined
+}
+
+function reasonOf(name: string, field: FieldSpec | undefined, value: Value): string {
+  const shown = cut(String(value), 100)
+  return field
+    ? `The field ${field.key} (${field.type}) cannot hold "${shown}", which is in the description`
+    : `The project has no field for ${name}: "${shown}" is in the description`
+}
+
+/** Returns undefined if the field does not accept the value. */
+function valueOf({ type, options }: FieldSpec, given: Value): Value | undefined {
+  const text = String(given).trim()
+  if (type === 'text') return cut(text, maxText) === text ? text : undefined
+  if (type === 'choice') return options?.find((one) => one === text)
+  if (type === 'boolean') return typeof given === 'boolean' ? given : booleans.get(text.toLowerCase())
+  if (type === 'date') return parseInstant(text)?.slice(0, 10)
+  return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
+}
+
+const booleans = new Map([
+  ...['true', 'yes', '1'].map((word) => [word, true] as const),
+  ...['false', 'no', '0'].map((word) => [word, false] as const),
+])

@@ -1,0 +1,92 @@
+import { caseless } from '../../../src/schema/text.ts'
+import type { ImportedItem, ImportedPerson, LabelItem } from '../items.ts'
+import type { Mapping } from '../mapping.ts'
+import { type FieldSpec, fieldKeyOf, fieldSpecOf } from './fields.ts'
+import type { People } from './people.ts'
+import { statusOf } from './statuses.ts'
+import { nameIn } from './texts.ts'
+
+/** Further names are not proposed, and become lines of descriptions. */
+const max = { lists: 1_000, labels: 1_000, fields: 100, people: 1_000 }
+/** The longest name that a mapping may contain. */
+const maxMapped = 500
+export const maxLabelName = 50
+
+export type LabelSpec = Pick<LabelItem, 'name' | 'color'>
+
+/** Two labels with the same key are the same label. Undefined for a name without visible characters. */
+export function labelKeyOf(name: string): string | undefined {
+  const label = nameIn(name, maxLabelName)
+  return label === undefined ? undefined : caseless(label)
+}
+
+/** Collects the names in a file while its items are read. */
+export class Found {
+  private readonly lists = new Set<string>()
+  private readonly labels = new Map<string, LabelSpec>()
+  readonly fields = new Map<string, FieldSpec>()
+  private readonly people = new Set<string>()
+  hasNested = false
+
+  add(item: ImportedItem): void {
+    if (item.kind === 'label') return this.addLabel(item)
+    if (item.kind === 'field') return this.addField(fieldSpecOf(item))
+    if (item.kind === 'comment') return this.addPerson(item.author)
+    if (item.kind !== 'task') return
+    if (item.parent !== undefined) this.hasNested = true
+    if (item.list && this.lists.size < max.lists) this.lists.add(item.list)
+    for (const name of item.labels ?? []) this.addLabel({ name })
+    for (const key in item.fields) {
+      if (!this.fields.has(fieldKeyOf(key))) this.addField(fieldSpecOf({ key, name: key, type: 'text' }))
+    }
+    this.addPerson(item.author)
+    this.addPerson(item.assignee)
+  }
+
+  /** Completes the given mapping by what this class and the reader found. */
+  mapping(given: Mapping, proposed: Mapping, people: People): Mapping {
+    const known = { ...proposed, ...given }
+    const statuses = { ...proposed.statuses, ...given.statuses }
+    const lists = [...this.lists].filter((list) => list.length <= maxMapped)
+    const persons = [...this.people].flatMap((name): [string, string][] => {
+      const person = people.named(name)
+      return person ? [[name, person.email]] : []
+    })
+    return {
+      ...known,
+      ...((lists.length > 0 || known.statuses) && {
+        statuses: {
+          ...Object.fromEntries(lists.map((list) => [list, statusOf(list, { statuses })])),
+          ...statuses,
+        },
+      }),
+      ...((proposed.columns ?? given.columns) && { columns: { ...proposed.columns, ...given.columns } }),
+      ...((persons.length > 0 || known.people) && {
+        people: { ...Object.fromEntries(persons), ...proposed.people, ...given.people },
+      }),
+    }
+  }
+
+  /** The labels of tasks, and the lists that become labels. */
+  allLabels(mapping: Mapping): ReadonlyMap<string, LabelSpec> {
+    for (const name of this.lists) if (statusOf(name, mapping) === null) this.addLabel({ name })
+    return this.labels
+  }
+
+  private addLabel({ name, color }: LabelSpec): void {
+    const key = labelKeyOf(name)
+    if (key === undefined || (!this.labels.has(key) && this.labels.size >= max.labels)) return
+    const before = this.labels.get(key)
+    if (before?.color || (before && !color)) return
+    this.labels.set(key, { name: before?.name ?? nameIn(name, maxLabelName)!, ...(color && { color }) })
+  }
+
+  private addField(field: FieldSpec): void {
+    if (this.fields.has(field.key) || this.fields.size < max.fields) this.fields.set(field.key, field)
+  }
+
+  private addPerson(person: ImportedPerson | undefined): void {
+    if (!person || person.email || person.name.length > maxMapped) return
+    if (this.people.size < max.people) this.people.add(person.name)
+  }
+}

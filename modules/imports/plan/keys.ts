@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import { isNameText } from '../../../src/schema/text.ts'
+import type { TaskItem } from '../items.ts'
+import type { Source } from '../sources.ts'
+
+const digestOf = (...parts: unknown[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest()
+const digestCharacters = 22
+const textOf = (digest: Buffer): string => digest.toString('base64url').slice(0, digestCharacters)
+
+const maxExternalId = 200
+const isExternalId = (text: string) =>
+  text === text.trim() && isNameText(text, { minLength: 1, maxLength: maxExternalId })
+
+/** Keys that are too long for an external id are replaced by a digest. */
+export function externalIdOf(
+  source: Source,
+  { key = '', externalId }: Pick<TaskItem, 'key' | 'externalId'>,
+): string {
+  const id = externalId ?? `${source}:${key}`
+  return isExternalId(id) ? id : `${source}:${textOf(digestOf(id))}`
+}
+
+/** Gives items without a key the digest of their content. The second equal item gets `#2`, and so on. */
+export class DigestKeys {
+  /** By the first 48 bits of each digest. A collision only adds a number to a key. */
+  private readonly counts = new Map<number, number>()
+
+  next(...content: unknown[]): string {
+    const digest = digestOf(...content)
+    const bits = digest.readUIntBE(0, 6)
+    const count = (this.counts.get(bits) ?? 0) + 1
+    this.counts.set(bits, count)
+    return textOf(digest) + (count > 1 ? `#${count}` : '')
+  }
+}
+
+/** The last 16 hex digits of the ids of a task's child. The same child of a file has the same digits in each import. */
+export function childTail(taskId: string, source: Source, kind: string, key: string): string {
+  const hex = digestOf(taskId, source, kind, key).toString('hex')
+  return `${'89ab'[Number.parseInt(hex[0]!, 16) & 3]}${hex.slice(1, 16)}`
+}
+
+const maxMs = 2 ** 48 - 1
+
+/** A UUIDv7 at `ms` since 1970. `n` orders the children of the same time. */
+export function childId(ms: number, n: number, tail: string): string {
+  const time = Math.min(Math.max(ms, 0), maxMs).toString(16).padStart(12, '0')
+  const count = (n & 0xfff).toString(16).padStart(3, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${tail.slice(0, 4)}-${tail.slice(4)}`
+}
+
+export const tailOf = (id: string): string => id.slice(19).replace('-', '')
+
+/** The time of a UUIDv7 in ms since 1970. */
+export const msOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)

@@ -1,0 +1,24 @@
+import { caseless } from '../../../src/schema/text.ts'
+import type { TaskItem } from '../items.ts'
+import type { Mapping } from '../mapping.ts'
+
+type Status = NonNullable<TaskItem['status']>
+
+const words: Record<Status, string[]> = {
+  TODO: ['todo', 'backlog', 'open', 'new'],
+  IN_PROGRESS: ['doing', 'inprogress', 'started', 'review'],
+  DONE: ['done', 'closed', 'complete', 'completed', 'resolved', 'archive', 'archived'],
+}
+const known = new Map(
+  Object.entries(words).flatMap(([status, all]) =>
+    all.map((word): [string, Status] => [word, status as Status]),
+  ),
+)
+
+const lettersOf = (list: string): string => caseless(list).replace(/[^\p{L}\p{N}]+/gu, '')
+
+/** Returns the status of a list's tasks; null if the list becomes a label. */
+export function statusOf(list: string, { statuses = {} }: Mapping): Status | null {
+  const given = Object.hasOwn(statuses, list) ? statuses[list] : undefined
+  return given === undefined ? (known.get(lettersOf(list)) ?? null) : given
+}

@@ -1,0 +1,46 @@
+import { isText, nameFrom } from '../../../src/schema/text.ts'
+import type { ImportedItem } from '../items.ts'
+
+const replacement = '\ufffd'
+/** Matches U+0000 and lone surrogates as `JSON.stringify` writes them. May also match other text. */
+const maybeUnstorable = /\\u0000|\\ud[89a-f]/
+
+/** Replaces the characters that Postgres cannot store. Returns the item with its JSON. */
+export function storable<Item extends ImportedItem>(item: Item): { item: Item; json: string } {
+  const json = JSON.stringify(item)
+  if (!maybeUnstorable.test(json)) return { item, json }
+  const cleaned = storableValue(item)
+  if (JSON.stringify(cleaned) === json) return { item, json }
+  const messages = 'messages' in cleaned ? (cleaned.messages ?? []) : []
+  const message = `Characters that cannot be stored were replaced by ${replacement}`
+  const noted = { ...cleaned, messages: [...messages, message] }
+  return { item: noted, json: JSON.stringify(noted) }
+}
+
+export const storableValue = <T>(value: T): T => replaceIn(value) as T
+
+const replaceInText = (text: string): string => text.replaceAll('\0', replacement).toWellFormed()
+
+function replaceIn(value: unknown): unknown {
+  if (typeof value === 'string') return replaceInText(value)
+  if (Array.isArray(value)) return value.map(replaceIn)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [replaceInText(key), replaceIn(one)]))
+}
+
+/** @param max characters, as code points. Does not split a character. */
+export const cut = (text: string, max: number): string =>
+  text.length <= max
+    ? text
+    : Array.from(text.slice(0, 2 * max))
+        .slice(0, max)
+        .join('')
+
+export const isBlank = (text: string | undefined): boolean =>
+  !text || !isText(text, { minLength: 1, maxLength: Number.MAX_SAFE_INTEGER })
+
+/** Returns a name without control characters that has at most `max` characters; undefined for a blank name. */
+export function nameIn(text: string, max: number): string | undefined {
+  const name = cut(nameFrom(text), max).trim()
+  return isBlank(name) ? undefined : name
+}

@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test'
+import type { ImportedItem } from '../../../modules/imports/items.ts'
+import { openRunScene, tasksOf } from './scene.ts'
+
+const { newProject, importItems } = await openRunScene()
+
+const task = (key: string, others: object = {}) =>
+  ({ kind: 'task', row: Number(key), key, title: `Task ${key}`, ...others }) as ImportedItem
+
+test('imports tasks with their labels, subtasks and comments', async () => {
+  const { owner, projectId } = await newProject()
+  const result = await importItems(owner, projectId, [
+    { kind: 'label', row: 1, name: 'bug', color: '#ff0000' },
+    task('1', {
+      ...{ list: 'Doing', labels: ['bug', 'Urgent'], priority: 'HIGH', description: 'In brass' },
+      ...{ createdAt: '2020-01-02T03:04:05Z', author: { name: 'Ada' }, dueDate: '2030-01-01' },
+    }),
+    task('2', { list: 'Ideas' }),
+    { kind: 'subtask', row: 3, task: '1', title: 'Measure', completed: true },
+    { kind: 'subtask', row: 4, task: '1', title: 'Cut', completed: false },
+    {
+      kind: 'comment',
+      row: 5,
+      task: '1',
+      key: 'c1',
+      text: 'Oil it',
+      author: { name: 'Bob' },
+      createdAt: '2021-01-01',
+    },
+  ])
+  expect(result).toMatchObject({
+    ...{ state: 'done', error: null, lines: [] },
+    counts: { read: 2, created: 2, updated: 0, unchanged: 0, rejected: 0 },
+    mapping: { statuses: { Doing: 'IN_PROGRESS', Ideas: null } },
+  })
+  const [first, second] = await tasksOf(owner, projectId)
+  const labels = (await owner.get(`/projects/${projectId}/labels`)).body
+  expect(labels.map(({ name }) => name).sort()).toEqual(['Ideas', 'Urgent', 'bug'])
+  expect(first).toMatchObject({
+    ...{
+      title: 'Task 1',
+      status: 'IN_PROGRESS',
+      priority: 'HIGH',
+      description: 'In brass',
+      externalId: 'planka:1',
+    },
+    ...{ createdAt: '2020-01-02T03:04:05.000Z', importedAuthor: 'Ada', dueDate: '2030-01-01T00:00:00.000Z' },
+  })
+  expect(second).toMatchObject({
+    status: 'TODO',
+    labelIds: [labels.find(({ name }) => name === 'Ideas')!.id],
+  })
+  const subtasks = (await owner.get(`/tasks/${first!.id}/subtasks`)).body
+  expect(subtasks.map(({ title, completed }) => [title, completed])).toEqual([
+    ['Measure', true],
+    ['Cut', false],
+  ])
+  expect((await owner.get(`/tasks/${first!.id}/comments`)).body).toMatchObject([
+    { text: 'Oil it', importedAuthor: 'Bob', authorId: owner.id, createdAt: '2021-01-01T00:00:00.000Z' },
+  ])
+})

@@ -1,0 +1,108 @@
+import type { ImportedItem } from '../../../modules/imports/items.ts'
+import type { Mapping } from '../../../modules/imports/mapping.ts'
+import type { Reader } from '../../../modules/imports/readers/reader.ts'
+import type { ImportRow } from '../../../modules/imports/rows.ts'
+import type { Caller } from '../../../src/identity/rights.ts'
+import { newId } from '../../../src/ids.ts'
+import { SliceEnded, type Throttle } from '../../../workers/throttle.ts'
+import { openRunImport } from '../../../workers/imports/run-import.ts'
+import { type Body, type Client, make, type Person, register } from '../../support/client.ts'
+import { openScene } from '../../support/scene.ts'
+
+/** Reads a file with an item in each line, as JSON. */
+export const lineReader: Reader = async function* ({ open }) {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const bytes of open()) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) yield JSON.parse(line) as ImportedItem
+  }
+  if (rest) yield JSON.parse(rest) as ImportedItem
+}
+
+export const fileOf = (items: ImportedItem[]): string => items.map((one) => JSON.stringify(one)).join('\n')
+
+interface ImportOptions {
+  dryRun?: boolean
+  mapping?: Mapping
+  caller?: Caller
+}
+
+export interface Line {
+  row: number | null
+  externalId: string | null
+  outcome: string
+  message: string
+}
+
+const fast: Throttle = { batchRows: 500, pauseMs: 0, pauses: () => 0 }
+
+export async function openRunScene(env: Record<string, string> = {}) {
+  const { service, client, sql } = await openScene([], env)
+  const { services } = service
+
+  /** Stores the import of a file, as the web process does. */
+  async function queue(
+    owner: Person,
+    projectId: string,
+    file: string | Uint8Array,
+    options: ImportOptions = {},
+  ) {
+    const id = newId()
+    const { dryRun = false, mapping = {}, caller = { userId: owner.id } } = options
+    await sql`
+      insert into imports (id, project_id, caller, source, dry_run, mapping, state)
+      values (${id}, ${projectId}, ${JSON.stringify(caller)}::text::jsonb, 'planka', ${dryRun},
+        ${JSON.stringify(mapping)}::text::jsonb, 'queued')`
+    const chunks = Buffer.from(file)
+    for (let at = 0, n = 0; at < chunks.length; at += 1_000, n++)
+      await sql`insert into import_chunks (import_id, n, bytes) values (${id}, ${n}, ${chunks.subarray(at, at + 1_000)})`
+    return id
+  }
+
+  const execute = openRunImport(services, { planka: lineReader })
+
+  /** Runs a queued import, as a worker does. `throttle` may end slices, after which the import continues. */
+  async function work(importId: string, throttle: Throttle = fast, run = execute): Promise<number> {
+    for (let slices = 1; ; slices++) {
+      try {
+        await run({ importId }, throttle)
+        return slices
+      } catch (error) {
+        if (!(error instanceof SliceEnded)) throw error
+      }
+    }
+  }
+
+  async function resultOf(id: string) {
+    const [row] = await sql<ImportRow[]>`select * from imports where id = ${id}`
+    const { state, error, read, created, updated, unchanged, rejected, mapping } = row!
+    const lines = await sql<Line[]>`
+      select row, external_id, outcome, message from import_lines where import_id = ${id} order by n`
+    return {
+      id,
+      state,
+      error,
+      counts: { read, created, updated, unchanged, rejected },
+      mapping,
+      lines: [...lines],
+    }
+  }
+
+  return {
+    ...{ service, services, client, sql, queue, work, resultOf, execute },
+    async newProject() {
+      const owner = await register(client)
+      return { owner, projectId: (await make(owner, '/projects', { name: 'P' })).id }
+    },
+    async importItems(owner: Person, projectId: string, items: ImportedItem[], options: ImportOptions = {}) {
+      const id = await queue(owner, projectId, fileOf(items), options)
+      await work(id)
+      return resultOf(id)
+    },
+  }
+}
+
+export const tasksOf = async (client: Client, projectId: string): Promise<Body[]> =>
+  (await client.get(`/tasks?projectId=${projectId}&limit=200`)).body

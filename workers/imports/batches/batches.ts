@@ -1,0 +1,42 @@
+import type { ImportStep } from '../../../drizzle/schema/imports.ts'
+import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import { forEachPage } from '../../throttle.ts'
+import { requireRunning } from '../run/import-row.ts'
+import { insertBatches, insertLines } from './lines.ts'
+import { moveCursor } from '../run/progress.ts'
+import type { Decided, Planned } from './planned.ts'
+import { runOperations } from './run-operations.ts'
+import type { Run } from '../run/run.ts'
+
+export interface BatchStep<P extends Planned> {
+  step: ImportStep
+  last: number
+  /** Reads and plans the next rows. */
+  plan(after: number): Promise<P[]>
+  /** The operations of earlier batches that a dry run has not committed. */
+  prelude?(planned: P[]): ImportOperation[] | Promise<ImportOperation[]>
+  /** Stores the outcomes, in the transaction that moves the cursor. */
+  store(tx: Sql, decided: Decided<P>[]): Promise<unknown>
+}
+
+export const batchOperations = 200
+
+/** Runs the operations of a step in batches. After an interruption, the last batch may run again and changes nothing. */
+export async function runBatches<P extends Planned>(run: Run, spec: BatchStep<P>): Promise<void> {
+  const { sql, row, throttle } = run
+  const { step, last, plan, prelude, store } = spec
+  await forEachPage(throttle, row.cursor.n, async (after) => {
+    const [planned] = await Promise.all([plan(after), requireRunning(sql, row)])
+    const n = planned.at(-1)?.n
+    if (n === undefined) return undefined
+    const before = row.dryRun ? await prelude?.(planned) : undefined
+    const { decided, batches } = await runOperations(run, step, planned, before)
+    await moveCursor(run, { step, n }, n / last, async (tx) => {
+      await insertLines(tx, row.id, decided)
+      await insertBatches(tx, row.id, batches)
+      await store(tx, decided)
+    })
+    return n
+  })
+}

@@ -1,0 +1,48 @@
+import type { Sql } from '../../../src/postgres/database.ts'
+import type { Decided, Outcome, Planned } from './planned.ts'
+
+/** Stores the outcomes of tasks, labels and fields, except of created rows: these keep their ids. */
+export async function storeItems(
+  tx: Sql,
+  importId: string,
+  decided: Decided<Planned & { kind: string }>[],
+): Promise<void> {
+  const changed = decided.filter(({ outcome }) => outcome !== 'created')
+  if (changed.length === 0) return
+  await tx`
+    update import_items i set id = coalesce(nullif(q.id, '')::uuid, i.id), outcome = q.outcome
+    from unnest(${changed.map(({ kind }) => kind)}::text[], ${changed.map(({ n }) => n)}::bigint[],
+      ${changed.map(({ id }) => id ?? '')}::text[], ${changed.map(({ outcome }) => outcome)}::text[]) q(kind, n, id, outcome)
+    where i.import_id = ${importId} and i.kind = q.kind and i.n = q.n`
+}
+
+/** Counts the items that are tasks. */
+export const countRead = (tx: Sql, importId: string) => tx`
+  update imports set read = (select count(*) from import_items where import_id = ${importId} and kind = 'task')
+  where id = ${importId}`
+
+type Counts = Record<Outcome, number>
+
+export async function countTasks(
+  tx: Sql,
+  importId: string,
+  decided: Pick<Decided, 'outcome'>[],
+): Promise<void> {
+  const counts: Counts = { created: 0, updated: 0, unchanged: 0, rejected: 0 }
+  for (const { outcome } of decided) counts[outcome]++
+  await tx`
+    update imports set created = created + ${counts.created}, updated = updated + ${counts.updated},
+      unchanged = unchanged + ${counts.unchanged}, rejected = rejected + ${counts.rejected} where id = ${importId}`
+}
+
+/** Counts unchanged tasks as updated, because their children changed. */
+export async function countChangedTasks(tx: Sql, importId: string, ns: number[]): Promise<void> {
+  if (ns.length === 0) return
+  const changed = await tx`
+    update import_items set outcome = 'updated'
+    where import_id = ${importId} and kind = 'task' and n = any(${ns}::bigint[]) and outcome = 'unchanged' returning n`
+  if (changed.length > 0)
+    await tx`
+      update imports set updated = updated + ${changed.length}, unchanged = unchanged - ${changed.length}
+      where id = ${importId}`
+}

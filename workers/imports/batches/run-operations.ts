@@ -1,0 +1,86 @@
+import type { ImportStep } from '../../../drizzle/schema/imports.ts'
+import { type ImportedRows, importRows } from '../../../modules/imports/rows/import-rows.ts'
+import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
+import { HttpError } from '../../../src/responses/errors.ts'
+import type { Decided, Planned } from './planned.ts'
+import type { Run } from '../run/run.ts'
+
+interface Ran<P extends Planned> {
+  decided: Decided<P>[]
+  /** The `batch` of the events. */
+  batches: number[]
+}
+
+/** Runs the operations of rows in one command, and returns the rows with their outcomes. */
+export async function runOperations<P extends Planned>(
+  run: Run,
+  step: ImportStep,
+  planned: P[],
+  prelude: ImportOperation[] = [],
+): Promise<Ran<P>> {
+  const operations = planned.flatMap(({ operation }) => operation ?? [])
+  if (operations.length === 0) return { decided: planned as Decided<P>[], batches: [] }
+  try {
+    const { batch, results } = await runCommand(
+      run,
+      `${step} ${planned[0]!.n}-${planned.at(-1)!.n}`,
+      operations,
+      prelude,
+    )
+    const left = results.values()
+    const decided = planned.map(
+      (one) => (one.operation ? withResult(one, left.next().value!) : one) as Decided<P>,
+    )
+    return { decided, batches: batch === undefined ? [] : [batch] }
+  } catch (error) {
+    if (!isRejected(error)) throw error
+    if (planned.length > 1) return runHalves(run, step, planned, prelude)
+    return {
+      decided: planned.map((one) => withResult(one, { outcome: 'rejected', message: error.message })),
+      batches: [],
+    }
+  }
+}
+
+/** The commit of a batch is rejected as a whole if, for example, another project uses one of its ids. */
+const isRejected = (error: unknown): error is HttpError =>
+  error instanceof HttpError && [400, 409, 413, 422].includes(error.status)
+
+async function runHalves<P extends Planned>(
+  run: Run,
+  step: ImportStep,
+  planned: P[],
+  prelude: ImportOperation[],
+) {
+  const middle = planned.length >> 1
+  const first = await runOperations(run, step, planned.slice(0, middle), prelude)
+  const second = await runOperations(run, step, planned.slice(middle), prelude)
+  return { decided: [...first.decided, ...second.decided], batches: [...first.batches, ...second.batches] }
+}
+
+function withResult<P extends Planned>(
+  one: P,
+  { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
+): Decided<P> {
+  if (message) one.notes.list(message)
+  return { ...one, outcome, id }
+}
+
+/** The stored reply makes a repeated batch harmless: after a kill, or if the caller has lost the role since. */
+async function runCommand(
+  { services, row }: Run,
+  part: string,
+  operations: ImportOperation[],
+  prelude: ImportOperation[],
+): Promise<ImportedRows> {
+  const { projectId, caller, dryRun } = row
+  const request = { name: importRows.name, caller }
+  if (dryRun) {
+    const { body } = await services.run({ ...request, input: { projectId, dryRun, prelude, operations } })
+    return JSON.parse(body)
+  }
+  const guard = { scope: 'imports', key: `${row.id} ${part}`, fingerprint: '' }
+  const write = () => services.run({ ...request, input: { projectId, operations }, guard })
+  const { body } = await services.withIdempotency(guard, write)
+  return JSON.parse(body)
+}

@@ -1,0 +1,59 @@
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { ImportError } from '../../../modules/imports/items.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+
+const maxUnpackedBytes = 1_073_741_824
+
+const isGzip = (chunk: Uint8Array) => chunk[0] === 0x1f && chunk[1] === 0x8b
+
+/** Reads the stored parts of a file, one at a time. @param onChunk called with the number of each part, from 0 */
+export async function* readChunks(
+  sql: Sql,
+  importId: string,
+  onChunk: (n: number) => void = () => {},
+): AsyncGenerator<Uint8Array> {
+  for (let n = 0; ; n++) {
+    const [chunk] = await sql<{ bytes: Uint8Array }[]>`
+      select bytes from import_chunks where import_id = ${importId} and n = ${n}`
+    if (!chunk) return
+    onChunk(n)
+    yield chunk.bytes
+  }
+}
+
+/** Returns the file, unpacked if it is a gzip archive. @throws ImportError if the archive is broken or too large */
+export async function* unpack(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes = maxUnpackedBytes,
+): AsyncGenerator<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  if (first.done) return
+  const all = startingWith(first.value, iterator)
+  let bytes = 0
+  for await (const chunk of isGzip(first.value) ? gunzip(all) : all) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new ImportError(`The unpacked file has more than ${maxBytes} bytes`)
+    yield chunk
+  }
+}
+
+async function* startingWith(first: Uint8Array, iterator: AsyncIterator<Uint8Array>) {
+  yield first
+  for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value
+}
+
+async function* gunzip(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const unpacked = createGunzip()
+  // An error of the source also ends the unpacked stream.
+  pipeline(Readable.from(packed), unpacked, () => {})
+  try {
+    yield* unpacked
+  } catch (error) {
+    const isBroken = String((error as { code?: string }).code).startsWith('Z_')
+    throw isBroken ? new ImportError('The gzip archive is broken, or its end is missing') : error
+  } finally {
+    unpacked.destroy()
+  }
+}

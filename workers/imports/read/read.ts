@@ -1,0 +1,89 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ImportError, type ImportedItem } from '../../../modules/imports/items.ts'
+import type { Mapping } from '../../../modules/imports/mapping.ts'
+import { Found } from '../../../modules/imports/plan/found.ts'
+import { People } from '../../../modules/imports/plan/people.ts'
+import { storable, storableValue } from '../../../modules/imports/plan/texts.ts'
+import type { Reader } from '../../../modules/imports/readers/reader.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import { isTransient } from '../../../src/postgres/errors.ts'
+import { reasonOf } from '../../reason.ts'
+import { forEachPage } from '../../throttle.ts'
+import { readChunks, unpack } from './file.ts'
+import { requireRunning } from '../run/import-row.ts'
+import { countRead } from '../batches/outcomes.ts'
+import { endStep, showProgress } from '../run/progress.ts'
+import { readPeople } from '../steps/project-data.ts'
+import { deleteRows } from '../remains.ts'
+import type { Run } from '../run/run.ts'
+import { insertItems, Staging } from './staging.ts'
+
+/** Other work of the process runs at least this often. */
+const turnMs = 5
+
+/** Stores the items of the file. After an interruption, the whole file is read again. */
+export async function readFile(run: Run, reader: Reader): Promise<void> {
+  const { sql, row } = run
+  await deleteItems(run)
+  const [staging, found] = [new Staging(), new Found()]
+  const { items, proposed, readPart } = await openItems(run, reader)
+  const throttle = { ...run.throttle, isOver: run.throttle.isStopping }
+  await forEachPage(throttle, true, async () => {
+    const isEnd = await fillPage(items, staging, found)
+    await insertItems(sql, row.id, staging.takePage())
+    await requireRunning(sql, row)
+    await showProgress(run, 'read', readPart())
+    return isEnd ? undefined : true
+  })
+  const people = new People(await readPeople(sql, row.projectId), row.mapping)
+  row.mapping = storableValue(found.mapping(row.mapping, proposed, people))
+  staging.addFound(found, row.mapping)
+  await insertItems(sql, row.id, staging.takePage())
+  const mapping = JSON.stringify(row.mapping)
+  const store = async (tx: Sql) => {
+    await tx`update imports set mapping = ${mapping}::text::jsonb where id = ${row.id}`
+    await countRead(tx, row.id)
+  }
+  await endStep(run, 'read', store, found.hasNested ? 'nest' : 'labels')
+}
+
+async function openItems(run: Run, reader: Reader) {
+  const { id, mapping } = run.row
+  const { sql } = run
+  const [row] = await sql<{ count: number }[]>`
+    select coalesce(max(n), 0)::int4 + 1 as count from import_chunks where import_id = ${id}`
+  let chunks = 0
+  const proposed: Mapping = {}
+  const items = reader({
+    open: () => unpack(readChunks(sql, id, (n) => (chunks = n))),
+    mapping,
+    propose: (part) => void Object.assign(proposed, part),
+  })
+  return { items: items[Symbol.asyncIterator](), proposed, readPart: () => chunks / row!.count }
+}
+
+/** Returns true at the end of the file. @throws ImportError for every error in the file, also an unexpected one */
+async function fillPage(
+  items: AsyncIterator<ImportedItem>,
+  staging: Staging,
+  found: Found,
+): Promise<boolean> {
+  for (let turnAt = performance.now() + turnMs; !staging.isFull;) {
+    const next = await items.next().catch((error: unknown) => {
+      if (error instanceof ImportError || isTransient(error)) throw error
+      throw new ImportError(`The file cannot be read: ${reasonOf(error)}`)
+    })
+    if (next.done) return true
+    const { item, json } = storable(next.value)
+    found.add(item)
+    if (item.kind !== 'label' && item.kind !== 'field') staging.add(item, json)
+    if (performance.now() < turnAt) continue
+    await nextTurn()
+    turnAt = performance.now() + turnMs
+  }
+  return false
+}
+
+/** Deletes the items of an interrupted step. */
+const deleteItems = ({ sql, row: { id }, throttle }: Run): Promise<void> =>
+  deleteRows(sql, 'import_items', id, { ...throttle, isOver: undefined })

@@ -1,0 +1,91 @@
+import {
+  type CommentItem,
+  ImportError,
+  type SubtaskItem,
+  type TaskItem,
+} from '../../../modules/imports/items.ts'
+import type { Found } from '../../../modules/imports/plan/found.ts'
+import { DigestKeys } from '../../../modules/imports/plan/keys.ts'
+import type { Mapping } from '../../../modules/imports/mapping.ts'
+import { newId } from '../../../src/ids.ts'
+import { nilId } from '../../../src/id-format.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+
+interface StagedItem {
+  kind: string
+  n: number
+  row: number
+  key: string
+  /** Empty: none. */
+  parent: string
+  id: string
+  json: string
+}
+
+const max = { items: 1_000_000, itemCharacters: 1_000_000 }
+const page = { rows: 500, characters: 1_000_000 }
+
+/** Numbers the items of a file, gives them keys, and collects them into pages. */
+export class Staging {
+  private readonly keys = new DigestKeys()
+  private rows: StagedItem[] = []
+  private characters = 0
+  private n = 0
+
+  /** @throws ImportError if the file has too many items, or an item is too long */
+  add(item: TaskItem | SubtaskItem | CommentItem, json: string): void {
+    const { kind, row } = item
+    if (json.length > max.itemCharacters)
+      throw new ImportError(`A row has more than ${max.itemCharacters} characters`, `row ${row}`)
+    if (kind === 'task') return this.addTask(item, json)
+    const { task } = item
+    const content = kind === 'comment' ? [item.text, item.author?.name, item.createdAt] : [item.title]
+    const key = item.key ?? this.keys.next(kind, task, ...content)
+    this.push({ kind, row, key, parent: task, id: nilId, json })
+  }
+
+  private addTask(item: TaskItem, json: string): void {
+    const { row, path = [], title, parent = '', blockedBy } = item
+    const key = item.key ?? item.externalId ?? this.keys.next(path, title)
+    this.push({ kind: 'task', row, key, parent, id: newId(), json })
+    if (!blockedBy?.length) return
+    this.push({ kind: 'links', row, key, parent: '', id: nilId, json: JSON.stringify(blockedBy) })
+  }
+
+  /** Adds the labels and fields, which have no row. */
+  addFound(found: Found, mapping: Mapping): void {
+    const add = (kind: string, key: string, spec: object) =>
+      this.push({ kind, row: 0, key, parent: '', id: newId(), json: JSON.stringify(spec) })
+    for (const [key, field] of found.fields) add('field', key, field)
+    for (const [key, label] of found.allLabels(mapping)) add('label', key, label)
+  }
+
+  private push(item: Omit<StagedItem, 'n'>): void {
+    if (++this.n > max.items)
+      throw new ImportError(`The file has more than ${max.items} tasks and parts of tasks`)
+    this.rows.push({ ...item, n: this.n })
+    this.characters += item.json.length
+  }
+
+  get isFull(): boolean {
+    return this.rows.length >= page.rows || this.characters >= page.characters
+  }
+
+  takePage(): StagedItem[] {
+    const { rows } = this
+    this.rows = []
+    this.characters = 0
+    return rows
+  }
+}
+
+export async function insertItems(sql: Sql, importId: string, rows: StagedItem[]): Promise<void> {
+  if (rows.length === 0) return
+  const column = <K extends keyof StagedItem>(name: K) => rows.map((row) => row[name])
+  await sql`
+    insert into import_items (import_id, kind, n, row, key, parent, id, item)
+    select ${importId}, kind, n, row, key, nullif(parent, ''), id, item::jsonb
+    from unnest(${column('kind')}::text[], ${column('n')}::bigint[], ${column('row')}::bigint[], ${column('key')}::text[],
+      ${column('parent')}::text[], ${column('id')}::uuid[], ${column('json')}::text[])
+      t(kind, n, row, key, parent, id, item)`
+}

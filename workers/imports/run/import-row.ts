@@ -1,0 +1,59 @@
+import type { ImportCursor, ImportStep } from '../../../drizzle/schema/imports.ts'
+import type { Mapping } from '../../../modules/imports/mapping.ts'
+import type { Source } from '../../../modules/imports/sources.ts'
+import type { Caller } from '../../../src/identity/rights.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+
+/** A running import. Each step changes `cursor`, and the step `read` also `mapping`. */
+export interface RunningImport {
+  readonly id: string
+  readonly projectId: string
+  readonly caller: Caller
+  readonly source: Source
+  readonly dryRun: boolean
+  mapping: Mapping
+  cursor: ImportCursor
+}
+
+/** Continues or starts the import. Returns undefined if it has ended. */
+export async function beginImport(sql: Sql, id: string): Promise<RunningImport | undefined> {
+  const first: ImportCursor = { step: 'read', n: 0 }
+  const [begun] = await sql<RunningImport[]>`
+    update imports set state = 'running', started_at = coalesce(started_at, now()),
+      cursor = coalesce(cursor, ${JSON.stringify(first)}::text::jsonb)
+    where id = ${id} and state in ('queued', 'running')
+    returning id, project_id, caller, source, dry_run, mapping, cursor`
+  return begun
+}
+
+/** @param error why the import failed; undefined if it is done */
+export async function finishImport(sql: Sql, id: string, error?: string): Promise<void> {
+  await sql`
+    update imports set state = ${error === undefined ? 'done' : 'failed'}, error = ${error ?? null}, finished_at = now(),
+      progress = case when ${error === undefined} then 1 else progress end
+    where id = ${id} and state in ('queued', 'running')`
+}
+
+/** The import was cancelled, or another worker has continued it. */
+export class ImportTaken extends Error {}
+
+/** @throws ImportTaken if the import is no longer running */
+export async function requireRunning(sql: Sql, { id }: RunningImport): Promise<void> {
+  const [row] = await sql`select id from imports where id = ${id} and state = 'running'`
+  if (!row) throw new ImportTaken()
+}
+
+const stepOrder: ImportStep[] = ['read', 'nest', 'labels', 'tasks', 'subtasks', 'comments', 'links', 'end']
+
+export const stepAfter = (step: ImportStep): ImportStep => stepOrder[stepOrder.indexOf(step) + 1]!
+
+/** The share of the work that each step has. */
+const weights: Record<ImportStep, number> = {
+  ...{ read: 0.2, nest: 0.05, labels: 0.01, tasks: 0.39, subtasks: 0.1, comments: 0.2, links: 0.05, end: 0 },
+}
+
+/** @param done the part of the step that is done, from 0 to 1 */
+export function progressAt(step: ImportStep, done: number): number {
+  const before = stepOrder.slice(0, stepOrder.indexOf(step)).reduce((sum, one) => sum + weights[one], 0)
+  return before + weights[step] * Math.min(done, 1)
+}

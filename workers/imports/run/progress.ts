@@ -1,0 +1,53 @@
+import type { ImportCursor, ImportStep } from '../../../drizzle/schema/imports.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import { ImportTaken } from './import-row.ts'
+import type { Run } from './run.ts'
+
+const stepOrder: ImportStep[] = ['read', 'nest', 'labels', 'tasks', 'subtasks', 'comments', 'links', 'end']
+
+/** The share of the work that each step has. */
+const weights: Record<ImportStep, number> = {
+  ...{ read: 0.2, nest: 0.05, labels: 0.01, tasks: 0.39, subtasks: 0.1, comments: 0.2, links: 0.05, end: 0 },
+}
+
+/** @param part the part of the step that is done, from 0 to 1 */
+function progressAt(step: ImportStep, part: number): number {
+  const before = stepOrder.slice(0, stepOrder.indexOf(step)).reduce((sum, one) => sum + weights[one], 0)
+  return before + weights[step] * Math.min(part, 1)
+}
+
+export async function showProgress({ sql, row, announce }: Run, step: ImportStep, part: number) {
+  await sql`update imports set progress = ${progressAt(step, part)} where id = ${row.id}`
+  announce()
+}
+
+/**
+ * Moves the cursor, and commits `work` in the same transaction.
+ * @param part the part of the cursor's step that is done
+ * @throws ImportTaken if another worker has moved the cursor
+ */
+export async function moveCursor(
+  run: Run,
+  cursor: ImportCursor,
+  part: number,
+  work?: (tx: Sql) => Promise<unknown>,
+): Promise<void> {
+  const { sql, row, announce } = run
+  await sql.begin(async (tx) => {
+    const moved = await tx`
+      update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)}
+      where id = ${row.id} and cursor = ${JSON.stringify(row.cursor)}::text::jsonb returning id`
+    if (moved.length === 0) throw new ImportTaken()
+    await work?.(tx as unknown as Sql)
+  })
+  row.cursor = cursor
+  announce()
+}
+
+/** @param next default: the step after this step */
+export const endStep = (
+  run: Run,
+  step: ImportStep,
+  work?: (tx: Sql) => Promise<unknown>,
+  next = stepOrder[stepOrder.indexOf(step) + 1]!,
+): Promise<void> => moveCursor(run, { step: next, n: 0 }, 0, work)

@@ -1,0 +1,14 @@
+import type { Services } from '../../../src/services.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import type { Throttle } from '../../throttle.ts'
+import type { RunningImport } from './import-row.ts'
+
+/** What the steps of an import share. */
+export interface Run {
+  services: Services
+  sql: Sql
+  row: RunningImport
+  throttle: Throttle
+  /** Notifies the event streams of the import. */
+  announce(): void
+}

@@ -1,0 +1,105 @@
+import type { CommentItem, SubtaskItem } from '../../../modules/imports/items.ts'
+import { planComment, planSubtask } from '../../../modules/imports/plan/children.ts'
+import { childId, childTail, externalIdOf, msOf, tailOf } from '../../../modules/imports/plan/keys.ts'
+import { Notes } from '../../../modules/imports/plan/notes.ts'
+import type { CommentOperation, SubtaskOperation } from '../../../modules/imports/rows/operations.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import { batchOperations, runBatches } from '../batches/batches.ts'
+import type { Planned } from '../batches/planned.ts'
+import { type ItsTask, lastOf, readChildren, type StagedChild } from './items.ts'
+import { countChangedTasks } from '../batches/outcomes.ts'
+import { endStep } from '../run/progress.ts'
+import { readContext, type StepContext } from './project-data.ts'
+import type { Run } from '../run/run.ts'
+
+type Item = SubtaskItem | CommentItem
+type PlannedChild = Planned & { taskN: number | null }
+
+const steps = {
+  subtask: { step: 'subtasks', table: 'subtasks' },
+  comment: { step: 'comments', table: 'comments' },
+} as const
+
+export const importSubtasks = (run: Run): Promise<void> => importChildren(run, 'subtask')
+export const importComments = (run: Run): Promise<void> => importChildren(run, 'comment')
+
+async function importChildren(run: Run, kind: Item['kind']): Promise<void> {
+  const { sql, row } = run
+  const { step, table } = steps[kind]
+  const context = await readContext(run)
+  await runBatches<PlannedChild>(run, {
+    step,
+    last: await lastOf(sql, row.id, kind),
+    async plan(after) {
+      const staged = await readChildren(sql, row.id, kind, after, batchOperations)
+      const ids = await readPresentIds(sql, table, staged)
+      return staged.map((one) => planOf(one, context, ids, row.dryRun))
+    },
+    store: (tx, decided) =>
+      countChangedTasks(
+        tx,
+        row.id,
+        decided.flatMap(({ taskN, outcome }) =>
+          taskN !== null && (outcome === 'created' || outcome === 'updated') ? taskN : [],
+        ),
+      ),
+  })
+  await endStep(run, step)
+}
+
+/** The ids of children that earlier imports created, by their last digits. */
+async function readPresentIds(
+  sql: Sql,
+  table: string,
+  staged: StagedChild<Item>[],
+): Promise<Map<string, string>> {
+  const taskIds = staged.flatMap(({ taskId, taskOutcome }) =>
+    taskId && (taskOutcome === 'updated' || taskOutcome === 'unchanged') ? taskId : [],
+  )
+  if (taskIds.length === 0) return new Map()
+  const rows = await sql<
+    { id: string }[]
+  >`select id from ${sql(table)} where task_id = any(${[...new Set(taskIds)]}::uuid[])`
+  return new Map(rows.map(({ id }) => [tailOf(id), id]))
+}
+
+function planOf(
+  staged: StagedChild<Item>,
+  context: StepContext,
+  ids: Map<string, string>,
+  dryRun: boolean,
+): PlannedChild {
+  const { n, row, item, taskId, taskOutcome, taskN } = staged
+  const { task: key } = item
+  const externalId = externalIdOf(context.source, { key, externalId: staged.taskExternalId ?? undefined })
+  const notes = new Notes(item.messages)
+  const planned: PlannedChild = { n, row, externalId, notes, taskN }
+  if (taskN === null || taskOutcome === 'rejected') {
+    notes.list(
+      taskN === null
+        ? `The file does not contain its task ${key}`
+        : `Its task in row ${staged.taskRow} was rejected`,
+    )
+    return { ...planned, outcome: 'rejected' }
+  }
+  const fields =
+    item.kind === 'subtask' ? planSubtask(item, context, notes) : planComment(item, context, notes)
+  if (!fields) return { ...planned, outcome: 'rejected' }
+  // A dry run has not created the task. The task of a real run accepts every subtask and comment.
+  if (dryRun && taskOutcome === 'created') return { ...planned, outcome: 'created' }
+  const id = idOf(staged as StagedChild<Item> & ItsTask, context, ids, fields.createdAt)
+  const operation = { op: item.kind, id, taskId, ...fields } as SubtaskOperation | CommentOperation
+  return { ...planned, operation }
+}
+
+/** Children without a time are in the order of the file, after the time of their task. */
+function idOf(
+  { n, key, taskId, item }: StagedChild<Item> & ItsTask,
+  { source }: StepContext,
+  ids: Map<string, string>,
+  createdAt?: string,
+): string {
+  const tail = childTail(taskId, source, item.kind, key)
+  const ms = createdAt ? Date.parse(createdAt) : msOf(taskId) + (n >> 12)
+  return ids.get(tail) ?? childId(ms, n, tail)
+}

@@ -1,0 +1,60 @@
+import type { CommentItem, SubtaskItem, TaskItem } from '../../../modules/imports/items.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import type { Outcome } from '../batches/planned.ts'
+
+interface Staged {
+  n: number
+  row: number
+  key: string
+}
+
+export interface StagedTask extends Staged {
+  id: string
+  item: TaskItem & { subtaskNotes?: string[] }
+  parent: string | null
+  /** The row of an earlier task with the same key. */
+  firstRow: number | null
+  parentTitle: string | null
+}
+
+/** The task of a staged subtask or comment, or of its blockers. */
+export interface ItsTask {
+  taskN: number
+  taskId: string
+  taskOutcome: Outcome
+  taskRow: number
+  taskExternalId: string | null
+}
+
+export type StagedChild<Item extends SubtaskItem | CommentItem> = Staged & { item: Item } & (
+    ItsTask | { [K in keyof ItsTask]: null }
+  )
+
+export async function lastOf(sql: Sql, importId: string, kind: string): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    select coalesce(max(n), 0) as n from import_items where import_id = ${importId} and kind = ${kind}`
+  return row!.n
+}
+
+export const readTasks = (sql: Sql, importId: string, after: number, limit: number) => sql<StagedTask[]>`
+  select i.n, i.row, i.key, i.id, i.item, i.parent,
+    (select row from import_items e where e.import_id = i.import_id and e.kind = 'task' and e.key = i.key and e.n < i.n
+      order by e.n limit 1) as first_row,
+    case when i.parent is not null then (select item ->> 'title' from import_items p
+      where p.import_id = i.import_id and p.kind = 'task' and p.key = i.parent order by p.n limit 1) end as parent_title
+  from import_items i where i.import_id = ${importId} and i.kind = 'task' and i.n > ${after} order by i.n limit ${limit}`
+
+/** Reads subtasks or comments with their tasks. Of several tasks with the same key, only the first is imported. */
+export const readChildren = <Item extends SubtaskItem | CommentItem>(
+  sql: Sql,
+  importId: string,
+  kind: Item['kind'],
+  after: number,
+  limit: number,
+) => sql<StagedChild<Item>[]>`
+  select i.n, i.row, i.key, i.item, t.n as task_n, t.id as task_id, coalesce(t.outcome, 'created') as task_outcome,
+    t.row as task_row, t.item ->> 'externalId' as task_external_id
+  from import_items i
+  left join lateral (select * from import_items t
+    where t.import_id = i.import_id and t.kind = 'task' and t.key = i.parent order by t.n limit 1) t on true
+  where i.import_id = ${importId} and i.kind = ${kind} and i.n > ${after} order by i.n limit ${limit}`

@@ -1,0 +1,45 @@
+import { Notes } from '../../../modules/imports/plan/notes.ts'
+import { suffices } from '../../../src/identity/rights.ts'
+import { batchOperations, runBatches } from '../batches/batches.ts'
+import type { Planned } from '../batches/planned.ts'
+import { storeItems } from '../batches/outcomes.ts'
+import { endStep } from '../run/progress.ts'
+import { operationOf, readFields, readSpecs, type StagedSpec } from './project-data.ts'
+import type { Run } from '../run/run.ts'
+
+/** Creates the missing labels, and the missing fields if the caller may do so. */
+export async function importLabels(run: Run): Promise<void> {
+  const { sql, row, services } = run
+  const specs = await readSpecs(sql, row.id)
+  const fields = new Map((await readFields(sql, row.projectId)).map((one) => [one.key, one]))
+  const { role = 'VIEWER' } = (await services.findRole(row.caller, row.projectId)) ?? {}
+  const isAdmin = suffices(role, 'ADMIN') && (row.caller.token?.scope ?? 'admin') === 'admin'
+  await runBatches(run, {
+    step: 'labels',
+    last: specs.at(-1)?.n ?? 0,
+    plan: async (after) =>
+      specs
+        .filter(({ n }) => n > after)
+        .slice(0, batchOperations)
+        .map((spec) => ({ ...common(spec), ...planOf(spec) })),
+    store: (tx, decided) => storeItems(tx, row.id, decided),
+  })
+  await endStep(run, 'labels')
+
+  function planOf(spec: StagedSpec): Pick<Planned, 'operation' | 'outcome' | 'notes'> {
+    const { kind, key, item } = spec
+    const notes = new Notes()
+    if (kind === 'label') return { operation: operationOf(spec), notes }
+    const existing = fields.get(key)
+    if (existing && existing.type !== item.type && item.type !== 'text')
+      notes.list(`The field ${key} of the project has the type ${existing.type}, in place of ${item.type}`)
+    if (existing && (existing.type !== item.type || item.type !== 'choice'))
+      return { outcome: 'unchanged', notes }
+    if (isAdmin) return { operation: operationOf(spec), notes }
+    if (existing) return { outcome: 'unchanged', notes }
+    notes.list(`The project has no field ${key}, which only an ADMIN can create`)
+    return { outcome: 'rejected', notes }
+  }
+}
+
+const common = ({ n, kind, id }: StagedSpec) => ({ n, kind, id, row: null, externalId: null })

@@ -1,0 +1,56 @@
+import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
+import { Notes } from '../../../modules/imports/plan/notes.ts'
+import { planTask } from '../../../modules/imports/plan/task.ts'
+import type { TaskOperation } from '../../../modules/imports/rows/operations.ts'
+import { batchOperations, runBatches } from '../batches/batches.ts'
+import type { Planned } from '../batches/planned.ts'
+import { lastOf, readTasks, type StagedTask } from './items.ts'
+import { countTasks, storeItems } from '../batches/outcomes.ts'
+import { endStep } from '../run/progress.ts'
+import { readContext, type StepContext } from './project-data.ts'
+import type { Run } from '../run/run.ts'
+
+type PlannedTask = Planned & { kind: 'task'; operation?: TaskOperation }
+
+export async function importTasks(run: Run): Promise<void> {
+  const { sql, row } = run
+  const context = await readContext(run)
+  await runBatches<PlannedTask>(run, {
+    step: 'tasks',
+    last: await lastOf(sql, row.id, 'task'),
+    plan: async (after) =>
+      (await readTasks(sql, row.id, after, batchOperations)).map((staged) => planOf(staged, context)),
+    prelude: (planned) => neededBy(planned, context),
+    async store(tx, decided) {
+      await storeItems(tx, row.id, decided)
+      await countTasks(tx, row.id, decided)
+    },
+  })
+  await endStep(run, 'tasks')
+}
+
+function planOf(
+  { n, row, key, id, item, parent, firstRow, parentTitle }: StagedTask,
+  context: StepContext,
+): PlannedTask {
+  const externalId = externalIdOf(context.source, { key, externalId: item.externalId })
+  const notes = new Notes(item.messages)
+  const planned: PlannedTask = { kind: 'task', n, row, externalId, notes }
+  if (firstRow !== null) {
+    notes.list(`Row ${firstRow} has the same id`)
+    return { ...planned, outcome: 'rejected' }
+  }
+  if (parentTitle !== null)
+    notes.list(`A part of "${parentTitle}" that has parts, comments or a description of its own`)
+  else if (parent !== null) notes.list(`The file does not contain ${parent}, which this task is a part of`)
+  for (const line of item.subtaskNotes ?? []) notes.foot.push(line)
+  const operation = { op: 'task' as const, id, externalId, ...planTask(item, context, notes) }
+  return { ...planned, operation }
+}
+
+function neededBy(planned: PlannedTask[], { uncommitted }: StepContext) {
+  const names = planned.flatMap(({ operation }) =>
+    operation ? [...(operation.values.labelIds ?? []), ...Object.keys(operation.values.fields ?? {})] : [],
+  )
+  return [...new Set(names)].flatMap((name) => uncommitted.get(name) ?? [])
+}
