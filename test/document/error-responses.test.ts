@@ -18,6 +18,8 @@ import {
   undocumentedParts,
 } from '../support/schema-check.ts'
 
+import { openWrongImports } from './wrong-imports.ts'
+
 /** A task that cannot be moved because it has too many comments, and the target project of the move. */
 let full: Body
 let elsewhere: Body
@@ -54,7 +56,7 @@ function send(name: string, operation: Operation, wrong: Wrong): Promise<Answer>
 }
 
 const fill = (path: string, ids: Partial<ProjectParts> = {}): string =>
-  fillPath(path, { ...things, tokenId: token.id, accountId, ...ids })
+  fillPath(path, { ...things, tokenId: token.id, accountId, importId, ...ids })
 const { client, sql, people } = await openTeam([], { HISTORY_DAYS: '30' })
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 const operations: [name: string, operation: Operation][] = [...operationsOf(api)]
@@ -70,6 +72,7 @@ const bug = await make(people.owner, `/projects/${things.projectId}/labels`, { n
 const token = await makeToken(people.owner, { scopes: ['read'], projects: [things.projectId] })
 const accounts = `/projects/${things.projectId}/service-accounts`
 const { id: accountId } = await make(people.owner, accounts, { name: 'Importer' })
+const { importId, wrongImport } = await openWrongImports(sql, people.owner, things.projectId)
 for (const one of [people.owner, people.editor])
   await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
 
@@ -168,14 +171,16 @@ test('every documented error is returned with exactly the documented text', asyn
   let compared = 0
   for (const [name, operation] of operations) {
     for (const [status, { content }] of Object.entries(operation.responses)) {
-      const wrong = wrongs[Number(status)]?.(name.split(' ')[1]!, operation)
+      const { operationId } = operation
+      const wrong =
+        wrongImport(operationId, Number(status)) ?? wrongs[Number(status)]?.(name.split(' ')[1]!, operation)
       if (!wrong) continue
       compared += 1
       const answer = await send(name, operation, wrong)
       expect([name, undocumentedParts(api, operation, answer)]).toEqual([name, []])
       const example = content?.['application/json']?.example
       // Documented errors contain placeholders instead of ids.
-      const received = JSON.parse(answer.text.replaceAll(aged.projectId, nobody))
+      const received = JSON.parse(answer.text.replaceAll(aged.projectId, nobody).replaceAll(importId, nobody))
       expect([name, received]).toEqual([name, example])
     }
   }

@@ -54,7 +54,7 @@ test('every limit parameter is an integer with bounds and a default', () => {
   const limits = [...operationsOf(api)].flatMap(([name, { parameters }]) =>
     parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
   )
-  expect(limits).toHaveLength(16)
+  expect(limits).toHaveLength(18)
   for (const [name, schema] of limits) {
     const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
     const [maximum, fallback] = own[name.split('/').at(-1)!] ?? [200, 50]
@@ -73,7 +73,7 @@ test('the introduction has at most 25 lines, links to the guides, and contains t
 
 test('the groups are in the order of use', () => {
   expect(api.tags.map(({ name }) => name)).toEqual(
-    words(`Authentication Projects Tasks Subtasks Comments Labels Fields Views Members Search Events History Webhooks Tokens
+    words(`Authentication Projects Tasks Subtasks Comments Labels Fields Views Members Search Imports Events History Webhooks Tokens
       ServiceAccounts Agents Health`),
   )
 })
@@ -106,7 +106,11 @@ test('streams are documented as server-sent events, with valid messages as the e
     const content = responses['200']?.content?.['text/event-stream']
     return content ? [[name, content] as const] : []
   })
-  expect(streams.map(([name]) => name)).toEqual(['get /api/v1/projects/{id}/events', 'get /api/v1/events'])
+  expect(streams.map(([name]) => name)).toEqual([
+    'get /api/v1/projects/{id}/events',
+    'get /api/v1/events',
+    'get /api/v1/imports/{id}/events',
+  ])
   for (const [name, { schema, example }] of streams) {
     expect([name, resolveSchema(api, schema.$ref!).type]).toEqual([name, 'string'])
     const messages = String(example).split('\n\n').slice(0, -1)
@@ -115,6 +119,8 @@ test('streams are documented as server-sent events, with valid messages as the e
       const data = JSON.parse(/^data: (.*)$/m.exec(message)![1]!)
       if (message.startsWith('id: '))
         expect(schemaErrors(api, { $ref: '#/components/schemas/Event' }, data)).toEqual([])
+      else if (name.endsWith('/imports/{id}/events'))
+        expect(schemaErrors(api, { $ref: '#/components/schemas/Import' }, data)).toEqual([])
       else expect(Object.keys(data)).toEqual(['projectId', 'version'])
     }
   }

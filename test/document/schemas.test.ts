@@ -53,10 +53,11 @@ test('every example body succeeds once ids of existing resources are set', async
 
   for (const [name, operation] of operations) {
     const { operationId, requestBody, security } = operation
-    if (!requestBody || security.length === 0 || operationId === 'deleteMe') continue
+    if (!requestBody?.content?.['application/json'] || security.length === 0 || operationId === 'deleteMe')
+      continue
     const [method = '', path = ''] = name.split(' ')
     const body = {
-      ...exampleFor(operation, ids),
+      ...(exampleFor(operation, ids) as object),
       ...(operationId === 'inviteMember' && exampleOf(operationId)),
     }
     const { status, text } = await ada.call(method.toUpperCase(), fillPath(path, ids), body)

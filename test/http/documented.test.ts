@@ -5,12 +5,13 @@ import { type OpenApi, operationOf, operationsOf, undocumentedParts } from '../s
 import { openScene } from '../support/scene.ts'
 import { openTestService } from '../support/service.ts'
 import { words } from '../support/words.ts'
-import { createOwnProject, exampleFor } from './own-project.ts'
+import { createOwnImport, endingUndo } from './own-import.ts'
+import { createOwnProject, exampleFor, queryFor } from './own-project.ts'
 import { fillPath } from './scene.ts'
 
 /** Operations with a kind of response that a test got: success or error. */
 const outcomes = new Set<string>()
-const { client, ada } = await openScene(['Ada'])
+const { client, sql, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
 async function call(caller: Client, method: string, path: string, body?: unknown, headers = {}) {
@@ -49,11 +50,12 @@ test("responses to the document's example requests are documented, for every kin
     const ofAccount = `/projects/${ids.projectId}/service-accounts/${ids.accountId}/tokens`
     const tokens = path.startsWith('/api/v1/tokens') ? undefined : ofAccount
     const { id: tokenId } = await makeToken(owner, {}, tokens)
+    const importId = await createOwnImport(sql, owner, ids, operation)
     const body = exampleFor(operation, ids) as Record<string, unknown> | undefined
     if (body?.currentPassword) body.currentPassword = account.password
-    const filled = fillPath(path, { ...ids, tokenId })
+    const filled = fillPath(path, { ...ids, tokenId, importId }) + queryFor(operation)
     for (const caller of [owner.as(), program, stranger, guest, owner])
-      await callVariants(caller, method.toUpperCase(), filled, body)
+      await endingUndo(sql, operation, callVariants(caller, method.toUpperCase(), filled, body))
   }
 })
 

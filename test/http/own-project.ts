@@ -13,12 +13,19 @@ export async function createOwnProject(owner: Person, guest: Person, stranger: P
 
 const commentSeq = 5
 
+/** Returns the query parameters without which no call of the operation succeeds. */
+export const queryFor = ({ operationId }: Operation): string =>
+  ({ search: '?q=x', createImport: '?source=csv' })[operationId] ?? ''
+
 /** Returns the documented example of an operation's body, with the ids of this project. */
 export function exampleFor(
   { requestBody, operationId }: Operation,
   { projectId, inviteeEmail }: { projectId: string; inviteeEmail: string },
-): object | undefined {
-  const example = requestBody?.content?.['application/json']?.example as object | undefined
+): unknown {
+  const { content = {} } = requestBody ?? {}
+  const file = content['application/octet-stream']
+  if (file) return file.example
+  const example = content['application/json']?.example as object | undefined
   const values: Record<string, unknown> = { projectId, seq: commentSeq }
   if (operationId === 'inviteMember') values.email = inviteeEmail
   return example && Object.fromEntries(Object.entries(example).map(([key, one]) => [key, values[key] ?? one]))

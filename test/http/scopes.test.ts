@@ -4,11 +4,12 @@ import { type Answer, invite, make, makeToken, register, type Token, withToken }
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
 import { expectError } from './responses.ts'
 import { readFeed } from './feed.ts'
-import { exampleFor, createOwnProject } from './own-project.ts'
+import { createOwnImport, endingUndo } from './own-import.ts'
+import { createOwnProject, exampleFor, queryFor } from './own-project.ts'
 import { fillPath } from './scene.ts'
 import { openScene } from '../support/scene.ts'
 
-const { client, owner, guest, other } = await openScene(['Owner', 'Guest', 'Other'])
+const { client, sql, owner, guest, other } = await openScene(['Owner', 'Guest', 'Other'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 const tokens: Record<Scope, Token> = Object.fromEntries(
   await Promise.all(scopes.map(async (scope) => [scope, await makeToken(owner, { scopes: [scope] })])),
@@ -17,10 +18,13 @@ const tokens: Record<Scope, Token> = Object.fromEntries(
 const createProject = () => createOwnProject(owner, guest, other)
 
 async function call(name: string, operation: Operation, token?: string): Promise<Answer> {
-  const ids = { ...(await createProject()), tokenId: tokens.read.id }
+  const own = await createProject()
+  const importId = await createOwnImport(sql, owner, own, operation)
+  const ids = { ...own, importId, tokenId: tokens.read.id }
   const [method = '', path = ''] = name.split(' ')
-  const query = operation.operationId === 'search' ? '?q=x' : ''
-  return owner.as(token).call(method.toUpperCase(), fillPath(path, ids) + query, exampleFor(operation, ids))
+  const filled = fillPath(path, ids) + queryFor(operation)
+  const answer = owner.as(token).call(method.toUpperCase(), filled, exampleFor(operation, ids))
+  return endingUndo(sql, operation, answer)
 }
 
 test('every operation accepts exactly the scopes that the document lists', async () => {
@@ -33,7 +37,8 @@ test('every operation accepts exactly the scopes that the document lists', async
       const expected = !role ? 'sign-in token' : rank(scope) < rank(role) ? 'more scope' : 'success'
       const needed = /sign-in token/.test(answer.body?.message) ? 'sign-in token' : 'more scope'
       const found =
-        { 403: needed, 200: 'success', 201: 'success', 204: 'success' }[answer.status] ?? answer.status
+        { 403: needed, 200: 'success', 201: 'success', 202: 'success', 204: 'success' }[answer.status] ??
+        answer.status
       expect([name, scope, found]).toEqual([name, scope, expected])
       if (expected === 'more scope')
         expectError(answer, 403, `This needs an API token with the scope ${role}`)

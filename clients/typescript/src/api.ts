@@ -864,6 +864,116 @@ export interface components {
      * @enum {string}
      */
     HitType: 'task' | 'comment' | 'project'
+    Import: {
+      /** @description The import */
+      id: string
+      /** @description The project */
+      projectId: string
+      source: components['schemas']['ImportSource']
+      /** @description True if the import changes nothing */
+      dryRun: boolean
+      state: components['schemas']['ImportState']
+      /** @description The part that is complete, from 0 to 1 */
+      progress: number
+      /** @description The numbers of tasks */
+      counts: {
+        /** @description Tasks read from the file */
+        read: number
+        /** @description Tasks created */
+        created: number
+        /** @description Tasks changed, or tasks with a changed subtask or comment */
+        updated: number
+        /** @description Tasks that were already the same */
+        unchanged: number
+        /** @description Tasks rejected; the report has the reasons */
+        rejected: number
+      }
+      /** @description Why the import failed, with the place in the file; otherwise null */
+      error: string | null
+      mapping: components['schemas']['ImportMapping']
+      /** @description The undo of the import; null if the import was not undone */
+      undo: {
+        state: components['schemas']['ImportUndoState']
+        /** @description Events undone */
+        undone: number
+        /** @description Rows kept because somebody has changed them since */
+        kept: number
+      } | null
+      /** @description When the file had begun to arrive */
+      createdAt: string
+      /** @description When a worker began; null before */
+      startedAt: string | null
+      /** @description When the import ended; null before */
+      finishedAt: string | null
+    }
+    /** @description The file, as it is or compressed with gzip */
+    ImportFile: string
+    ImportForm: {
+      file: components['schemas']['ImportFile']
+      source?: components['schemas']['ImportSource']
+      dryRun?: components['schemas']['DryRun']
+      /** @description A JSON object: how the parts of the file become fields */
+      mapping?: string
+    }
+    ImportMapping: {
+      /** @description An object with the status for each list, section, column or status of the source. With null it becomes a label */
+      statuses?: {
+        [key: string]: components['schemas']['TaskStatus'] | null
+      }
+      /** @description An object with the field for each column of a CSV file, such as `title`, or `field.estimate` for a custom field. With null the column is not imported */
+      columns?: {
+        [key: string]: string | null
+      }
+      /** @description An object with the email address for each name in the file */
+      people?: {
+        [key: string]: string
+      }
+      /** @description The format of dates in a CSV file, such as `DD/MM/YYYY HH:mm` */
+      dateFormat?: string
+      /** @description The IANA time zone of dates without an offset. Default: UTC */
+      timeZone?: string
+    }
+    /**
+     * @description One of created, updated, unchanged, rejected, kept: `kept` is of an undo: somebody has changed the row since
+     * @enum {string}
+     */
+    ImportOutcome: 'created' | 'updated' | 'unchanged' | 'rejected' | 'kept'
+    ImportReportLine: {
+      /** @description The number of the record in the file, from 1; null for the whole file */
+      row: number | null
+      /** @description The external id of the task, or null */
+      externalId: string | null
+      outcome: components['schemas']['ImportOutcome']
+      /** @description What differs from the file */
+      message: string
+    }
+    /**
+     * @description One of csv, jira, trello, linear, todoist, github, asana, planka, wekan, ticktick, deck, docket: the system that wrote the file
+     * @enum {string}
+     */
+    ImportSource:
+      | 'csv'
+      | 'jira'
+      | 'trello'
+      | 'linear'
+      | 'todoist'
+      | 'github'
+      | 'asana'
+      | 'planka'
+      | 'wekan'
+      | 'ticktick'
+      | 'deck'
+      | 'docket'
+    /**
+     * @description One of queued, running, done, failed, cancelled
+     * @enum {string}
+     */
+    ImportState: 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
+    /**
+     * @description One of queued, running, done, failed
+     * @enum {string}
+     */
+    ImportUndoState: 'queued' | 'running' | 'done' | 'failed'
     /** @description Read-only fields are ignored: id, userId, user, projectId, createdAt */
     InviteMember: {
       /** @description An email address of at most 254 characters */
@@ -1444,6 +1554,8 @@ export interface components {
       /** @description The matched words in `text`: the start and the end of each, in UTF-16 code units as JavaScript counts characters. The end is exclusive; the ranges are sorted and do not overlap */
       matches: number[][]
     }
+    /** @description Server-sent events with imports */
+    StreamedImport: string
     Subtask: {
       /** @description The subtask */
       id: string
@@ -4427,6 +4539,150 @@ export interface operations {
       200: {
         content: {
           'application/json': components['schemas']['WebhookDelivery'][]
+        }
+      }
+    }
+  }
+  listImports: {
+    parameters: {
+      query?: {
+        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        limit?: number
+        /** @description From the Link header of the previous page */
+        cursor?: string
+      }
+      path: {
+        /** @description The id of a project */
+        id: string
+      }
+    }
+    responses: {
+      /** @description One page */
+      200: {
+        content: {
+          'application/json': components['schemas']['Import'][]
+        }
+      }
+    }
+  }
+  createImport: {
+    parameters: {
+      query?: {
+        /** @description One of csv, jira, trello, linear, todoist, github, asana, planka, wekan, ticktick, deck, docket: the system that wrote the file */
+        source?: components['schemas']['ImportSource']
+        /** @description One of true, false: `true` returns the result that the request would have, and changes nothing */
+        dryRun?: components['schemas']['DryRun']
+        /** @description A JSON object: how the parts of the file become fields */
+        mapping?: string
+      }
+      path: {
+        /** @description The id of a project */
+        id: string
+      }
+    }
+    requestBody: {
+      content: {
+        'application/octet-stream': components['schemas']['ImportFile']
+        'multipart/form-data': components['schemas']['ImportForm']
+      }
+    }
+    responses: {
+      /** @description The file is stored, and the import waits for a worker */
+      202: {
+        content: {
+          'application/json': components['schemas']['Import']
+        }
+      }
+    }
+  }
+  getImport: {
+    parameters: {
+      path: {
+        /** @description The id of an import */
+        id: string
+      }
+    }
+    responses: {
+      /** @description The current state, or the state at `asOf` */
+      200: {
+        content: {
+          'application/json': components['schemas']['Import']
+        }
+      }
+    }
+  }
+  cancelImport: {
+    parameters: {
+      path: {
+        /** @description The id of an import */
+        id: string
+      }
+    }
+    responses: {
+      /** @description Cancelled */
+      200: {
+        content: {
+          'application/json': components['schemas']['Message']
+        }
+      }
+    }
+  }
+  listImportReport: {
+    parameters: {
+      query?: {
+        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        limit?: number
+        /** @description From the Link header of the previous page */
+        cursor?: string
+      }
+      path: {
+        /** @description The id of an import */
+        id: string
+      }
+    }
+    responses: {
+      /** @description One page */
+      200: {
+        content: {
+          'application/json': components['schemas']['ImportReportLine'][]
+        }
+      }
+    }
+  }
+  followImport: {
+    parameters: {
+      path: {
+        /** @description The id of an import */
+        id: string
+      }
+    }
+    responses: {
+      /** @description The current state */
+      200: {
+        content: {
+          'text/event-stream': components['schemas']['StreamedImport']
+        }
+      }
+    }
+  }
+  undoImport: {
+    parameters: {
+      path: {
+        /** @description The id of an import */
+        id: string
+      }
+    }
+    responses: {
+      /** @description The undo has ended */
+      200: {
+        content: {
+          'application/json': components['schemas']['Import']
+        }
+      }
+      /** @description The undo continues: see `undo` of the import */
+      202: {
+        content: {
+          'application/json': components['schemas']['Import']
         }
       }
     }

@@ -3,6 +3,7 @@ import { ProjectClient } from './project.ts'
 import { openAccount } from './resources/account.ts'
 import { openComments, openSubtasks } from './resources/children.ts'
 import { openEvents } from './resources/events.ts'
+import { openImports } from './resources/imports.ts'
 import { openServiceAccounts, openTokens, openWebhooks } from './resources/integrations.ts'
 import { openFields, openLabels, openMembers, openViews } from './resources/project-parts.ts'
 import { openProjects } from './resources/projects.ts'
@@ -25,6 +26,8 @@ export class Docket {
   readonly webhooks: ReturnType<typeof openWebhooks>
   readonly serviceAccounts: ReturnType<typeof openServiceAccounts>
   readonly tokens: ReturnType<typeof openTokens>
+  /** Files of other systems that become tasks. */
+  readonly imports: ReturnType<typeof openImports>
   /** Finds tasks, comments and projects by their words, ids and numbers. */
   readonly search: ReturnType<typeof openSearch>
 
@@ -44,6 +47,7 @@ export class Docket {
     this.webhooks = openWebhooks(calls)
     this.serviceAccounts = openServiceAccounts(calls)
     this.tokens = openTokens(calls)
+    this.imports = openImports(calls)
     this.search = openSearch(calls)
   }
 

@@ -38,6 +38,8 @@ export type Query = Record<string, QueryValue>
 export interface RequestOptions extends WriteOptions {
   query?: Query | undefined
   body?: unknown
+  /** The body as a form, in place of `body`. One attempt may take until the deadline. */
+  form?: FormData | undefined
   headers?: Record<string, string>
 }
 
@@ -75,14 +77,15 @@ export class Transport {
    * @throws DocketError of the last attempt; the reason of `signal`
    */
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse<T>> {
-    const { query, body, signal, deadlineMs = this.deadlineMs } = options
+    const { query, body, form, signal, deadlineMs = this.deadlineMs } = options
     const url = this.#url(path, query)
     const headers = headersOf(method, options)
-    const text = body === undefined ? null : JSON.stringify(body)
+    const content = form ?? (body === undefined ? null : JSON.stringify(body))
+    const attemptMs = form ? deadlineMs : (this.#options.attemptMs ?? defaultAttemptMs)
     return withRetries(
       async (ending) =>
-        readResponse<T>(await this.#send(url, { method, headers, body: text, signal: ending })),
-      { deadlineMs, attemptMs: this.#options.attemptMs ?? defaultAttemptMs, signal },
+        readResponse<T>(await this.#send(url, { method, headers, body: content, signal: ending })),
+      { deadlineMs, attemptMs, signal },
     )
   }
 

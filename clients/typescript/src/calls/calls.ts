@@ -1,10 +1,14 @@
 import type { CallOptions, Query, Transport, WriteOptions } from '../transport.ts'
 import { List } from './list.ts'
 import { fillRoute } from './route.ts'
-import type { Arguments, BodyOf, IdsIn, OperationName, QueryOf, ResultOf, RowOf } from './types.ts'
+import type { Arguments, BodyOf, FormOf, IdsIn, OperationName, QueryOf, ResultOf, RowOf } from './types.ts'
 
 type Input = Record<string, unknown>
 type Ids = Record<string, string>
+type File = string | Blob | ArrayBuffer | Uint8Array<ArrayBuffer>
+
+/** The service accepts an upload for 10 minutes. */
+const uploadDeadlineMs = 600_000
 
 /**
  * Builds the methods of resources. The path parameter `{id}` of a route is the first argument of the method. Other path
@@ -17,6 +21,21 @@ export class Calls {
   write<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
     return (...[input, options]: Arguments<BodyOf<Name> & IdsIn<Route>, WriteOptions>) =>
       this.#send<ResultOf<Name>>(route, {}, input as Input, options)
+  }
+
+  /** Returns `(file, input, options) => …`, for a file that is sent in a form together with the input. */
+  upload<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
+    type Given = FormOf<Name> & IdsIn<Route>
+    return async (file: File, input: Given, options: WriteOptions = {}) => {
+      const { method, path, rest } = fillRoute(route, input as Input)
+      const form = new FormData()
+      for (const [name, value] of Object.entries(rest))
+        if (value !== undefined)
+          form.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
+      form.append('file', new Blob([file]))
+      const request = { deadlineMs: uploadDeadlineMs, ...options, form }
+      return (await this.transport.request<ResultOf<Name>>(method, path, request)).body
+    }
   }
 
   /** Returns `(id, input, options) => …`. */

@@ -1,4 +1,4 @@
-import type { operations } from '../api.ts'
+import type { components, operations } from '../api.ts'
 
 export type OperationName = keyof operations
 
@@ -19,6 +19,19 @@ export type BodyOf<Name extends OperationName> = operations[Name] extends {
 }
   ? Body
   : object
+
+/** The parts of the form of an operation besides the file. A boolean and an object are sent as texts. */
+export type FormOf<Name extends OperationName> = operations[Name] extends {
+  requestBody?: { content: { 'multipart/form-data': infer Form } }
+}
+  ? { [Part in keyof Omit<Form, 'file'>]: FormValue<Part, Form[Part & keyof Form]> }
+  : object
+
+type FormValue<Part, Value> = Part extends 'mapping'
+  ? components['schemas']['ImportMapping'] | undefined
+  : Value extends 'true' | 'false' | undefined
+    ? boolean | Value
+    : Value
 
 type ContentOf<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : undefined
 type Responses<Name extends OperationName> = operations[Name]['responses']

@@ -12,7 +12,8 @@ export class SilentStream extends Error {}
 
 interface StreamRequest {
   path: string
-  after: number
+  /** The last known event, for a stream that can be resumed. */
+  after?: number
   signal?: AbortSignal | undefined
 }
 
@@ -31,7 +32,8 @@ export async function* streamMessages(
     return untilAborted(() => work, either).finally(() => clearTimeout(timer))
   }
   try {
-    const headers = { accept: 'text/event-stream', 'last-event-id': String(after) }
+    const headers: Record<string, string> = { accept: 'text/event-stream' }
+    if (after !== undefined) headers['last-event-id'] = String(after)
     const response = await within(openTimeoutMs, transport.stream(path, { headers, signal: either }))
     if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body)
       throw new Error('The response is not an event stream')

@@ -1,0 +1,34 @@
+import { backoffMs, sleep } from '../retries.ts'
+import type { Import } from '../schemas.ts'
+import type { Transport } from '../transport.ts'
+import { streamMessages } from './stream.ts'
+
+const active: unknown[] = ['queued', 'running']
+const hasEnded = ({ state, undo }: Import): boolean =>
+  !active.includes(state) && !active.includes(undo?.state)
+
+/** Connects again after a lost connection. @throws DocketError if the import cannot be read; the reason of `signal` */
+export async function* followImport(
+  transport: Transport,
+  id: string,
+  { signal }: { signal?: AbortSignal } = {},
+): AsyncGenerator<Import, void, void> {
+  const path = `/imports/${encodeURIComponent(id)}`
+  for (let failures = 0; ; failures++) {
+    try {
+      for await (const { event, data } of streamMessages(transport, { path: `${path}/events`, signal })) {
+        if (event !== 'progress') continue
+        failures = 0
+        const now = JSON.parse(data) as Import
+        yield now
+        if (hasEnded(now)) return
+      }
+    } catch {
+      // The next request fails too, unless only the stream is broken.
+    }
+    const { body } = await transport.request<Import>('GET', path, { signal })
+    yield body
+    if (hasEnded(body)) return
+    await sleep(backoffMs(failures), signal)
+  }
+}

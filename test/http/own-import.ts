@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sql } from '../../src/postgres/database.ts'
+import type { Client } from '../support/client.ts'
+import type { Operation } from '../support/schema-check.ts'
+
+/** Ends all imports, as a worker would. */
+export const endImports = (sql: Sql, undoState: string | null = null) => sql`
+  update imports set state = 'done', finished_at = now(), undo_state = ${undoState}
+  where state in ('queued', 'running') or undo_state in ('queued', 'running')`
+
+/** Starts the import that a call of the operation needs, if any: it still waits for a call that cancels it, else it has ended. */
+export async function createOwnImport(
+  sql: Sql,
+  owner: Client,
+  { projectId }: { projectId: string },
+  { operationId }: Operation,
+): Promise<string> {
+  if (!/import/i.test(operationId)) return ''
+  await endImports(sql)
+  const { status, text, body } = await owner.post(`/projects/${projectId}/imports?source=csv`, 'title\nOil\n')
+  if (status !== 202) throw new Error(`an import answered ${status} ${text}`)
+  if (operationId !== 'cancelImport') await endImports(sql)
+  return body.id
+}
+
+/** Ends the undo that `call` begins, because the response waits for its end. */
+export async function endingUndo<T>(sql: Sql, { operationId }: Operation, call: Promise<T>): Promise<T> {
+  if (operationId !== 'undoImport') return call
+  let isOver = false
+  const over = call.finally(() => (isOver = true))
+  const end = async () => {
+    while (!isOver) {
+      await sql`update imports set undo_state = 'done' where undo_state = 'queued'`
+      await sleep(20)
+    }
+  }
+  await Promise.all([over, end()])
+  return over
+}
