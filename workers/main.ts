@@ -23,6 +23,7 @@ import { openSweep } from './sweep.ts'
 import { runJob, type JobHandlers } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
 import { openRunImport } from './imports/run-import.ts'
+import { openUndoImport } from './imports/undo/undo-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
 import { ChangedProjects } from './search/changed-projects.ts'
 import { expireWords } from './search/expire-words.ts'
@@ -98,6 +99,7 @@ const jobHandlers = (services: Services): Record<JobName, JobHandlers[string]> =
     'close-account': ({ userId = '' }, throttle) => closeAccount(sql, run, userId, throttle),
     'send-mail': openSendMail(services),
     'run-import': openRunImport(services),
+    'undo-import': openUndoImport(services),
   }
 }
 

@@ -4,7 +4,13 @@ import type { Reactions } from '../src/log/rule.ts'
 
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
 export type JobName =
-  'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'send-mail' | 'run-import'
+  | 'purge-project'
+  | 'purge-task'
+  | 'unassign-member'
+  | 'close-account'
+  | 'send-mail'
+  | 'run-import'
+  | 'undo-import'
 
 const reactions: Partial<Record<EventType, Reaction>> = {
   'project.deleted': ({ projectId }) => ({ name: 'purge-project', data: { projectId } }),

@@ -24,9 +24,12 @@ export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 /** The steps of an import, in their order. In the step `nest`, small sub-items become subtasks. */
 export type ImportStep = 'read' | 'nest' | 'labels' | 'tasks' | 'subtasks' | 'comments' | 'links' | 'end'
 
-/** Jobs that continue in another process begin after `n`, the last row of the step that is complete. */
+/**
+ * Jobs that continue in another process begin after `n`, the last row of the step that is complete. An undo takes the
+ * batches in reverse order, and continues before the batch `n`.
+ */
 export interface ImportCursor {
-  step: ImportStep
+  step: ImportStep | 'undo'
   n: number
 }
 

@@ -1,11 +1,8 @@
 import { expect, test } from 'bun:test'
-import type { ImportedItem } from '../../../modules/imports/items.ts'
+import { task } from './items.ts'
 import { openRunScene, tasksOf } from './scene.ts'
 
 const { newProject, importItems } = await openRunScene()
-
-const task = (key: string, others: object = {}) =>
-  ({ kind: 'task', row: Number(key), key, title: `Task ${key}`, ...others }) as ImportedItem
 
 test('imports tasks with their labels, subtasks and comments', async () => {
   const { owner, projectId } = await newProject()

@@ -33,10 +33,16 @@ export async function runBatches<P extends Planned>(run: Run, spec: BatchStep<P>
     const before = row.dryRun ? await prelude?.(planned) : undefined
     const { decided, batches } = await runOperations(run, step, planned, before)
     await moveCursor(run, { step, n }, n / last, async (tx) => {
-      await insertLines(tx, row.id, decided)
+      await insertLines(tx, row.id, linesOf(decided))
       await insertBatches(tx, row.id, batches)
       await store(tx, decided)
     })
     return n
   })
 }
+
+/** The rows that were not imported exactly. */
+const linesOf = (decided: Decided[]) =>
+  decided
+    .filter(({ notes, outcome }) => notes.message || outcome === 'rejected')
+    .map(({ row, externalId, outcome, notes }) => ({ row, externalId, outcome, message: notes.message }))

@@ -35,6 +35,12 @@ export async function countTasks(
       unchanged = unchanged + ${counts.unchanged}, rejected = rejected + ${counts.rejected} where id = ${importId}`
 }
 
+/** The tasks whose children or links changed. */
+export const changedTasks = (decided: Decided<Planned & { taskN: number | null }>[]): number[] =>
+  decided.flatMap(({ taskN, outcome }) =>
+    taskN !== null && (outcome === 'created' || outcome === 'updated') ? taskN : [],
+  )
+
 /** Counts unchanged tasks as updated, because their children changed. */
 export async function countChangedTasks(tx: Sql, importId: string, ns: number[]): Promise<void> {
   if (ns.length === 0) return

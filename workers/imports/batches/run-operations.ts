@@ -62,9 +62,12 @@ function withResult<P extends Planned>(
   one: P,
   { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
 ): Decided<P> {
-  if (message) one.notes.list(message)
+  if (message) one.notes.list(withoutNumbers(message))
   return { ...one, outcome, id }
 }
+
+/** A dry run gives other numbers to tasks than the import after it. */
+const withoutNumbers = (message: string): string => message.replace(/#\d+ (?=")/g, '')
 
 /** The stored reply makes a repeated batch harmless: after a kill, or if the caller has lost the role since. */
 async function runCommand(

@@ -1,4 +1,4 @@
-import type { ImportCursor, ImportStep } from '../../../drizzle/schema/imports.ts'
+import type { ImportCursor } from '../../../drizzle/schema/imports.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import type { Source } from '../../../modules/imports/sources.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
@@ -41,19 +41,4 @@ export class ImportTaken extends Error {}
 export async function requireRunning(sql: Sql, { id }: RunningImport): Promise<void> {
   const [row] = await sql`select id from imports where id = ${id} and state = 'running'`
   if (!row) throw new ImportTaken()
-}
-
-const stepOrder: ImportStep[] = ['read', 'nest', 'labels', 'tasks', 'subtasks', 'comments', 'links', 'end']
-
-export const stepAfter = (step: ImportStep): ImportStep => stepOrder[stepOrder.indexOf(step) + 1]!
-
-/** The share of the work that each step has. */
-const weights: Record<ImportStep, number> = {
-  ...{ read: 0.2, nest: 0.05, labels: 0.01, tasks: 0.39, subtasks: 0.1, comments: 0.2, links: 0.05, end: 0 },
-}
-
-/** @param done the part of the step that is done, from 0 to 1 */
-export function progressAt(step: ImportStep, done: number): number {
-  const before = stepOrder.slice(0, stepOrder.indexOf(step)).reduce((sum, one) => sum + weights[one], 0)
-  return before + weights[step] * Math.min(done, 1)
 }

@@ -1,4 +1,4 @@
-import type { ImportCursor, ImportStep } from '../../../drizzle/schema/imports.ts'
+import type { ImportStep } from '../../../drizzle/schema/imports.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { ImportTaken } from './import-row.ts'
 import type { Run } from './run.ts'
@@ -28,7 +28,7 @@ export async function showProgress({ sql, row, announce }: Run, step: ImportStep
  */
 export async function moveCursor(
   run: Run,
-  cursor: ImportCursor,
+  cursor: { step: ImportStep; n: number },
   part: number,
   work?: (tx: Sql) => Promise<unknown>,
 ): Promise<void> {

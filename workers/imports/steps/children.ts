@@ -7,7 +7,7 @@ import type { Sql } from '../../../src/postgres/database.ts'
 import { batchOperations, runBatches } from '../batches/batches.ts'
 import type { Planned } from '../batches/planned.ts'
 import { type ItsTask, lastOf, readChildren, type StagedChild } from './items.ts'
-import { countChangedTasks } from '../batches/outcomes.ts'
+import { changedTasks, countChangedTasks } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
 import { readContext, type StepContext } from './project-data.ts'
 import type { Run } from '../run/run.ts'
@@ -35,14 +35,7 @@ async function importChildren(run: Run, kind: Item['kind']): Promise<void> {
       const ids = await readPresentIds(sql, table, staged)
       return staged.map((one) => planOf(one, context, ids, row.dryRun))
     },
-    store: (tx, decided) =>
-      countChangedTasks(
-        tx,
-        row.id,
-        decided.flatMap(({ taskN, outcome }) =>
-          taskN !== null && (outcome === 'created' || outcome === 'updated') ? taskN : [],
-        ),
-      ),
+    store: (tx, decided) => countChangedTasks(tx, row.id, changedTasks(decided)),
   })
   await endStep(run, step)
 }

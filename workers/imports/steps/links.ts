@@ -1,4 +1,51 @@
+import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
+import { Notes } from '../../../modules/imports/plan/notes.ts'
+import type { LinksOperation } from '../../../modules/imports/rows/operations.ts'
+import { runBatches } from '../batches/batches.ts'
+import { changedTasks, countChangedTasks } from '../batches/outcomes.ts'
+import type { Planned } from '../batches/planned.ts'
 import { endStep } from '../run/progress.ts'
 import type { Run } from '../run/run.ts'
+import { lastOf } from './items.ts'
+import { type Blockers, maxBlockers, readBlockers, readLinks, type StagedLinks } from './linked-tasks.ts'
+import { uncommittedLinks } from './uncommitted-links.ts'
 
-export const importLinks = (run: Run): Promise<void> => endStep(run, 'links')
+/** A dry run repeats the earlier links of a batch in its prelude, so batches are smaller than those of other steps. */
+const batchOperations = 100
+
+type PlannedLinks = Planned & { taskN: number; operation?: LinksOperation }
+
+export async function importLinks(run: Run): Promise<void> {
+  const { sql, row } = run
+  await runBatches<PlannedLinks>(run, {
+    step: 'links',
+    last: await lastOf(sql, row.id, 'links'),
+    async plan(after) {
+      const links = await readLinks(sql, row.id, after, batchOperations)
+      const blockers = await readBlockers(sql, row.id, links)
+      return links.map((one) => planOf(one, blockers, run))
+    },
+    prelude: (planned) => uncommittedLinks(run, planned),
+    store: (tx, decided) => countChangedTasks(tx, row.id, changedTasks(decided)),
+  })
+  await endStep(run, 'links')
+}
+
+function planOf(links: StagedLinks, blockers: Blockers, { row: { source } }: Run): PlannedLinks {
+  const { n, row, key, keys, taskN, taskId, externalId, isImported } = links
+  const notes = new Notes()
+  const planned = { n, row, taskN, notes, externalId: externalIdOf(source, { key, externalId }) }
+  // The report already has a line for the rejected task, or for the subtask.
+  if (!isImported) return { ...planned, outcome: 'unchanged' }
+  const ids = new Set<string>()
+  for (const blocker of new Set(keys)) {
+    const { id, reason } = blockers.get(blocker) ?? { reason: 'is not in the file' }
+    if (id === taskId) notes.list('The task cannot block itself')
+    else if (!id) notes.list(`The task ${blocker}, which blocks this task, ${reason}`)
+    else if (ids.size === maxBlockers)
+      notes.list(`The task ${blocker} is more than the ${maxBlockers} that can block a task`)
+    else ids.add(id)
+  }
+  if (ids.size === 0) return { ...planned, outcome: 'unchanged' }
+  return { ...planned, operation: { op: 'links', taskId, blockedByIds: [...ids] } }
+}

@@ -1,0 +1,88 @@
+import { expect, test } from 'bun:test'
+import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
+import { make, type Person } from '../../support/client.ts'
+import { openRunScene, tasksOf } from './scene.ts'
+import { comment, subtask, task } from './items.ts'
+
+const { newProject, importItems, resultOf, work, services, sql } = await openRunScene()
+const execute = openUndoImport(services)
+
+async function undo(owner: Person, importId: string, throttle?: Parameters<typeof work>[1]) {
+  await sql`update imports set undo_state = 'queued' where id = ${importId}`
+  const caller = JSON.stringify({ userId: owner.id })
+  await work(importId, throttle, (data, one) => execute({ ...data, caller }, one))
+  const [row] = await sql<{ undoState: string; undone: number; kept: number }[]>`
+    select undo_state, undone, kept from imports where id = ${importId}`
+  const { lines } = await resultOf(importId)
+  return { ...row!, lines: lines.filter(({ outcome }) => outcome === 'kept') }
+}
+
+const items = [
+  task('1', { labels: ['bug'] }),
+  task('2', { fields: { size: 'large' } }),
+  task('3'),
+  subtask('1', 'Measure'),
+  subtask('2', 'Cut'),
+  comment('3', 'Oil it'),
+]
+
+test('deletes what an import created; the same file can then be imported again', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, items)
+  expect(await undo(owner, id)).toEqual({ undoState: 'done', undone: 3, kept: 0, lines: [] })
+  expect(await tasksOf(owner, projectId)).toEqual([])
+  for (const path of ['labels', 'fields'])
+    expect((await owner.get(`/projects/${projectId}/${path}`)).text).toBe('[]')
+  const again = await importItems(owner, projectId, items)
+  expect(again.counts).toMatchObject({ created: 3, updated: 0, unchanged: 0, rejected: 0 })
+})
+
+test('keeps whole tasks that somebody has changed since, and lists them', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, items)
+  const [first, second, third] = await tasksOf(owner, projectId)
+  await owner.patch(`/tasks/${first!.id}`, { status: 'DONE' })
+  await make(owner, `/tasks/${third!.id}/comments`, { text: 'In brass' })
+  const { lines, ...counts } = await undo(owner, id)
+  expect(counts).toEqual({ undoState: 'done', undone: 1, kept: 2 })
+  expect(lines.map(({ externalId }) => externalId)).toEqual(['planka:1', 'planka:3', null])
+  expect(lines.map(({ message }) => message.replace(/\d+$/, 'N'))).toEqual([
+    'The task was changed since by seq N',
+    'The task was changed since by seq N',
+    'Tasks have the label',
+  ])
+  expect((await tasksOf(owner, projectId)).map(({ title }) => title)).toEqual(['Task 1', 'Task 3'])
+  expect((await owner.get(`/tasks/${first!.id}/subtasks`)).body).toHaveLength(1)
+  expect((await owner.get(`/tasks/${third!.id}/comments`)).body).toHaveLength(2)
+  expect((await owner.get(`/tasks/${second!.id}`)).status).toBe(404)
+})
+
+test('restores the tasks that a second import changed', async () => {
+  const { owner, projectId } = await newProject()
+  await importItems(owner, projectId, items)
+  const before = await tasksOf(owner, projectId)
+  const { id, counts } = await importItems(owner, projectId, [
+    task('1', { title: 'New title', labels: ['bug'] }),
+    ...items.slice(1),
+    comment('2', 'New comment'),
+  ])
+  expect(counts).toEqual({ read: 3, created: 0, updated: 2, unchanged: 1, rejected: 0 })
+  expect(await undo(owner, id)).toMatchObject({ undoState: 'done', undone: 2, kept: 0 })
+  const withoutTimes = (rows: object[]) => rows.map((row) => ({ ...row, updatedAt: '' }))
+  expect(withoutTimes(await tasksOf(owner, projectId))).toEqual(withoutTimes(before))
+  expect((await owner.get(`/tasks/${before[1]!.id}/comments`)).text).toBe('[]')
+})
+
+test('continues after each batch, and skips events that are already undone', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, items)
+  const [batch] = await sql<
+    { seq: number }[]
+  >`select max(seq)::float8 as seq from import_batches where import_id = ${id}`
+  expect((await owner.post(`/projects/${projectId}/undo`, { batch: batch!.seq })).status).toBe(200)
+  let slices = 0
+  const perBatch = { batchRows: 1, pauseMs: 0, isOver: () => ++slices > 0 }
+  expect(await undo(owner, id, perBatch)).toMatchObject({ undoState: 'done', undone: 3, kept: 0 })
+  expect(slices).toBeGreaterThan(2)
+  expect(await tasksOf(owner, projectId)).toEqual([])
+})

@@ -1,0 +1,42 @@
+import type { Sql } from '../../../src/postgres/database.ts'
+
+export const maxBlockers = 50
+
+/** The blockers of a task in the file. */
+export interface StagedLinks {
+  n: number
+  row: number
+  key: string
+  /** The keys of the blockers. */
+  keys: string[]
+  taskN: number
+  taskId: string
+  externalId: string | undefined
+  /** False for a rejected task, a second task with the same key, and a sub-item that became a subtask. */
+  isImported: boolean
+}
+
+export const readLinks = (sql: Sql, importId: string, after: number, limit: number) => sql<StagedLinks[]>`
+  select i.n, i.row, i.key, i.item as keys, t.n as task_n, t.id as task_id, t.item ->> 'externalId' as external_id,
+    t.row is not distinct from i.row and coalesce(t.outcome, 'created') <> 'rejected' as is_imported
+  from import_items i
+  left join lateral (select * from import_items t
+    where t.import_id = i.import_id and t.kind = 'task' and t.key = i.key order by t.n limit 1) t on true
+  where i.import_id = ${importId} and i.kind = 'links' and i.n > ${after} order by i.n limit ${limit}`
+
+/** The blockers of tasks by key: an id, or why the row cannot block a task. */
+export type Blockers = ReadonlyMap<string, { id?: string; reason: string }>
+
+export async function readBlockers(sql: Sql, importId: string, links: StagedLinks[]): Promise<Blockers> {
+  const keys = [...new Set(links.flatMap((one) => one.keys))]
+  const rows = await sql<{ key: string; kind: string; id: string; outcome: string | null }[]>`
+    select distinct on (key) key, kind, id, outcome from import_items
+    where import_id = ${importId} and kind in ('task', 'subtask') and key = any(${keys}::text[])
+    order by key, kind desc, n`
+  return new Map(
+    rows.map(({ key, kind, id, outcome }) => {
+      if (kind === 'subtask') return [key, { reason: 'became a subtask' }]
+      return [key, outcome === 'rejected' ? { reason: 'was rejected' } : { id, reason: '' }]
+    }),
+  )
+}

@@ -1,0 +1,58 @@
+import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
+import { Notes } from '../../../modules/imports/plan/notes.ts'
+import { titleIn } from '../../../modules/imports/plan/titles.ts'
+import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
+import type { Planned } from '../batches/planned.ts'
+import type { Run } from '../run/run.ts'
+import { maxBlockers } from './linked-tasks.ts'
+
+/** A prelude has space for these tasks and their links. With a longer chain, a dry run does not report its cycle. */
+const maxTasks = 500
+
+interface LinkedTask {
+  key: string
+  id: string
+  title: string
+  externalId: string | undefined
+  outcome: string | null
+  /** The number and the blockers' keys of the task's own links. */
+  linksN: number | null
+  keys: string[] | null
+}
+
+/** In a dry run, returns the tasks that the links of a batch need, and the earlier links of these tasks. */
+export async function uncommittedLinks(run: Run, planned: Planned[]): Promise<ImportOperation[]> {
+  const ns = planned.flatMap(({ n, operation }) => (operation ? n : []))
+  const tasks = ns.length > 0 ? await readLinkedTasks(run, ns) : []
+  const ids = new Map(tasks.flatMap(({ key, id, outcome }) => (outcome === 'rejected' ? [] : [[key, id]])))
+  const created = tasks.filter(({ outcome }) => outcome === null)
+  const earlier = tasks
+    .filter(({ key, linksN }) => linksN !== null && linksN < planned[0]!.n && ids.has(key))
+    .sort((a, b) => a.linksN! - b.linksN!)
+  return [
+    ...created.map(({ key, id, title, externalId }): ImportOperation => {
+      const values = { title: titleIn(title, 500, new Notes()) }
+      return { op: 'task', id, externalId: externalIdOf(run.row.source, { key, externalId }), values }
+    }),
+    ...earlier.map(({ id: taskId, keys }): ImportOperation => {
+      const blockers = new Set(keys!.flatMap((key) => ids.get(key) ?? []))
+      blockers.delete(taskId)
+      return { op: 'links', taskId, blockedByIds: [...blockers].slice(0, maxBlockers) }
+    }),
+  ]
+}
+
+/** Reads the tasks with these links, and the tasks that block them, directly or through others. */
+const readLinkedTasks = ({ sql, row: { id } }: Run, ns: number[]) => sql<LinkedTask[]>`
+  with recursive reached(key) as (
+    select key from import_items where import_id = ${id} and kind = 'links' and n = any(${ns}::bigint[])
+    union select k.key from reached r
+      join import_items l on l.import_id = ${id} and l.kind = 'links' and l.key = r.key
+      cross join lateral jsonb_array_elements_text(l.item) k(key))
+  select r.key, t.id, left(t.item ->> 'title', 1000) as title, t.item ->> 'externalId' as external_id, t.outcome,
+    l.n as links_n, l.item as keys
+  from (select key from reached limit ${maxTasks}) r
+  cross join lateral (select * from import_items t
+    where t.import_id = ${id} and t.kind = 'task' and t.key = r.key order by t.n limit 1) t
+  left join lateral (select n, item from import_items l
+    where l.import_id = ${id} and l.kind = 'links' and l.key = r.key and l.row = t.row order by l.n limit 1) l on true`

@@ -1,0 +1,55 @@
+import type { Undo } from './undo.ts'
+
+/** More than the operations of a batch. */
+const maxEvents = 1_000
+
+/** An event of the import. */
+export interface ImportedChange {
+  seq: number
+  entity: string
+  taskId: string | null
+  externalId: string | null
+  /** The first event of the import in its task. Each task is counted once, with this event. */
+  isFirst: boolean
+  isUndone: boolean
+  /** All events of the task stay: the task's line in the report names the reason. */
+  isWhole: boolean
+  /** Why the row stays; null if nobody has changed it. */
+  kept: string | null
+}
+
+/** Reads the events of a batch. A task that the import created stays as a whole if somebody has changed a part of it. */
+export const readBatch = ({ sql, importId, projectId }: Undo, batch: number) => sql<ImportedChange[]>`
+  with own as (
+    select e.seq, e.id, e.entity, e.entity_id, e.task_id, e.after ->> 'key' as key from events e
+    where e.project_id = ${projectId} and e.batch = ${batch} and e.seq >= ${batch} and e.seq < ${batch}::bigint + ${maxEvents}::bigint),
+  used_labels as materialized (
+    select l.id from tasks t cross join lateral unnest(t.label_ids) l(id)
+    where t.project_id = ${projectId} and exists (select from own where entity = 'label')
+      and t.label_ids && array(select entity_id from own where entity = 'label')),
+  used_fields as materialized (
+    select f.key from tasks t cross join lateral jsonb_object_keys(t.fields) f(key)
+    where t.project_id = ${projectId} and exists (select from own where entity = 'field')
+      and t.fields ?| array(select key from own where entity = 'field'))
+  select o.seq::float8 as seq, o.entity, o.task_id, t.external_id, coalesce(h.is_first, false) as is_first,
+    case when o.task_id is null then not exists (
+        select from labels where id = o.entity_id union all select from task_fields where id = o.entity_id)
+      else t.id is null or coalesce(h.is_undone, false) end as is_undone,
+    coalesce(h.is_created and h.changed is not null, false) as is_whole,
+    case when h.is_created and h.changed is not null then 'The task was changed since by seq ' || h.changed
+      when o.entity = 'label' and o.entity_id in (select id from used_labels) then 'Tasks have the label'
+      when o.entity = 'field' and o.key in (select key from used_fields) then 'Tasks have values of the field'
+      end as kept
+  from own o
+  left join tasks t on t.id = o.task_id
+  left join lateral (
+    select min(x.seq) filter (where b.seq is not null) = o.seq as is_first,
+      bool_or(x.undoes = o.seq) as is_undone,
+      bool_or(b.seq is not null and x.entity = 'task' and x.before is null) as is_created,
+      string_agg(x.seq::text, ', ' order by x.seq) filter (where b.seq is null and u.seq is null and x.type <> 'task.due') as changed
+    from (select * from events x where x.task_id = o.task_id order by x.id limit 10000) x
+    left join import_batches b on b.import_id = ${importId} and b.seq = x.batch
+    left join events y on y.project_id = ${projectId} and y.seq = x.undoes
+    left join import_batches u on u.import_id = ${importId} and u.seq = y.batch
+    where x.project_id = ${projectId}) h on o.task_id is not null
+  order by o.seq`

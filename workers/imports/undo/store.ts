@@ -1,0 +1,30 @@
+import type { Sql } from '../../../src/postgres/database.ts'
+import { insertLines } from '../batches/lines.ts'
+import { ImportTaken } from '../run/import-row.ts'
+import type { ImportedChange } from './changes.ts'
+import type { Undo } from './undo.ts'
+
+/** Stores the result of a batch, and moves the cursor from `before` to it. */
+export async function storeUndone(
+  { sql, importId }: Undo,
+  before: number,
+  seq: number,
+  changes: ImportedChange[],
+) {
+  const tasks = changes.filter(({ isFirst }) => isFirst)
+  const kept = tasks.filter((one) => one.kept !== null).length
+  const lines = changes.filter(({ kept, isFirst, isWhole }) => kept !== null && (isFirst || !isWhole))
+  await sql.begin(async (transaction) => {
+    const tx = transaction as unknown as Sql
+    const moved = await tx`
+      update imports set cursor = jsonb_build_object('step', 'undo', 'n', ${seq}::bigint),
+        undone = undone + ${tasks.length - kept}, kept = kept + ${kept}
+      where id = ${importId} and undo_state = 'running' and (cursor ->> 'n')::bigint = ${before} returning id`
+    if (moved.length === 0) throw new ImportTaken()
+    await insertLines(
+      tx,
+      importId,
+      lines.map(({ externalId, kept }) => ({ row: null, externalId, outcome: 'kept', message: kept! })),
+    )
+  })
+}

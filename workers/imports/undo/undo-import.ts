@@ -1,0 +1,65 @@
+import type { ImportCursor } from '../../../drizzle/schema/imports.ts'
+import type { Services } from '../../../src/services.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import { forEachPage, type Throttle } from '../../throttle.ts'
+import { openFailures } from '../run/failures.ts'
+import { readBatch } from './changes.ts'
+import { storeUndone } from './store.ts'
+import type { Undo } from './undo.ts'
+import { undoEvents } from './undo-events.ts'
+
+type JobData = Record<string, string>
+
+/** Undoes the batches of an import, the latest first. Keeps the tasks that somebody has changed since. */
+export function openUndoImport(services: Services) {
+  const sql = services.database.background
+  const failures = openFailures()
+  return async ({ importId = '', caller = '{}' }: JobData, throttle: Throttle): Promise<void> => {
+    const begun = await begin(sql, importId)
+    if (!begun) return
+    const { projectId } = begun
+    const undo: Undo = { services, sql, importId, projectId, caller: JSON.parse(caller) }
+    const position = { id: importId, cursor: begun.cursor }
+    const error = await undoBatches(undo, position, throttle).then(
+      () => undefined,
+      (error: unknown) => failures.messageOf(position, throttle, error),
+    )
+    failures.forget(importId)
+    await sql`
+      update imports set undo_state = ${error === undefined ? 'done' : 'failed'}, error = coalesce(${error ?? null}, error)
+      where id = ${importId} and undo_state = 'running'`
+    announce(undo)
+  }
+}
+
+/** Returns undefined if the undo has ended. */
+async function begin(sql: Sql, importId: string) {
+  const first: ImportCursor = { step: 'undo', n: Number.MAX_SAFE_INTEGER }
+  const [row] = await sql<{ projectId: string; cursor: ImportCursor }[]>`
+    update imports set undo_state = 'running',
+      cursor = case when cursor ->> 'step' = 'undo' then cursor else ${JSON.stringify(first)}::text::jsonb end
+    where id = ${importId} and undo_state in ('queued', 'running') returning project_id, cursor`
+  return row
+}
+
+const announce = ({ services, projectId }: Undo) =>
+  services.importNotifications.publish([{ projectId, version: 0 }])
+
+async function undoBatches(
+  undo: Undo,
+  position: { cursor: ImportCursor },
+  throttle: Throttle,
+): Promise<void> {
+  await forEachPage(throttle, position.cursor.n, async (before) => {
+    const { sql, importId } = undo
+    const [batch] = await sql<{ seq: number }[]>`
+      select seq::float8 as seq from import_batches where import_id = ${importId} and seq < ${before}
+      order by seq desc limit 1`
+    if (!batch) return undefined
+    const changes = await readBatch(undo, batch.seq)
+    await storeUndone(undo, before, batch.seq, await undoEvents(undo, changes))
+    position.cursor = { step: 'undo', n: batch.seq }
+    announce(undo)
+    return batch.seq
+  })
+}
