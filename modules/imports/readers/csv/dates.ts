@@ -1,6 +1,7 @@
-import { DateTime, IANAZone } from 'luxon'
+import { DateTime } from 'luxon'
 import { ImportError } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
+import { isZone, ZoneClock } from './zones.ts'
 
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
 export type First = 'day' | 'month'
@@ -12,6 +13,7 @@ interface Day {
 }
 
 const maxCharacters = 80
+const maxZones = 500
 const numbers = /^(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})$/
 const dayFirst = /^(?:[a-z]{3,9},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+([a-z]{3,9})\.?,?[ /.-]+(\d{2,4})$/i
 const monthFirst = /^(?:[a-z]{3,9},? )?([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/i
@@ -29,47 +31,55 @@ export class Dates {
   usedZone = false
   readonly zone: string
   private readonly format?: string
-  private readonly zones = new Set<string>()
+  /** True if the parts of the format have a usual order, so that `guess` reads them alike, and faster. */
+  private readonly isUsual: boolean = true
+  private readonly clocks = new Map<string, ZoneClock>()
 
   /** @throws ImportError if the format or the time zone cannot be used */
   constructor({ dateFormat, timeZone = 'UTC' }: Mapping) {
     this.zone = timeZone
-    if (!IANAZone.isValidZone(timeZone))
+    if (!isZone(timeZone))
       throw new ImportError(`mapping.timeZone must be an IANA time zone, such as Europe/Berlin`)
     if (!dateFormat) return
     this.format = dateFormat.replace(/[DYA]/g, (letter) => letter.toLowerCase())
     if (!/y/.test(this.format) || !/[ML]/.test(this.format) || !/d/.test(this.format))
       throw new ImportError('mapping.dateFormat must have a day, month and year, such as DD/MM/YYYY')
+    this.isUsual = /^[^dy]*[dML][^y]*y+[^y]*$|^[^dML]*yyyy[^dML]*[ML]+[^ML]*d/.test(this.format)
     this.first = this.format.indexOf('d') < this.format.search(/[ML]/) ? 'day' : 'month'
   }
 
   /** Returns a date, or an ISO 8601 time in UTC. Returns undefined if the text is no date, or can be two dates. */
   read(text: string, zone?: string): string | undefined {
     if (text.length > maxCharacters) return undefined
-    const local = zone && this.isZone(zone) ? zone : this.zone
-    return (this.format && this.readFormat(text, local)) || this.guess(text, local)
+    const clock = this.clockOf(zone)
+    const isFormatFirst = this.format && !this.isUsual
+    return isFormatFirst
+      ? (this.readFormat(text, clock) ?? this.guess(text, clock))
+      : (this.guess(text, clock) ?? this.readFormat(text, clock))
   }
 
-  private isZone(zone: string): boolean {
-    if (this.zones.has(zone)) return true
-    const isValid = IANAZone.isValidZone(zone)
-    if (isValid) this.zones.add(zone)
-    return isValid
+  private clockOf(zone = this.zone): ZoneClock {
+    const known = this.clocks.get(zone)
+    if (known) return known
+    const clock = new ZoneClock(isZone(zone) ? zone : this.zone)
+    if (this.clocks.size < maxZones) this.clocks.set(zone, clock)
+    return clock
   }
 
-  private readFormat(text: string, zone: string): string | undefined {
-    const date = DateTime.fromFormat(text, this.format!, { zone, locale: 'en' })
+  private readFormat(text: string, { zone }: ZoneClock): string | undefined {
+    if (!this.format) return undefined
+    const date = DateTime.fromFormat(text, this.format, { zone, locale: 'en' })
     if (!date.isValid) return undefined
-    return /[hH]/.test(this.format!) ? new Date(date.toMillis()).toISOString() : isoDay(date)
+    return /[hH]/.test(this.format) ? new Date(date.toMillis()).toISOString() : isoDay(date)
   }
 
-  private guess(text: string, zone: string): string | undefined {
+  private guess(text: string, zoneClock: ZoneClock): string | undefined {
     const clock = time.exec(text)
     const day = dayOf(clock ? text.slice(0, clock.index) : text, this.first)
     if (!day || !isDay(day)) return undefined
     if (!clock) return isoDay(day)
-    if (!clock[6] && zone === this.zone) this.usedZone = true
-    return instantOf(day, clock, zone)
+    if (!clock[6] && zoneClock.zone === this.zone) this.usedZone = true
+    return instantOf(day, clock, zoneClock)
   }
 }
 
@@ -120,7 +130,7 @@ function isDay({ year, month, day }: Day): boolean {
 const isoDay = ({ year, month, day }: Day): string =>
   `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`
 
-function instantOf(day: Day, clock: RegExpExecArray, zone: string): string | undefined {
+function instantOf(day: Day, clock: RegExpExecArray, zone: ZoneClock): string | undefined {
   const [, hours, minutes, seconds = '0', fraction = '', half, offset] = clock
   let hour = Number(hours)
   if (half && (hour < 1 || hour > 12)) return undefined
@@ -129,9 +139,7 @@ function instantOf(day: Day, clock: RegExpExecArray, zone: string): string | und
   const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3))
   const utc = Date.UTC(day.year, day.month - 1, day.day, hour, Number(minutes), Number(seconds), milliseconds)
   if (offset) return new Date(utc - offsetMs(offset)).toISOString()
-  if (zone === 'UTC') return new Date(utc).toISOString()
-  const local = DateTime.fromMillis(utc, { zone: 'UTC' }).setZone(zone, { keepLocalTime: true })
-  return new Date(local.toMillis()).toISOString()
+  return new Date(utc - zone.offsetMs(utc)).toISOString()
 }
 
 function offsetMs(offset: string): number {

@@ -45,11 +45,14 @@ type Fill = (draft: Draft, cell: Cell) => void
 export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading): Draft {
   const task: TaskItem = { kind: 'task', row: row.number, title: '' }
   const draft: Draft = { task, comments: [], subtasks: [], notes: [], messages: [] }
+  const cell: Cell = { ...reading, text: '', column: columns[0]! }
   for (const column of columns) {
     const text = row.at(column.index)
     if (text.trim() === '') continue
     const fill = column.target.startsWith('field.') ? field : fills[column.target as TaskTarget]
-    fill(draft, { text, column, ...reading })
+    cell.text = text
+    cell.column = column
+    fill(draft, cell)
   }
   return draft
 }

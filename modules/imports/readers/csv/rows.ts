@@ -67,7 +67,7 @@ export function unevenCells({ cells }: Row, columns: number): { messages: string
 
 /** Exports put ' before a text that a spreadsheet would compute. */
 function unescaped(cell: string): string {
-  const text = /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell
+  const text = cell.startsWith("'") && /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell
   return text.length > maxCellCharacters
     ? text.slice(0, maxCellCharacters).replace(/[\ud800-\udbff]$/, '')
     : text

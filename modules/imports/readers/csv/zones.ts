@@ -1,0 +1,40 @@
+import { DateTime, IANAZone } from 'luxon'
+
+const dayMs = 86_400_000
+/** Larger than the offset of any time zone. */
+const marginMs = dayMs / 2 + 3 * 3_600_000
+const maxDays = 20_000
+
+export const isZone = (zone: string): boolean => zone === 'UTC' || IANAZone.isValidZone(zone)
+
+/** The offsets of a time zone, remembered for each day: a look-up in the time zone's rules takes microseconds. */
+export class ZoneClock {
+  readonly zone: string
+  private readonly rules: IANAZone
+  /** By day; null for days near a change of the clock. */
+  private readonly days = new Map<number, number | null>()
+
+  constructor(zone: string) {
+    this.zone = zone
+    this.rules = IANAZone.create(zone)
+  }
+
+  /** Returns the offset at a local time, which is given as if it were in UTC. */
+  offsetMs(localMs: number): number {
+    if (this.zone === 'UTC') return 0
+    const day = Math.floor(localMs / dayMs)
+    let offset = this.days.get(day)
+    if (offset === undefined) {
+      offset = this.ofDay(day * dayMs)
+      if (this.days.size < maxDays) this.days.set(day, offset)
+    }
+    if (offset !== null) return offset
+    const time = DateTime.fromMillis(localMs, { zone: 'UTC' }).setZone(this.zone, { keepLocalTime: true })
+    return localMs - time.toMillis()
+  }
+
+  private ofDay(startMs: number): number | null {
+    const before = this.rules.offset(startMs - marginMs)
+    return before === this.rules.offset(startMs + dayMs + marginMs) ? before * 60_000 : null
+  }
+}
