@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isNameText } from '../../../src/schema/text.ts'
 import type { TaskItem } from '../items.ts'
-import type { Source } from '../sources.ts'
 
 const digestOf = (...parts: unknown[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest()
 const digestCharacters = 22
@@ -13,7 +12,7 @@ const isExternalId = (text: string) =>
 
 /** Keys that are too long for an external id are replaced by a digest. */
 export function externalIdOf(
-  source: Source,
+  source: string,
   { key = '', externalId }: Pick<TaskItem, 'key' | 'externalId'>,
 ): string {
   const id = externalId ?? `${source}:${key}`
@@ -35,7 +34,7 @@ export class DigestKeys {
 }
 
 /** The last 16 hex digits of the ids of a task's child. The same child of a file has the same digits in each import. */
-export function childTail(taskId: string, source: Source, kind: string, key: string): string {
+export function childTail(taskId: string, source: string, kind: string, key: string): string {
   const hex = digestOf(taskId, source, kind, key).toString('hex')
   return `${'89ab'[Number.parseInt(hex[0]!, 16) & 3]}${hex.slice(1, 16)}`
 }

@@ -3,6 +3,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { badRequest, duplicateParameter } from '../../../src/responses/errors.ts'
 import { unknownField, validationError } from '../../../src/schema/validation.ts'
 import type { Mapping } from '../mapping.ts'
+import { columnsError } from '../readers/csv/targets.ts'
 import { ImportMapping, ImportParameters } from '../schema.ts'
 import type { Source } from '../sources.ts'
 
@@ -38,10 +39,12 @@ export function addField(fields: Fields, name: string, value: string): void {
 }
 
 function readMapping(text: string): Mapping {
-  const mapping = parseObject(text)
+  const mapping: Mapping = parseObject(text)
   if (!given.Check({ mapping })) throw validationError(given.Errors({ mapping }))
   if (!textsIn(mapping).every((one) => one.isWellFormed() && !one.includes('\0')))
     throw badRequest('mapping must be text without U+0000 and lone surrogates')
+  const problem = columnsError(mapping.columns)
+  if (problem) throw badRequest(problem)
   return mapping
 }
 

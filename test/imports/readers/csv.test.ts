@@ -11,7 +11,7 @@ test('reads columns by their usual names, and proposes the mapping', async () =>
     {
       kind: 'task',
       row: 1,
-      key: expect.stringMatching(/^[0-9a-f]{32}$/),
+      key: expect.stringMatching(/^[\w-]{22}$/),
       title: 'Oil the wheels',
       list: 'Doing',
       dueDate: '2026-11-21',

@@ -1,3 +1,26 @@
+import { csvColumns } from '../../../exports/cells.ts'
+import type { KnownColumns } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
+import type { Draft } from '../csv/drafts.ts'
+import { plain } from '../csv/header-names.ts'
+import type { Row } from '../csv/rows.ts'
+import { targetNamed } from '../csv/targets.ts'
 
-export const readCsv = csvReader({})
+/** The columns of our own export. The importing project numbers its tasks itself. */
+const own: KnownColumns = {
+  ...Object.fromEntries(csvColumns.map((name) => [plain(name), targetNamed(name) ?? null])),
+  [plain('importedAuthor')]: 'author',
+}
+const isOwn = (names: string[]) => csvColumns.every((name) => names.includes(name))
+
+/** Reads any CSV file. Files with the columns of our own export need no mapping. */
+export const readCsv = csvReader({
+  columnsFor: (names) => (isOwn(names) ? own : undefined),
+  read: ({ names }) => (isOwn(names) ? { listSeparator: /\n/, finish: finishOwn } : {}),
+})
+
+/** A task that was imported before keeps its first author. */
+function finishOwn({ task }: Draft, row: Row): void {
+  const name = row.text(plain('importedAuthor'))
+  if (name !== '') task.author = { name }
+}

@@ -1,7 +1,8 @@
+import type { CellComment } from '../../../exports/cells.ts'
 import type { KnownColumns } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Dates } from '../csv/dates.ts'
-import type { Comment, Draft } from '../csv/drafts.ts'
+import type { Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/rows.ts'
 import type { SourceContext, SourceRows } from '../csv/source.ts'
 
@@ -85,7 +86,7 @@ class JiraRows implements SourceRows {
 }
 
 /** Reads `14/Mar/26 2:15 PM;Ada;The text`. */
-function commentOf(comment: Comment, dates: Dates): Comment {
+function commentOf(comment: CellComment, dates: Dates): CellComment {
   const [, date = '', author = '', text = ''] = /^([^;\n]+);([^;\n]*);([\s\S]*)$/.exec(comment.text) ?? []
   const createdAt = dates.read(date.trim())
   if (!createdAt || text.trim() === '') return comment

@@ -1,8 +1,8 @@
 import { DateTime } from 'luxon'
+import { DigestKeys } from '../../plan/keys.ts'
 import type { KnownColumns } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
-import { Keys } from '../csv/keys.ts'
 import type { Row } from '../csv/rows.ts'
 import type { SourceRows } from '../csv/source.ts'
 import { oneLine, subtasksOf } from '../csv/values.ts'
@@ -32,9 +32,9 @@ export const readTickTick = csvReader({
 })
 
 class TickTickRows implements SourceRows {
-  private readonly keys = new Keys()
+  private readonly keys = new DigestKeys()
   private readonly keysById = new Map<string, string>()
-  private readonly lookKeys = new Keys()
+  private readonly lookKeys = new DigestKeys()
 
   look(row: Row): void {
     this.keysById.set(row.text('task id'), keyOf(row, this.lookKeys))
@@ -57,10 +57,10 @@ class TickTickRows implements SourceRows {
 }
 
 /** Some backups number their tasks 1, 2, 3 …: another task has the number in the next backup. */
-function keyOf(row: Row, keys: Keys): string {
+function keyOf(row: Row, keys: DigestKeys): string {
   const id = row.text('task id')
   if (id.length > 9) return id
-  return keys.keyFor([row.text('created time')], oneLine(row.text('title')))
+  return keys.next(row.text('created time'), oneLine(row.text('title')))
 }
 
 /** The items of a checklist begin with ▫, or with ▪ if they are complete. */

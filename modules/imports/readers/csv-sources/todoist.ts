@@ -1,8 +1,8 @@
 import type { CommentItem, ImportedItem, ImportedPerson } from '../../items.ts'
+import { DigestKeys } from '../../plan/keys.ts'
 import type { KnownColumns } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
-import { Keys } from '../csv/keys.ts'
 import type { Row } from '../csv/rows.ts'
 import type { SourceRows } from '../csv/source.ts'
 
@@ -39,7 +39,7 @@ interface Open {
 }
 
 class TodoistRows implements SourceRows {
-  private readonly keys = new Keys()
+  private readonly keys = new DigestKeys()
   private section?: string
   /** The task before, its parent, and so on. */
   private parents: Open[] = []
@@ -76,7 +76,7 @@ class TodoistRows implements SourceRows {
     const indent = Number(row.text('indent')) || 1
     while (this.parents.length > 0 && this.parents.at(-1)!.indent >= indent) this.parents.pop()
     const path = [this.section ?? '', ...this.parents.map((parent) => parent.title)]
-    task.key = this.keys.keyFor(path, title)
+    task.key = this.keys.next(path, title)
     const parent = this.parents.at(-1)?.key
     if (parent) task.parent = parent
     this.parents.push({ indent, title, key: task.key })

@@ -1,11 +1,11 @@
 import type { CommentItem, ImportedItem, SubtaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
+import { DigestKeys } from '../../plan/keys.ts'
 import type { Reader } from '../reader.ts'
 import { columnsOf, isTitle } from './columns.ts'
 import { Dates } from './dates.ts'
 import { type Draft, draftOf } from './drafts.ts'
 import { findHeader } from './header.ts'
-import { Keys } from './keys.ts'
 import { planOf } from './plan.ts'
 import { readRows, unevenCells } from './rows.ts'
 import type { CsvSource } from './source.ts'
@@ -16,8 +16,9 @@ export const csvReader = (source: CsvSource): Reader =>
   async function* ({ open, mapping, propose }) {
     const dates = new Dates(mapping)
     const header = await findHeader(open, isTitle(source.columns, mapping))
-    const columns = columnsOf(header.names, mapping, source.columns)
-    const rows = source.read?.({ mapping, dates }) ?? {}
+    const known = source.columns ?? source.columnsFor?.(header.names)
+    const columns = columnsOf(header.names, mapping, known)
+    const rows = source.read?.({ mapping, dates, names: header.names }) ?? {}
     const survey = new Survey(columns)
     for await (const row of readRows(open, header)) {
       survey.look(row)
@@ -27,14 +28,12 @@ export const csvReader = (source: CsvSource): Reader =>
     const plan = planOf(columns, survey)
     propose({ columns: plan.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
     yield* plan.fields
-    const keys = new Keys()
-    const { priorities } = source
+    const keys = new DigestKeys()
+    const { priorities, zone } = source
+    const { listSeparator } = rows
     for await (const row of readRows(open, header)) {
-      const draft = draftOf(row, plan.columns, {
-        dates,
-        priorities,
-        zone: source.zone && row.text(source.zone),
-      })
+      const inRow = { dates, priorities, listSeparator, zone: zone && row.text(zone) }
+      const draft = draftOf(row, plan.columns, inRow)
       const { messages, notes } = unevenCells(row, columns.length)
       draft.messages.push(...messages)
       draft.notes.push(...notes)
@@ -45,11 +44,11 @@ export const csvReader = (source: CsvSource): Reader =>
   }
 
 /** Returns the task of a draft, then its subtasks and comments. */
-function itemsOf(draft: Draft, keys: Keys, mapping: Mapping): ImportedItem[] {
+function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): ImportedItem[] {
   const { task } = draft
   finishStatus(draft, mapping)
   task.title ||= substitute(draft)
-  const key = (task.key ??= keys.keyFor(task.path ?? [], task.title))
+  const key = (task.key ??= keys.next(task.title))
   if (draft.notes.length > 0) task.notes = draft.notes
   if (draft.messages.length > 0) task.messages = draft.messages
   const child = { row: task.row, task: key }

@@ -1,4 +1,5 @@
-import type { ImportedPerson, TaskItem } from '../../items.ts'
+import type { TaskItem } from '../../items.ts'
+import { type CellComment, readComments } from '../../../exports/cells.ts'
 import type { Column } from './columns.ts'
 import type { Dates } from './dates.ts'
 import type { Row } from './rows.ts'
@@ -6,19 +7,13 @@ import type { FieldType } from './survey.ts'
 import type { Target, TaskTarget } from './targets.ts'
 import { answerOf, listOf, oneLine, personOf, type Priorities, priorityOf, subtasksOf } from './values.ts'
 
-export interface Comment {
-  text: string
-  author?: ImportedPerson
-  createdAt?: string
-}
-
 /** A task as far as its row is read. */
 export interface Draft {
   task: TaskItem
   /** The list or section, if another column has the status. */
   section?: string
   isCompleted?: boolean
-  comments: Comment[]
+  comments: CellComment[]
   subtasks: { title: string; completed: boolean }[]
   notes: string[]
   messages: string[]
@@ -34,6 +29,7 @@ export interface CellReading {
   /** The time zone of the row's dates. */
   zone?: string
   priorities?: Priorities
+  listSeparator?: RegExp
 }
 interface Cell extends CellReading {
   text: string
@@ -94,9 +90,9 @@ const person =
   }
 
 const list =
-  (part: 'labels' | 'blockedBy', separator = /[,;\n]/): Fill =>
-  ({ task }, { text }) => {
-    task[part] = [...new Set([...(task[part] ?? []), ...listOf(text, separator).map(oneLine)])]
+  (part: 'labels' | 'blockedBy', usual = /[,;\n]/): Fill =>
+  ({ task }, { text, listSeparator = usual }) => {
+    task[part] = [...new Set([...(task[part] ?? []), ...listOf(text, listSeparator).map(oneLine)])]
   }
 
 const field: Fill = ({ task }, { text, column }) => {
@@ -146,7 +142,7 @@ const fills: Record<TaskTarget, Fill> = {
   labels: list('labels'),
   parent: one('parent'),
   blockedBy: list('blockedBy', /[,;\s]/),
-  comments: ({ comments }, { text }) => comments.push({ text }),
+  comments: ({ comments }, { text }) => comments.push(...readComments(text)),
   subtasks: ({ subtasks }, { text }) => subtasks.push(...subtasksOf(text)),
   notes: ({ notes }, { text, column }) => notes.push(`${column.header}: ${text}`),
   id: one('key'),

@@ -1,3 +1,4 @@
+import { unescapeFormula } from '../../../exports/cells.ts'
 import { ImportError } from '../../items.ts'
 import type { Header } from './header.ts'
 import { plain } from './header-names.ts'
@@ -65,9 +66,8 @@ export function unevenCells({ cells }: Row, columns: number): { messages: string
   return { messages, notes: extra.map((cell) => `Without a header: ${unescaped(cell)}`) }
 }
 
-/** Exports put ' before a text that a spreadsheet would compute. */
 function unescaped(cell: string): string {
-  const text = cell.startsWith("'") && /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell
+  const text = cell.startsWith("'") ? unescapeFormula(cell) : cell
   return text.length > maxCellCharacters
     ? text.slice(0, maxCellCharacters).replace(/[\ud800-\udbff]$/, '')
     : text

@@ -10,6 +10,8 @@ import type { Priorities } from './values.ts'
 export interface CsvSource {
   /** Absent: columns are found by their usual names. Other columns become fields. */
   columns?: KnownColumns
+  /** For sources with several kinds of files. */
+  columnsFor?(names: string[]): KnownColumns | undefined
   /** The plain header of the column with the time zone of the dates in its row. */
   zone?: string
   priorities?: Priorities
@@ -19,10 +21,14 @@ export interface CsvSource {
 export interface SourceContext {
   mapping: Mapping
   dates: Dates
+  /** The header. */
+  names: string[]
 }
 
 /** One reading of a file: `look` is called with each row, then `finish` with each row. */
 export interface SourceRows {
+  /** What separates labels. Default: commas, semicolons and line ends. */
+  listSeparator?: RegExp
   look?(row: Row): void
   /** What the rows show of the mapping. */
   proposal?(): Mapping
