@@ -9,7 +9,10 @@ const projectId = await openProject(people)
 
 const add = (fields: object = {}) => make(editor, '/tasks', { title: 'Wheels', projectId, ...fields })
 const optional = { description: null, dueDate: null, assigneeId: null }
-const empty = { labelIds: [], blockedByIds: [], fields: {}, externalId: null, remindAt: null, claim: null }
+const empty = {
+  ...{ labelIds: [], blockedByIds: [], fields: {} },
+  ...{ externalId: null, remindAt: null, claim: null, importedAuthor: null },
+}
 const defaults = { ...optional, ...empty, status: 'TODO', priority: 'MEDIUM' }
 const instants = { createdAt: aTimestamp, updatedAt: aTimestamp }
 
