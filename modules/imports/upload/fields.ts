@@ -3,7 +3,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { badRequest, duplicateParameter } from '../../../src/responses/errors.ts'
 import { unknownField, validationError } from '../../../src/schema/validation.ts'
 import type { Mapping } from '../mapping.ts'
-import { columnsError } from '../readers/csv/targets.ts'
+import { columnsError } from '../readers/csv/columns/targets.ts'
 import { ImportMapping, ImportParameters } from '../schema.ts'
 import type { Source } from '../sources.ts'
 

@@ -1,4 +1,4 @@
-import type { KnownColumns } from '../csv/columns.ts'
+import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import { type Draft, keep } from '../csv/drafts.ts'
 import type { Row } from '../csv/rows.ts'

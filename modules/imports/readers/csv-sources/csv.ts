@@ -1,10 +1,10 @@
 import { csvColumns } from '../../../exports/cells.ts'
-import type { KnownColumns } from '../csv/columns.ts'
+import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
-import { plain } from '../csv/header-names.ts'
+import { plain } from '../csv/columns/header-names.ts'
 import type { Row } from '../csv/rows.ts'
-import { targetNamed } from '../csv/targets.ts'
+import { targetNamed } from '../csv/columns/targets.ts'
 
 /** The columns of our own export. The importing project numbers its tasks itself. */
 const own: KnownColumns = {

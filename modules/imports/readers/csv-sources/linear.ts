@@ -1,4 +1,4 @@
-import type { KnownColumns } from '../csv/columns.ts'
+import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 
 const unused = 'updated,uuid,project id,project milestone id,sla status,time in status minutes'

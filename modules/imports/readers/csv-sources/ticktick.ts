@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon'
 import { DigestKeys } from '../../plan/keys.ts'
-import type { KnownColumns } from '../csv/columns.ts'
+import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/rows.ts'

@@ -1,11 +1,5 @@
+import type { CellComment } from '../../../exports/cells.ts'
 import type { TaskItem } from '../../items.ts'
-import { type CellComment, readComments } from '../../../exports/cells.ts'
-import type { Column } from './columns.ts'
-import type { Dates } from './dates.ts'
-import type { Row } from './rows.ts'
-import type { FieldType } from './survey.ts'
-import type { Target, TaskTarget } from './targets.ts'
-import { answerOf, listOf, oneLine, personOf, type Priorities, priorityOf, subtasksOf } from './values.ts'
 
 /** A task as far as its row is read. */
 export interface Draft {
@@ -19,132 +13,8 @@ export interface Draft {
   messages: string[]
 }
 
-export interface PlannedColumn extends Column {
-  target: Target
-  type: FieldType
-}
-
-export interface CellReading {
-  dates: Dates
-  /** The time zone of the row's dates. */
-  zone?: string
-  priorities?: Priorities
-  listSeparator?: RegExp
-}
-interface Cell extends CellReading {
-  text: string
-  column: PlannedColumn
-}
-type Fill = (draft: Draft, cell: Cell) => void
-
-/** Puts the cells of a row into a draft. */
-export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading): Draft {
-  const task: TaskItem = { kind: 'task', row: row.number, title: '' }
-  const draft: Draft = { task, comments: [], subtasks: [], notes: [], messages: [] }
-  const cell: Cell = { ...reading, text: '', column: columns[0]! }
-  for (const column of columns) {
-    const text = row.at(column.index)
-    if (text.trim() === '') continue
-    const fill = column.target.startsWith('field.') ? field : fills[column.target as TaskTarget]
-    cell.text = text
-    cell.column = column
-    fill(draft, cell)
-  }
-  return draft
-}
-
 /** Keeps a text at the foot of the description. */
 export function keep(draft: Draft, header: string, text: string, message?: string): void {
   draft.notes.push(`${header}: ${text}`)
   if (message) draft.messages.push(message)
-}
-
-const short = (text: string) => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
-
-/** Fills a part that has one value. Of several columns, the first with a text counts. */
-const one =
-  (part: 'title' | 'list' | 'parent' | 'key' | 'externalId'): Fill =>
-  ({ task, notes }, { text, column }) => {
-    const line = oneLine(text)
-    if (!task[part]) task[part] = line
-    else if (part !== 'parent' && task[part] !== line) notes.push(`${column.header}: ${text}`)
-  }
-
-const date =
-  (part: 'dueDate' | 'remindAt' | 'createdAt'): Fill =>
-  (draft, { text, column, dates, zone }) => {
-    const read = dates.read(text.trim(), zone)
-    if (read) draft.task[part] ??= read
-    else keep(draft, column.header, text, `${column.header}: ${short(text)} ${unreadable}`)
-  }
-const unreadable = 'is not one certain date. If it is a date, send mapping.dateFormat, such as DD/MM/YYYY'
-
-const person =
-  (part: 'assignee' | 'author', isEmail = false): Fill =>
-  ({ task }, { text }) => {
-    const known = task[part]
-    const read = personOf(oneLine(text))
-    const email = isEmail ? text.trim() : (known?.email ?? read.email)
-    const name = known && !isEmail ? read.name : (known?.name ?? read.name)
-    task[part] = email ? { name, email } : { name }
-  }
-
-const list =
-  (part: 'labels' | 'blockedBy', usual = /[,;\n]/): Fill =>
-  ({ task }, { text, listSeparator = usual }) => {
-    task[part] = [...new Set([...(task[part] ?? []), ...listOf(text, listSeparator).map(oneLine)])]
-  }
-
-const field: Fill = ({ task }, { text, column }) => {
-  const key = column.target.slice('field.'.length)
-  const fields = (task.fields ??= {})
-  if (key in fields) fields[key] = `${fields[key]}, ${text}`
-  else fields[key] = valueOf(text, column.type)
-}
-
-function valueOf(text: string, type: FieldType): string | number | boolean {
-  if (type === 'number') return Number(text)
-  if (type === 'boolean') return text.trim().toLowerCase() === 'true'
-  return type === 'date' ? text.trim() : text
-}
-
-const fills: Record<TaskTarget, Fill> = {
-  title: one('title'),
-  description: ({ task }, { text }) => {
-    task.description = task.description ? `${task.description}\n\n${text}` : text
-  },
-  status: ({ task }, { text }) => {
-    const name = oneLine(text)
-    if (name === 'TODO' || name === 'IN_PROGRESS' || name === 'DONE') task.status = name
-    else task.list = name
-  },
-  list: (draft, { text }) => {
-    draft.section = oneLine(text)
-  },
-  priority: (draft, { text, column, priorities }) => {
-    const priority = priorityOf(text.trim(), priorities)
-    if (priority) draft.task.priority = priority
-    else if (priority === null)
-      keep(draft, column.header, text, `${column.header}: ${short(text)} is not a priority that Docket knows`)
-  },
-  dueDate: date('dueDate'),
-  remindAt: date('remindAt'),
-  assignee: person('assignee'),
-  assigneeEmail: person('assignee', true),
-  author: person('author'),
-  authorEmail: person('author', true),
-  createdAt: date('createdAt'),
-  completed: (draft, cell) => {
-    const answer = answerOf(cell.text.trim())
-    if (answer !== 'no') draft.isCompleted = true
-    if (answer === 'other') (draft.task.fields ??= {})[cell.column.key] = cell.text.trim()
-  },
-  labels: list('labels'),
-  parent: one('parent'),
-  blockedBy: list('blockedBy', /[,;\s]/),
-  comments: ({ comments }, { text }) => comments.push(...readComments(text)),
-  subtasks: ({ subtasks }, { text }) => subtasks.push(...subtasksOf(text)),
-  notes: ({ notes }, { text, column }) => notes.push(`${column.header}: ${text}`),
-  id: one('key'),
-  externalId: one('externalId'),
 }

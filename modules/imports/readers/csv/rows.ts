@@ -1,7 +1,7 @@
 import { unescapeFormula } from '../../../exports/cells.ts'
 import { ImportError } from '../../items.ts'
 import type { Header } from './header.ts'
-import { plain } from './header-names.ts'
+import { plain } from './columns/header-names.ts'
 import { readRecords } from './records.ts'
 import type { Open } from './text.ts'
 

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
-import { ImportError } from '../../items.ts'
-import type { Mapping } from '../../mapping.ts'
+import { ImportError } from '../../../items.ts'
+import type { Mapping } from '../../../mapping.ts'
+import { FieldKeys } from './field-keys.ts'
 import { plain, usualTargets } from './header-names.ts'
 import { columnsError, type Target, targetNamed } from './targets.ts'
 
@@ -18,8 +18,6 @@ export interface Column {
 
 /** What a source's files call their columns, by plain header. Null: not imported. */
 export type KnownColumns = Record<string, Target | null>
-
-const maxKeyCharacters = 40
 
 export const isTitle = (known: KnownColumns | undefined, mapping: Mapping) => (header: string) => {
   const given = mapping.columns?.[header]
@@ -39,10 +37,10 @@ export function columnsOf(names: string[], mapping: Mapping, known?: KnownColumn
   const taken = new Set(Object.values(given).map((name) => name && targetNamed(name)))
   const free = names.filter((name) => given[name] === undefined).map(plain)
   const usual = known ? new Map<string, Target | null>(Object.entries(known)) : usualTargets(free)
-  const keys = new Map<string, string>()
+  const keys = new FieldKeys()
   const columns = names.map((name, index): Column => {
     const header = name || `Column ${index + 1}`
-    const key = keyOf(header, keys)
+    const key = keys.keyOf(header)
     const own = given[header]
     if (own !== undefined) {
       const target = own === null ? null : targetNamed(own)!
@@ -66,27 +64,4 @@ function checkTitle(columns: Column[]): void {
       ? `Only one column can be the title, but these are: ${titles.slice(0, 10).join(', ')}`
       : `No column is the title. Send mapping.columns, such as {"${headers[0]}": "title"}. The columns are ${headers.join(', ')}`,
   )
-}
-
-/** Jira adds the words to names of fields. */
-export const fieldName = (header: string): string =>
-  (/^custom field \((.+)\)$/i.exec(header)?.[1] ?? header.replace(/^field\./, '')).slice(0, 100)
-
-/** Returns the same key for columns with the same header, and different keys for others. */
-function keyOf(header: string, keys: Map<string, string>): string {
-  const known = keys.get(header)
-  if (known) return known
-  const base = slug(fieldName(header))
-  const used = new Set(keys.values())
-  let key = base
-  for (let n = 2; used.has(key); n++) key = `${base.slice(0, maxKeyCharacters - 5)}_${n}`
-  keys.set(header, key)
-  return key
-}
-
-function slug(name: string): string {
-  const ascii = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
-  const key = ascii.replace(/[^a-z0-9]+/g, '_').replace(/^[^a-z]+|_+$/g, '')
-  if (key) return key.slice(0, maxKeyCharacters)
-  return `f_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 }

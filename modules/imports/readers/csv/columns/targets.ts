@@ -1,4 +1,4 @@
-import { nearest } from '../../../../src/schema/nearest.ts'
+import { nearest } from '../../../../../src/schema/nearest.ts'
 
 /** The fields of a task that a column can fill. Also `field.<key>`, for a custom field. */
 export const targets = [

@@ -1,10 +1,16 @@
-import type { FieldItem } from '../../items.ts'
-import { type Column, fieldName } from './columns.ts'
-import type { PlannedColumn } from './drafts.ts'
-import type { Survey } from './survey.ts'
+import type { FieldItem } from '../../../items.ts'
+import type { Column } from './columns.ts'
+import { fieldName } from './field-keys.ts'
+import type { Target } from './targets.ts'
+import type { FieldType, Survey } from './survey.ts'
 
 /** A project has at most this many fields. Further columns go to the foot of the description. */
 const maxFields = 50
+
+export interface PlannedColumn extends Column {
+  target: Target
+  type: FieldType
+}
 
 export interface Plan {
   columns: PlannedColumn[]

@@ -1,8 +1,9 @@
-import type { FieldItem } from '../../items.ts'
+import type { FieldItem } from '../../../items.ts'
 import type { Column } from './columns.ts'
-import { type Dates, type First, firstOf } from './dates.ts'
-import type { Row } from './rows.ts'
-import { answerOf } from './values.ts'
+import type { Dates } from '../dates/dates.ts'
+import { type First, firstOf } from '../dates/day.ts'
+import type { Row } from '../rows.ts'
+import { answerOf } from '../values.ts'
 
 export type FieldType = Exclude<FieldItem['type'], 'choice'>
 

@@ -1,0 +1,69 @@
+import { DateTime } from 'luxon'
+import { ImportError } from '../../../items.ts'
+import type { Mapping } from '../../../mapping.ts'
+import { clockIn, hasOffset, instantOf } from './clock.ts'
+import { dayOf, type First, isDay, isoDay } from './day.ts'
+import { isZone, ZoneClock } from './zones.ts'
+
+const maxCharacters = 80
+const maxZones = 500
+
+/** Reads the dates of one file. */
+export class Dates {
+  /** With undefined, 3/4/2026 cannot be read. */
+  first?: First
+  /** True after a time without an offset was read, whose row has no time zone. */
+  usedZone = false
+  readonly zone: string
+  private readonly format?: string
+  /** True if the parts of the format have a usual order, so that `guess` reads them alike, and faster. */
+  private readonly isUsual: boolean = true
+  private readonly clocks = new Map<string, ZoneClock>()
+
+  /** @throws ImportError if the format or the time zone cannot be used */
+  constructor({ dateFormat, timeZone = 'UTC' }: Mapping) {
+    this.zone = timeZone
+    if (!isZone(timeZone))
+      throw new ImportError(`mapping.timeZone must be an IANA time zone, such as Europe/Berlin`)
+    if (!dateFormat) return
+    this.format = dateFormat.replace(/[DYA]/g, (letter) => letter.toLowerCase())
+    if (!/y/.test(this.format) || !/[ML]/.test(this.format) || !/d/.test(this.format))
+      throw new ImportError('mapping.dateFormat must have a day, month and year, such as DD/MM/YYYY')
+    this.isUsual = /^[^dy]*[dML][^y]*y+[^y]*$|^[^dML]*yyyy[^dML]*[ML]+[^ML]*d/.test(this.format)
+    this.first = this.format.indexOf('d') < this.format.search(/[ML]/) ? 'day' : 'month'
+  }
+
+  /** Returns a date, or an ISO 8601 time in UTC. Returns undefined if the text is no date, or can be two dates. */
+  read(text: string, zone?: string): string | undefined {
+    if (text.length > maxCharacters) return undefined
+    const clock = this.clockOf(zone)
+    const isFormatFirst = this.format && !this.isUsual
+    return isFormatFirst
+      ? (this.readFormat(text, clock) ?? this.guess(text, clock))
+      : (this.guess(text, clock) ?? this.readFormat(text, clock))
+  }
+
+  private clockOf(zone = this.zone): ZoneClock {
+    const known = this.clocks.get(zone)
+    if (known) return known
+    const clock = new ZoneClock(isZone(zone) ? zone : this.zone)
+    if (this.clocks.size < maxZones) this.clocks.set(zone, clock)
+    return clock
+  }
+
+  private readFormat(text: string, { zone }: ZoneClock): string | undefined {
+    if (!this.format) return undefined
+    const date = DateTime.fromFormat(text, this.format, { zone, locale: 'en' })
+    if (!date.isValid) return undefined
+    return /[hH]/.test(this.format) ? new Date(date.toMillis()).toISOString() : isoDay(date)
+  }
+
+  private guess(text: string, zoneClock: ZoneClock): string | undefined {
+    const clock = clockIn(text)
+    const day = dayOf(text.slice(0, clock?.index), this.first)
+    if (!day || !isDay(day)) return undefined
+    if (!clock) return isoDay(day)
+    if (!hasOffset(clock) && zoneClock.zone === this.zone) this.usedZone = true
+    return instantOf(day, clock, zoneClock)
+  }
+}

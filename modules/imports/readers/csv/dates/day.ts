@@ -1,0 +1,61 @@
+import { clockIn, type Day } from './clock.ts'
+
+/** `day` for 21/11/2026, `month` for 11/21/2026. */
+export type First = 'day' | 'month'
+
+const maxCharacters = 80
+const numbers = /^(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})$/
+const dayFirst = /^(?:[a-z]{3,9},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+([a-z]{3,9})\.?,?[ /.-]+(\d{2,4})$/i
+const monthFirst = /^(?:[a-z]{3,9},? )?([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/i
+const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
+const monthNames =
+  /^(jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october|november|december)$/i
+
+/** Returns which number of a date must be the day, if only one of both can be. */
+export function firstOf(text: string): { first?: First; isAmbiguous?: boolean; separator?: string } {
+  if (text.length > maxCharacters) return {}
+  const date = text.slice(0, clockIn(text)?.index)
+  const [, one = '', separator, two = ''] = numbers.exec(date) ?? []
+  if (one === '' || one.length > 2) return {}
+  if (Number(one) > 12) return { first: 'day', separator }
+  if (Number(two) > 12) return { first: 'month', separator }
+  if (separator === '.') return { first: 'day', separator }
+  return one === two ? {} : { isAmbiguous: true }
+}
+
+/** Returns the day that a text without a time names. */
+export function dayOf(text: string, first: First | undefined): Day | undefined {
+  const numeric = numbers.exec(text)
+  if (numeric) return numericDay(numeric, first)
+  const [, day, name, year] = dayFirst.exec(text) ?? []
+  if (day) return named(name!, day, year!)
+  const [, month, dayAfter, yearAfter] = monthFirst.exec(text) ?? []
+  return month ? named(month, dayAfter!, yearAfter!) : undefined
+}
+
+function numericDay(numeric: RegExpExecArray, given?: First): Day | undefined {
+  const [text, one = '', , two = '', three = ''] = numeric
+  if (one.length === 4) return { year: Number(one), month: Number(two), day: Number(three) }
+  if (one.length === 3 || three.length === 1 || three.length === 3) return undefined
+  const only = firstOf(text)
+  const first = only.first ?? (one === two ? 'day' : given)
+  if (!first) return undefined
+  const [day, month] = first === 'day' ? [one, two] : [two, one]
+  return { year: fullYear(three), month: Number(month), day: Number(day) }
+}
+
+const named = (name: string, day: string, year: string): Day | undefined =>
+  monthNames.test(name)
+    ? { year: fullYear(year), month: months.indexOf(name.slice(0, 3).toLowerCase()) + 1, day: Number(day) }
+    : undefined
+
+const fullYear = (year: string): number =>
+  year.length > 2 ? Number(year) : Number(year) + (Number(year) < 70 ? 2000 : 1900)
+
+export function isDay({ year, month, day }: Day): boolean {
+  const date = new Date(Date.UTC(year, month - 1, day))
+  return year >= 1000 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+}
+
+export const isoDay = ({ year, month, day }: Day): string =>
+  `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`
