@@ -2,6 +2,7 @@ import process from 'node:process'
 import { commands } from '../modules/commands.ts'
 import { parseAdmin } from '../workers/admin/admin.ts'
 import { startWorkers } from '../workers/main.ts'
+import { importFamilies } from '../workers/imports/families.ts'
 import { ChangedProjects } from '../workers/search/changed-projects.ts'
 import { searchFamilies } from '../workers/search/families.ts'
 import { timeFamilies } from '../workers/timed-events/families.ts'
@@ -123,6 +124,7 @@ async function serve(
     parts.push(() => webhookFamilies(background))
     parts.push(() => timeFamilies(background))
     parts.push(() => searchFamilies(background, changed))
+    parts.push(() => importFamilies(background, services.counts))
   }
   if (command === 'worker') return undefined
   const maxBytes = Math.max(maxReceivedBytes, config.importBytes + formBytes)

@@ -9,6 +9,7 @@ import { newId } from '../src/ids.ts'
 import { nilId } from '../src/id-format.ts'
 import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
 import { ignoreStatus } from './reason.ts'
+import { removeImports } from './imports/remove.ts'
 import { purgeDocuments } from './search/purge.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
@@ -21,6 +22,7 @@ export const workerActor = nilId
 export async function purgeProject(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
   if (project) throw new Error(`The project ${projectId} still exists, so nothing was deleted`)
+  await removeImports(sql, sql`project_id = ${projectId}`, throttle)
   await purgeDocuments(sql, projectId, throttle)
   // A task that moves to another project while this job pauses between two statements must keep its children.
   const notMovedAway = sql`and not exists (

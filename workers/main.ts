@@ -22,6 +22,7 @@ import { openRecurring, type StepData, recurringQueue, runStep, type Steps } fro
 import { openSweep } from './sweep.ts'
 import { runJob, type JobHandlers } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
+import { expireImports } from './imports/remove.ts'
 import { openRunImport } from './imports/run-import.ts'
 import { openUndoImport } from './imports/undo/undo-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
@@ -117,6 +118,7 @@ function recurringSteps({ config, database: { background: sql }, encryption }: S
     'expire-keys': (throttle) => expireKeys(sql, throttle, config.idempotencyHours),
     'expire-api-tokens': (throttle) => expireApiTokens(sql, throttle),
     'expire-mail-tokens': (throttle) => expireMailTokens(sql, throttle),
+    'expire-imports': (throttle) => expireImports(sql, throttle),
     'expire-search-words': (throttle, after) => expireWords(sql, throttle, after),
     'expire-revoked-tokens': (throttle) => expireRevokedTokens(sql, throttle),
     ...(config.historyDays > 0 && {

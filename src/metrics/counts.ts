@@ -28,6 +28,8 @@ export const openCounts = () => ({
   commits: newCommitCounts(),
   leases: newLeaseCounts(),
   forwards: newForwardCounts(),
+  /** Of the imports that run in this process: rows of files, and failed imports. */
+  imports: { rows: 0, failed: 0 },
   queries: {
     reads: newQueryCounts(),
     searches: newQueryCounts(),

@@ -5,6 +5,7 @@ import { jobFamilies } from '../../src/jobs/families.ts'
 import { openProcessFamilies } from '../../src/metrics/process-families.ts'
 import { serviceFamilies } from '../../src/process/families.ts'
 import { forFile, openTestService } from '../support/service.ts'
+import { importFamilies } from '../../workers/imports/families.ts'
 import { ChangedProjects } from '../../workers/search/changed-projects.ts'
 import { searchFamilies } from '../../workers/search/families.ts'
 import { timeFamilies } from '../../workers/timed-events/families.ts'
@@ -27,6 +28,7 @@ const jobs = [
   ...(await webhookFamilies(background)),
   ...(await timeFamilies(background)),
   ...(await searchFamilies(background, new ChangedProjects())),
+  ...(await importFamilies(background, services.counts)),
 ]
 for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
   const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]

@@ -3,6 +3,7 @@ import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 
 const pageRows = { import_items: 2_000, import_chunks: 20, import_lines: 2_000, import_batches: 2_000 }
 export type ImportTable = keyof typeof pageRows
+export const importTables = Object.keys(pageRows) as ImportTable[]
 
 export const deleteRows = (
   sql: Sql,

@@ -30,25 +30,31 @@ export async function readForm(
     failure ??= error
     form.destroy(failure as Error)
   }
-  form.on('file', (_, stream) => {
-    file = writeAll(stream, write)
-    file.catch(fail)
-  })
-  form.on('field', (name, value, _, isCut) => {
+  const attempt = async (work: () => unknown) => {
     try {
-      if (isCut) throw notForm()
-      addField(fields, name, value)
+      await work()
     } catch (error) {
       fail(error)
     }
+  }
+  form.on('file', (_, stream) => {
+    file = writeAll(stream, (bytes) => attempt(() => write(bytes)))
+    // The file ends early. The form then reports the error.
+    file.catch(() => {})
+  })
+  form.on('field', (name, value, _, isCut) => {
+    if (isCut) fail(notForm())
+    else void attempt(() => addField(fields, name, value))
   })
   form.on('filesLimit', () => fail(duplicateParameter('file')))
   for (const event of ['fieldsLimit', 'partsLimit'] as const) form.on(event, () => fail(notForm()))
-  await pipeline(parts, form).catch((error: unknown) => {
+  try {
+    await pipeline(parts, form)
+    await file
+  } catch (error) {
     throw failure ?? (error instanceof HttpError ? error : notForm())
-  })
+  }
   if (!file) throw fileMissing()
-  await file
 }
 
 /** The most parts: the file, and each parameter once. */

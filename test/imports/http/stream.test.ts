@@ -1,0 +1,97 @@
+import { expect, test } from 'bun:test'
+import { invite, type Person, register } from '../../support/client.ts'
+import { expectError } from '../../http/responses.ts'
+import { openImportScene, start } from './scene.ts'
+
+const scene = await openImportScene()
+const { client, service, newProject } = scene
+const { importNotifications, subscriptions } = service.services
+
+interface Message {
+  event: string
+  data: { state: string; progress: number; undo: { state: string } | null; statusCode?: number }
+}
+
+/** Opens the stream of an import. `next` returns the next event, undefined at the end; heartbeats are skipped. */
+async function follow(person: Person, id: string) {
+  const headers = { authorization: `Bearer ${person.token}`, accept: 'text/event-stream' }
+  const response = await service.fetch(`/api/v1/imports/${id}/events`, { headers })
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  return {
+    async next(): Promise<Message | undefined> {
+      for (;;) {
+        const { value, done } = await reader.read()
+        if (done) return undefined
+        const [, event, data] = /event: (\w+)\ndata: (.*)\n\n$/.exec(value) ?? []
+        if (event) return { event, data: JSON.parse(data!) }
+      }
+    },
+    close: () => reader.cancel(),
+  }
+}
+
+async function startOne() {
+  const { owner, projectId } = await newProject()
+  const { body } = await start(owner, projectId)
+  const notify = () => importNotifications.publish([{ projectId, version: 0 }])
+  return { owner, projectId, body, notify }
+}
+
+test('sends the import at once and after each change, and ends after the final state', async () => {
+  const { owner, body, notify } = await startOne()
+  const stream = await follow(owner, body.id)
+  expect(await stream.next()).toEqual({ event: 'progress', data: body } as never)
+  for (const progress of [0.25, 0.5]) {
+    await scene.set(body.id, { state: 'running', progress })
+    notify()
+    expect(await stream.next()).toMatchObject({ data: { state: 'running', progress } })
+  }
+  // Without a notification, the stream finds the change itself.
+  await scene.end(body.id, { progress: 1 })
+  const last = await stream.next()
+  expect(last?.data).toEqual((await owner.get(`/imports/${body.id}`)).body as never)
+  expect(last?.data.state).toBe('done')
+  expect(await stream.next()).toBeUndefined()
+})
+
+test('the stream of an import that has ended sends it once, or until its undo has ended', async () => {
+  const { owner, body, notify } = await startOne()
+  await scene.end(body.id)
+  const over = await follow(owner, body.id)
+  expect(await over.next()).toMatchObject({ data: { state: 'done', undo: null } })
+  expect(await over.next()).toBeUndefined()
+  await scene.set(body.id, { undo_state: 'running' })
+  const undoing = await follow(owner, body.id)
+  expect(await undoing.next()).toMatchObject({ data: { undo: { state: 'running' } } })
+  await scene.set(body.id, { undo_state: 'done' })
+  notify()
+  expect(await undoing.next()).toMatchObject({ data: { undo: { state: 'done' } } })
+  expect(await undoing.next()).toBeUndefined()
+})
+
+test('ends with 404 when the caller is no longer a member, and with 401 when the token is revoked', async () => {
+  const { owner, projectId, body, notify } = await startOne()
+  const guest = await register(client)
+  const { id: memberId } = await invite(owner, projectId, guest)
+  const [removed, revoked] = [await follow(guest, body.id), await follow(owner, body.id)]
+  for (const stream of [removed, revoked]) expect((await stream.next())?.data.state).toBe('queued')
+  await owner.delete(`/projects/${projectId}/members/${memberId}`)
+  await owner.post('/auth/logout')
+  await scene.set(body.id, { progress: 0.5 })
+  notify()
+  expect(await removed.next()).toMatchObject({ event: 'end', data: { statusCode: 404 } })
+  expect(await revoked.next()).toMatchObject({ event: 'end', data: { statusCode: 401 } })
+  for (const stream of [removed, revoked]) expect(await stream.next()).toBeUndefined()
+})
+
+test('counts as a stream of the account until it ends', async () => {
+  const { owner, body } = await startOne()
+  const before = subscriptions.inProgress()
+  const [first, second] = [await follow(owner, body.id), await follow(owner, body.id)]
+  await first.next()
+  expect(subscriptions.inProgress()).toBe(before + 2)
+  await Promise.all([first.close(), second.close()])
+  expect(subscriptions.inProgress()).toBe(before)
+  expectError(await owner.get('/imports/none/events'), 404, 'Import not found')
+})

@@ -1,0 +1,45 @@
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { type Throttle, whilePagesAreFull } from '../throttle.ts'
+import { deleteRows, deleteUpload, importTables } from './remains.ts'
+
+/** A file must arrive within this time. */
+const receivingMinutes = 10
+const keptDays = 30
+/** Imports that one statement searches. The next statement continues. */
+const pageImports = 100
+
+/**
+ * Removes imports whose file did not arrive, and imports that ended long ago. Deletes the files of ended imports, in case
+ * the worker that ended the import was killed before it deleted the file.
+ */
+export async function expireImports(sql: Sql, throttle: Throttle): Promise<void> {
+  await removeImports(
+    sql,
+    sql`(state = 'receiving' and created_at < now() - ${receivingMinutes}::int4 * interval '1 minute')
+      or (finished_at < now() - ${keptDays}::int4 * interval '1 day' and coalesce(undo_state, 'done') in ('done', 'failed'))
+      or state = 'removing'`,
+    throttle,
+  )
+  const left = await sql<{ id: string }[]>`
+    select id from imports i where state in ('done', 'failed', 'cancelled')
+      and (exists (select from import_chunks where import_id = i.id) or exists (select from import_items where import_id = i.id))
+    limit ${pageImports}`
+  for (const { id } of left) await deleteUpload(sql, id, throttle)
+}
+
+/** Hides the imports first, so that no upload adds chunks meanwhile, and deletes their rows last. */
+export const removeImports = (sql: Sql, where: SqlPart, throttle: Throttle): Promise<void> =>
+  whilePagesAreFull({ ...throttle, batchRows: pageImports }, async () => {
+    const page = await sql<{ id: string }[]>`
+      update imports set state = 'removing' where id = any(array(select id from imports where ${where} limit ${pageImports}))
+      returning id`
+    for (const { id } of page) {
+      for (const table of importTables) await deleteRows(sql, table, id, throttle)
+      await sql.begin(async (tx) => {
+        await tx`delete from imports where id = ${id}`
+        // A worker may have added a page of rows since. It locks the row of the import, so it cannot add more.
+        for (const table of importTables) await tx`delete from ${tx(table)} where import_id = ${id}`
+      })
+    }
+    return page.length
+  })
