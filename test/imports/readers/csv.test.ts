@@ -31,10 +31,84 @@ test('reads columns by their usual names, and proposes the mapping', async () =>
 })
 
 test.each([',', ';', '\t', '|'])('finds the separator %j', async (separator) => {
-  const file = [
-    ['title', 'status', 'note'],
-    ['a', 'Done', `"x ${separator} y"`],
-  ]
-  const read = await reading(readCsv, file.map((cells) => cells.join(separator)).join('\n'))
+  const cells = ['title', 'status', 'note', 'a', 'Done', `"x ${separator} y"`]
+  const file = `${cells.slice(0, 3).join(separator)}\n${cells.slice(3).join(separator)}`
+  const read = await reading(readCsv, file)
   expect(tasksOf(read)).toMatchObject([{ title: 'a', list: 'Done', description: `x ${separator} y` }])
+})
+
+test.each(['\r\n', '\n', '\r'])('reads rows that end with %j', async (end) => {
+  const read = await reading(readCsv, ['title,description', 'a,"1', '2"', '', 'b,"say ""hi"""', ''].join(end))
+  expect(tasksOf(read)).toMatchObject([
+    { row: 1, title: 'a', description: `1${end}2` },
+    { row: 2, title: 'b', description: 'say "hi"' },
+  ])
+})
+
+test('gives tasks without an id the same key in each reading, and equal tasks different keys', async () => {
+  const keysOf = async (file: string) => tasksOf(await reading(readCsv, file)).map(({ key }) => key)
+  const keys = await keysOf('title,status\na,Doing\nb,Doing\na,Done\n')
+  expect(keys[2]).toBe(`${keys[0]}#2`)
+  expect(await keysOf('title,status\nb,Done\na,Done\na,Done\n')).toEqual([keys[1]!, keys[0]!, keys[2]!])
+})
+
+test('reads people, priorities, subtasks, blockers and completion', async () => {
+  const header = 'ID,Title,Priority,Owner,Owner email,Reporter,Subtasks,Blocked by,Completed,Section,Status'
+  const rows = [
+    'A-1,a,Urgent,Ada,ada@example.com,Bob <bob@example.com>,"- [x] one\n- [ ] two\n☑ three",,2026-11-20,Mill,Doing',
+    'A-2,b,none,,,ada@example.com,,"A-1, A-3",no,Mill,',
+    'A-3,c,extreme,,,,,,yes,,',
+  ]
+  const { items } = await reading(readCsv, [header, ...rows].join('\n'))
+  expect(items.filter(({ kind }) => kind !== 'field')).toEqual([
+    {
+      ...{ kind: 'task', row: 1, key: 'A-1', title: 'a', priority: 'HIGH', list: 'Doing', status: 'DONE' },
+      assignee: { name: 'Ada', email: 'ada@example.com' },
+      author: { name: 'Bob', email: 'bob@example.com' },
+      labels: ['Mill'],
+      fields: { completed: '2026-11-20' },
+    },
+    { kind: 'subtask', row: 1, task: 'A-1', title: 'one', completed: true },
+    { kind: 'subtask', row: 1, task: 'A-1', title: 'two', completed: false },
+    { kind: 'subtask', row: 1, task: 'A-1', title: 'three', completed: true },
+    {
+      ...{ kind: 'task', row: 2, key: 'A-2', title: 'b', list: 'Mill', blockedBy: ['A-1', 'A-3'] },
+      author: { name: 'ada@example.com', email: 'ada@example.com' },
+    },
+    {
+      ...{ kind: 'task', row: 3, key: 'A-3', title: 'c', status: 'DONE', notes: ['Priority: extreme'] },
+      messages: ['Priority: extreme is not a priority that Docket knows'],
+    },
+  ])
+})
+
+test('lists rows with other numbers of cells, and keeps cells without a header', async () => {
+  const read = await reading(readCsv, 'title,status,note\na\nb,Done,x,,\nc,Done,x,more\n,,\n')
+  expect(tasksOf(read)).toMatchObject([
+    { row: 1, title: 'a', messages: ['The row has 1 cells; the header has 3'] },
+    { row: 2, title: 'b', description: 'x' },
+    { row: 3, notes: ['Without a header: more'], messages: ['The row has 4 cells; the header has 3'] },
+  ])
+  expect(tasksOf(read)[1]).not.toHaveProperty('messages')
+})
+
+test('takes the first line of the description, or the id, for a missing title', async () => {
+  const read = await reading(readCsv, 'id,title,description\n1,,"Oil\nall wheels"\n2,,\n')
+  expect(tasksOf(read)).toMatchObject([
+    { title: 'Oil', description: 'Oil\nall wheels', messages: ['The row has no title'] },
+    { title: '2', messages: ['The row has no title'] },
+  ])
+})
+
+test('replaces line breaks in names, and removes the quote before a formula', async () => {
+  const read = await reading(readCsv, `title,tags,description\n"two\n lines","'=a, '","'=1+1"\n'it's,,'+1\n`)
+  expect(tasksOf(read)).toMatchObject([
+    { title: 'two lines', labels: ['=a', "'"], description: '=1+1' },
+    { title: "'it's", description: '+1' },
+  ])
+})
+
+test('skips lines about the file above the header', async () => {
+  const read = await reading(readCsv, 'Made on Friday\n\n,,\nhttps://example.com,,\nTitle,Status\na,Done\n')
+  expect(tasksOf(read)).toMatchObject([{ row: 1, title: 'a', list: 'Done' }])
 })

@@ -13,6 +13,7 @@ const delimiters = [',', ';', '\t', '|']
 /** Some systems write lines about the file above the header. */
 const maxLinesAbove = 20
 const maxNameCharacters = 500
+const maxCharacters = maxColumns * maxNameCharacters
 
 /**
  * Finds the separator and the header of a CSV file.
@@ -37,7 +38,7 @@ export async function findHeader(open: Open, isTitle: (name: string) => boolean)
 async function headerWith(open: Open, delimiter: string, isTitle: (name: string) => boolean) {
   let first: Header | undefined
   let skip = 0
-  for await (const record of readRecords(open, delimiter)) {
+  for await (const record of readRecords(open, delimiter, maxCharacters)) {
     const names = record.map((cell) => cell.trim().slice(0, maxNameCharacters))
     const filled = names.filter((name) => name !== '').length
     skip++

@@ -1,12 +1,12 @@
 import { pipeline, Readable } from 'node:stream'
-import { type CsvError, parse } from 'csv-parse'
+import { CsvError, parse } from 'csv-parse'
 import { ImportError } from '../../items.ts'
 import { lineAt, type Open, readText } from './text.ts'
 
 /** Exports of Jira repeat a column for each comment of the issue with the most comments. */
 export const maxColumns = 2_000
-/** Bounds the memory for a row. Characters, with those of quotes and separators left out. */
-const maxRowCharacters = 8 * 1024 * 1024
+/** Bounds the memory for a row. Quotes and separators do not count. */
+const maxRowCharacters = 4 * 1024 * 1024
 
 const lineEnds = ['\r\n', '\n', '\r']
 
@@ -14,34 +14,39 @@ const lineEnds = ['\r\n', '\n', '\r']
  * Reads the rows of a CSV file. Empty lines are skipped; rows may have different numbers of cells.
  * @throws ImportError with the line, if the file is broken or a row is too large
  */
-export async function* readRecords(open: Open, delimiter: string): AsyncGenerator<string[]> {
+export async function* readRecords(
+  open: Open,
+  delimiter: string,
+  maxCharacters = maxRowCharacters,
+): AsyncGenerator<string[]> {
   const parser = parse({
     delimiter,
     record_delimiter: lineEnds,
     relax_column_count: true,
     skip_empty_lines: true,
-    max_record_size: maxRowCharacters,
+    max_record_size: maxCharacters,
     // The rest of a row with more columns becomes the text of one cell, which `max_record_size` bounds.
     ignore_last_delimiters: maxColumns + 1,
   })
   pipeline(Readable.from(readText(open)), parser, () => {})
   try {
     for await (const record of parser) {
-      if (record.length > maxColumns)
-        throw new ImportError(`A row has more than ${maxColumns} columns`, `row ${parser.info.records}`)
+      if (record.length > maxColumns) throw new ImportError(tooLarge, `row ${parser.info.records}`)
       yield record
     }
   } catch (error) {
-    const csvError = error as CsvError
-    if (typeof csvError.code === 'string' && csvError.code in problems)
-      throw new ImportError(problems[csvError.code]!, `line ${await lineAt(open, csvError.bytes as number)}`)
-    throw error
+    throw error instanceof CsvError ? await importError(error, open) : error
   }
 }
 
+const tooLarge = `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`
 const problems: Record<string, string> = {
   CSV_QUOTE_NOT_CLOSED: 'The quote at the start of a cell is never closed. The file may be cut off',
   CSV_INVALID_CLOSING_QUOTE: 'A quote within a quoted cell must be doubled',
   INVALID_OPENING_QUOTE: 'A cell that contains a quote must be quoted, and the quote doubled',
-  CSV_MAX_RECORD_SIZE: `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`,
+}
+
+async function importError({ code, column, bytes }: CsvError, open: Open): Promise<ImportError> {
+  const problem = Number(column) < maxColumns ? problems[code] : undefined
+  return new ImportError(problem ?? tooLarge, `line ${await lineAt(open, Number(bytes))}`)
 }

@@ -18,7 +18,7 @@ const usual: Partial<Record<TaskTarget, string>> = {
   dueDate: 'due date,due,deadline,due on,due at,due by',
   remindAt: 'remind at,reminder',
   assignee: 'assignee,assigned to,assignees,assigned,owner,responsible',
-  assigneeEmail: 'assignee email,assigned to email',
+  assigneeEmail: 'assignee email,assigned to email,owner email',
   author: 'author,reporter,creator,created by',
   authorEmail: 'author email,reporter email,creator email',
   createdAt: 'created at,created,created time,created on,created date,creation date,date created',

@@ -1,0 +1,90 @@
+import { expect, test } from 'bun:test'
+import { ImportError } from '../../../modules/imports/items.ts'
+import type { Mapping } from '../../../modules/imports/mapping.ts'
+import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
+import { reading, tasksOf } from './reading.ts'
+
+const read = (file: string, columns?: Mapping['columns']) => reading(readCsv, file, { mapping: { columns } })
+
+test('takes the columns of the mapping before the usual ones', async () => {
+  const result = await read('Name,Titel,Frist,Rang\nx,a,2026-11-20,5\n', {
+    Titel: 'title',
+    Frist: 'dueDate',
+    Rang: null,
+    Absent: 'labels',
+  })
+  expect(tasksOf(result)).toMatchObject([{ title: 'a', dueDate: '2026-11-20', fields: { name: 'x' } }])
+  expect(result.proposal.columns).toEqual({
+    ...{ Name: 'field.name', Titel: 'title', Frist: 'dueDate', Rang: null },
+  })
+})
+
+test('accepts section, key and comment for list, id and comments', async () => {
+  const result = await read('a,b,c,d\n1,2,3,4\n', { a: 'title', b: 'section', c: 'key', d: 'comment' })
+  expect(result.items).toEqual([
+    { kind: 'task', row: 1, title: '1', list: '2', key: '3' },
+    { kind: 'comment', row: 1, task: '3', text: '4' },
+  ])
+})
+
+test.each<[Mapping['columns'], string]>([
+  [{ Title: 'titel' }, 'mapping.columns: Title: titel is not a field. Did you mean title?'],
+  [{ Title: 'field.Größe' }, 'It must be null, field.<key>, or one of title, description,'],
+  [{ Title: 'title', Other: 'title' }, 'Only one column can be the title, but these are: Title, Other'],
+  [{ Title: null }, 'No column is the title. Send mapping.columns, such as {"Title": "title"}'],
+])('rejects the columns %j', async (columns, message) => {
+  const result = read('Title,Other\na,b\n', columns)
+  expect(await result.catch((error: unknown) => error)).toBeInstanceOf(ImportError)
+  await expect(result).rejects.toThrow(message)
+})
+
+test('rejects a repeated title column', async () => {
+  await expect(read('Title,Title\na,b\n')).rejects.toThrow('Only one column can be the title')
+})
+
+test('reads all columns with the same header', async () => {
+  const file = 'Title,Labels,Labels,Comment,Comment,Sprint,Sprint,Due,Due\na,x,"y, X",1,2,S1,S2,2026-01-02,\n'
+  const { items } = await read(file)
+  expect(items).toMatchObject([
+    { kind: 'field', key: 'sprint', type: 'text' },
+    { labels: ['x', 'y', 'X'], fields: { sprint: 'S1, S2' }, dueDate: '2026-01-02' },
+    { kind: 'comment', text: '1' },
+    { kind: 'comment', text: '2' },
+  ])
+})
+
+test('gives a field the type of all its values, or text', async () => {
+  const header = 'title,size,ok?,on,zip,mixed,empty'
+  const { items, proposal } = await read(
+    `${header}\na,-1.5,TRUE,2026-02-28,007,1,\nb,20,false,2026-03-01,8,x,\n`,
+  )
+  expect(items.filter(({ kind }) => kind === 'field')).toMatchObject([
+    { key: 'size', type: 'number' },
+    { key: 'ok', name: 'ok?', type: 'boolean' },
+    { key: 'on', type: 'date' },
+    { key: 'zip', type: 'text' },
+    { key: 'mixed', type: 'text' },
+  ])
+  expect(items.at(-1)).toMatchObject({
+    fields: { size: 20, ok: false, on: '2026-03-01', zip: '8', mixed: 'x' },
+  })
+  expect(proposal.columns).toMatchObject({ empty: null })
+})
+
+test('gives fields different keys, also for headers in other scripts', async () => {
+  const { proposal } = await read('title,Größe,GRÖSSE!,2nd,優先,重要,Größe (m)\na,1,2,3,4,5,6\n')
+  const keys = Object.values(proposal.columns!).slice(1)
+  expect(keys.slice(0, 3)).toEqual(['field.gro_e', 'field.grosse', 'field.nd'])
+  expect(keys[3]).toMatch(/^field\.f_[0-9a-f]{8}$/)
+  expect(new Set(keys).size).toBe(6)
+})
+
+test('makes notes of the columns for which a project has no more fields', async () => {
+  const names = Array.from({ length: 60 }, (_, i) => `c${i}`)
+  const { items, proposal } = await read(
+    `title,${names.join()}\na,${names.map((name) => `v${name}`).join()}\n`,
+  )
+  expect(items.filter(({ kind }) => kind === 'field')).toHaveLength(50)
+  expect(items.at(-1)).toMatchObject({ notes: names.slice(50).map((name) => `${name}: v${name}`) })
+  expect(proposal.columns).toMatchObject({ c49: 'field.c49', c50: 'notes' })
+})

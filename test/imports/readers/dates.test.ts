@@ -1,0 +1,112 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { DateTime } from 'luxon'
+import { Dates } from '../../../modules/imports/readers/csv/dates/dates.ts'
+import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
+import { cases } from '../../support/depth.ts'
+import { reading, tasksOf } from './reading.ts'
+
+test.each([
+  ['2026-11-20', '2026-11-20'],
+  ['2026-11-20T10:00:00.123Z', '2026-11-20T10:00:00.123Z'],
+  ['2026-11-20T10:00:00+0000', '2026-11-20T10:00:00.000Z'],
+  ['2026-11-20 10:00:00', '2026-11-20T10:00:00.000Z'],
+  ['2026-11-20 10:00 +05:30', '2026-11-20T04:30:00.000Z'],
+  ['2026/11/20', '2026-11-20'],
+  ['Fri, 20 Nov 2026 10:00:00 -0100', '2026-11-20T11:00:00.000Z'],
+  ['Fri Nov 20 2026 10:00:00 GMT+0100 (GMT+01:00)', '2026-11-20T09:00:00.000Z'],
+  ['21/Nov/26 4:05 PM', '2026-11-21T16:05:00.000Z'],
+  ['21/Nov/26 12:05 AM', '2026-11-21T00:05:00.000Z'],
+  ['21-Nov-2026 16:05', '2026-11-21T16:05:00.000Z'],
+  ['Oct 5 2026', '2026-10-05'],
+  ['October 5th, 2026', '2026-10-05'],
+  ['November 20, 2026 10:00 AM', '2026-11-20T10:00:00.000Z'],
+  ['1 Sept 2026', '2026-09-01'],
+  ['20.11.2026 9:05', '2026-11-20T09:05:00.000Z'],
+  ['3.4.2026', '2026-04-03'],
+  ['11/20/2026', '2026-11-20'],
+  ['20/11/99', '1999-11-20'],
+  ['5/5/26', '2026-05-05'],
+])('reads %j as %j', (text, expected) => {
+  expect(new Dates({}).read(text)).toBe(expected)
+})
+
+test.each([
+  ...['', 'tomorrow', 'every monday at 9am', '3/4/2026', '2026-02-30', '31/11/2026', '2026-11-20 25:00'],
+  ...['13:00', '20 Foo 2026', '1/2', '20261120', '12/2026', 'x'.repeat(100_000), '9'.repeat(80)],
+])('does not read %p', (text) => {
+  expect(new Dates({}).read(text)).toBeUndefined()
+})
+
+test.each([
+  ['DD/MM/YYYY', '03/04/2026', '2026-04-03'],
+  ['MM/DD/YYYY', '03/04/2026', '2026-03-04'],
+  ['DD/MM/YYYY', '03/04/26 10:00', '2026-04-03T10:00:00.000Z'],
+  ['dd.MM.yyyy HH:mm', '03.04.2026 10:00', '2026-04-03T10:00:00.000Z'],
+  ['YYYY-DD-MM', '2026-03-04', '2026-04-03'],
+  ['YY/MM/DD', '26/11/20', '2026-11-20'],
+  ["yyyyMMdd'T'HHmm", '20261120T1005', '2026-11-20T10:05:00.000Z'],
+  ['DD/MM/YYYY', '2026-11-20', '2026-11-20'],
+])('with the format %s, reads %j as %j', (dateFormat, text, expected) => {
+  expect(new Dates({ dateFormat }).read(text)).toBe(expected)
+})
+
+test.each([
+  [{ dateFormat: 'HH:mm' }, 'mapping.dateFormat must have a day, month and year, such as DD/MM/YYYY'],
+  [{ timeZone: 'Mars/Phobos' }, 'mapping.timeZone must be an IANA time zone, such as Europe/Berlin'],
+])('rejects %j', (mapping, message) => {
+  expect(() => new Dates(mapping)).toThrow(message)
+})
+
+test('reads times without an offset in the time zone, also near a change of the clock', () => {
+  const zones = [
+    'Europe/Berlin',
+    'America/St_Johns',
+    'Australia/Lord_Howe',
+    'Pacific/Kiritimati',
+    'Pacific/Apia',
+  ]
+  const time = fc.record({
+    zone: fc.constantFrom(...zones),
+    ms: fc.integer({ min: Date.UTC(2005, 0), max: Date.UTC(2030, 0) }).map((ms) => ms - (ms % 60_000)),
+  })
+  const dates = new Map(zones.map((timeZone) => [timeZone, new Dates({ timeZone })]))
+  fc.assert(
+    fc.property(time, ({ zone, ms }) => {
+      const text = new Date(ms).toISOString().slice(0, 16)
+      const expected = DateTime.fromISO(text, { zone }).toMillis()
+      expect(dates.get(zone)!.read(text)).toBe(new Date(expected).toISOString())
+    }),
+    { numRuns: cases(500) },
+  )
+})
+
+const dated = async (...due: string[]) => {
+  const read = await reading(readCsv, ['title,due', ...due.map((text, i) => `${i},"${text}"`)].join('\n'))
+  const days = tasksOf(read).map((task) => task.dueDate ?? task.notes?.[0] ?? '')
+  return [days.join(' | '), read.proposal.dateFormat]
+}
+
+test('finds the order of day and month in all rows', async () => {
+  expect(await dated('3/4/2026', '21/4/2026')).toEqual(['2026-04-03 | 2026-04-21', 'DD/MM/YYYY'])
+  expect(await dated('3-4-2026', '3-14-2026')).toEqual(['2026-03-04 | 2026-03-14', 'MM-DD-YYYY'])
+})
+
+test('keeps dates that can be two dates as notes, and lists them', async () => {
+  expect(await dated('3/4/2026', '5/5/2026')).toEqual(['due: 3/4/2026 | 2026-05-05', undefined])
+  const mixed = await dated('3/4/2026', '21/4/2026', '4/21/2026')
+  expect(mixed).toEqual(['due: 3/4/2026 | 2026-04-21 | 2026-04-21', undefined])
+  const read = await reading(readCsv, 'title,due\na,3/4/2026\n')
+  expect(tasksOf(read)[0]!.messages).toEqual([
+    'due: 3/4/2026 is not one certain date. If it is a date, send mapping.dateFormat, such as DD/MM/YYYY',
+  ])
+})
+
+test('proposes the time zone for times without an offset', async () => {
+  const zoneOf = async (time: string, timeZone?: string) =>
+    (await reading(readCsv, `title,due\na,${time}\n`, { mapping: { ...(timeZone && { timeZone }) } }))
+      .proposal.timeZone
+  expect(await zoneOf('2026-11-20 10:00')).toBe('UTC')
+  expect(await zoneOf('2026-11-20 10:00', 'Europe/Berlin')).toBe('Europe/Berlin')
+  expect(await zoneOf('2026-11-20T10:00Z')).toBeUndefined()
+})
