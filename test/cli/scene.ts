@@ -49,12 +49,13 @@ export async function runDocket(line: string[], given: Surroundings & { env: Rec
 
 function capture(columns?: number) {
   let text = ''
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   return {
     text: () => text,
     isTTY: columns !== undefined,
     ...(columns !== undefined && { columns }),
-    write(piece: string, done?: (error?: Error | null) => void) {
-      text += piece
+    write(piece: string | Uint8Array, done?: (error?: Error | null) => void) {
+      text += typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })
       done?.()
       return true
     },

@@ -85,11 +85,19 @@ export function command<const A extends ArgsDef>(definition: Definition<A>): Com
 function valuesOf<A extends ArgsDef>(given: string[], args: A): Values<A> {
   try {
     // The types of citty ignore that an argument may be absent.
-    return parseArgs(given, args) as unknown as Values<A>
+    return { ...parseArgs(given, args), ...negatedIn(given, args) } as unknown as Values<A>
   } catch (error) {
     throw usageError(error instanceof Error ? error.message : String(error))
   }
 }
+
+/** Returns the options such as --no-wait, which citty reads as the absence of another option. */
+const negatedIn = (given: string[], args: ArgsDef) =>
+  Object.fromEntries(
+    Object.keys(args).flatMap((name) =>
+      name.startsWith('no-') && given.includes(`--${name}`) ? [[name, true]] : [],
+    ),
+  )
 
 function unknownOption(given: string, names: string[]): Failure {
   const nearest = closest(given.slice(2), names)

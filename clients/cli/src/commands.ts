@@ -13,12 +13,14 @@ import { projects } from './commands/projects.ts'
 import { search } from './commands/search.ts'
 import { tail } from './commands/tail.ts'
 import { tasks } from './commands/tasks.ts'
+import { importFile } from './commands/transfer/import.ts'
+import { imports } from './commands/transfer/imports.ts'
 import { undo } from './commands/undo.ts'
 import { use } from './commands/use.ts'
 
 const withoutCompletion = [
   ...[login, logout, projects, use, search, tasks, add, edit, done, comment],
-  ...[tail, batch, undo, history, claimNext],
+  ...[tail, batch, undo, history, claimNext, importFile, imports],
 ]
 
 /** All commands, in the order of the help. */

@@ -6,6 +6,7 @@ interface Option {
   takesValue: boolean
   /** The fixed values of the option. */
   values: string[]
+  isFile: boolean
 }
 
 const generators = { bash, zsh, fish }
@@ -15,13 +16,20 @@ export const isShell = (text: string): text is Shell => Object.hasOwn(generators
 
 export const completionScript = (shell: Shell, commands: Command[]): string => generators[shell](commands)
 
-const help: Option = { name: 'help', about: 'Show help', takesValue: false, values: [] }
+const help: Option = { name: 'help', about: 'Show help', takesValue: false, values: [], isFile: false }
 
 function optionsOf({ args }: Command): Option[] {
   const options = Object.entries(args).flatMap(([name, { type, description = '', ...rest }]) => {
     const hint = 'valueHint' in rest ? rest.valueHint : undefined
     const values = hint?.includes('|') ? hint.split('|') : []
-    return type === 'positional' ? [] : [{ name, about: description, takesValue: type !== 'boolean', values }]
+    const option = {
+      name,
+      about: description,
+      takesValue: type !== 'boolean',
+      values,
+      isFile: isFileHint(hint),
+    }
+    return type === 'positional' ? [] : [option]
   })
   return [...options, help]
 }
@@ -31,6 +39,12 @@ function wordsOf({ args }: Command): string[] {
   const [first] = Object.values(args).filter(({ type }) => type === 'positional')
   return first?.valueHint?.includes('|') ? first.valueHint.split('|') : []
 }
+
+/** `file`, or `file or JSON` */
+const isFileHint = (hint: string | undefined) => hint?.startsWith('file') === true
+
+const readsFile = ({ args }: Command) =>
+  Object.values(args).some(({ type, valueHint }) => type === 'positional' && isFileHint(valueHint))
 
 const namesOf = (commands: Command[]) => commands.map(({ name }) => name).join(' ')
 
@@ -71,13 +85,15 @@ function zsh(commands: Command[]): string {
   // In a specification of _arguments, these characters end the description.
   const escaped = (text: string) => text.replace(/[[\]:\\]/g, '\\$&')
   const lines = commands.map((command) => {
-    const specs = optionsOf(command).map(({ name, about, takesValue, values }) => {
-      const value = takesValue ? `:${name}:${values.length > 0 ? `(${values.join(' ')})` : ' '}` : ''
+    const specs = optionsOf(command).map(({ name, about, takesValue, values, isFile }) => {
+      const action = isFile ? '_files' : values.length > 0 ? `(${values.join(' ')})` : ' '
+      const value = takesValue ? `:${name}:${action}` : ''
       return quoted(`--${name}[${escaped(about)}]${value}`)
     })
     const words = wordsOf(command)
-    const all = words.length > 0 ? [...specs, quoted(`1:argument:(${words.join(' ')})`)] : specs
-    return `    ${command.name}) _arguments ${all.join(' ')} ;;`
+    if (words.length > 0) specs.push(quoted(`1:argument:(${words.join(' ')})`))
+    if (readsFile(command)) specs.push(quoted('1:file:_files'))
+    return `    ${command.name}) _arguments ${specs.join(' ')} ;;`
   })
   const described = commands.map(({ name, about }) => `    ${quoted(`${name}:${escaped(about)}`)}`)
   return `#compdef docket
@@ -105,8 +121,9 @@ function fish(commands: Command[]): string {
   )
   const options = commands.flatMap((command) => {
     const when = `-n ${text(`__fish_seen_subcommand_from ${command.name}`)}`
-    const lines = optionsOf(command).map(({ name, about, takesValue, values }) => {
-      const value = takesValue ? ` -x${values.length > 0 ? ` -a ${text(values.join(' '))}` : ''}` : ''
+    const lines = optionsOf(command).map(({ name, about, takesValue, values, isFile }) => {
+      const words = values.length > 0 ? ` -a ${text(values.join(' '))}` : ''
+      const value = takesValue ? (isFile ? ' -r' : ` -x${words}`) : ''
       return `complete -c docket ${when} -l ${name}${value} -d ${text(about)}`
     })
     const words = wordsOf(command)

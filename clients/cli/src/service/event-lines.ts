@@ -1,6 +1,6 @@
 import { type Docket, type Event, DocketError, type Task } from '../../../typescript/src/index.ts'
 import type { Column } from '../terminal/table.ts'
-import { printable } from '../terminal/text.ts'
+import { localTime, printable } from '../terminal/text.ts'
 
 const maxRemembered = 10_000
 const maxValueCharacters = 60
@@ -92,12 +92,3 @@ export const eventLine = (event: Event, task: string): string =>
   [event.seq, localTime(event.at), event.actor.name, event.type, task, changeOf(event)]
     .flatMap((part) => (part ? printable(String(part)) : []))
     .join('  ')
-
-const twoDigits = (part: number) => String(part).padStart(2, '0')
-
-/** Returns the date and time in the time zone of the user. */
-function localTime(iso: string): string {
-  const at = new Date(iso)
-  const date = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(twoDigits).join('-')
-  return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits).join(':')}`
-}

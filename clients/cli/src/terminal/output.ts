@@ -4,7 +4,7 @@ import { type Column, tableLines } from './table.ts'
 export interface Stream {
   isTTY?: boolean
   columns?: number
-  write(text: string, done?: (error?: Error | null) => void): boolean
+  write(text: string | Uint8Array, done?: (error?: Error | null) => void): boolean
 }
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
@@ -33,7 +33,7 @@ export class Output {
   }
 
   /** Resolves when the stream has accepted the text, so that the command waits for a slow reader. */
-  write(text: string): Promise<void> {
+  write(text: string | Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       this.stream.write(text, (error) => (error ? reject(error) : resolve()))
     })

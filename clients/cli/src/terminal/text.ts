@@ -34,3 +34,12 @@ export function fitted(text: string, width: number): string {
   }
   return `${cut}…${' '.repeat(width - 1 - used)}`
 }
+
+const twoDigits = (part: number) => String(part).padStart(2, '0')
+
+/** Returns the date and time in the time zone of the user. */
+export function localTime(iso: string): string {
+  const at = new Date(iso)
+  const date = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(twoDigits).join('-')
+  return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits).join(':')}`
+}
