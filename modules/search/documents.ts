@@ -2,8 +2,9 @@ import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { nilId } from '../../src/id-format.ts'
 import { type Conditions, joined } from './conditions.ts'
-import { type Plan, planSearch, type Sample } from './estimate.ts'
+import { planSearch, planWithoutSample, type Sample } from './estimate.ts'
 import { kinds } from './indexing/rows.ts'
+import type { LookUp } from './look-up.ts'
 import type { HitKey, Newest } from './parameters.ts'
 import { readSizes } from './sizes.ts'
 
@@ -31,25 +32,37 @@ export interface Wanted {
   kinds: Kind[]
   /** Only this document and older ones: a later page ignores documents that were created after the first page. */
   newest: Newest | null
+  /** For each word of the search, its similar words: any titles with them suffice, not the newest. */
+  similar?: Similarities[]
 }
 
+/** The similarity of each similar word, the most similar first. */
+export type Similarities = Map<string, number>
+
+/** Similar titles are searched in this many documents with the words: about one in six has them in the title. */
+const documentsForTitles = 2_000
+
 /**
- * Returns the newest documents that match, at most `maxHits`. Each project's newest documents are read first, without
- * the index of words. They are a sample for the choice of the next step if older documents may contain hits: reading
- * more of the newest documents, which finds common words, or the index of words, which finds all words.
+ * Returns the newest documents that match, at most `maxHits`. Rare words are looked up in the index of words. For other
+ * words, each project's newest documents are read first, without this index. They are a sample for the choice of the next
+ * step if older documents may contain hits: reading more of the newest documents, which finds common words, or the index.
  */
 export async function findDocuments(sql: Sql, wanted: Wanted): Promise<FoundDocument[]> {
-  const perProject = samplePerProject(wanted.projectIds)
-  const sample = await readNewest(sql, wanted, { perProject, words: wanted.conditions.words })
+  const { words } = wanted.conditions
+  const sizes = await readSizes(sql, wanted.projectIds, words)
+  const maxFound = wanted.similar && documentsForTitles
+  const cheap = planWithoutSample(words, sizes, maxFound)
+  if (cheap) return findByWords(sql, wanted, cheap)
+  const sample = await readNewest(sql, wanted, { perProject: samplePerProject(wanted.projectIds), words })
   if (!sample.isCut || sample.found.length === maxHits) return sample.found
-  const sizes = await readSizes(sql, wanted.projectIds, wanted.conditions.words)
-  const plan = planSearch(wanted.conditions.words, sample, sizes, maxHits)
+  const plan = planSearch(words, sample, sizes, maxHits, maxFound)
   for (const { since, documents } of plan.windows) {
     const { found } = await readNewest(sql, wanted, { perProject: documents, since })
     if (found.length === maxHits) return found
   }
   if (plan.readsAll) return (await readNewest(sql, wanted, { perProject: allDocuments })).found
-  return unprepared(sql<FoundDocument[]>`${byWords(sql, wanted, plan)}`)
+  const newest = plan.since ? await findByWords(sql, wanted, plan, plan.since) : []
+  return newest.length === maxHits ? newest : findByWords(sql, wanted, plan)
 }
 
 interface NewestWindow {
@@ -84,7 +97,7 @@ function amongNewest(sql: Sql, wanted: Wanted, { perProject, since, words = [] }
       cross join lateral (
         select s.id, s.kind, s.at, s.doc, ${matches(sql, wanted)} as fits, array[${joined(sql, has, sql`,`)}]::boolean[] as has
         from search s where s.project_id = p.id ${upTo(sql, wanted)}
-          ${since ? sql`and s.at > ${since}::text::timestamptz` : sql``}
+          ${after(sql, since)}
         order by s.at desc, s.id desc limit ${perProject}) s),
     cuts as materialized (select min(at) as at from newest group by project_id having count(*) = ${perProject}),
     cut as materialized (select max(at) as at, count(*) > 0 as is_cut, coalesce(sum(${Math.max(1, perProject - 1)}
@@ -99,14 +112,20 @@ function amongNewest(sql: Sql, wanted: Wanted, { perProject, since, words = [] }
     order by s.at desc, s.id desc`
 }
 
-/** SQL for the hits by the index of words. The function `ts_match_vq` is `@@`, but never part of the look-up. */
-const byWords = (sql: Sql, wanted: Wanted, { lookUp, byProject }: Plan): SqlPart => sql`
-  select s.id, s.kind, s.at, ${rank(sql, wanted)} as rank from (
-    select s.id, s.kind, s.at, s.doc from search s
-    where s.doc @@ ${lookUp}::tsquery and ts_match_vq(s.doc, ${wanted.conditions.whole}::tsquery)
-      and ${ofProjects(sql, wanted.projectIds, byProject)} and s.kind = any(${wanted.kinds}::bigint[]) ${upTo(sql, wanted)}
-    order by s.at desc, s.id desc limit ${maxHits}) s
-  order by s.at desc, s.id desc`
+/** Finds the hits by the index of words. The function `ts_match_vq` is `@@`, but never part of the look-up. */
+function findByWords(sql: Sql, wanted: Wanted, { lookUp, byProject }: LookUp, since?: string) {
+  const fits = sql`ts_match_vq(s.doc, ${wanted.conditions.whole}::tsquery)`
+  return unprepared(sql<FoundDocument[]>`
+    select s.id, s.kind, s.at, ${rank(sql, wanted)} as rank from (
+      select s.id, s.kind, s.at, s.doc from search s
+      where s.doc @@ ${lookUp}::tsquery and ${ofProjects(sql, wanted.projectIds, byProject)}
+        and s.kind = any(${wanted.kinds}::bigint[]) ${upTo(sql, wanted)} ${after(sql, since)}
+      ${wanted.similar ? sql`limit ${documentsForTitles}` : sql`and ${fits} order by s.at desc, s.id desc limit ${maxHits}`}) s
+    ${wanted.similar ? sql`where ${fits}` : sql``} order by s.at desc, s.id desc limit ${maxHits}`)
+}
+
+const after = (sql: Sql, since?: string): SqlPart =>
+  since ? sql`and s.at > ${since}::text::timestamptz` : sql``
 
 /** SQL that selects projects: as part of a look-up for each project, or as a condition on the documents found. */
 export const ofProjects = (sql: Sql, projectIds: string[], byProject: boolean): SqlPart =>
@@ -121,7 +140,20 @@ const upTo = (sql: Sql, { newest }: Wanted): SqlPart =>
   newest ? sql`and (s.at, s.id) <= (${newest.at}::text::timestamptz, ${newest.id}::uuid)` : sql``
 
 /** SQL: all terms are in the title, or some are; then comments, then descriptions. */
-const rank = (sql: Sql, { conditions }: Wanted): SqlPart => sql`
-  case when s.doc @@ ${conditions.allInTitle}::tsquery then 1
-    when s.doc @@ ${conditions.someInTitle}::tsquery then 2
-    when s.kind = ${kinds.comment} then 3 else 4 end`
+const rank = (sql: Sql, { conditions, similar }: Wanted): SqlPart =>
+  similar
+    ? dissimilarity(sql, similar)
+    : sql`case when s.doc @@ ${conditions.allInTitle}::tsquery then 1
+        when s.doc @@ ${conditions.someInTitle}::tsquery then 2
+        when s.kind = ${kinds.comment} then 3 else 4 end`
+
+/** SQL: 1 minus the mean similarity of each word to the most similar word of the title. */
+function dissimilarity(sql: Sql, similar: Similarities[]): SqlPart {
+  const best = similar.map(
+    (
+      words,
+    ) => sql`(select coalesce(max((${JSON.stringify(Object.fromEntries(words))}::text::jsonb ->> word)::float8), 0)
+      from unnest(tsvector_to_array(ts_filter(s.doc, '{a}'))) word)`,
+  )
+  return sql`round((1 - (${joined(sql, best, sql`+`)}) / ${similar.length}::float8)::numeric, 4)::float8`
+}

@@ -1,8 +1,11 @@
-/** A word or the start of a word, as the text of a tsquery. */
-export interface IndexWord {
-  text: string
-  isPrefix: boolean
-}
+import {
+  cheapestLookUp,
+  everywhere,
+  type Frequent,
+  type IndexWord,
+  type LookUp,
+  type Sizes,
+} from './look-up.ts'
 
 /** How often words and hits occur in the newest documents, as a sample of all. */
 export interface Sample {
@@ -16,74 +19,75 @@ export interface Sample {
   topMs: number
 }
 
-export interface Sizes {
-  projects: number
-  /** Documents in the scope of the search, and of all projects. */
-  inScope: number
-  total: number
-  /** Documents that are not merged into the index. Each look-up reads all of them. */
-  unmerged: number
-  /** How many documents of all projects contain each word, as Postgres estimates by its statistics. */
-  words: number[]
-}
-
 export interface Window {
   since: string
   /** The most documents of each project. */
   documents: number
 }
 
-export interface Plan {
-  /** The words to look up in the index; the other conditions are checked for each document. */
-  lookUp: string
-  /** Whether the index also selects the projects. It then runs one look-up for each project. */
-  byProject: boolean
+export interface Plan extends LookUp {
   /** Whether it is cheaper to read all documents of the scope, without the index of words. */
   readsAll: boolean
   /** Windows of time that probably contain enough hits, and cost less than the look-up. */
   windows: Window[]
+  /** The time after which the look-up probably finds enough hits. */
+  since?: string
 }
 
-/** One more look-up in the index costs as much as reading this many documents. */
-const documentsPerLookUp = 130
-/** Reading a document that is not merged costs this part of reading a document. */
-const costOfUnmerged = 0.2
-/** Reading a word's entry for a document in the index costs this part of reading the document. */
-const costOfEntry = 0.01
-const costOfPrefixEntry = 0.1
-/** The look-up gets another word while more documents than this are expected: checking a document costs more. */
-const manyDocuments = 1_000
-const manyDocumentsByProject = 5_000
 /** A window of this many documents is always cheap enough; a larger one than `maxWindow` never is. */
 const cheapWindow = 2_000
 const maxWindow = 60_000
-/** Reading a document by the index of words costs 1.3 times as much as in the order of time (measured). */
-const costOfLookUp = 1.3
+/** By the index of words, most documents are in other pages: 2 to 5 µs, in the order of time 0.8 (measured). */
+const costOfLookUp = 2.5
 /** So many documents are always read without the index: the look-up may cost more, by what other projects contain. */
 const cheapScope = 5_000
 
-/** A prefix is looked up together with a word only if it is rare and has 3 letters: with quotes and `:*`, 7 characters. */
-const maxPrefixFrequency = 0.1
-const minPrefixText = 7
-/** A shorter prefix is expected in this part of all documents: the statistics have only the most frequent words. */
-const shortPrefixFrequency = 0.02
-/** A rarer prefix is looked up before a more frequent word. */
-const maxFirstFrequency = 0.005
+/** A look-up that finds more documents is first limited to the newest documents: Postgres then combines two indexes. */
+const manyFound = 10_000
 
-interface Frequent extends IndexWord {
-  /** In the sample, and in the documents of all projects. */
-  frequency: number
-  everywhere: number
-}
+/** A look-up of at most this cost needs no sample. */
+const cheapLookUp = 5_000
+/** Without a sample, a word may be this many times as frequent in the scope as in all documents. */
+const maxConcentration = 3
+/** Without a sample, a prefix of less than 5 letters is expected in this part of all documents. */
+const prefixFrequency = 0.02
+const minPrefixText = 9
 
 const frequency = (count: number, documents: number) => (count + 0.3) / documents
 
+/** Returns a cheap look-up by the statistics. Undefined if the words may be so frequent that a sample of documents helps. */
+export function planWithoutSample(words: IndexWord[], sizes: Sizes, maxFound?: number): LookUp | undefined {
+  const concentration = Math.min(maxConcentration, sizes.total / sizes.inScope)
+  const inAll = everywhere(words, sizes)
+  const frequent = words.map((word, n) => {
+    const isShort = word.isPrefix && word.text.length < minPrefixText
+    const everywhere = Math.max(inAll[n]!, isShort ? prefixFrequency : 0)
+    return { ...word, frequency: Math.min(1, everywhere * concentration), everywhere }
+  })
+  const plan = cheapestLookUp(frequent, sizes, maxFound)
+  return plan.cost <= cheapLookUp ? plan : undefined
+}
+
 /** Chooses the cheapest way to find `wanted` hits. Every choice finds the same hits. */
-export function planSearch(words: IndexWord[], sample: Sample, sizes: Sizes, wanted: number): Plan {
-  const { lookUp, byProject, found, cost } = cheapestLookUp(frequencies(words, sample, sizes), sizes)
-  const readsAll = isCheaper(sizes, cost)
-  const maxCost = readsAll ? sizes.inScope : Math.max(cheapWindow, found * costOfLookUp)
-  return { lookUp, byProject, readsAll, windows: windowsFor(sample, wanted, maxCost) }
+export function planSearch(
+  words: IndexWord[],
+  sample: Sample,
+  sizes: Sizes,
+  wanted: number,
+  maxFound?: number,
+): Plan {
+  const lookUp = cheapestLookUp(frequencies(words, sample, sizes), sizes, maxFound)
+  const readsAll = isCheaper(sizes, lookUp.cost)
+  const maxCost = readsAll ? sizes.inScope : Math.max(cheapWindow, lookUp.cost * costOfLookUp)
+  const sizesOfWindows = windowSizes(sample, wanted)
+  const windows = sizesOfWindows.filter((size) => size < Math.min(maxCost, maxWindow))
+  const isLarge = lookUp.found > manyFound && sizesOfWindows[0] < sizes.inScope / 2
+  return {
+    ...lookUp,
+    readsAll,
+    windows: windows.map((size) => ({ since: sinceOf(sample, size), documents: 2 * Math.ceil(size) })),
+    ...(isLarge && { since: sinceOf(sample, sizesOfWindows[0]) }),
+  }
 }
 
 /** Chooses the cheapest way to find all documents with one of the words. Undefined if none is rare in the sample. */
@@ -103,65 +107,25 @@ export function planRareWord(
 const isCheaper = ({ inScope }: Sizes, cost: number) =>
   inScope <= cheapScope || inScope <= Math.min(cost * costOfLookUp, maxWindow)
 
-function cheapestLookUp(words: Frequent[], sizes: Sizes) {
-  const ways = sizes.projects === 1 ? [true] : [false, true]
-  const plans = ways.map((byProject) => planLookUp(rarestFirst(words, byProject), sizes, byProject))
-  return plans.sort((a, b) => a.cost - b.cost)[0]!
-}
-
-/** Returns a look-up with the documents that it probably finds, and its cost as a number of documents. */
-function planLookUp([first, ...others]: Frequent[], sizes: Sizes, byProject: boolean) {
-  const { projects, inScope, total, unmerged } = sizes
-  const isRepeated = byProject && projects > 1
-  const searched = byProject ? inScope : total
-  const chosen = [first!.text]
-  const part = (word: Frequent) => (byProject ? word.frequency : word.everywhere)
-  let found = part(first!) * searched
-  for (const other of others) {
-    const { text, isPrefix, everywhere } = other
-    if (found <= (isRepeated ? manyDocumentsByProject : manyDocuments)) break
-    // A prefix costs as much as all words that begin with it, once for each look-up.
-    if (isPrefix && (everywhere > maxPrefixFrequency || text.length < minPrefixText || isRepeated)) continue
-    chosen.push(text)
-    found *= part(other)
-  }
-  const entries = first!.everywhere * total * (first!.isPrefix ? costOfPrefixEntry : costOfEntry)
-  const lookUps = byProject ? projects * (documentsPerLookUp + entries) : 0
-  const pending = (byProject ? projects : 1) * unmerged * costOfUnmerged
-  return { lookUp: chosen.join(' & '), byProject, found, cost: found + lookUps + pending }
-}
-
-const frequencies = (
+function frequencies(
   words: IndexWord[],
   sample: Pick<Sample, 'words' | 'documents'>,
-  { words: inAll, total }: Sizes,
-): Frequent[] =>
-  words.map((word, n) => {
+  sizes: Sizes,
+): Frequent[] {
+  const inAll = everywhere(words, sizes)
+  return words.map((word, n) => {
     const inSample = frequency(sample.words[n]!, sample.documents)
-    const atLeast = word.isPrefix && word.text.length < minPrefixText ? shortPrefixFrequency : 0
-    return { ...word, frequency: inSample, everywhere: Math.max(inSample, inAll[n]! / total, atLeast) }
-  })
-
-/** Prefixes come last, because a prefix opens the words of all projects, except a rare prefix: it has few words to open. */
-const rarestFirst = (words: Frequent[], byProject: boolean): Frequent[] =>
-  words.toSorted(
-    (a, b) =>
-      Number(isCostly(a)) - Number(isCostly(b)) ||
-      (byProject ? 0 : a.everywhere - b.everywhere) ||
-      a.frequency - b.frequency,
-  )
-
-const isCostly = ({ isPrefix, text, everywhere }: Frequent) =>
-  isPrefix && (text.length < minPrefixText || everywhere > maxFirstFrequency)
-
-/** The second window is for a sample with too few hits by chance. */
-function windowsFor({ documents, hits, rate, topMs }: Sample, wanted: number, maxCost: number): Window[] {
-  // The fewer hits the sample has, the more documents the window has in reserve.
-  const needed = (wanted / frequency(hits, documents)) * (1 + 2 / Math.sqrt(hits)) + wanted
-  return [needed, 2 * needed].flatMap((size) => {
-    if (!(size < Math.min(maxCost, maxWindow))) return []
-    // Few documents in many years would need a time that Postgres or `Date` rejects.
-    const sinceMs = Math.max(0, topMs - (size / rate) * 1_000)
-    return [{ since: new Date(sinceMs).toISOString(), documents: 2 * Math.ceil(size) }]
+    return { ...word, frequency: inSample, everywhere: Math.max(inSample, inAll[n]!) }
   })
 }
+
+/** Returns how many documents probably contain enough hits, and a number for a sample with too few hits by chance. */
+function windowSizes({ documents, hits }: Sample, wanted: number): [number, number] {
+  // The fewer hits the sample has, the more documents the window has in reserve.
+  const needed = (wanted / frequency(hits, documents)) * (1 + 2 / Math.sqrt(hits)) + wanted
+  return [needed, 2 * needed]
+}
+
+/** Few documents in many years would need a time that Postgres or `Date` rejects. */
+const sinceOf = ({ topMs, rate }: Sample, documents: number) =>
+  new Date(Math.max(0, topMs - (documents / rate) * 1_000)).toISOString()

@@ -1,7 +1,7 @@
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { joined } from './conditions.ts'
-import type { IndexWord, Sizes } from './estimate.ts'
+import type { IndexWord, Sizes } from './look-up.ts'
 
 /** Returns how many documents the projects have, and how many documents of all projects contain each word. */
 export async function readSizes(sql: Sql, projectIds: string[], words: IndexWord[]): Promise<Sizes> {

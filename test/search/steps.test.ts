@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { conditionsOf } from '../../modules/search/conditions.ts'
 import { findDocuments, type Kind, maxHits } from '../../modules/search/documents.ts'
-import { type IndexWord, planSearch } from '../../modules/search/estimate.ts'
+import { planSearch, planWithoutSample } from '../../modules/search/estimate.ts'
+import type { IndexWord } from '../../modules/search/look-up.ts'
 import { findMatchingTasks, matchesTask } from '../../modules/search/matching-tasks.ts'
 import { readSearchText } from '../../modules/search/text/query.ts'
 import { readSizes } from '../../modules/search/sizes.ts'
@@ -124,11 +125,29 @@ test('the sample decides which step follows', () => {
   expect(common.windows[0]!.documents).toBeLessThan(20_000)
   expect(Date.parse(common.windows[0]!.since)).toBeLessThan(sample.topMs)
   const none = planSearch(some, { ...sample, hits: 0 }, sizes, maxHits)
-  expect(none).toEqual({ lookUp: "'rare' & 'common'", byProject: false, readsAll: false, windows: [] })
+  expect(none).toMatchObject({ lookUp: "'rare' & 'common'", byProject: false, readsAll: false, windows: [] })
   expect(planSearch([some[2]!], { ...sample, hits: 0, words: [1] }, sizes, maxHits).lookUp).toBe("'r':*")
   expect(planSearch(some, sample, { ...sizes, projects: 1 }, maxHits).byProject).toBe(true)
   for (const rate of [1e-6, 1e-9, Number.MIN_VALUE])
     expect(planSearch([some[0]!], { ...sample, rate }, sizes, maxHits).windows[0]!.since).toStartWith('1970-')
+})
+
+test('a rare word is looked up without a sample, a frequent word or a short prefix is not', () => {
+  const sizes = { projects: 20, inScope: 36_000, total: 1_000_000, unmerged: 0, words: [2_000] }
+  const word = { text: "'word'", isPrefix: false }
+  expect(planWithoutSample([word], sizes)).toMatchObject({ lookUp: "'word'" })
+  expect(planWithoutSample([word], { ...sizes, words: [400_000] })).toBeUndefined()
+  expect(planWithoutSample([{ text: "'wor':*", isPrefix: true }], sizes)).toBeUndefined()
+  expect(planWithoutSample([word], { ...sizes, unmerged: 30_000 })).toBeUndefined()
+})
+
+test('a look-up that finds many documents is limited to the newest', () => {
+  const words = [{ text: "'half'", isPrefix: false }]
+  const sample = { documents: 2_000, hits: 4, words: [1_000], rate: 10, topMs: Date.parse('2030-01-20') }
+  const sizes = { projects: 500, inScope: 1_000_000, total: 1_000_000, unmerged: 0, words: [500_000] }
+  const { windows, since } = planSearch(words, sample, sizes, maxHits)
+  expect([windows, since?.slice(0, 8)]).toEqual([[], '2030-01-'])
+  expect(planSearch(words, { ...sample, hits: 0 }, sizes, maxHits).since).toBeUndefined()
 })
 
 test('words of other projects do not make a search more expensive than reading the own documents', async () => {
@@ -140,11 +159,14 @@ test('words of other projects do not make a search more expensive than reading t
   expect(sizes.words[0]).toBeWithin(6_000, 8_500)
   const twenty = { projects: 20, inScope: 36_000, total: 1_000_000, unmerged: 0, words: [0] }
   expect(planSearch([half], none, twenty, maxHits)).toMatchObject({ readsAll: false })
-  expect(planSearch([half], none, { ...twenty, words: [400_000] }, maxHits)).toMatchObject({ readsAll: true })
+  const frequent = { ...twenty, words: [400_000] }
+  expect(planSearch([half], none, frequent, maxHits)).toMatchObject({ readsAll: false, byProject: true })
+  const prefix = { text: "'half':*", isPrefix: true }
+  expect(planSearch([prefix], none, frequent, maxHits)).toMatchObject({ readsAll: true })
   const small = { ...twenty, projects: 2, inScope: 4_000 }
   expect(planSearch([half], none, small, maxHits)).toMatchObject({ readsAll: true })
   const large = { ...twenty, projects: 90, inScope: 200_000, words: [400_000] }
   expect(planSearch([half], none, large, maxHits)).toMatchObject({ readsAll: false, byProject: true })
-  const notMerged = { ...large, unmerged: 16_000 }
+  const notMerged = { ...large, unmerged: 16_000, words: [100_000] }
   expect(planSearch([half], none, notMerged, maxHits)).toMatchObject({ readsAll: false, byProject: false })
 })
