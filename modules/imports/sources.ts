@@ -4,6 +4,11 @@ import { readJira } from './readers/csv-sources/jira.ts'
 import { readLinear } from './readers/csv-sources/linear.ts'
 import { readTickTick } from './readers/csv-sources/ticktick.ts'
 import { readTodoist } from './readers/csv-sources/todoist.ts'
+import { readDeck } from './readers/boards/deck.ts'
+import { readPlanka } from './readers/boards/planka.ts'
+import { readTrello } from './readers/boards/trello.ts'
+import { readWekan } from './readers/boards/wekan.ts'
+import { readGitHub } from './readers/issues/github.ts'
 import type { Reader } from './readers/reader.ts'
 
 /** The systems whose files can be imported. */
@@ -30,4 +35,9 @@ export const readers: Partial<Record<Source, Reader>> = {
   todoist: readTodoist,
   asana: readAsana,
   ticktick: readTickTick,
+  trello: readTrello,
+  github: readGitHub,
+  planka: readPlanka,
+  wekan: readWekan,
+  deck: readDeck,
 }

@@ -82,7 +82,7 @@ function decoder(encoding: 'utf-8' | 'utf-16le' | 'utf-16be', markBytes = 0): De
 
 function notText(encoding: string, line: number): ImportError {
   const name = encoding === 'utf-8' ? 'UTF-8' : 'UTF-16'
-  return new ImportError(`The file is not ${name} text. Save it as CSV in UTF-8`, `line ${line}`)
+  return new ImportError(`The file is not ${name} text. Save it again in UTF-8`, `line ${line}`)
 }
 
 /** The part may begin within a character. Its other bytes are in the part before. */

@@ -1,0 +1,47 @@
+import { ImportError, type ImportedItem } from '../../items.ts'
+import type { Reader } from '../reader.ts'
+import type { Entry } from '../json/entry.ts'
+import { InOrder } from '../json/in-order.ts'
+import { JsonFile } from '../json/json-file.ts'
+import { cardOf, checkItemOf, commentOf } from './planka-card.ts'
+import { type Board, boardOf } from './planka-board.ts'
+
+const parts = ['included.cards.*', 'included.tasks.*', 'items.*']
+
+/** Reads answers of the API of Planka, one after the other: boards, cards of a list, comments and actions of a card. */
+export const readPlanka: Reader = async function* ({ open }) {
+  const file = new JsonFile(open)
+  const board = await boardOf(file)
+  if (!file.found.has('included'))
+    throw new ImportError(
+      'The file is not an answer of the API of Planka: it has no included lists and cards',
+    )
+  yield* board.labels.items
+  yield* board.fields.values()
+  const [cards, subtasks] = [new InOrder<ImportedItem>(), new InOrder<ImportedItem>()]
+  const rows = new Map(parts.map((part) => [part, 0]))
+  for await (const entry of file.read(parts, { documents: 'many' })) {
+    const row = rows.get(entry.part)! + 1
+    rows.set(entry.part, row)
+    if (entry.part === 'included.tasks.*')
+      yield* subtasks.add(checkItemOf(entry, row, board), taskOrderOf(entry, board), entry.characters)
+    else if (entry.has('listId'))
+      yield* cards.add(cardOf(entry, row, board), cardOrderOf(entry, board), entry.characters)
+    else if (isComment(entry)) yield commentOf(entry, row, board)
+  }
+  yield* cards.take()
+  yield* subtasks.take()
+}
+
+const isComment = (entry: Entry): boolean =>
+  entry.has('cardId') && (entry.has('text') || entry.text('type') === 'commentCard')
+
+const cardOrderOf = (card: Entry, { lists }: Board) => [
+  lists.get(card.text('listId') ?? '')?.number('position'),
+  card.number('position'),
+]
+
+const taskOrderOf = (task: Entry, { taskLists }: Board) => [
+  taskLists.get(task.text('taskListId') ?? '')?.number('position'),
+  task.number('position'),
+]

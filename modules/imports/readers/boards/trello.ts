@@ -1,0 +1,70 @@
+import { ImportError, type ImportedItem } from '../../items.ts'
+import type { Reader } from '../reader.ts'
+import type { Entry } from '../json/entry.ts'
+import { InOrder } from '../json/in-order.ts'
+import { itemOf } from '../json/items.ts'
+import { JsonFile } from '../json/json-file.ts'
+import { cardOf, checkItemOf, Several } from './trello-card.ts'
+import { type Board, boardOf, personOf } from './trello-board.ts'
+
+const details = [
+  'badges',
+  'limits',
+  'cover',
+  'descData',
+  'pluginData',
+  'previews',
+  'prefs',
+  'display',
+  'nonPublic',
+  'old',
+  'perms',
+]
+
+/** Reads the JSON export of a Trello board. */
+export const readTrello: Reader = async function* ({ open }) {
+  const file = new JsonFile(open)
+  const board = await boardOf(file)
+  if (!file.found.has('lists'))
+    throw new ImportError('The file is not the JSON export of a Trello board: it has no lists')
+  yield* board.labels.items
+  for (const { item } of board.fields.values()) yield item
+  const cards = new InOrder<ImportedItem>()
+  const several = new Several()
+  const rows = { 'cards.*': 0, 'actions.*': 0, 'checklists.*': 0 }
+  type Part = keyof typeof rows
+  for await (const entry of file.read(Object.keys(rows), { omit: details })) {
+    const row = (rows[entry.part as Part] += 1)
+    if (entry.part === 'actions.*') yield* commentsOf(entry, row, board)
+    else if (entry.part === 'checklists.*') yield* subtasksOf(entry, row, board, several)
+    else {
+      several.add(entry)
+      const order = [board.lists.get(entry.text('idList') ?? '')?.number('pos'), entry.number('pos')]
+      yield* cards.add(cardOf(entry, row, board), order, entry.characters)
+    }
+  }
+  yield* cards.take()
+}
+
+function* commentsOf(action: Entry, row: number, board: Board): Generator<ImportedItem> {
+  const type = action.text('type')
+  if (type !== 'commentCard' && type !== 'copyCommentCard') return
+  const data = action.entry('data')
+  const task = data?.entry('card')?.text('id')
+  if (!data || task === undefined) return
+  const author = personOf(action.entry('memberCreator')) ?? board.member(action.text('idMemberCreator'))
+  const text = data.text('text') ?? ''
+  yield itemOf({
+    ...{ kind: 'comment', row, task, key: action.required('id'), text },
+    ...{ author, createdAt: action.text('date') },
+  })
+}
+
+function* subtasksOf(checklist: Entry, row: number, board: Board, several: Several): Generator<ImportedItem> {
+  const task = checklist.text('idCard')
+  if (task === undefined) return
+  const prefix = several.prefixFor(checklist)
+  const positions = checklist.entries('checkItems').map((item) => ({ item, at: item.number('pos') ?? 0 }))
+  for (const { item } of positions.sort((one, other) => one.at - other.at))
+    yield checkItemOf(item, row, task, prefix, board)
+}

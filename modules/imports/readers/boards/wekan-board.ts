@@ -1,0 +1,85 @@
+import type { FieldItem, ImportedPerson, LabelItem } from '../../items.ts'
+import type { Entry } from '../json/entry.ts'
+import { type CustomField, FieldKeys, groupBy, itemOf } from '../json/items.ts'
+import type { JsonFile } from '../json/json-file.ts'
+import { maxLinks, maxNames } from '../json/limits.ts'
+import { colorOf, wekanColors } from './colors.ts'
+
+export interface Board {
+  lists: ReadonlyMap<string, Entry>
+  /** The titles by their ids. Empty if the board has only one. */
+  swimlanes: ReadonlyMap<string, string>
+  labels: { items: LabelItem[]; names: ReadonlyMap<string, string> }
+  fields: ReadonlyMap<string, CustomField>
+  /** By the ids of their cards. */
+  attachments: ReadonlyMap<string, Entry[]>
+  checklistsOfCards: ReadonlyMap<string, Entry[]>
+  checklists: ReadonlyMap<string, Entry>
+  user(id: string | undefined): ImportedPerson | undefined
+}
+
+/** Exports of some versions have `id` in place of `_id`. */
+export const idOf = (entry: Entry): string => entry.text('_id') ?? entry.required('id')
+
+const parts = {
+  'lists.*': maxNames,
+  'swimlanes.*': maxNames,
+  'labels.*': maxNames,
+  'customFields.*': maxNames,
+  'users.*': maxNames,
+  'checklists.*': maxLinks,
+  'attachments.*': maxLinks,
+}
+const omit = ['file', 'avatarFile', 'avatarUrl', 'permission', 'boardIds']
+
+/** Reads what cards refer to, without the bytes of attachments. */
+export async function boardOf(file: JsonFile): Promise<Board> {
+  const index = await file.index(parts, { omit })
+  const byId = (part: keyof typeof parts) => new Map(index[part].map((entry) => [idOf(entry), entry]))
+  const swimlanes = index['swimlanes.*'].length > 1 ? index['swimlanes.*'] : []
+  const users = new Map(index['users.*'].map((user) => [idOf(user), personOf(user)]))
+  return {
+    lists: byId('lists.*'),
+    swimlanes: new Map(swimlanes.map((one) => [idOf(one), one.text('title') ?? ''])),
+    labels: {
+      items: index['labels.*'].map((label, n) => labelOf(label, n + 1)),
+      names: new Map(index['labels.*'].map((label) => [idOf(label), nameOf(label)])),
+    },
+    fields: fieldsOf(index['customFields.*']),
+    attachments: groupBy(index['attachments.*'], 'cardId'),
+    checklistsOfCards: groupBy(index['checklists.*'], 'cardId'),
+    checklists: byId('checklists.*'),
+    user: (id) => (id ? (users.get(id) ?? { name: id }) : undefined),
+  }
+}
+
+const personOf = (user: Entry): ImportedPerson => ({
+  name: user.entry('profile')?.text('fullname') ?? user.text('username') ?? idOf(user),
+})
+
+const nameOf = (label: Entry): string => label.text('name') ?? label.text('color') ?? 'label'
+
+const labelOf = (label: Entry, row: number): LabelItem =>
+  itemOf({ kind: 'label', row, name: nameOf(label), color: colorOf(label.text('color'), wekanColors) })
+
+const types: Record<string, FieldItem['type']> = {
+  number: 'number',
+  currency: 'number',
+  checkbox: 'boolean',
+  date: 'date',
+  dropdown: 'choice',
+}
+
+function fieldsOf(entries: Entry[]): Map<string, CustomField> {
+  const keys = new FieldKeys()
+  return new Map(
+    entries.map((entry, n) => {
+      const name = entry.required('name')
+      const type = types[entry.text('type') ?? ''] ?? 'text'
+      const settings = type === 'choice' ? entry.entry('settings')?.entries('dropdownItems') : undefined
+      const options = new Map(settings?.map((option) => [idOf(option), option.text('name') ?? '']))
+      const item = { kind: 'field' as const, row: n + 1, key: keys.keyFor(name), name, type }
+      return [idOf(entry), { item: itemOf({ ...item, options: [...options.values()] }), options }]
+    }),
+  )
+}

@@ -1,0 +1,70 @@
+import { ImportError, type ImportedItem } from '../../items.ts'
+import type { Reader } from '../reader.ts'
+import type { Entry } from '../json/entry.ts'
+import { InOrder } from '../json/in-order.ts'
+import { itemOf } from '../json/items.ts'
+import { JsonFile } from '../json/json-file.ts'
+import { maxLinks } from '../json/limits.ts'
+import { cardOf } from './wekan-card.ts'
+import { type Board, boardOf, idOf } from './wekan-board.ts'
+
+const parts = ['cards.*', 'subtaskItems.*', 'checklistItems.*', 'comments.*']
+
+/** Reads the JSON export of a WeKan board. */
+export const readWekan: Reader = async function* ({ open }) {
+  const file = new JsonFile(open)
+  const board = await boardOf(file)
+  if (!file.found.has('lists'))
+    throw new ImportError('The file is not the JSON export of a WeKan board: it has no lists')
+  yield* board.labels.items
+  for (const { item } of board.fields.values()) yield item
+  const [cards, subtasks] = [new InOrder<ImportedItem>(), new InOrder<ImportedItem>()]
+  const subCards = new Set<string>()
+  const rows = new Map(parts.map((part) => [part, 0]))
+  for await (const entry of file.read(parts)) {
+    const { part, characters } = entry
+    const row = rows.get(part)! + 1
+    rows.set(part, row)
+    if (part === 'comments.*') yield commentOf(entry, row, board)
+    else if (part === 'checklistItems.*')
+      yield* subtasks.add(subtaskOf(entry, row, board), orderOf(entry, board), characters)
+    else if (isNew(entry, subCards)) {
+      const list = board.lists.get(entry.text('listId') ?? '')
+      yield* cards.add(cardOf(entry, row, board), [list?.number('sort'), entry.number('sort')], characters)
+    }
+  }
+  yield* cards.take()
+  yield* subtasks.take()
+}
+
+/** Cards that are parts of other cards may be in the file twice. */
+function isNew(card: Entry, subCards: Set<string>): boolean {
+  if (!card.text('parentId')) return true
+  const id = idOf(card)
+  if (subCards.has(id)) return false
+  if (subCards.size < maxLinks) subCards.add(id)
+  return true
+}
+
+function subtaskOf(item: Entry, row: number, board: Board): ImportedItem {
+  const task = item.required('cardId')
+  const checklist = board.checklists.get(item.text('checklistId') ?? '')?.text('title')
+  const isOneOfMany = (board.checklistsOfCards.get(task)?.length ?? 0) > 1
+  const prefix = isOneOfMany && checklist ? `${checklist}: ` : ''
+  return itemOf({
+    ...{ kind: 'subtask', row, task, key: idOf(item), title: prefix + item.required('title') },
+    ...{ completed: item.isTrue('isFinished'), createdAt: item.text('createdAt') },
+  })
+}
+
+function orderOf(item: Entry, board: Board): (number | undefined)[] {
+  return [board.checklists.get(item.text('checklistId') ?? '')?.number('sort'), item.number('sort')]
+}
+
+function commentOf(comment: Entry, row: number, board: Board): ImportedItem {
+  return itemOf({
+    ...{ kind: 'comment', row, task: comment.required('cardId'), key: idOf(comment) },
+    ...{ text: comment.required('text'), author: board.user(comment.text('userId')) },
+    createdAt: comment.text('createdAt'),
+  })
+}

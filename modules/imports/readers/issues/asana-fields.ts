@@ -1,0 +1,60 @@
+import type { FieldItem } from '../../items.ts'
+import type { Entry } from '../json/entry.ts'
+import { FieldKeys, itemOf, lostTime } from '../json/items.ts'
+import { maxNames } from '../json/limits.ts'
+
+type Value = string | number | undefined
+
+const types: Record<string, FieldItem['type']> = { number: 'number', date: 'date', enum: 'choice' }
+
+/** The custom fields of Asana. Each task repeats them with its values. */
+export class AsanaFields {
+  private readonly keys = new FieldKeys()
+  private readonly fields = new Map<string, FieldItem>()
+
+  /** Returns the values of the task, and the fields that no task before had. */
+  of(task: Entry, row: number) {
+    const items: FieldItem[] = []
+    const fields: Record<string, string | number> = {}
+    const notes: string[] = []
+    const messages: string[] = []
+    for (const entry of task.entries('custom_fields')) {
+      const name = entry.text('name')
+      const value = valueOf(entry)
+      if (name === undefined || value === undefined) continue
+      const field = this.fields.get(name) ?? this.add(name, entry, row, items)
+      if (!field) notes.push(`${name}: ${value}`)
+      else {
+        fields[field.key] = value
+        messages.push(...lostTime(field, value))
+      }
+    }
+    return { items, fields, notes, messages }
+  }
+
+  private add(name: string, entry: Entry, row: number, items: FieldItem[]): FieldItem | undefined {
+    if (this.fields.size === maxNames) return undefined
+    const options = entry.entries('enum_options').flatMap((option) => option.text('name') ?? [])
+    const type = types[typeOf(entry)] ?? 'text'
+    const field: FieldItem = itemOf({
+      ...{ kind: 'field', row, key: this.keys.keyFor(name), name },
+      ...(type === 'choice' && options.length === 0 ? { type: 'text' } : { type, options }),
+    })
+    this.fields.set(name, field)
+    items.push(field)
+    return field
+  }
+}
+
+const typeOf = (entry: Entry): string => entry.text('resource_subtype') ?? entry.text('type') ?? ''
+
+function valueOf(entry: Entry): Value {
+  const type = typeOf(entry)
+  if (type === 'number') return entry.number('number_value')
+  if (type === 'enum') return entry.entry('enum_value')?.text('name')
+  if (type === 'date') {
+    const date = entry.entry('date_value')
+    return date?.text('date_time') ?? date?.text('date')
+  }
+  return entry.text('text_value') ?? entry.text('display_value')
+}

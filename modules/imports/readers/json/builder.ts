@@ -1,0 +1,198 @@
+import { type Tokenizer, TokenType } from '@streamparser/json'
+import { Entry, type Json } from './entry.ts'
+import { may, namesOf } from './grammar.ts'
+import { maxDepth, maxEntryCharacters, maxSkippedBytes, maxValueBytes } from './limits.ts'
+import { type Selection, selectionOf, selectKey } from './selection.ts'
+
+type Token = Parameters<Tokenizer['onToken']>[0]
+const { value, key, colon, comma, end } = may
+
+/** An object or a list that is not closed yet. */
+interface Frame {
+  isList: boolean
+  key: string | number
+  /** The way to wanted parts inside. */
+  selection?: Selection
+  /** Of a wanted part, or inside one. */
+  content?: Record<string, Json> | Json[]
+  /** The value at `key` is a part of `content`. */
+  isKept: boolean
+  /** The pattern of the wanted part that this object is. */
+  part?: string
+}
+
+/** The document is broken at this byte. */
+export class JsonError extends Error {
+  constructor(
+    message: string,
+    readonly offset: number,
+  ) {
+    super(message)
+  }
+}
+
+/** Builds the wanted parts of a JSON document from its tokens, and skips the rest. */
+export class Builder {
+  private readonly selection: Selection
+  private readonly frames: Frame[] = []
+  private top: Frame | undefined
+  private next: number = value
+  private characters = 0
+  private ready: Entry[] = []
+  private bytesAtToken = 0
+  /** The top-level keys of wanted parts that the document has. */
+  readonly found = new Set<string>()
+  /** Of the last token. */
+  offset = 0
+  isEmpty = true
+
+  /**
+   * @param parts see `selectionOf`
+   * @param omitted keys that wanted parts are built without, at any depth
+   * @param documents `many` accepts several documents, one after the other
+   */
+  constructor(
+    parts: string[],
+    private readonly omitted: ReadonlySet<string>,
+    private readonly documents: 'one' | 'many',
+  ) {
+    this.selection = selectionOf(parts)
+  }
+
+  /** Returns the parts that are complete since the last call. */
+  take(): Entry[] {
+    const { ready } = this
+    this.ready = []
+    return ready
+  }
+
+  /** True between documents, and at the end. */
+  isComplete(): boolean {
+    return !this.top
+  }
+
+  /** @param bytes of the file, with the piece that contains the token */
+  add(token: Token, bytes: number): void {
+    this.offset = token.offset
+    this.isEmpty = false
+    this.bytesAtToken = bytes
+    switch (token.token) {
+      case TokenType.COLON:
+        if (this.next !== colon) this.fail()
+        this.next = value
+        return
+      case TokenType.COMMA:
+        return this.endValue()
+      case TokenType.LEFT_BRACE:
+        return this.begin(false)
+      case TokenType.LEFT_BRACKET:
+        return this.begin(true)
+      case TokenType.RIGHT_BRACE:
+        return this.end(false)
+      case TokenType.RIGHT_BRACKET:
+        return this.end(true)
+      case TokenType.STRING:
+        if (this.next & key) return this.setKey(token.value as string)
+    }
+    this.addScalar(token.value as Json)
+  }
+
+  /** Limits a value that is not complete yet. @param bytes of the file so far */
+  checkLength(bytes: number): void {
+    const { top } = this
+    const isSkipped = top && this.next & value && !top.isKept
+    const max = isSkipped ? maxSkippedBytes : maxValueBytes
+    if (bytes - this.bytesAtToken > max) throw this.error(`is longer than ${max.toLocaleString('en')} bytes`)
+  }
+
+  private endValue(): void {
+    if (!(this.next & comma)) this.fail()
+    const top = this.top!
+    this.next = top.isList ? value : key
+    if (top.isList) (top.key as number) += 1
+  }
+
+  private setKey(name: string): void {
+    const top = this.top!
+    this.next = colon
+    top.key = name
+    if (!top.content) return
+    top.isKept = !this.omitted.has(name)
+    this.count(name)
+  }
+
+  private addScalar(scalar: Json): void {
+    const { top } = this
+    if (!top) throw new JsonError('The file must contain a JSON object or list', this.offset)
+    if (!(this.next & value)) this.fail()
+    this.next = comma | end
+    if (top.isKept) {
+      if (typeof scalar === 'number' && !Number.isFinite(scalar)) throw this.error('is too large a number')
+      this.count(scalar)
+      put(top, scalar)
+    } else if (top.isList && top.selection?.others?.part !== undefined && scalar !== null)
+      throw this.error('must be an object')
+  }
+
+  private begin(isList: boolean): void {
+    if (!(this.next & value)) this.fail()
+    if (this.frames.length === maxDepth)
+      throw new JsonError(`The file is nested deeper than ${maxDepth} levels`, this.offset)
+    const parent = this.top
+    const frame: Frame = { isList, key: isList ? 0 : '', isKept: false }
+    if (parent?.isKept) {
+      this.count('')
+      frame.content = isList ? [] : {}
+      put(parent, frame.content)
+    } else if (!parent) frame.selection = this.selection
+    else if (parent.selection) frame.selection = this.select(parent.selection, parent.key)
+    const part = frame.selection?.part
+    if (part !== undefined && !isList) {
+      frame.part = part
+      frame.content = {}
+      this.characters = 0
+    } else if (part !== undefined && parent?.isList) throw this.error('must be an object')
+    frame.isKept = frame.content !== undefined
+    this.frames.push(frame)
+    this.top = frame
+    this.next = end | (isList ? value : key)
+  }
+
+  private select(from: Selection, name: string | number): Selection | undefined {
+    if (this.frames.length === 1 && typeof name === 'string' && from.keys.has(name)) this.found.add(name)
+    return selectKey(from, name)
+  }
+
+  private end(isList: boolean): void {
+    const frame = this.top
+    if (!frame || frame.isList !== isList || !(this.next & end)) this.fail()
+    this.frames.pop()
+    this.top = this.frames[this.frames.length - 1]
+    this.next = this.top ? comma | end : this.documents === 'many' ? value : 0
+    if (frame.part === undefined) return
+    const path = this.frames.map((outer) => outer.key)
+    this.ready.push(new Entry(frame.part, path, frame.content as Record<string, Json>, this.characters))
+  }
+
+  /** Limits the memory of a wanted part. */
+  private count(kept: Json): void {
+    this.characters += typeof kept === 'string' ? kept.length + 20 : 20
+    if (this.characters > maxEntryCharacters)
+      throw this.error(`is larger than ${maxEntryCharacters.toLocaleString('en')} characters`)
+  }
+
+  private error(message: string): JsonError {
+    const path = this.frames.map((frame) => String(frame.key).slice(0, 100)).join('.')
+    return new JsonError(`${path || 'A value'} ${message}`, this.offset)
+  }
+
+  private fail(): never {
+    throw new JsonError(`The file is not valid JSON: expected ${namesOf(this.next)}`, this.offset)
+  }
+}
+
+function put(frame: Frame, content: Json): void {
+  if (Array.isArray(frame.content)) frame.content.push(content)
+  // This key would change the prototype.
+  else if (frame.key !== '__proto__') frame.content![frame.key as string] = content
+}

@@ -1,0 +1,105 @@
+import { Tokenizer } from '@streamparser/json'
+import { lineAt, type Open, readText } from '../csv/text.ts'
+import { ImportError } from '../../items.ts'
+import { Builder, JsonError } from './builder.ts'
+import type { Entry } from './entry.ts'
+import { maxKeptCharacters } from './limits.ts'
+
+interface Options {
+  /** Keys that parts are read without, at any depth. */
+  omit?: string[]
+  /** `many`: one JSON document after the other, such as a document a line. */
+  documents?: 'one' | 'many'
+}
+
+/** A JSON file of any size, whose parts are read one by one. */
+export class JsonFile {
+  /** The top-level keys that the parts read so far begin with. */
+  readonly found = new Set<string>()
+
+  constructor(private readonly open: Open) {}
+
+  /**
+   * Returns the objects that match a pattern, in the order of the file.
+   * @param parts such as `cards.*`: keys, and `*` for any key or entry of a list
+   * @throws ImportError if the file is broken, or larger than a limit
+   */
+  async *read(parts: string[], { omit = [], documents = 'one' }: Options = {}): AsyncGenerator<Entry> {
+    const builder = new Builder(parts, new Set(omit), documents)
+    const tokenizer = new Tokenizer({ stringBufferSize: 64 * 1024 })
+    let bytes = 0
+    tokenizer.onToken = (token) => builder.add(token, bytes)
+    for await (const piece of piecesOf(this.open)) {
+      bytes += piece.length
+      await this.check(() => {
+        tokenizer.write(piece)
+        builder.checkLength(bytes)
+      })
+      for (const entry of builder.take()) yield entry
+    }
+    await this.check(() => finish(tokenizer, builder))
+    for (const key of builder.found) this.found.add(key)
+  }
+
+  /**
+   * Reads the objects that match a pattern into memory, and returns them by their pattern.
+   * @param parts the most objects of each pattern
+   */
+  async index<Part extends string>(
+    parts: Record<Part, number>,
+    options?: Options,
+  ): Promise<Record<Part, Entry[]>> {
+    const names = Object.keys(parts) as Part[]
+    const index = Object.fromEntries(names.map((part) => [part, []])) as unknown as Record<Part, Entry[]>
+    let characters = 0
+    for await (const entry of this.read(names, options)) {
+      const [part, path] = [entry.part as Part, entry.path.slice(0, -1).join('.')]
+      index[part].push(entry)
+      characters += entry.characters
+      if (index[part].length > parts[part])
+        throw new ImportError(`The file has more than ${parts[part].toLocaleString('en')} ${path}`)
+      if (characters > maxKeptCharacters)
+        throw new ImportError(`The lists, labels and links of the cards are too large, up to ${path}`)
+    }
+    return index
+  }
+
+  /** Turns the errors of the parser into an ImportError with the line. */
+  private async check(parse: () => void): Promise<void> {
+    try {
+      parse()
+    } catch (error) {
+      const broken = error instanceof JsonError ? error : syntaxErrorOf(error as Error)
+      if (!broken) throw error
+      throw new ImportError(broken.message, `line ${await lineAt(this.open, broken.offset)}`)
+    }
+  }
+}
+
+/** The length of values is checked between pieces. */
+const maxPieceBytes = 64 * 1024
+
+async function* piecesOf(open: Open): AsyncGenerator<Uint8Array> {
+  for await (const text of readText(open))
+    for (let at = 0; at < text.length; at += maxPieceBytes) yield text.subarray(at, at + maxPieceBytes)
+}
+
+function finish(tokenizer: Tokenizer, builder: Builder): void {
+  const { offset } = builder
+  if (builder.isEmpty) throw new JsonError('The file is empty', offset)
+  try {
+    tokenizer.end()
+  } catch {
+    throw new JsonError('The file ends in the middle of a value: it may be cut off', offset)
+  }
+  if (builder.isComplete()) return
+  throw new JsonError('The file ends before its last object or list is closed: it may be cut off', offset)
+}
+
+/** The tokenizer has no other way to return the position of an unexpected character. */
+function syntaxErrorOf({ message }: Error): JsonError | undefined {
+  const match = /^Unexpected "([\s\S]*?)" at chunk position .*absolute position "(\d+)"/.exec(message)
+  if (!match) return undefined
+  const [, character, offset] = match
+  return new JsonError(`The file is not valid JSON: unexpected ${JSON.stringify(character)}`, Number(offset))
+}
