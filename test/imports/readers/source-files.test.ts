@@ -21,7 +21,7 @@ test('reads issues of Jira with repeated columns, comments, links at either issu
       ...{ list: 'In Progress', status: 'IN_PROGRESS', createdAt: '2026-03-12T09:41:00.000Z' },
       assignee: { name: 'Ada Lovelace' },
       author: { name: 'Charles Babbage' },
-      fields: { issue_type: 'Epic', rank: '0|i0001:' },
+      fields: { issue_type: 'Epic' },
     },
     {
       ...{ kind: 'task', row: 2, key: 'MILL-2', title: 'Cast the frame', priority: 'MEDIUM' },
@@ -31,7 +31,7 @@ test('reads issues of Jira with repeated columns, comments, links at either issu
       assignee: { name: 'Ada Lovelace' },
       author: { name: 'Charles Babbage' },
       fields: {
-        ...{ issue_type: 'Story', rank: '0|i0002:', sprint: 'Sprint 1, Sprint 2', story_points: 3 },
+        ...{ issue_type: 'Story', sprint: 'Sprint 1, Sprint 2', story_points: 3 },
         epic: 'MILL-1',
       },
       notes: [
@@ -53,7 +53,7 @@ test('reads issues of Jira with repeated columns, comments, links at either issu
     ...{ 'In Progress': 'IN_PROGRESS', 'Waiting for brass': 'IN_PROGRESS', Done: 'DONE', 'To Do': 'TODO' },
   })
   expect(proposal.columns).toMatchObject({
-    ...{ Summary: 'title', 'Issue id': null, Comment: 'comments', 'Custom field (Rank)': 'field.rank' },
+    ...{ Summary: 'title', 'Issue id': null, Comment: 'comments', 'Custom field (Rank)': null },
   })
 })
 

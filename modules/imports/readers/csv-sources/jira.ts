@@ -8,7 +8,8 @@ import type { SourceContext, SourceRows } from '../csv/source.ts'
 
 const unused = `issue id,project key,project name,project type,project lead,project lead id,project description,
   project url,assignee id,reporter id,creator id,watchers id,watchers,votes,updated,last viewed,work ratio,
-  status category,status category changed,parent summary,outward issue link blocks`
+  status category,status category changed,parent summary,outward issue link blocks,custom field rank,
+  custom field development`
 
 const columns: KnownColumns = {
   ...Object.fromEntries(unused.split(/,\s*/).map((name) => [name, null])),
@@ -29,6 +30,7 @@ const columns: KnownColumns = {
   'inward issue link blocks': 'blockedBy',
   attachment: 'notes',
   'log work': 'notes',
+  'custom field epic link': 'field.epic',
 }
 const categories: Record<string, 'TODO' | 'IN_PROGRESS' | 'DONE'> = {
   'to do': 'TODO',

@@ -7,7 +7,7 @@ import type { Row } from '../csv/rows.ts'
 import type { SourceRows } from '../csv/source.ts'
 import { oneLine, subtasksOf } from '../csv/values.ts'
 
-const unused = `kind,is check list,status,order,timezone,is all day,is floating,column order,view mode,task id,parent id`
+const unused = `kind,is check list,status,order,timezone,is all day,is floating,column order,view mode,task id,parent id,project kind`
 
 const columns: KnownColumns = {
   ...Object.fromEntries(unused.split(',').map((name) => [name, null])),
@@ -59,7 +59,7 @@ class TickTickRows implements SourceRows {
 /** Some backups number their tasks 1, 2, 3 …: another task has the number in the next backup. */
 function keyOf(row: Row, keys: DigestKeys): string {
   const id = row.text('task id')
-  if (id.length > 9) return id
+  if (id !== '' && !/^\d{1,9}$/.test(id)) return id
   return keys.next(row.text('created time'), oneLine(row.text('title')))
 }
 
