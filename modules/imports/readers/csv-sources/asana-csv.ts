@@ -1,7 +1,7 @@
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import { type Draft, keep } from '../csv/drafts.ts'
-import type { Row } from '../csv/rows.ts'
+import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
 
 const blockedBy = 'blocked by dependencies'

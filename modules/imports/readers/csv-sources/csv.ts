@@ -3,7 +3,7 @@ import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
 import { plain } from '../csv/columns/header-names.ts'
-import type { Row } from '../csv/rows.ts'
+import type { Row } from '../csv/row.ts'
 import { targetNamed } from '../csv/columns/targets.ts'
 
 /** The columns of our own export. The importing project numbers its tasks itself. */

@@ -3,7 +3,7 @@ import { DigestKeys } from '../../plan/keys.ts'
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
-import type { Row } from '../csv/rows.ts'
+import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
 import { oneLine, subtasksOf } from '../csv/values.ts'
 

@@ -1,10 +1,11 @@
-import type { CommentItem, ImportedItem, ImportedPerson } from '../../items.ts'
+import type { CommentItem, ImportedItem } from '../../items.ts'
 import { DigestKeys } from '../../plan/keys.ts'
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
-import type { Row } from '../csv/rows.ts'
+import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
+import { withoutId, withoutLabels } from './todoist-text.ts'
 
 const columns: KnownColumns = {
   type: null,
@@ -31,6 +32,8 @@ export const readTodoist = csvReader({
   priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
   read: () => new TodoistRows(),
 })
+
+const maxIndent = 10
 
 interface Open {
   indent: number
@@ -71,9 +74,9 @@ class TodoistRows implements SourceRows {
   private finishTask(draft: Draft, row: Row): void {
     const { task } = draft
     const { title, labels } = withoutLabels(task.title)
-    if (labels.length > 0) task.labels = [...new Set([...(task.labels ?? []), ...labels])]
+    if (labels.length > 0) task.labels = [...(task.labels ?? []), ...labels]
     task.title = title
-    const indent = Number(row.text('indent')) || 1
+    const indent = Math.min(Math.round(Number(row.text('indent'))) || 1, maxIndent)
     while (this.parents.length > 0 && this.parents.at(-1)!.indent >= indent) this.parents.pop()
     const path = [this.section ?? '', ...this.parents.map((parent) => parent.title)]
     task.key = this.keys.next(path, title)
@@ -90,16 +93,3 @@ class TodoistRows implements SourceRows {
     draft.messages.push(...this.pending.splice(0))
   }
 }
-
-/** Todoist writes labels into the title: `Repot the basil @garden @weekend`. */
-function withoutLabels(title: string): { title: string; labels: string[] } {
-  const labels = [...title.matchAll(/(?<=^|\s)@(\S+)/g)].map(([, label]) => label!)
-  const rest = title.replace(/(^|\s+)@\S+/g, '').trim()
-  return rest === '' ? { title, labels: [] } : { title: rest, labels }
-}
-
-/** `Ada (48151623)` is the person Ada. */
-const withoutId = (person: ImportedPerson): ImportedPerson => ({
-  ...person,
-  name: person.name.replace(/ \(\d+\)$/, ''),
-})

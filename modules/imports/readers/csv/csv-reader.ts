@@ -1,12 +1,10 @@
-import type { CommentItem, ImportedItem, SubtaskItem } from '../../items.ts'
-import type { Mapping } from '../../mapping.ts'
 import { DigestKeys } from '../../plan/keys.ts'
 import type { Reader } from '../reader.ts'
 import { columnsOf, isTitle } from './columns/columns.ts'
 import { Dates } from './dates/dates.ts'
-import type { Draft } from './drafts.ts'
 import { draftOf } from './fills.ts'
 import { findHeader } from './header.ts'
+import { itemsOf } from './items-of.ts'
 import { planOf } from './columns/plan.ts'
 import { readRows, unevenCells } from './rows.ts'
 import type { CsvSource } from './source.ts'
@@ -43,30 +41,3 @@ export const csvReader = (source: CsvSource): Reader =>
     }
     if (dates.usedZone) propose({ timeZone: dates.zone })
   }
-
-/** Returns the task of a draft, then its subtasks and comments. */
-function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): ImportedItem[] {
-  const { task } = draft
-  finishStatus(draft, mapping)
-  task.title ||= substitute(draft)
-  const key = (task.key ??= keys.next(task.title))
-  if (draft.notes.length > 0) task.notes = draft.notes
-  if (draft.messages.length > 0) task.messages = draft.messages
-  const child = { row: task.row, task: key }
-  const subtasks = draft.subtasks.map((subtask): SubtaskItem => ({ kind: 'subtask', ...child, ...subtask }))
-  const comments = draft.comments.map((comment): CommentItem => ({ kind: 'comment', ...child, ...comment }))
-  return [task, ...subtasks, ...comments]
-}
-
-/** The status that the mapping gives to a list takes precedence over what the source says. */
-function finishStatus({ task, section, isCompleted }: Draft, { statuses = {} }: Mapping): void {
-  if (section && !task.list && !task.status) task.list = section
-  else if (section) task.labels = [...new Set([...(task.labels ?? []), section])]
-  const given = task.list === undefined ? undefined : statuses[task.list]
-  if (isCompleted && given === undefined) task.status = 'DONE'
-}
-
-function substitute({ task, messages }: Draft): string {
-  messages.push('The row has no title')
-  return task.description?.trim().split('\n')[0]!.slice(0, 200) || task.key || 'Untitled'
-}

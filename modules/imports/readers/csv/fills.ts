@@ -5,8 +5,9 @@ import type { TaskTarget } from './columns/targets.ts'
 import type { PlannedColumn } from './columns/plan.ts'
 import type { Dates } from './dates/dates.ts'
 import { type Draft, keep } from './drafts.ts'
-import type { Row } from './rows.ts'
-import { answerOf, listOf, oneLine, personOf, type Priorities, priorityOf, subtasksOf } from './values.ts'
+import { personOf } from './people.ts'
+import type { Row } from './row.ts'
+import { answerOf, listOf, oneLine, type Priorities, priorityOf, subtasksOf } from './values.ts'
 
 export interface CellReading {
   dates: Dates
@@ -70,7 +71,8 @@ const person =
 const list =
   (part: 'labels' | 'blockedBy', usual = /[,;\n]/): Fill =>
   ({ task }, { text, listSeparator = usual }) => {
-    task[part] = [...new Set([...(task[part] ?? []), ...listOf(text, listSeparator).map(oneLine)])]
+    const all = (task[part] ??= [])
+    for (const name of listOf(text, listSeparator)) all.push(oneLine(name))
   }
 
 const field: Fill = ({ task }, { text, column }) => {

@@ -8,8 +8,6 @@ export const maxColumns = 2_000
 /** Bounds the memory for a row. Quotes and separators do not count. */
 const maxRowCharacters = 4 * 1024 * 1024
 
-const lineEnds = ['\r\n', '\n', '\r']
-
 /**
  * Reads the rows of a CSV file. Empty lines are skipped; rows may have different numbers of cells.
  * @throws ImportError with the line, if the file is broken or a row is too large
@@ -21,7 +19,7 @@ export async function* readRecords(
 ): AsyncGenerator<string[]> {
   const parser = parse({
     delimiter,
-    record_delimiter: lineEnds,
+    record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: maxCharacters,

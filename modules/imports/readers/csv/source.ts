@@ -3,7 +3,7 @@ import type { Mapping } from '../../mapping.ts'
 import type { KnownColumns } from './columns/columns.ts'
 import type { Dates } from './dates/dates.ts'
 import type { Draft } from './drafts.ts'
-import type { Row } from './rows.ts'
+import type { Row } from './row.ts'
 import type { Priorities } from './values.ts'
 
 /** What the CSV files of one system have in particular. */

@@ -1,4 +1,4 @@
-import type { ImportedPerson, TaskItem } from '../../items.ts'
+import type { TaskItem } from '../../items.ts'
 
 type Priority = NonNullable<TaskItem['priority']>
 
@@ -22,15 +22,6 @@ export function priorityOf(text: string, own: Priorities = {}): Priority | undef
   if (Object.hasOwn(own, text)) return own[text]
   const word = text.toLowerCase()
   return noPriority.includes(word) ? undefined : (byWord.get(word) ?? null)
-}
-
-const mail = /^[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+$/
-
-/** Reads `Ada`, `ada@example.com` and `Ada <ada@example.com>`. */
-export function personOf(text: string): ImportedPerson {
-  const [, name = '', address = ''] = /^(.*?)\s*<([^<>]+)>$/.exec(text) ?? []
-  if (mail.test(address)) return { name: name || address, email: address }
-  return mail.test(text) ? { name: text, email: text } : { name: text }
 }
 
 export const listOf = (text: string, separator = /[,;\n]/): string[] =>

@@ -2,7 +2,7 @@ import type { FieldItem } from '../../../items.ts'
 import type { Column } from './columns.ts'
 import type { Dates } from '../dates/dates.ts'
 import { type First, firstOf } from '../dates/day.ts'
-import type { Row } from '../rows.ts'
+import type { Row } from '../row.ts'
 import { answerOf } from '../values.ts'
 
 export type FieldType = Exclude<FieldItem['type'], 'choice'>

@@ -1,0 +1,32 @@
+import type { CommentItem, ImportedItem, SubtaskItem } from '../../items.ts'
+import type { Mapping } from '../../mapping.ts'
+import type { DigestKeys } from '../../plan/keys.ts'
+import type { Draft } from './drafts.ts'
+
+/** Returns the task of a draft, then its subtasks and comments. */
+export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): ImportedItem[] {
+  const { task } = draft
+  finishStatus(draft, mapping)
+  task.title ||= substitute(draft)
+  if (task.labels) task.labels = [...new Set(task.labels)]
+  const key = (task.key ??= keys.next(task.title))
+  if (draft.notes.length > 0) task.notes = draft.notes
+  if (draft.messages.length > 0) task.messages = draft.messages
+  const child = { row: task.row, task: key }
+  const subtasks = draft.subtasks.map((subtask): SubtaskItem => ({ kind: 'subtask', ...child, ...subtask }))
+  const comments = draft.comments.map((comment): CommentItem => ({ kind: 'comment', ...child, ...comment }))
+  return [task, ...subtasks, ...comments]
+}
+
+/** The status that the mapping gives to a list takes precedence over what the source says. */
+function finishStatus({ task, section, isCompleted }: Draft, { statuses = {} }: Mapping): void {
+  if (section && !task.list && !task.status) task.list = section
+  else if (section) (task.labels ??= []).push(section)
+  const given = task.list === undefined ? undefined : statuses[task.list]
+  if (isCompleted && given === undefined) task.status = 'DONE'
+}
+
+function substitute({ task, messages }: Draft): string {
+  messages.push('The row has no title')
+  return task.description?.trim().split('\n')[0]!.slice(0, 200) || task.key || 'Untitled'
+}

@@ -1,0 +1,45 @@
+import { unescapeFormula } from '../../../exports/cells.ts'
+import { plain } from './columns/header-names.ts'
+
+export const maxCellCharacters = 100_000
+
+/** A row of the file, and its cells by plain header. */
+export class Row {
+  /** From 1; the header is not counted. */
+  number = 0
+  cells: string[] = []
+  private readonly indexes = new Map<string, number[]>()
+
+  constructor(names: string[]) {
+    for (const [index, name] of names.entries()) {
+      const indexes = this.indexes.get(plain(name)) ?? []
+      this.indexes.set(plain(name), [...indexes, index])
+    }
+  }
+
+  has(name: string): boolean {
+    return this.indexes.has(name)
+  }
+
+  /** Returns the text of the first such column that has one, or an empty text. */
+  text(name: string): string {
+    return this.texts(name)[0] ?? ''
+  }
+
+  texts(name: string): string[] {
+    const indexes = this.indexes.get(name) ?? []
+    return indexes.map((index) => this.at(index).trim()).filter((text) => text !== '')
+  }
+
+  at(index: number): string {
+    const cell = this.cells[index]
+    return cell === undefined ? '' : unescaped(cell)
+  }
+}
+
+export function unescaped(cell: string): string {
+  const text = cell.startsWith("'") ? unescapeFormula(cell) : cell
+  return text.length > maxCellCharacters
+    ? text.slice(0, maxCellCharacters).replace(/[\ud800-\udbff]$/, '')
+    : text
+}
