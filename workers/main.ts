@@ -23,6 +23,7 @@ import { openSweep } from './sweep.ts'
 import { runJob, type JobHandlers } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
 import { expireImports } from './imports/remove.ts'
+import { endLostImports } from './imports/lost.ts'
 import { openRunImport } from './imports/run-import.ts'
 import { openUndoImport } from './imports/undo/undo-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
@@ -120,6 +121,7 @@ function recurringSteps({ config, database: { background: sql }, encryption }: S
     'expire-mail-tokens': (throttle) => expireMailTokens(sql, throttle),
     'expire-imports': (throttle) => expireImports(sql, throttle),
     'expire-search-words': (throttle, after) => expireWords(sql, throttle, after),
+    'end-lost-imports': (throttle) => endLostImports(sql, throttle),
     'expire-revoked-tokens': (throttle) => expireRevokedTokens(sql, throttle),
     ...(config.historyDays > 0 && {
       'expire-events': (throttle, after) => expireEvents(sql, config.historyDays, throttle, after),

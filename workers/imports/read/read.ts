@@ -10,7 +10,6 @@ import { isTransient } from '../../../src/postgres/errors.ts'
 import { reasonOf } from '../../reason.ts'
 import { forEachPage } from '../../throttle.ts'
 import { readChunks, unpack } from './file.ts'
-import { requireRunning } from '../run/import-row.ts'
 import { countRead } from '../batches/outcomes.ts'
 import { endStep, showProgress } from '../run/progress.ts'
 import { readPeople } from '../steps/project-data.ts'
@@ -31,7 +30,6 @@ export async function readFile(run: Run, reader: Reader): Promise<void> {
   await forEachPage(throttle, true, async () => {
     const isEnd = await fillPage(items, staging, found)
     await insertItems(sql, row.id, staging.takePage())
-    await requireRunning(sql, row)
     await showProgress(run, 'read', readPart())
     return isEnd ? undefined : true
   })

@@ -7,6 +7,7 @@ import {
 import type { Found } from '../../../modules/imports/plan/found.ts'
 import { DigestKeys } from '../../../modules/imports/plan/keys.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
+import { ImportTaken } from '../run/import-row.ts'
 import { newId } from '../../../src/ids.ts'
 import { nilId } from '../../../src/id-format.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
@@ -28,6 +29,7 @@ const page = { rows: 500, characters: 1_000_000 }
 /** Numbers the items of a file, gives them keys, and collects them into pages. */
 export class Staging {
   private readonly keys = new DigestKeys()
+  private readonly rowsByExternalId = new Map<string, number>()
   private rows: StagedItem[] = []
   private characters = 0
   private n = 0
@@ -37,17 +39,26 @@ export class Staging {
     const { kind, row } = item
     if (json.length > max.itemCharacters)
       throw new ImportError(`A row has more than ${max.itemCharacters} characters`, `row ${row}`)
-    if (kind === 'task') return this.addTask(item, json)
+    if (kind === 'task') return this.addTask(item, json, this.firstRowOf(item))
     const { task } = item
     const content = kind === 'comment' ? [item.text, item.author?.name, item.createdAt] : [item.title]
     const key = item.key ?? this.keys.next(kind, task, ...content)
     this.push({ kind, row, key, parent: task, id: nilId, json })
   }
 
-  private addTask(item: TaskItem, json: string): void {
+  /** The row of an earlier task with the same external id. */
+  private firstRowOf({ row, externalId }: TaskItem): number | undefined {
+    if (externalId === undefined) return undefined
+    const first = this.rowsByExternalId.get(externalId)
+    if (first === undefined) this.rowsByExternalId.set(externalId, row)
+    return first
+  }
+
+  private addTask(item: TaskItem, json: string, firstRow?: number): void {
     const { row, path = [], title, parent = '', blockedBy } = item
     const key = item.key ?? item.externalId ?? this.keys.next(path, title)
-    this.push({ kind: 'task', row, key, parent, id: newId(), json })
+    const stored = firstRow === undefined ? json : JSON.stringify({ ...item, firstRow })
+    this.push({ kind: 'task', row, key, parent, id: newId(), json: stored })
     if (!blockedBy?.length) return
     this.push({ kind: 'links', row, key, parent: '', id: nilId, json: JSON.stringify(blockedBy) })
   }
@@ -79,13 +90,16 @@ export class Staging {
   }
 }
 
+/** @throws ImportTaken if the import is no longer running */
 export async function insertItems(sql: Sql, importId: string, rows: StagedItem[]): Promise<void> {
-  if (rows.length === 0) return
   const column = <K extends keyof StagedItem>(name: K) => rows.map((row) => row[name])
-  await sql`
-    insert into import_items (import_id, kind, n, row, key, parent, id, item)
-    select ${importId}, kind, n, row, key, nullif(parent, ''), id, item::jsonb
-    from unnest(${column('kind')}::text[], ${column('n')}::bigint[], ${column('row')}::bigint[], ${column('key')}::text[],
+  const running = await sql`
+    with running as materialized (select id from imports where id = ${importId} and state = 'running' for share),
+    stored as (insert into import_items (import_id, kind, n, row, key, parent, id, item)
+    select running.id, kind, n, row, key, nullif(parent, ''), t.id, item::jsonb
+    from running, unnest(${column('kind')}::text[], ${column('n')}::bigint[], ${column('row')}::bigint[], ${column('key')}::text[],
       ${column('parent')}::text[], ${column('id')}::uuid[], ${column('json')}::text[])
-      t(kind, n, row, key, parent, id, item)`
+      t(kind, n, row, key, parent, id, item))
+    select from running`
+  if (running.length === 0) throw new ImportTaken()
 }

@@ -12,7 +12,7 @@ export interface StagedTask extends Staged {
   id: string
   item: TaskItem & { subtaskNotes?: string[] }
   parent: string | null
-  /** The row of an earlier task with the same key. */
+  /** The row of an earlier task with the same key or external id. */
   firstRow: number | null
   parentTitle: string | null
 }
@@ -38,8 +38,8 @@ export async function lastOf(sql: Sql, importId: string, kind: string): Promise<
 
 export const readTasks = (sql: Sql, importId: string, after: number, limit: number) => sql<StagedTask[]>`
   select i.n, i.row, i.key, i.id, i.item, i.parent,
-    (select row from import_items e where e.import_id = i.import_id and e.kind = 'task' and e.key = i.key and e.n < i.n
-      order by e.n limit 1) as first_row,
+    coalesce((i.item ->> 'firstRow')::int4, (select row from import_items e where e.import_id = i.import_id and e.kind = 'task' and e.key = i.key and e.n < i.n
+      order by e.n limit 1)) as first_row,
     case when i.parent is not null then (select item ->> 'title' from import_items p
       where p.import_id = i.import_id and p.kind = 'task' and p.key = i.parent order by p.n limit 1) end as parent_title
   from import_items i where i.import_id = ${importId} and i.kind = 'task' and i.n > ${after} order by i.n limit ${limit}`

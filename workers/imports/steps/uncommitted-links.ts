@@ -25,12 +25,13 @@ export async function uncommittedLinks(run: Run, planned: Planned[]): Promise<Im
   const ns = planned.flatMap(({ n, operation }) => (operation ? n : []))
   const tasks = ns.length > 0 ? await readLinkedTasks(run, ns) : []
   const ids = new Map(tasks.flatMap(({ key, id, outcome }) => (outcome === 'rejected' ? [] : [[key, id]])))
-  const created = tasks.filter(({ outcome }) => outcome === null)
+  // Errors about cycles contain titles, so the prelude has existing tasks too.
+  const named = tasks.filter(({ key }) => ids.has(key))
   const earlier = tasks
     .filter(({ key, linksN }) => linksN !== null && linksN < planned[0]!.n && ids.has(key))
     .sort((a, b) => a.linksN! - b.linksN!)
   return [
-    ...created.map(({ key, id, title, externalId }): ImportOperation => {
+    ...named.map(({ key, id, title, externalId }): ImportOperation => {
       const values = { title: titleIn(title, 500, new Notes()) }
       return { op: 'task', id, externalId: externalIdOf(run.row.source, { key, externalId }), values }
     }),
