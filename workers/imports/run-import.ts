@@ -27,11 +27,16 @@ const steps: Record<Exclude<ImportStep, 'read' | 'end'>, Step> = {
   links: importLinks,
 }
 
+interface Options {
+  known?: Partial<Record<Source, Reader>>
+  batchRows?: number
+}
+
 /** The time between two notifications of an import. */
 const announceEveryMs = 250
 
 /** Runs an import until its end, or until the slice of the job ends. The next slice continues. */
-export function openRunImport(services: Services, known: Partial<Record<Source, Reader>> = readers) {
+export function openRunImport(services: Services, { known = readers, batchRows = 200 }: Options = {}) {
   const { importNotifications, database } = services
   const sql = database.background
   const failures = openFailures()
@@ -40,13 +45,14 @@ export function openRunImport(services: Services, known: Partial<Record<Source, 
     if (row) {
       const notify = () => importNotifications.publish([{ projectId: row.projectId, version: 0 }])
       const limited = limitCalls(announceEveryMs, notify)
-      const run: Run = { services, sql, row, throttle, announce: () => limited(undefined) }
+      const run: Run = { services, sql, row, throttle, batchRows, announce: () => limited(undefined) }
       const error = await runSteps(run, known[row.source]).then(
         () => undefined,
         (error: unknown) => failures.messageOf(row, throttle, error),
       )
       failures.forget(row.id)
       await finishImport(sql, row.id, error)
+      if (error !== undefined) services.counts.imports.failed++
       notify()
     }
     await deleteUpload(sql, importId, throttle)

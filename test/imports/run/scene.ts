@@ -38,8 +38,8 @@ export interface Line {
 
 const fast: Throttle = { batchRows: 500, pauseMs: 0, pauses: () => 0 }
 
-export async function openRunScene(env: Record<string, string> = {}) {
-  const { service, client, sql } = await openScene([], env)
+export async function openRunScene(batchRows = 200) {
+  const { service, client, sql } = await openScene()
   const { services } = service
 
   /** Stores the import of a file, as the web process does. */
@@ -61,7 +61,7 @@ export async function openRunScene(env: Record<string, string> = {}) {
     return id
   }
 
-  const execute = openRunImport(services, { planka: lineReader })
+  const execute = openRunImport(services, { known: { planka: lineReader }, batchRows })
 
   /** Runs a queued import, as a worker does. `throttle` may end slices, after which the import continues. */
   async function work(importId: string, throttle: Throttle = fast, run = execute): Promise<number> {

@@ -20,11 +20,9 @@ export interface BatchStep<P extends Planned> {
   store(tx: Sql, decided: Decided<P>[]): Promise<unknown>
 }
 
-export const batchOperations = 200
-
 /** Runs the operations of a step in batches. After an interruption, the last batch may run again and changes nothing. */
 export async function runBatches<P extends Planned>(run: Run, spec: BatchStep<P>): Promise<void> {
-  const { sql, row, throttle } = run
+  const { sql, row, throttle, services } = run
   const { step, last, plan, prelude, store } = spec
   await forEachPage(throttle, row.cursor.n, async (after) => {
     const [planned] = await Promise.all([plan(after), requireRunning(sql, row)])
@@ -37,6 +35,7 @@ export async function runBatches<P extends Planned>(run: Run, spec: BatchStep<P>
       await insertBatches(tx, row.id, batches)
       await store(tx, decided)
     })
+    services.counts.imports.rows += planned.length
     return n
   })
 }

@@ -42,7 +42,8 @@ export class Staging {
     if (kind === 'task') return this.addTask(item, json, this.firstRowOf(item))
     const { task } = item
     const content = kind === 'comment' ? [item.text, item.author?.name, item.createdAt] : [item.title]
-    const key = item.key ?? this.keys.next(kind, task, ...content)
+    // The keys of children need to be unique only within their task.
+    const key = item.key === undefined ? this.keys.next(kind, task, ...content) : `${task} ${item.key}`
     this.push({ kind, row, key, parent: task, id: nilId, json })
   }
 

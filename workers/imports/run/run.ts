@@ -9,6 +9,8 @@ export interface Run {
   sql: Sql
   row: RunningImport
   throttle: Throttle
+  /** The most rows that one command imports. */
+  batchRows: number
   /** Notifies the event streams of the import. */
   announce(): void
 }

@@ -4,7 +4,7 @@ import { childId, childTail, externalIdOf, msOf, tailOf } from '../../../modules
 import { Notes } from '../../../modules/imports/plan/notes.ts'
 import type { CommentOperation, SubtaskOperation } from '../../../modules/imports/rows/operations.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
-import { batchOperations, runBatches } from '../batches/batches.ts'
+import { runBatches } from '../batches/batches.ts'
 import type { Planned } from '../batches/planned.ts'
 import { type ItsTask, lastOf, readChildren, type StagedChild } from './items.ts'
 import { changedTasks, countChangedTasks } from '../batches/outcomes.ts'
@@ -31,7 +31,7 @@ async function importChildren(run: Run, kind: Item['kind']): Promise<void> {
     step,
     last: await lastOf(sql, row.id, kind),
     async plan(after) {
-      const staged = await readChildren(sql, row.id, kind, after, batchOperations)
+      const staged = await readChildren(sql, row.id, kind, after, run.batchRows)
       const ids = await readPresentIds(sql, table, staged)
       return staged.map((one) => planOf(one, context, ids, row.dryRun))
     },
@@ -62,7 +62,7 @@ function planOf(
   ids: Map<string, string>,
   dryRun: boolean,
 ): PlannedChild {
-  const { n, row, item, taskId, taskOutcome, taskN } = staged
+  const { n, row, item, taskId, taskOutcome, taskN, firstRow } = staged
   const { task: key } = item
   const externalId = externalIdOf(context.source, { key, externalId: staged.taskExternalId ?? undefined })
   const notes = new Notes(item.messages)
@@ -73,6 +73,10 @@ function planOf(
         ? `The file does not contain its task ${key}`
         : `Its task in row ${staged.taskRow} was rejected`,
     )
+    return { ...planned, outcome: 'rejected' }
+  }
+  if (firstRow !== null) {
+    notes.list(`Row ${firstRow} has the same id`)
     return { ...planned, outcome: 'rejected' }
   }
   const fields =

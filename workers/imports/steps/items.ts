@@ -6,14 +6,14 @@ interface Staged {
   n: number
   row: number
   key: string
+  /** The row of an earlier item with the same key, or of an earlier task with the same external id. */
+  firstRow: number | null
 }
 
 export interface StagedTask extends Staged {
   id: string
   item: TaskItem & { subtaskNotes?: string[] }
   parent: string | null
-  /** The row of an earlier task with the same key or external id. */
-  firstRow: number | null
   parentTitle: string | null
 }
 
@@ -36,10 +36,14 @@ export async function lastOf(sql: Sql, importId: string, kind: string): Promise<
   return row!.n
 }
 
+/** SQL for the row of the first item with the same kind and key; null for the first item itself. */
+const firstRow = (sql: Sql) => sql`(
+  select row from import_items e
+  where e.import_id = i.import_id and e.kind = i.kind and e.key = i.key and e.n < i.n order by e.n limit 1)`
+
 export const readTasks = (sql: Sql, importId: string, after: number, limit: number) => sql<StagedTask[]>`
   select i.n, i.row, i.key, i.id, i.item, i.parent,
-    coalesce((i.item ->> 'firstRow')::int4, (select row from import_items e where e.import_id = i.import_id and e.kind = 'task' and e.key = i.key and e.n < i.n
-      order by e.n limit 1)) as first_row,
+    coalesce((i.item ->> 'firstRow')::int4, ${firstRow(sql)}) as first_row,
     case when i.parent is not null then (select item ->> 'title' from import_items p
       where p.import_id = i.import_id and p.kind = 'task' and p.key = i.parent order by p.n limit 1) end as parent_title
   from import_items i where i.import_id = ${importId} and i.kind = 'task' and i.n > ${after} order by i.n limit ${limit}`
@@ -52,7 +56,7 @@ export const readChildren = <Item extends SubtaskItem | CommentItem>(
   after: number,
   limit: number,
 ) => sql<StagedChild<Item>[]>`
-  select i.n, i.row, i.key, i.item, t.n as task_n, t.id as task_id, coalesce(t.outcome, 'created') as task_outcome,
+  select i.n, i.row, i.key, i.item, ${firstRow(sql)} as first_row, t.n as task_n, t.id as task_id, coalesce(t.outcome, 'created') as task_outcome,
     t.row as task_row, t.item ->> 'externalId' as task_external_id
   from import_items i
   left join lateral (select * from import_items t

@@ -1,6 +1,6 @@
 import { Notes } from '../../../modules/imports/plan/notes.ts'
 import { suffices } from '../../../src/identity/rights.ts'
-import { batchOperations, runBatches } from '../batches/batches.ts'
+import { runBatches } from '../batches/batches.ts'
 import type { Planned } from '../batches/planned.ts'
 import { storeItems } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
@@ -20,7 +20,7 @@ export async function importLabels(run: Run): Promise<void> {
     plan: async (after) =>
       specs
         .filter(({ n }) => n > after)
-        .slice(0, batchOperations)
+        .slice(0, run.batchRows)
         .map((spec) => ({ ...common(spec), ...planOf(spec) })),
     store: (tx, decided) => storeItems(tx, row.id, decided),
   })

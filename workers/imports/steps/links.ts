@@ -10,9 +10,6 @@ import { lastOf } from './items.ts'
 import { type Blockers, maxBlockers, readBlockers, readLinks, type StagedLinks } from './linked-tasks.ts'
 import { uncommittedLinks } from './uncommitted-links.ts'
 
-/** A dry run repeats the earlier links of a batch in its prelude, so batches are smaller than those of other steps. */
-const batchOperations = 100
-
 type PlannedLinks = Planned & { taskN: number; operation?: LinksOperation }
 
 export async function importLinks(run: Run): Promise<void> {
@@ -21,7 +18,7 @@ export async function importLinks(run: Run): Promise<void> {
     step: 'links',
     last: await lastOf(sql, row.id, 'links'),
     async plan(after) {
-      const links = await readLinks(sql, row.id, after, batchOperations)
+      const links = await readLinks(sql, row.id, after, run.batchRows)
       const blockers = await readBlockers(sql, row.id, links)
       return links.map((one) => planOf(one, blockers, run))
     },

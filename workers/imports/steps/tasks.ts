@@ -2,7 +2,7 @@ import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
 import { Notes } from '../../../modules/imports/plan/notes.ts'
 import { planTask } from '../../../modules/imports/plan/task.ts'
 import type { TaskOperation } from '../../../modules/imports/rows/operations.ts'
-import { batchOperations, runBatches } from '../batches/batches.ts'
+import { runBatches } from '../batches/batches.ts'
 import type { Planned } from '../batches/planned.ts'
 import { lastOf, readTasks, type StagedTask } from './items.ts'
 import { countTasks, storeItems } from '../batches/outcomes.ts'
@@ -19,7 +19,7 @@ export async function importTasks(run: Run): Promise<void> {
     step: 'tasks',
     last: await lastOf(sql, row.id, 'task'),
     plan: async (after) =>
-      (await readTasks(sql, row.id, after, batchOperations)).map((staged) => planOf(staged, context)),
+      (await readTasks(sql, row.id, after, run.batchRows)).map((staged) => planOf(staged, context)),
     prelude: (planned) => neededBy(planned, context),
     async store(tx, decided) {
       await storeItems(tx, row.id, decided)
