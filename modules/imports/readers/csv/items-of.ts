@@ -1,6 +1,7 @@
 import type { CommentItem, ImportedItem, SubtaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import type { DigestKeys } from '../../plan/keys.ts'
+import { statusOf } from '../../plan/statuses.ts'
 import type { Draft } from './drafts.ts'
 
 /** Returns the task of a draft, then its subtasks and comments. */
@@ -18,12 +19,13 @@ export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): Impor
   return [task, ...subtasks, ...comments]
 }
 
-/** The status that the mapping gives to a list takes precedence over what the source says. */
-function finishStatus({ task, section, isCompleted }: Draft, { statuses = {} }: Mapping): void {
+/** A completed task is not DONE only if the mapping gives its list another status than a dry run proposes. */
+function finishStatus({ task, section, isCompleted }: Draft, mapping: Mapping): void {
   if (section && !task.list && !task.status) task.list = section
   else if (section) (task.labels ??= []).push(section)
-  const given = task.list === undefined ? undefined : statuses[task.list]
-  if (isCompleted && given === undefined) task.status = 'DONE'
+  const { list } = task
+  const isMapped = list !== undefined && statusOf(list, mapping) !== statusOf(list, {})
+  if (isCompleted && !isMapped) task.status = 'DONE'
 }
 
 function substitute({ task, messages }: Draft): string {
