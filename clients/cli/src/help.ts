@@ -1,7 +1,9 @@
-import { renderUsage } from 'citty'
+import { type ArgsDef, renderUsage } from 'citty'
 import { stripVTControlCharacters } from 'node:util'
 import type { Command } from './command.ts'
 import type { Output } from './terminal/output.ts'
+
+const maxHintCharacters = 40
 
 const exitCodesText = `EXIT CODES
 
@@ -17,12 +19,26 @@ const exitCodesText = `EXIT CODES
 /** Prints the help of one command. */
 export async function commandHelp(out: Output, command: Command): Promise<void> {
   const { name, about, details, args, rest, examples } = command
-  const usage = await renderUsage({ meta: { name: `docket ${name}`, description: about }, args })
+  const usage = await renderUsage({
+    meta: { name: `docket ${name}`, description: about },
+    args: withShortHints(args),
+  })
   const text = rest ? usage.replace(/^(.*USAGE.*)$/m, `$1 [${rest}]...`) : usage
   const note = details ? `${details}\n\n` : ''
   const shown = examples.map((example) => `  ${example}`).join('\n')
   await print(out, `${text}\n${note}${out.style('bold', 'EXAMPLES')}\n\n${shown}`)
 }
+
+/** Moves long lists of values to the descriptions, because the column of the options is as wide as the longest. */
+const withShortHints = (args: ArgsDef): ArgsDef =>
+  Object.fromEntries(
+    Object.entries(args).map(([name, option]) => {
+      const hint = 'valueHint' in option ? option.valueHint : undefined
+      if (!hint || hint.length <= maxHintCharacters) return [name, option]
+      const description = `${option.description}: ${hint.replaceAll('|', ', ')}`
+      return [name, { ...option, valueHint: name, description }]
+    }),
+  )
 
 /** Prints the list of commands. */
 export async function overview(out: Output, version: string, commands: Command[]): Promise<void> {

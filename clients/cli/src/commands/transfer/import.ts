@@ -25,7 +25,7 @@ export const importFile = command({
     source: {
       type: 'string',
       valueHint: sources.join('|'),
-      description: 'The system that wrote the file; by default docket export',
+      description: 'Not needed for files of docket export. The system that wrote the file',
     },
     'dry-run': {
       type: 'boolean',
