@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { isNameText } from '../../../src/schema/text.ts'
+import { newId } from '../../../src/ids.ts'
+import { isNameText, parseInstant } from '../../../src/schema/text.ts'
 import type { TaskItem } from '../items.ts'
 
 const digestOf = (...parts: unknown[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest()
@@ -41,11 +42,18 @@ export function childTail(taskId: string, source: string, kind: string, key: str
 
 const maxMs = 2 ** 48 - 1
 
-/** A UUIDv7 at `ms` since 1970. `n` orders the children of the same time. */
+/** A UUIDv7 at `ms` since 1970. `n` orders the rows of the same time. */
 export function childId(ms: number, n: number, tail: string): string {
   const time = Math.min(Math.max(ms, 0), maxMs).toString(16).padStart(12, '0')
   const count = (n & 0xfff).toString(16).padStart(3, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${tail.slice(0, 4)}-${tail.slice(4)}`
+}
+
+/** The id of the file's task number `n`. Lists sort tasks by id, so the id has the time at which the task was created. */
+export function taskIdOf({ createdAt = '' }: Pick<TaskItem, 'createdAt'>, n: number): string {
+  const id = newId()
+  const at = parseInstant(createdAt.trim())
+  return at === null ? id : childId(Math.min(Date.parse(at) + (n >> 12), msOf(id)), n, tailOf(id))
 }
 
 export const tailOf = (id: string): string => id.slice(19).replace('-', '')

@@ -56,3 +56,17 @@ test('imports tasks with their labels, subtasks and comments', async () => {
     { text: 'Oil it', importedAuthor: 'Bob', authorId: owner.id, createdAt: '2021-01-01T00:00:00.000Z' },
   ])
 })
+
+test('lists imported tasks in the order of their creation, and their order in the project is that of the file', async () => {
+  const { owner, projectId } = await newProject()
+  const times = ['2021-01-01', '2020-01-01', '1960-01-01', undefined, '2020-01-01', 'soon', '2999-01-01']
+  await importItems(
+    owner,
+    projectId,
+    times.map((createdAt, n) => task(`${n + 1}`, { createdAt })),
+  )
+  const numbersOf = async (sort: string) =>
+    (await owner.get(`/tasks?projectId=${projectId}&sort=${sort}`)).body.map(({ number }) => number)
+  expect(await numbersOf('createdAt')).toEqual([3, 2, 5, 1, 4, 6, 7])
+  expect(await numbersOf('position')).toEqual([1, 2, 3, 4, 5, 6, 7])
+})

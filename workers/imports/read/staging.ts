@@ -5,7 +5,7 @@ import {
   type TaskItem,
 } from '../../../modules/imports/items.ts'
 import type { Found } from '../../../modules/imports/plan/found.ts'
-import { DigestKeys } from '../../../modules/imports/plan/keys.ts'
+import { DigestKeys, taskIdOf } from '../../../modules/imports/plan/keys.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { ImportTaken } from '../run/import-row.ts'
 import { newId } from '../../../src/ids.ts'
@@ -59,7 +59,7 @@ export class Staging {
     const { row, path = [], title, parent = '', blockedBy } = item
     const key = item.key ?? item.externalId ?? this.keys.next(path, title)
     const stored = firstRow === undefined ? json : JSON.stringify({ ...item, firstRow })
-    this.push({ kind: 'task', row, key, parent, id: newId(), json: stored })
+    this.push({ kind: 'task', row, key, parent, id: taskIdOf(item, this.n), json: stored })
     if (!blockedBy?.length) return
     this.push({ kind: 'links', row, key, parent: '', id: nilId, json: JSON.stringify(blockedBy) })
   }
