@@ -1,35 +1,13 @@
 import { type Tokenizer, TokenType } from '@streamparser/json'
 import { Entry, type Json } from './entry.ts'
+import { type Frame, put } from './frame.ts'
+import { JsonError } from './json-error.ts'
 import { may, namesOf } from './grammar.ts'
 import { maxDepth, maxEntryCharacters, maxSkippedBytes, maxValueBytes } from './limits.ts'
 import { type Selection, selectionOf, selectKey } from './selection.ts'
 
 type Token = Parameters<Tokenizer['onToken']>[0]
 const { value, key, colon, comma, end } = may
-
-/** An object or a list that is not closed yet. */
-interface Frame {
-  isList: boolean
-  key: string | number
-  /** The way to wanted parts inside. */
-  selection?: Selection
-  /** Of a wanted part, or inside one. */
-  content?: Record<string, Json> | Json[]
-  /** The value at `key` is a part of `content`. */
-  isKept: boolean
-  /** The pattern of the wanted part that this object is. */
-  part?: string
-}
-
-/** The document is broken at this byte. */
-export class JsonError extends Error {
-  constructor(
-    message: string,
-    readonly offset: number,
-  ) {
-    super(message)
-  }
-}
 
 /** Builds the wanted parts of a JSON document from its tokens, and skips the rest. */
 export class Builder {
@@ -189,10 +167,4 @@ export class Builder {
   private fail(): never {
     throw new JsonError(`The file is not valid JSON: expected ${namesOf(this.next)}`, this.offset)
   }
-}
-
-function put(frame: Frame, content: Json): void {
-  if (Array.isArray(frame.content)) frame.content.push(content)
-  // This key would change the prototype.
-  else if (frame.key !== '__proto__') frame.content![frame.key as string] = content
 }

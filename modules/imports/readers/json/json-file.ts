@@ -1,7 +1,8 @@
 import { Tokenizer } from '@streamparser/json'
 import { lineAt, type Open, readText } from '../csv/text.ts'
 import { ImportError } from '../../items.ts'
-import { Builder, JsonError } from './builder.ts'
+import { Builder } from './builder.ts'
+import { JsonError, syntaxErrorOf } from './json-error.ts'
 import type { Entry } from './entry.ts'
 import { maxKeptCharacters } from './limits.ts'
 
@@ -94,12 +95,4 @@ function finish(tokenizer: Tokenizer, builder: Builder): void {
   }
   if (builder.isComplete()) return
   throw new JsonError('The file ends before its last object or list is closed: it may be cut off', offset)
-}
-
-/** The tokenizer has no other way to return the position of an unexpected character. */
-function syntaxErrorOf({ message }: Error): JsonError | undefined {
-  const match = /^Unexpected "([\s\S]*?)" at chunk position .*absolute position "(\d+)"/.exec(message)
-  if (!match) return undefined
-  const [, character, offset] = match
-  return new JsonError(`The file is not valid JSON: unexpected ${JSON.stringify(character)}`, Number(offset))
 }

@@ -1,12 +1,13 @@
 import { ImportError, type ImportedItem } from '../../items.ts'
 import type { Reader } from '../reader.ts'
 import type { Entry } from '../json/entry.ts'
-import { InOrder } from '../json/in-order.ts'
 import { itemOf } from '../json/items.ts'
+import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
 import { maxLinks } from '../json/limits.ts'
-import { cardOf } from './wekan-card.ts'
-import { type Board, boardOf, idOf } from './wekan-board.ts'
+import { cardOf } from './card.ts'
+import { type Board, boardOf } from './board.ts'
+import { idOf } from './ids.ts'
 
 const parts = ['cards.*', 'subtaskItems.*', 'checklistItems.*', 'comments.*']
 

@@ -1,40 +1,10 @@
-import {
-  type CommentItem,
-  ImportError,
-  type ImportedItem,
-  type ImportedPerson,
-  type TaskItem,
-} from '../../items.ts'
-import type { Reader } from '../reader.ts'
+import type { CommentItem, ImportedPerson, TaskItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
-import { InOrder } from '../json/in-order.ts'
-import { assigneesOf, attachmentNote, isoTime, itemOf, note } from '../json/items.ts'
-import { JsonFile } from '../json/json-file.ts'
-import { type Stack, stacksOf } from './deck-stacks.ts'
+import { isoTime, itemOf } from '../json/items.ts'
+import { assigneesOf, attachmentNote, note } from '../json/notes.ts'
+import type { Stack } from './stacks.ts'
 
-const cards = ['boards.*.stacks.*.cards.*', 'stacks.*.cards.*', '*.stacks.*.cards.*', '*.cards.*']
-
-/** Reads what `occ deck:export`, the export of a board, or the API of Nextcloud Deck returns. */
-export const readDeck: Reader = async function* ({ open }) {
-  const file = new JsonFile(open)
-  const stacks = await stacksOf(file)
-  if (!stacks) throw new ImportError('The file is not a Deck export: it has no boards and no stacks')
-  yield* stacks.labels
-  const inOrder = new InOrder<ImportedItem>()
-  let row = 0
-  for await (const card of file.read(cards, {
-    omit: ['contentBase64', 'board', 'acl', 'mentions', 'replyTo'],
-  })) {
-    row += 1
-    const stack = stacks.of(card)
-    const task = cardOf(card, row, stack)
-    yield* inOrder.add(task, [...(stack?.order ?? []), card.number('order')], card.characters)
-    for (const comment of card.entries('comments')) yield commentOf(comment, row, task.key!)
-  }
-  yield* inOrder.take()
-}
-
-function cardOf(card: Entry, row: number, stack: Stack | undefined): TaskItem {
+export function cardOf(card: Entry, row: number, stack: Stack | undefined): TaskItem {
   const people = card.entries('assignedUsers').flatMap((one) => personOf(one, 'participant') ?? [])
   const { assignee, others } = assigneesOf(people)
   const done = card.text('done')
@@ -72,7 +42,7 @@ function personOf(entry: Entry, key: string): ImportedPerson | undefined {
 const attachmentOf = (attachment: Entry): string[] =>
   attachmentNote(attachment.text('data'), attachment.entry('extendedData')?.text('path'))
 
-function commentOf(comment: Entry, row: number, task: string): CommentItem {
+export function commentOf(comment: Entry, row: number, task: string): CommentItem {
   const name = comment.text('actorDisplayName') ?? comment.text('actorId')
   return itemOf({
     ...{ kind: 'comment', row, task, key: comment.required('id'), text: comment.required('message') },

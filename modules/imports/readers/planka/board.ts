@@ -1,9 +1,10 @@
 import type { FieldItem, ImportedPerson, LabelItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
-import { FieldKeys, groupBy, itemOf } from '../json/items.ts'
+import { groupBy, itemOf } from '../json/items.ts'
 import type { JsonFile } from '../json/json-file.ts'
 import { maxLinks, maxNames } from '../json/limits.ts'
-import { colorOf, plankaColors } from './colors.ts'
+import { colorOf, plankaColors } from '../json/colors.ts'
+import { fieldsOf } from './fields.ts'
 
 export interface Board {
   lists: ReadonlyMap<string, Entry>
@@ -71,13 +72,3 @@ const nameOf = (label: Entry): string => label.text('name') ?? label.text('color
 
 const labelOf = (label: Entry, row: number): LabelItem =>
   itemOf({ kind: 'label', row, name: nameOf(label), color: colorOf(label.text('color'), plankaColors) })
-
-function fieldsOf(entries: Entry[]): Map<string, FieldItem> {
-  const keys = new FieldKeys()
-  return new Map(
-    entries.map((entry, n): [string, FieldItem] => {
-      const name = entry.required('name')
-      return [entry.required('id'), { kind: 'field', row: n + 1, key: keys.keyFor(name), name, type: 'text' }]
-    }),
-  )
-}

@@ -3,8 +3,9 @@ import type { Reader } from '../reader.ts'
 import type { Entry } from '../json/entry.ts'
 import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
-import { cardOf, checkItemOf, commentOf } from './planka-card.ts'
-import { type Board, boardOf } from './planka-board.ts'
+import { cardOf } from './card.ts'
+import { checkItemOf, commentOf } from './children.ts'
+import { type Board, boardOf } from './board.ts'
 
 const parts = ['included.cards.*', 'included.tasks.*', 'items.*']
 

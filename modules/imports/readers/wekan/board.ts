@@ -1,9 +1,12 @@
-import type { FieldItem, ImportedPerson, LabelItem } from '../../items.ts'
+import type { ImportedPerson, LabelItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
-import { type CustomField, FieldKeys, groupBy, itemOf } from '../json/items.ts'
+import type { CustomField } from '../json/fields.ts'
+import { groupBy, itemOf } from '../json/items.ts'
 import type { JsonFile } from '../json/json-file.ts'
 import { maxLinks, maxNames } from '../json/limits.ts'
-import { colorOf, wekanColors } from './colors.ts'
+import { colorOf, wekanColors } from '../json/colors.ts'
+import { fieldsOf } from './fields.ts'
+import { idOf } from './ids.ts'
 
 export interface Board {
   lists: ReadonlyMap<string, Entry>
@@ -17,9 +20,6 @@ export interface Board {
   checklists: ReadonlyMap<string, Entry>
   user(id: string | undefined): ImportedPerson | undefined
 }
-
-/** Exports of some versions have `id` in place of `_id`. */
-export const idOf = (entry: Entry): string => entry.text('_id') ?? entry.required('id')
 
 const parts = {
   'lists.*': maxNames,
@@ -61,25 +61,3 @@ const nameOf = (label: Entry): string => label.text('name') ?? label.text('color
 
 const labelOf = (label: Entry, row: number): LabelItem =>
   itemOf({ kind: 'label', row, name: nameOf(label), color: colorOf(label.text('color'), wekanColors) })
-
-const types: Record<string, FieldItem['type']> = {
-  number: 'number',
-  currency: 'number',
-  checkbox: 'boolean',
-  date: 'date',
-  dropdown: 'choice',
-}
-
-function fieldsOf(entries: Entry[]): Map<string, CustomField> {
-  const keys = new FieldKeys()
-  return new Map(
-    entries.map((entry, n) => {
-      const name = entry.required('name')
-      const type = types[entry.text('type') ?? ''] ?? 'text'
-      const settings = type === 'choice' ? entry.entry('settings')?.entries('dropdownItems') : undefined
-      const options = new Map(settings?.map((option) => [idOf(option), option.text('name') ?? '']))
-      const item = { kind: 'field' as const, row: n + 1, key: keys.keyFor(name), name, type }
-      return [idOf(entry), { item: itemOf({ ...item, options: [...options.values()] }), options }]
-    }),
-  )
-}

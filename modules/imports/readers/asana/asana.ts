@@ -1,7 +1,7 @@
-import { readAsanaCsv } from './csv-sources/asana-csv.ts'
-import { readText } from './csv/text.ts'
-import { readAsanaJson } from './issues/asana-json.ts'
-import type { Reader } from './reader.ts'
+import { readAsanaCsv } from '../csv-sources/asana-csv.ts'
+import { readText } from '../csv/text.ts'
+import { readAsanaJson } from './asana-json.ts'
+import type { Reader } from '../reader.ts'
 
 /** Asana exports projects as CSV and as JSON. */
 export const readAsana: Reader = async function* (input) {

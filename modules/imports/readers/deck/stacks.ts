@@ -3,7 +3,7 @@ import type { Entry } from '../json/entry.ts'
 import { itemOf } from '../json/items.ts'
 import type { JsonFile } from '../json/json-file.ts'
 import { maxNames } from '../json/limits.ts'
-import { colorOf } from './colors.ts'
+import { colorOf } from '../json/colors.ts'
 
 export interface Stack {
   title: string | undefined

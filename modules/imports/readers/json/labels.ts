@@ -1,6 +1,6 @@
 import type { LabelItem } from '../../items.ts'
-import { colorOf } from '../boards/colors.ts'
-import { maxNames } from '../json/limits.ts'
+import { colorOf } from './colors.ts'
+import { maxNames } from './limits.ts'
 
 /** Labels with colors that tasks of the file repeat. */
 export class Labels {

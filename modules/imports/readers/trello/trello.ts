@@ -1,11 +1,12 @@
 import { ImportError, type ImportedItem } from '../../items.ts'
 import type { Reader } from '../reader.ts'
 import type { Entry } from '../json/entry.ts'
-import { InOrder } from '../json/in-order.ts'
 import { itemOf } from '../json/items.ts'
+import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
-import { cardOf, checkItemOf, Several } from './trello-card.ts'
-import { type Board, boardOf, personOf } from './trello-board.ts'
+import { cardOf } from './card.ts'
+import { Several, subtasksOf } from './checklists.ts'
+import { type Board, boardOf, personOf } from './board.ts'
 
 const details = [
   'badges',
@@ -58,13 +59,4 @@ function* commentsOf(action: Entry, row: number, board: Board): Generator<Import
     ...{ kind: 'comment', row, task, key: action.required('id'), text },
     ...{ author, createdAt: action.text('date') },
   })
-}
-
-function* subtasksOf(checklist: Entry, row: number, board: Board, several: Several): Generator<ImportedItem> {
-  const task = checklist.text('idCard')
-  if (task === undefined) return
-  const prefix = several.prefixFor(checklist)
-  const positions = checklist.entries('checkItems').map((item) => ({ item, at: item.number('pos') ?? 0 }))
-  for (const { item } of positions.sort((one, other) => one.at - other.at))
-    yield checkItemOf(item, row, task, prefix, board)
 }

@@ -1,9 +1,11 @@
-import type { FieldItem, ImportedPerson, LabelItem } from '../../items.ts'
+import type { ImportedPerson, LabelItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
-import { type CustomField, FieldKeys, itemOf } from '../json/items.ts'
+import type { CustomField } from '../json/fields.ts'
+import { itemOf } from '../json/items.ts'
 import type { JsonFile } from '../json/json-file.ts'
 import { maxNames } from '../json/limits.ts'
-import { colorOf, trelloColors } from './colors.ts'
+import { colorOf, trelloColors } from '../json/colors.ts'
+import { fieldsOf } from './fields.ts'
 
 export interface Board {
   lists: ReadonlyMap<string, Entry>
@@ -45,28 +47,3 @@ export const nameOf = (label: Entry): string => label.text('name') ?? label.text
 
 const labelOf = (label: Entry, row: number): LabelItem =>
   itemOf({ kind: 'label', row, name: nameOf(label), color: colorOf(label.text('color'), trelloColors) })
-
-const types: Record<string, FieldItem['type']> = {
-  text: 'text',
-  number: 'number',
-  checkbox: 'boolean',
-  date: 'date',
-  list: 'choice',
-}
-
-function fieldsOf(entries: Entry[]): Map<string, CustomField> {
-  const keys = new FieldKeys()
-  return new Map(
-    entries.map((entry, n) => {
-      const name = entry.required('name')
-      const type = types[entry.text('type') ?? ''] ?? 'text'
-      const options = new Map(
-        entry
-          .entries('options')
-          .map((option) => [option.required('id'), option.entry('value')?.text('text') ?? '']),
-      )
-      const item = { kind: 'field' as const, row: n + 1, key: keys.keyFor(name), name, type }
-      return [entry.required('id'), { item: itemOf({ ...item, options: [...options.values()] }), options }]
-    }),
-  )
-}

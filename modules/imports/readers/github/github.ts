@@ -1,0 +1,38 @@
+import { ImportError, type ImportedItem } from '../../items.ts'
+import type { Reader } from '../reader.ts'
+import type { Entry } from '../json/entry.ts'
+import { JsonFile } from '../json/json-file.ts'
+import { taskOf } from './issue.ts'
+import { commentOf, keyOf, labelsOf } from './parts.ts'
+import { Labels } from '../json/labels.ts'
+
+const omit = ['reactions', 'reactionGroups', 'performed_via_github_app', 'issue_field_values']
+
+/**
+ * Reads issues and comments of GitHub: lists of the REST API, one after the other, the same as a document a line, or
+ * what `gh issue list --json` prints.
+ */
+export const readGitHub: Reader = async function* ({ open }) {
+  const labels = new Labels()
+  let row = 0
+  for await (const entry of new JsonFile(open).read(['', '*'], { omit, documents: 'many' })) {
+    row += 1
+    if (entry.has('issue_url')) yield commentOf(entry, row, keyOf(entry, 'issue_url'))
+    else yield* issueOf(entry, row, labels)
+  }
+  if (row === 0) throw new ImportError('The file has no issues: expected a list of issues of GitHub')
+}
+
+function* issueOf(issue: Entry, row: number, labels: Labels): Generator<ImportedItem> {
+  if (!issue.has('number') || !issue.has('title'))
+    throw new ImportError(
+      'The file is not a list of issues of GitHub: an issue has a number and a title',
+      `row ${row}`,
+    )
+  const task = taskOf(issue, row)
+  for (const label of labelsOf(issue)) yield* labels.newItem(label.text('name'), label.text('color'), row)
+  yield task
+  // The REST API has the number of comments in this place.
+  if (typeof issue.value.comments === 'number') return
+  for (const comment of issue.entries('comments')) yield commentOf(comment, row, task.key!)
+}

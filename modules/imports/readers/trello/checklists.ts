@@ -1,0 +1,45 @@
+import type { ImportedItem } from '../../items.ts'
+import type { Entry } from '../json/entry.ts'
+import { itemOf } from '../json/items.ts'
+import type { Board } from './board.ts'
+import { createdAtOf } from './ids.ts'
+
+/** The cards that have several checklists. The names of these checklists begin the titles of their items. */
+export class Several {
+  private readonly cards = new Set<string>()
+
+  add(card: Entry): void {
+    if (card.texts('idChecklists').length > 1) this.cards.add(card.required('id'))
+  }
+
+  prefixFor(checklist: Entry): string {
+    const name = checklist.text('name')
+    return name && this.cards.has(checklist.text('idCard') ?? '') ? `${name}: ` : ''
+  }
+}
+
+export function* subtasksOf(
+  checklist: Entry,
+  row: number,
+  board: Board,
+  several: Several,
+): Generator<ImportedItem> {
+  const task = checklist.text('idCard')
+  if (task === undefined) return
+  const prefix = several.prefixFor(checklist)
+  const positions = checklist.entries('checkItems').map((item) => ({ item, at: item.number('pos') ?? 0 }))
+  for (const { item } of positions.sort((one, other) => one.at - other.at))
+    yield checkItemOf(item, row, task, prefix, board)
+}
+
+/** An item with a due date or a member is a nested task, because a subtask has neither. */
+function checkItemOf(item: Entry, row: number, task: string, prefix: string, board: Board): ImportedItem {
+  const key = item.required('id')
+  const common = { row, key, title: prefix + item.required('name'), createdAt: createdAtOf(key) }
+  const completed = item.text('state') === 'complete'
+  const dueDate = item.text('due')
+  const assignee = board.member(item.text('idMember'))
+  if (!dueDate && !assignee) return itemOf({ kind: 'subtask', ...common, task, completed })
+  const status = completed ? 'DONE' : 'TODO'
+  return itemOf({ kind: 'task', ...common, parent: task, status, dueDate, assignee })
+}
