@@ -8,11 +8,11 @@ export const samples = [
   { source: 'trello', file: 'trello-wekan.json' },
   { source: 'trello', file: 'trello-deck.json' },
   { source: 'wekan', file: 'wekan.json' },
-  { source: 'planka', file: 'planka.json', documents: true },
+  { source: 'planka', file: 'planka.ndjson', documents: true },
   { source: 'deck', file: 'deck.json' },
   { source: 'deck', file: 'deck-stacks.json' },
   { source: 'github', file: 'github-gh.json' },
-  { source: 'github', file: 'github-pages.json', documents: true },
+  { source: 'github', file: 'github-pages.ndjson', documents: true },
   { source: 'github', file: 'github-lines.ndjson', documents: true },
   { source: 'asana', file: 'asana.json' },
 ] as const
