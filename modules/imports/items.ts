@@ -60,6 +60,8 @@ export interface TaskItem extends Item {
   notes?: string[]
   /** Lines for the report: what the reader changed or could not read. */
   messages?: string[]
+  /** Why the row is rejected: a line for the report. */
+  problem?: string
 }
 
 export interface SubtaskItem extends Item {

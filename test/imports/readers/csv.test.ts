@@ -92,12 +92,9 @@ test('lists rows with other numbers of cells, and keeps cells without a header',
   expect(tasksOf(read)[1]).not.toHaveProperty('messages')
 })
 
-test('takes the first line of the description, or the id, for a missing title', async () => {
-  const read = await reading(readCsv, 'id,title,description\n1,,"Oil\nall wheels"\n2,,\n')
-  expect(tasksOf(read)).toMatchObject([
-    { title: 'Oil', description: 'Oil\nall wheels', messages: ['The row has no title'] },
-    { title: '2', messages: ['The row has no title'] },
-  ])
+test('rejects a row without a title', async () => {
+  const read = await reading(readCsv, 'id,title,description\n1,,In brass\n2,Oil,\n')
+  expect(tasksOf(read)).toMatchObject([{ title: '', problem: 'The row has no title' }, { title: 'Oil' }])
 })
 
 test('replaces line breaks in names, and removes the quote before a formula', async () => {

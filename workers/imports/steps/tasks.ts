@@ -36,8 +36,9 @@ function planOf(
   const externalId = externalIdOf(context.source, { key, externalId: item.externalId })
   const notes = new Notes(item.messages)
   const planned: PlannedTask = { kind: 'task', n, row, externalId, notes }
-  if (firstRow !== null) {
-    notes.list(`Row ${firstRow} has the same id`)
+  const problem = firstRow === null ? item.problem : `Row ${firstRow} has the same id`
+  if (problem) {
+    notes.list(problem)
     return { ...planned, outcome: 'rejected' }
   }
   if (parentTitle !== null)

@@ -8,7 +8,7 @@ import type { Draft } from './drafts.ts'
 export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): ImportedItem[] {
   const { task } = draft
   finishStatus(draft, mapping)
-  task.title ||= substitute(draft)
+  if (!task.title) task.problem = 'The row has no title'
   if (task.labels) task.labels = [...new Set(task.labels)]
   const key = (task.key ??= keys.next(task.title))
   if (draft.notes.length > 0) task.notes = draft.notes
@@ -26,9 +26,4 @@ function finishStatus({ task, section, isCompleted }: Draft, mapping: Mapping): 
   const { list } = task
   const isMapped = list !== undefined && statusOf(list, mapping) !== statusOf(list, {})
   if (isCompleted && !isMapped) task.status = 'DONE'
-}
-
-function substitute({ task, messages }: Draft): string {
-  messages.push('The row has no title')
-  return task.description?.trim().split('\n')[0]!.slice(0, 200) || task.key || 'Untitled'
 }
