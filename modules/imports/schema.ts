@@ -35,8 +35,8 @@ const Counts = Type.Object(
 
 const Undo = Type.Object({
   state: OneOf('ImportUndoState', ['queued', 'running', 'done', 'failed']),
-  undone: Count(0, 'Events undone', 130),
-  kept: Count(0, 'Rows kept because somebody has changed them since', 2),
+  undone: Count(0, 'Tasks undone', 98),
+  kept: Count(0, 'Tasks kept because somebody has changed them since', 2),
 })
 
 const fraction = {

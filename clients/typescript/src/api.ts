@@ -894,9 +894,9 @@ export interface components {
       /** @description The undo of the import; null if the import was not undone */
       undo: {
         state: components['schemas']['ImportUndoState']
-        /** @description Events undone */
+        /** @description Tasks undone */
         undone: number
-        /** @description Rows kept because somebody has changed them since */
+        /** @description Tasks kept because somebody has changed them since */
         kept: number
       } | null
       /** @description When the file had begun to arrive */
