@@ -44,7 +44,7 @@ class JiraRows implements SourceRows {
   finish(draft: Draft, row: Row): void {
     const { task } = draft
     const { mapping, dates } = this.context
-    if (task.list && mapping.statuses?.[task.list] === undefined) task.status = this.statuses[task.list]
+    if (task.list && !mapping.statuses?.[task.list]) task.status = this.statuses[task.list]
     const inward = task.blockedBy ?? []
     const blockedBy = [...new Set([...inward, ...(this.blockers.get(task.key ?? '') ?? [])])]
     if (blockedBy.length > 0) task.blockedBy = blockedBy
