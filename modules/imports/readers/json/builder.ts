@@ -1,6 +1,6 @@
 import { type Tokenizer, TokenType } from '@streamparser/json'
 import { Entry, type Json } from './entry.ts'
-import { type Frame, put } from './frame.ts'
+import { type Frame, frameOf, put } from './frame.ts'
 import { JsonError } from './json-error.ts'
 import { may, namesOf } from './grammar.ts'
 import { maxDepth, maxEntryCharacters, maxSkippedBytes, maxValueBytes } from './limits.ts'
@@ -8,6 +8,7 @@ import { type Selection, selectionOf, selectKey } from './selection.ts'
 
 type Token = Parameters<Tokenizer['onToken']>[0]
 const { value, key, colon, comma, end } = may
+const { COLON, COMMA, LEFT_BRACE, LEFT_BRACKET, RIGHT_BRACE, RIGHT_BRACKET, STRING } = TokenType
 
 /** Builds the wanted parts of a JSON document from its tokens, and skips the rest. */
 export class Builder {
@@ -17,12 +18,11 @@ export class Builder {
   private next: number = value
   private characters = 0
   private ready: Entry[] = []
+  private last: Token | undefined
   private bytesAtToken = 0
+  private tokenAtCheck: Token | undefined
   /** The top-level keys of wanted parts that the document has. */
   readonly found = new Set<string>()
-  /** Of the last token. */
-  offset = 0
-  isEmpty = true
 
   /**
    * @param parts see `selectionOf`
@@ -49,34 +49,42 @@ export class Builder {
     return !this.top
   }
 
-  /** @param bytes of the file, with the piece that contains the token */
-  add(token: Token, bytes: number): void {
-    this.offset = token.offset
-    this.isEmpty = false
-    this.bytesAtToken = bytes
+  add(token: Token): void {
+    this.last = token
     switch (token.token) {
-      case TokenType.COLON:
+      case COLON:
         if (this.next !== colon) this.fail()
         this.next = value
         return
-      case TokenType.COMMA:
+      case COMMA:
         return this.endValue()
-      case TokenType.LEFT_BRACE:
+      case LEFT_BRACE:
         return this.begin(false)
-      case TokenType.LEFT_BRACKET:
+      case LEFT_BRACKET:
         return this.begin(true)
-      case TokenType.RIGHT_BRACE:
+      case RIGHT_BRACE:
         return this.end(false)
-      case TokenType.RIGHT_BRACKET:
+      case RIGHT_BRACKET:
         return this.end(true)
-      case TokenType.STRING:
+      case STRING:
         if (this.next & key) return this.setKey(token.value as string)
     }
     this.addScalar(token.value as Json)
   }
 
-  /** Limits a value that is not complete yet. @param bytes of the file so far */
+  /** Of the last token. */
+  get offset(): number {
+    return this.last?.offset ?? 0
+  }
+
+  get isEmpty(): boolean {
+    return !this.last
+  }
+
+  /** Limits a value that is not complete yet. Called after each piece. @param bytes of the file so far */
   checkLength(bytes: number): void {
+    if (this.last !== this.tokenAtCheck) this.bytesAtToken = bytes
+    this.tokenAtCheck = this.last
     const { top } = this
     const isSkipped = top && this.next & value && !top.isKept
     const max = isSkipped ? maxSkippedBytes : maxValueBytes
@@ -117,7 +125,7 @@ export class Builder {
     if (this.frames.length === maxDepth)
       throw new JsonError(`The file is nested deeper than ${maxDepth} levels`, this.offset)
     const parent = this.top
-    const frame: Frame = { isList, key: isList ? 0 : '', isKept: false }
+    const frame = frameOf(isList)
     if (parent?.isKept) {
       this.count('')
       frame.content = isList ? [] : {}

@@ -29,7 +29,7 @@ export class JsonFile {
     const builder = new Builder(parts, new Set(omit), documents)
     const tokenizer = new Tokenizer({ stringBufferSize: 64 * 1024 })
     let bytes = 0
-    tokenizer.onToken = (token) => builder.add(token, bytes)
+    tokenizer.onToken = (token) => builder.add(token)
     for await (const piece of piecesOf(this.open)) {
       bytes += piece.length
       await this.check(() => {
