@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
 import { batch } from '../modules/batch/routes.ts'
 import { events } from '../modules/events/routes.ts'
+import { exportRoutes } from '../modules/exports/routes.ts'
 import { feedRoutes } from '../modules/feeds/routes.ts'
 import { importRoutes } from '../modules/imports/routes.ts'
 import { mailRoutes } from '../modules/mail/routes.ts'
@@ -52,6 +53,7 @@ export function createApp(services: Services) {
         .use(workQueueRoutes(routes, services))
         .use(feedRoutes(routes, services))
         .use(webhookRoutes(routes, services))
+        .use(exportRoutes(routes, services))
         .use(importRoutes(routes, services))
         .use(mcp({ hide: true })),
     )

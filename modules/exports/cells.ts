@@ -54,9 +54,9 @@ export interface CellSubtask {
   completed: boolean
 }
 
-/** One line for each subtask: `[x] Oil the wheels`, or `[ ] Draw the plate`. */
-export const subtasksCell = (subtasks: CellSubtask[]): string =>
-  linesCell(subtasks.map(({ title, completed }) => `[${completed ? 'x' : ' '}] ${title}`))
+/** A line of the cell `subtasks`: `[x] Oil the wheels`, or `[ ] Draw the plate`. */
+export const subtaskCell = ({ title, completed }: CellSubtask): string =>
+  `[${completed ? 'x' : ' '}] ${title}`
 
 export const readSubtasks = (cell: string): CellSubtask[] =>
   readLines(cell).map((line) => {
@@ -70,20 +70,27 @@ export interface CellComment {
   author?: CellPerson
 }
 
-/** For each comment a line with its time and author. The lines of its text follow, indented by two spaces. */
-export const commentsCell = (comments: (CellComment & { author: CellPerson })[]): string =>
-  linesCell(
-    comments.map(({ text, createdAt, author }) => {
-      return `${createdAt} ${personCell(author)}\n${text.replace(/^/gm, '  ')}`
-    }),
-  )
+interface ShownComment {
+  text: string
+  createdAt: string
+  author: CellPerson | null
+  importedAuthor?: string | null
+}
+
+/** A part of the cell `comments`: a line with the time and the author, and the text, indented by two spaces. */
+export function commentCell({ text, createdAt, author, importedAuthor }: ShownComment): string {
+  const person = importedAuthor ? { name: importedAuthor } : (author ?? { name: '' })
+  return `${createdAt} ${personCell(person)}\n  ${text.replaceAll('\n', '\n  ')}`
+}
+
+const COMMENT = /^(\d{4}-\d\d-\d\dT\S+) ([^\n]*)\n {2}(.*)$/s
 
 /** A cell without such a line is one comment without author. */
 export function readComments(cell: string): CellComment[] {
-  const parts = cell.split(/^(?=\d{4}-\d\d-\d\dT\S+ [^\n]*\n {2})/m).filter((part) => part.trim() !== '')
+  const parts = cell.split(/\n(?=\d{4}-\d\d-\d\dT\S+ [^\n]*\n {2})/).filter((part) => part.trim() !== '')
   return parts.map((part) => {
-    const [, createdAt, author = '', text] = /^(\d{4}-\d\d-\d\dT\S+) ([^\n]*)\n( {2}.*)$/s.exec(part) ?? []
+    const [, createdAt, author = '', text = ''] = COMMENT.exec(part) ?? []
     if (!createdAt) return { text: part.trim() }
-    return { createdAt, author: readPerson(author), text: text!.replace(/^ {2}/gm, '').replace(/\n$/, '') }
+    return { createdAt, author: readPerson(author), text: text.replaceAll('\n  ', '\n') }
   })
 }

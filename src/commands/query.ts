@@ -12,6 +12,13 @@ export interface EventStream {
   example: string
 }
 
+export interface Download {
+  description: string
+  content: Record<string, { schema: TSchema; example?: string }>
+  /** The names of its headers: see src/openapi/headers.ts. */
+  headers: readonly string[]
+}
+
 /** A read as data: its parameters, its view, and the function that answers. */
 export interface Query {
   about?: string
@@ -32,6 +39,8 @@ export interface Query {
   isSearch?: boolean
   eventStream?: EventStream
   isStreamOnly?: boolean
+  /** The media types of a file that the query returns instead of JSON. */
+  download?: Download
   errors?: HttpError[]
   read(request: ReadRequest): Promise<Response>
 }

@@ -37,13 +37,18 @@ const childrenSince = (sql: Sql, at: EventsBefore, arrivalId: SqlPart, children 
     where ${isBefore(sql, at)} and e.id >= ${arrivalId} order by c.id, e.id desc) c
   where after is not null`
 
-const atSnapshot = (sql: Sql, moment: Snapshot, taskId: string): EventsBefore => ({
+const atSnapshot = (sql: Sql, moment: Snapshot, taskId: string | SqlPart): EventsBefore => ({
   projectId: sql`${moment.projectId}`,
   taskId: sql`${taskId}`,
   eventId: firstLaterEventId(sql, moment),
 })
 
-export function loggedRows(sql: Sql, entity: ChildOfTask, moment: Snapshot, taskId: string): SqlPart {
+export function loggedRows(
+  sql: Sql,
+  entity: ChildOfTask,
+  moment: Snapshot,
+  taskId: string | SqlPart,
+): SqlPart {
   const { fields, record } = recordColumns(sql, entity)
   const at = atSnapshot(sql, moment, taskId)
   const children = model().ofTask.filter(({ name }) => name === entity)
@@ -51,12 +56,20 @@ export function loggedRows(sql: Sql, entity: ChildOfTask, moment: Snapshot, task
     cross join lateral jsonb_to_record(c.after) as r(${record}))`
 }
 
-/** True if the log still has the event by which the task came into the project, and thus all its later events. */
+/** SQL for: the log still has the event by which the task came into the project, and thus all its later events. */
+export const arrivalIsLogged = (sql: Sql, moment: Snapshot, taskId: string | SqlPart): SqlPart =>
+  sql`${arrivalEvent(sql, atSnapshot(sql, moment, taskId))} is not null`
+
 export async function isArrivalLogged(sql: Sql, moment: Snapshot, taskId: string): Promise<boolean> {
-  const at = atSnapshot(sql, moment, taskId)
-  const [found] = await sql<{ isLogged: boolean }[]>`select ${arrivalEvent(sql, at)} is not null as is_logged`
+  const [found] = await sql<{ isLogged: boolean }[]>`
+    select ${arrivalIsLogged(sql, moment, taskId)} as is_logged`
   return found!.isLogged
 }
+
+/** SQL for: the task was deleted or moved after the snapshot, so only the log contains its children. */
+export const hasLeft = (sql: Sql, moment: Snapshot, taskId: string | SqlPart): SqlPart =>
+  sql`exists(select from events where task_id = ${taskId} and id >= ${firstLaterEventId(sql, moment)}
+    and project_id = ${moment.projectId} and entity = 'task' and after is null)`
 
 type LoggedChild = { seq: number; isLogged: boolean } & (
   { entity: ChildOfTask; after: Rows[ChildOfTask] } | { entity: null }

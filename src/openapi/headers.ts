@@ -48,6 +48,7 @@ export const headers = {
     'Only with `q`: `all`, or the percentage of the documents that a search can find while the first index is built, such as 42%',
     'all',
   ),
+  'Content-Disposition': text('The name of the file', 'attachment; filename="engine-42.docket.ndjson"'),
   'X-Accel-Buffering': text('no, for a stream: proxies must not buffer it', 'no'),
   'Idempotency-Replayed': text(
     '`true` if this is the stored response of an earlier request with the same key',

@@ -1,16 +1,16 @@
 import { Type } from '@sinclair/typebox'
-import type { Query } from '../commands/query.ts'
+import type { Download, Query } from '../commands/query.ts'
 import { badCursor, badLimit } from '../reads/pages.ts'
 import { duplicateParameter } from '../responses/errors.ts'
 import { responseExample } from './example.ts'
-import { streamVaryHeader, headersOf, headerRefs } from './headers.ts'
+import { type HeaderName, noStoreHeader, streamVaryHeader, headersOf, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
 import { notModified } from './error-responses.ts'
 
 export function queryHooks(query: Query, summary: string) {
   const { about, body, callers, input, isList, errors = [], scope = 'read', eventStream } = query
   const { name } = query.view
-  const isPost = body !== undefined || query.isStreamOnly
+  const isPost = body !== undefined || query.isStreamOnly || query.download !== undefined
   const { limit, cursor } = input?.properties ?? {}
   const pageErrors = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
   const own = [...(isList ? pageErrors : input ? [duplicateParameter('x')] : []), ...errors]
@@ -29,8 +29,18 @@ export function queryHooks(query: Query, summary: string) {
   })
 }
 
+const downloadOf = ({ description, content, headers }: Download) => ({
+  description,
+  headers: {
+    ...headerRefs([...headersOf.post, ...(headers as HeaderName[])]),
+    'Cache-Control': noStoreHeader,
+  },
+  content,
+})
+
 function responseOf(query: Query, kind: 'post' | 'page' | 'read') {
-  const { eventStream, isStreamOnly, isList, isSearch, reply, examples } = query
+  const { download, eventStream, isStreamOnly, isList, isSearch, reply, examples } = query
+  if (download) return downloadOf(download)
   const description = kind === 'post' ? 'The current state' : 'The current state, or the state at `asOf`'
   const one = isList ? Type.Array(query.view.schema) : query.view.schema
   const schema = reply?.schema ?? one

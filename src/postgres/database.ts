@@ -17,6 +17,8 @@ export interface Database {
   searches: Sql
   /** Index steps of searches, so that they do not wait for long reads. */
   indexing: Sql
+  /** Transactions of exports, which read one snapshot for as long as the client takes to receive the file. */
+  exports: Sql
   commits: Sql
   background: Sql
   close(): Promise<void>
@@ -37,6 +39,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const expensive = readConnections > 1 ? openPool({ ...readPool, connections: 1 }) : reads
   const searches = openPool({ ...readPool, ...searchPool, counts: counts?.searches })
   const indexing = openPool({ ...readPool, connections: 1 })
+  const exports = openPool({ ...server, ...exportPool })
   const commits = openPool({
     ...server,
     connections: config.commitSlots,
@@ -51,7 +54,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     settings: customPlans,
     counts: counts?.background,
   })
-  const pools = { reads, expensive, searches, indexing, commits, background }
+  const pools = { reads, expensive, searches, indexing, exports, commits, background }
   return {
     ...pools,
     // Without the timeout, postgres.js waits for broken idle connections.
@@ -99,3 +102,9 @@ const searchPlans = {
 
 /** Opened by the first search. */
 const searchPool = { connections: 2, settings: searchPlans }
+
+/** The most exports of a process at the same time. */
+export const maxExports = 4
+
+/** Opened by the first export. Each export begins with the settings of its transaction. */
+const exportPool = { connections: maxExports, statementMs: 60_000 }

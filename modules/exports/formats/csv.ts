@@ -1,0 +1,85 @@
+import type { FieldRow } from '../../../drizzle/rows.ts'
+import type { ProjectParts } from '../source.ts'
+import {
+  commentCell,
+  csvColumns,
+  type CsvColumn,
+  escapeFormula,
+  fieldPrefix,
+  linesCell,
+  personCell,
+  subtaskCell,
+} from '../cells.ts'
+import type { ExportedTask, Format, Writer } from './format.ts'
+
+const byteOrderMark = '\ufeff'
+const lineEnd = '\r\n'
+
+/** RFC 4180. */
+const quoted = (text: string): string =>
+  /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+
+function cell(value: unknown): string {
+  if (value == null) return ''
+  return typeof value === 'string' ? quoted(escapeFormula(value)) : String(value)
+}
+
+type Cells = Record<Exclude<CsvColumn, 'subtasks' | 'comments'>, unknown>
+
+function cellsOf({ shown, author }: ExportedTask, { labels, people }: ProjectParts): Cells {
+  const { labelIds, blockedByIds, assigneeId, ...own } = shown
+  const assignee = people.get(assigneeId ?? '')
+  const known = author && (people.get(author.id) ?? author)
+  return {
+    ...own,
+    assignee: assignee && personCell(assignee),
+    labels: linesCell(labelIds.map((id) => labels.get(id)!)),
+    blockedBy: linesCell(blockedByIds),
+    author: known && personCell(known),
+    externalId: own.externalId,
+    remindAt: own.remindAt,
+    importedAuthor: own.importedAuthor,
+  }
+}
+
+const fieldCells = (fields: FieldRow[], { shown }: ExportedTask): string =>
+  fields.map(({ key }) => `,${cell(shown.fields[key])}`).join('')
+
+/** The cells of the children that a task has, written one after another. */
+const childCells: Record<string, (shown: never) => string> = { subtask: subtaskCell, comment: commentCell }
+
+/** A task for each row, for spreadsheets. */
+export const csv: Format = {
+  contentType: 'text/csv; charset=utf-8',
+  extension: 'csv',
+  hasAuthors: true,
+  open(_, parts): Writer {
+    const { fields } = parts
+    const own = csvColumns.slice(0, -2) as (keyof Cells)[]
+    let rest = ''
+    let separator = ''
+    return {
+      begin: () =>
+        byteOrderMark + [...csvColumns, ...fields.map(({ key }) => fieldPrefix + key)].join() + lineEnd,
+      task(task) {
+        const cells = cellsOf(task, parts)
+        rest = fieldCells(fields, task) + lineEnd
+        return own.map((name) => cell(cells[name])).join()
+      },
+      beginChildren(entity) {
+        separator = ''
+        return entity in childCells ? ',"' : ''
+      },
+      child(entity, shown) {
+        const text = childCells[entity]?.(shown as never)
+        if (text === undefined) return ''
+        const more = separator + text.replaceAll('"', '""')
+        separator = '\n'
+        return more
+      },
+      endChildren: (entity) => (entity in childCells ? '"' : ''),
+      endTask: () => rest,
+      end: () => '',
+    }
+  },
+}

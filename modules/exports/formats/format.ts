@@ -1,0 +1,39 @@
+import type { TaskRow } from '../../../drizzle/rows.ts'
+import type { Entity } from '../../../src/model/entities.ts'
+import type { User } from '../../accounts/user.ts'
+import type { ProjectParts, Source } from '../source.ts'
+
+/** A task as `GET /tasks/{id}` shows it. */
+export interface ShownTask extends Omit<TaskRow, 'labelIds' | 'blockedByIds' | 'fields'> {
+  labelIds: string[]
+  blockedByIds: string[]
+  fields: Record<string, string | number | boolean>
+}
+
+/** The address is known only while the account is a member of the project. */
+export type Author = Pick<User, 'id' | 'name'> & Partial<Pick<User, 'email'>>
+
+export interface ExportedTask {
+  shown: ShownTask
+  author: Author | null
+}
+
+/** The texts of a file, in the order of these functions. A list of children is written in parts, so that it may be long. */
+export interface Writer {
+  begin(): string
+  task(task: ExportedTask): string
+  beginChildren(entity: Entity, plural: string): string
+  child(entity: Entity, shown: object): string
+  endChildren(entity: Entity): string
+  endTask(): string
+  event?(shown: object): string
+  end(): string
+}
+
+export interface Format {
+  contentType: string
+  extension: string
+  /** Whether tasks have an `author`. */
+  hasAuthors: boolean
+  open(source: Source, parts: ProjectParts): Writer
+}

@@ -1,0 +1,12 @@
+import { Elysia } from 'elysia'
+import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import type { Services } from '../../src/services.ts'
+import { exportProject } from './export-project.ts'
+import { openExportsInProgress } from './in-progress.ts'
+
+export function exportRoutes({ callerGuard, queryRoute }: RouteBuilders, services: Services) {
+  const inProgress = openExportsInProgress()
+  return new Elysia()
+    .use(callerGuard)
+    .get(...queryRoute('/projects/:id/export', exportProject(services, inProgress), 'Export a project'))
+}

@@ -1,0 +1,109 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import { positionKey } from '../../drizzle/schema/tasks.ts'
+import type { Snapshot } from '../../src/log/as-of.ts'
+import { arrivalIsLogged, hasLeft, loggedRows } from '../../src/log/logged-children.ts'
+import { rowSources, visibleColumns } from '../../src/log/rows-at.ts'
+import type { EntityDefinition } from '../../src/model/definition.ts'
+import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
+import { personIdOf } from '../../src/model/model.ts'
+import { columnsOf } from '../../src/postgres/columns.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { partsInOrder } from '../order/parts.ts'
+
+/** A project, now or at a snapshot. */
+export interface ProjectAt {
+  projectId: string
+  snapshot?: Snapshot | undefined
+}
+
+export type StoredTask = TaskRow & { authorId: string | null; authorName: string | null }
+export type StoredChild = WithPerson & { taskId: string }
+
+/** The account that a row's view shows. Both fields are null after the account is deleted. */
+export interface WithPerson {
+  personName?: string | null
+  personEmail?: string | null
+}
+
+const union = (sql: Sql, parts: SqlPart[]): SqlPart =>
+  parts.reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+
+function withPerson<E extends Entity>(sql: Sql, { table, person }: EntityDefinition<E>, alias: string) {
+  const { name } = columnsOf(table).find(({ key }) => key === person) ?? {}
+  return {
+    names: name ? sql`, u.name as person_name, u.email as person_email` : sql``,
+    people: name ? sql.unsafe(`left join users u on u.id = ${alias}.${name}`) : sql``,
+  }
+}
+
+/** Returns the row as its view shows it. */
+export function shownRow<E extends Entity>({ name, view }: EntityDefinition<E>, row: WithPerson): object {
+  const { personName, personEmail } = row
+  if (personName == null || personEmail == null) return view.of(row as never)
+  return view.of(row as never, {
+    id: personIdOf(name, row)!,
+    name: personName,
+    email: personEmail,
+    nameTag: '',
+  })
+}
+
+/** SQL for the project, or its rows of an entity, oldest first. */
+export function projectRows<E extends Entity>(sql: Sql, definition: EntityDefinition<E>, at: ProjectAt) {
+  const { name } = definition
+  const { projectId, snapshot } = at
+  const { names, people } = withPerson(sql, definition, 't')
+  const isOwn = name === 'project' ? sql`t.id = ${projectId}` : sql`t.project_id = ${projectId}`
+  const rows = rowSources(sql, name, snapshot).map((from) => sql`(select t.* from ${from} t where ${isOwn})`)
+  return sql`select ${visibleColumns(sql, name, 't', snapshot)} ${names} from (${union(sql, rows)}) t ${people} order by t.id`
+}
+
+/** SQL for the tasks, each with its `sort_key`. Postgres can read the branches in this order from indexes. */
+function tasksInOrder(sql: Sql, { projectId, snapshot }: ProjectAt): SqlPart {
+  const [unchanged, changed] = rowSources(sql, 'task', snapshot)
+  const branch = (from: SqlPart, part: string): SqlPart => sql`
+    (select t.*, ${sql.unsafe(positionKey)} as sort_key from ${from} t
+      where t.project_id = ${projectId} and ${sql.unsafe(part)})`
+  const branches = partsInOrder().map((part) => branch(unchanged!, part))
+  if (changed) branches.push(branch(changed, 'true'))
+  return union(sql, branches)
+}
+
+/** SQL for the tasks in the order of the project. With `author_id`, if the log contains the creation in this project. */
+export function taskRows(sql: Sql, at: ProjectAt, withAuthor: boolean): SqlPart {
+  const author = withAuthor
+    ? sql`(select case when e.type = 'task.created' and e.project_id = t.project_id then e.actor_id end
+        from events e where e.task_id = t.id order by e.id limit 1)`
+    : sql`null::uuid`
+  return sql`
+    select ${visibleColumns(sql, 'task', 't', at.snapshot)}, a.id as author_id, a.name as author_name
+    from (select t.*, ${author} as author_id from (${tasksInOrder(sql, at)}) t) t left join users a on a.id = t.author_id
+    order by t.sort_key, t.id`
+}
+
+/** SQL for the children of all tasks: in the order of the tasks, then oldest first. */
+export function childRows(sql: Sql, definition: EntityDefinition<ChildOfTask>, at: ProjectAt): SqlPart {
+  const { name } = definition
+  const { snapshot } = at
+  const { names, people } = withPerson(sql, definition, 'c')
+  const ofTask = (from: SqlPart, isRead: SqlPart): SqlPart =>
+    sql`(select c.* from ${from} c where c.task_id = k.id and ${isRead})`
+  const sources = rowSources(sql, name, snapshot, snapshot && sql`k.id`)
+  const children = sources.map((from) => ofTask(from, snapshot ? sql`not k.has_left` : sql`true`))
+  if (snapshot) children.push(ofTask(loggedRows(sql, name, snapshot, sql`k.id`), sql`k.has_left`))
+  const left = snapshot ? sql`, ${hasLeft(sql, snapshot, sql`t.id`)} as has_left` : sql``
+  return sql`
+    select ${visibleColumns(sql, name, 'c', snapshot)} ${names}
+    from (select t.id, t.sort_key ${left} from (${tasksInOrder(sql, at)}) t) k
+    cross join lateral (${union(sql, children)}) c ${people}
+    order by k.sort_key, k.id, c.id`
+}
+
+/** True if the log has the children of all tasks that were deleted or moved after the snapshot. */
+export async function hasLoggedChildren(sql: Sql, snapshot: Snapshot): Promise<boolean> {
+  const [, changed] = rowSources(sql, 'task', snapshot)
+  const [missing] = await sql`
+    select from ${changed!} t where t.project_id = ${snapshot.projectId}
+      and ${hasLeft(sql, snapshot, sql`t.id`)} and not ${arrivalIsLogged(sql, snapshot, sql`t.id`)} limit 1`
+  return missing === undefined
+}

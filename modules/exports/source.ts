@@ -1,0 +1,95 @@
+import type { FieldRow, LabelRow, ProjectRow } from '../../drizzle/rows.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import type { Entity } from '../../src/model/entities.ts'
+import { definitionOf, model } from '../../src/model/model.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { eventsExpired, openOldestSeq, requireRetained } from '../../src/reads/retention.ts'
+import { visibleProject } from '../../src/reads/visible.ts'
+import { notFound } from '../../src/responses/errors.ts'
+import type { Services } from '../../src/services.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
+import type { User } from '../accounts/user.ts'
+import { hasLoggedChildren, type ProjectAt, projectRows, shownRow, type WithPerson } from './rows.ts'
+
+/** A project in the snapshot of a transaction. */
+export interface Source extends ProjectAt {
+  sql: Sql
+  version: number
+  /** The events between `version` and this version are reversed. */
+  currentVersion: number
+  lastNumber: number
+  exportedAt: string
+  /** True for an export with `asOf`, which also shows claims whose time is over. */
+  isPast: boolean
+}
+
+interface Wanted {
+  projectId: string
+  asOf?: string | undefined
+}
+
+/** @throws HttpError 404 if the caller may not see the project; 400 and 410 for `asOf` */
+export async function openSource(
+  { snapshots }: Pick<Services, 'snapshots'>,
+  sql: Sql,
+  { userId }: Caller,
+  { projectId, asOf }: Wanted,
+): Promise<Source> {
+  const [found] = await sql<{ version: number; lastNumber: number; exportedAt: string }[]>`
+    select s.version::float8 as version, s.last_number, now() as exported_at
+    from ${visibleProject(sql, sql`${projectId}::uuid`, sql`${userId}::uuid`)} p join streams s on s.project_id = p.id`
+  if (!found) throw notFound('Project')
+  const source = { ...found, sql, projectId, currentVersion: found.version, isPast: asOf !== undefined }
+  if (asOf === undefined) return source
+  const snapshot = await snapshots.find({ ...source, lastEventId: '' }, asOf)
+  if (!snapshot) throw notFound('Project')
+  const { version } = snapshot
+  if (version === source.version) return source
+  const oldestSeq = openOldestSeq(sql)
+  await requireRetained(oldestSeq, projectId, version)
+  if (!(await hasLoggedChildren(sql, snapshot))) throw eventsExpired((await oldestSeq(projectId)) ?? 1)
+  return { ...source, version, snapshot }
+}
+
+/** The rows of a project besides its tasks: few enough to be loaded at once. */
+export interface ProjectParts {
+  project: object
+  name: string
+  parts: { name: Entity; shown: object }[]
+  labels: ReadonlyMap<string, string>
+  fields: FieldRow[]
+  /** The owner and the members. */
+  people: ReadonlyMap<string, User>
+}
+
+const partsOfProject = () =>
+  model().all.filter((one) => one.parent === 'project' && one.load === 'with project')
+
+export async function readParts(source: Source): Promise<ProjectParts> {
+  const { sql } = source
+  const read = <Row>(name: Entity) =>
+    unprepared(sql<(Row & WithPerson)[]>`${projectRows(sql, definitionOf(name), source)}`)
+  const [project] = await read<ProjectRow>('project')
+  const rows = new Map<Entity, WithPerson[]>()
+  for (const { name } of partsOfProject()) rows.set(name, await read(name))
+  const ofEntity = <Row>(name: Entity) => (rows.get(name) ?? []) as unknown as (Row & WithPerson)[]
+  const members = ofEntity<{ userId: string }>('member').map(({ userId, ...row }) => ({ ...row, id: userId }))
+  const owner = { ...project!, id: project!.ownerId }
+  return {
+    project: shownRow(definitionOf('project'), project!),
+    name: project!.name,
+    parts: [...rows].flatMap(([name, list]) =>
+      list.map((row) => ({ name, shown: shownRow(definitionOf(name), row) })),
+    ),
+    labels: new Map(ofEntity<LabelRow>('label').map(({ id, name }) => [id, name])),
+    fields: ofEntity<FieldRow>('field'),
+    people: new Map([owner, ...members].flatMap(userOf)),
+  }
+}
+
+const userOf = ({
+  id,
+  personName: name,
+  personEmail: email,
+}: WithPerson & { id: string }): [string, User][] =>
+  name == null || email == null ? [] : [[id, { id, name, email }]]

@@ -1,0 +1,101 @@
+import type { EntityDefinition } from '../../src/model/definition.ts'
+import type { ChildOfTask } from '../../src/model/entities.ts'
+import { model } from '../../src/model/model.ts'
+import type { FindPerson } from '../../src/reads/people.ts'
+import { openOldestSeq } from '../../src/reads/retention.ts'
+import { showClaims } from '../claims/shown.ts'
+import { readEventPage } from '../events/pages.ts'
+import { eventView } from '../events/schema.ts'
+import { taskView } from '../tasks/schema.ts'
+import type { ExportedTask, Format, ShownTask, Writer } from './formats/format.ts'
+import { childRows, shownRow, type StoredChild, type StoredTask, taskRows } from './rows.ts'
+import type { ProjectParts, Source } from './source.ts'
+import { CursorRows } from './transaction.ts'
+
+/** A text of the file has at least this many characters, and at most one row more. */
+const textCharacters = 65_536
+const eventsPerPage = 200
+
+interface Options {
+  format: Format
+  history: boolean
+  findPerson: FindPerson
+}
+
+/** Yields the texts of a file with the project. Only some pages of rows are in memory. */
+export async function* projectTexts(
+  source: Source,
+  parts: ProjectParts,
+  { format, history, findPerson }: Options,
+): AsyncGenerator<string, void, void> {
+  const writer = format.open(source, parts)
+  yield writer.begin()
+  yield* taskTexts(source, writer, await openRows(source, format, findPerson))
+  if (history && writer.event) yield* eventTexts(source, writer.event)
+  yield writer.end()
+}
+
+type Children = { definition: EntityDefinition<ChildOfTask>; rows: CursorRows<ShownChild> }
+type ShownChild = { taskId: string; shown: object }
+
+async function openRows(source: Source, format: Format, findPerson: FindPerson) {
+  const { sql, isPast } = source
+  const shownTasks = async (rows: StoredTask[]): Promise<ExportedTask[]> => {
+    const { holderOf } = await showClaims(findPerson, rows, isPast)
+    return rows.map((row) => ({
+      shown: taskView.of(row, holderOf?.(row)) as ShownTask,
+      author: row.authorId && row.authorName ? { id: row.authorId, name: row.authorName } : null,
+    }))
+  }
+  const tasks = await CursorRows.open(sql, 'tasks', taskRows(sql, source, format.hasAuthors), shownTasks)
+  const children: Children[] = []
+  for (const definition of model().ofTask) {
+    const shown = (rows: StoredChild[]) =>
+      rows.map((row) => ({ taskId: row.taskId, shown: shownRow(definition, row) }))
+    const query = childRows(sql, definition, source)
+    children.push({ definition, rows: await CursorRows.open(sql, definition.plural, query, shown) })
+  }
+  return { tasks, children }
+}
+
+/** Merges tasks and their children, which all are in the order of the tasks. */
+async function* taskTexts(
+  { exportedAt }: Source,
+  writer: Writer,
+  { tasks, children }: Awaited<ReturnType<typeof openRows>>,
+) {
+  let text = ''
+  while (await tasks.fill())
+    for (let task = tasks.current; task; task = tasks.next()) {
+      text += writer.task(task)
+      for (const { definition, rows } of children) {
+        text += writer.beginChildren(definition.name, definition.plural)
+        while (rows.current ?? (await rows.fill())) {
+          if (rows.current!.taskId !== task.shown.id) break
+          text += writer.child(definition.name, rows.current!.shown)
+          rows.next()
+          if (text.length < textCharacters) continue
+          yield text
+          text = ''
+        }
+        text += writer.endChildren(definition.name)
+      }
+      text += writer.endTask()
+      if (text.length < textCharacters) continue
+      yield text
+      text = ''
+    }
+  for (const { definition, rows } of children)
+    if (await rows.fill()) throw new Error(`A ${definition.name} has no task in the export of ${exportedAt}`)
+  yield text
+}
+
+async function* eventTexts({ sql, projectId, version }: Source, textOf: (shown: object) => string) {
+  const oldestSeq = openOldestSeq(sql)
+  for (let after = ((await oldestSeq(projectId)) ?? 1) - 1; after < version;) {
+    const slice = { projectId, after, version, limit: eventsPerPage, types: null }
+    const { events, upTo } = await readEventPage(sql, oldestSeq, slice)
+    yield events.map((event) => textOf(eventView.of(event))).join('')
+    after = upTo
+  }
+}

@@ -1,0 +1,73 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import {
+  commentCell,
+  escapeFormula,
+  linesCell,
+  personCell,
+  readComments,
+  readLines,
+  readPerson,
+  readSubtasks,
+  subtaskCell,
+  unescapeFormula,
+} from '../../modules/exports/cells.ts'
+import { cases } from '../support/depth.ts'
+
+const numRuns = { numRuns: cases(200) }
+const name = fc.stringMatching(/^[^\s<>\n\r]([^<>\n\r]{0,20}[^\s<>\n\r])?$/)
+const trimmed = fc
+  .array(fc.constantFrom('a', '"', '\n', '  ', '2027-01-31T17:00:00.000Z', ' Ada', ': ', '[x] ', 'é', '\r'))
+  .map((parts) => parts.join('').trim())
+  .filter((text) => text !== '')
+const comment = fc.record({
+  text: trimmed,
+  createdAt: fc.constant('2027-01-31T17:00:00.000Z'),
+  author: fc.oneof(fc.record({ name }), fc.record({ name, email: fc.constant('ada@example.com') })),
+})
+
+test('an escaped cell is no formula, and is read as it was', () => {
+  const text = fc
+    .array(fc.constantFrom("'", '=', '+', '-', '@', '\t', '\r', 'a'))
+    .map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(text, (one) => {
+      expect(escapeFormula(one)).not.toMatch(/^[=+\-@\t\r]/)
+      expect(unescapeFormula(escapeFormula(one))).toBe(one)
+    }),
+    numRuns,
+  )
+})
+
+test('comments, subtasks, people and lines are read from cells as they were written', () => {
+  fc.assert(
+    fc.property(fc.array(comment), (all) => {
+      expect(readComments(linesCell(all.map(commentCell)))).toEqual(all)
+    }),
+    numRuns,
+  )
+  fc.assert(
+    fc.property(fc.array(fc.record({ title: name, completed: fc.boolean() })), (all) => {
+      expect(readSubtasks(linesCell(all.map(subtaskCell)))).toEqual(all)
+    }),
+    numRuns,
+  )
+  fc.assert(
+    fc.property(comment, ({ author }) => expect(readPerson(personCell(author))).toEqual(author)),
+    numRuns,
+  )
+  fc.assert(
+    fc.property(fc.array(name), (all) => expect(readLines(linesCell(all))).toEqual(all)),
+    numRuns,
+  )
+})
+
+test('reads cells that people wrote', () => {
+  expect(readComments('In brass, please.')).toEqual([{ text: 'In brass, please.' }])
+  expect(readSubtasks('Draw\n[X] Oil\n\n')).toEqual([
+    { title: 'Draw', completed: false },
+    { title: 'Oil', completed: true },
+  ])
+  expect(readPerson('<ada@example.com>')).toEqual({ name: 'ada@example.com', email: 'ada@example.com' })
+  expect(readPerson(' ')).toBeUndefined()
+})

@@ -1,0 +1,37 @@
+import { expect, test } from 'bun:test'
+import { Random } from '../faults/random.ts'
+import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
+import { cases } from '../support/depth.ts'
+import { openScene } from '../support/scene.ts'
+import { exported, withoutTime } from './scene.ts'
+
+const { service, ada, bea, cleo } = await openScene(['Ada', 'Bea', 'Cleo'])
+service.startWorkers()
+
+const kinds = ['format=docket', 'format=docket&history=true', 'format=ndjson', 'format=csv']
+
+test('an export with asOf equals the export that was made at that version', async () => {
+  const world = await startRandomWrites(new Random(Date.now()), [ada, bea, cleo])
+  const made: { projectId: string; version: string; texts: string[] }[] = []
+  for (let round = 0; round < cases(6); round++) {
+    await writeRandomly(world, 60)
+    for (const { id: projectId } of world.projects) {
+      const texts = []
+      const versions = new Set<string>()
+      for (const kind of kinds) {
+        const answer = await ada.get(`/projects/${projectId}/export?${kind}`)
+        expect(answer.status).toBe(200)
+        versions.add(answer.headers.get('docket-version')!)
+        texts.push(answer.text)
+      }
+      // Workers also write, such as reminders.
+      if (versions.size === 1) made.push({ projectId, version: [...versions][0]!, texts })
+    }
+  }
+  expect(made.length).toBeGreaterThan(0)
+  for (const { projectId, version, texts } of made)
+    for (const [n, kind] of kinds.entries())
+      expect(withoutTime(await exported(ada, projectId, `${kind}&asOf=${version}`))).toBe(
+        withoutTime(texts[n]!),
+      )
+}, 60_000)
