@@ -1,10 +1,10 @@
 import type { Query } from '../../src/commands/query.ts'
-import type { Caller } from '../../src/identity/rights.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { versionHeader } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { projectView } from '../projects/schema.ts'
+import { charge, exportCost } from './charge.ts'
 import type { ExportsInProgress } from './in-progress.ts'
 import { respondWithFile } from './file-response.ts'
 import { ExportQuery, fileName, formats, historyNeedsDocket, projectDownload } from './schema.ts'
@@ -12,20 +12,8 @@ import { openSource, readParts, type Source } from './source.ts'
 import { asTemporary, openTransaction } from './transaction.ts'
 import { projectTexts } from './write-project.ts'
 
-/** As many rows of an export are charged as one read, as in a page of a list. */
-const rowsPerRead = 200
-/** As many reversed events are charged as one read, as in other reads with `asOf`. */
-const eventsPerRead = 25
-
-export const exportCost = (rows: number, reversedEvents = 0): number =>
-  1 + Math.ceil(rows / rowsPerRead + reversedEvents / eventsPerRead)
-
 const costOf = ({ lastNumber, currentVersion, version }: Source, history: boolean): number =>
   exportCost(lastNumber + (history ? version : 0), currentVersion - version)
-
-export async function charge({ limits }: Services, caller: Caller, cost: number): Promise<void> {
-  await limits.budgets?.reads.takeMore(caller, cost - 1)
-}
 
 const about =
   'Returns the project as a file, as of one version, which the header Docket-Version names. The file is compressed if the client accepts gzip. If an error occurs after the start, the connection is closed early. An account can run one export at a time.'

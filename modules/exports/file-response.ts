@@ -1,6 +1,5 @@
-import { pipeline } from 'node:stream'
-import { createGzip } from 'node:zlib'
 import { privateHeaders } from '../../src/responses/errors.ts'
+import { type Bytes, encoded, zipped } from './bytes.ts'
 import { acceptsGzip, baseHeaders, requestId } from '../../src/responses/reply.ts'
 
 /** A client that receives nothing for this time is cut off. */
@@ -25,7 +24,11 @@ export interface File {
  * Sends a file whose chunks are made while the client receives it. After an error the connection is closed without the
  * end of the body, so that the client notices that the file is not complete.
  */
-export function respondWithFile(request: Request, file: File, limitMs = { stall: maxStallMs, all: maxMs }) {
+export function respondWithFile(
+  request: Request,
+  file: File,
+  limitMs: LimitMs = { stall: maxStallMs, all: maxMs },
+) {
   const isZipped = !file.isCompressed && acceptsGzip(request)
   const headers = {
     ...baseHeaders,
@@ -41,68 +44,91 @@ export function respondWithFile(request: Request, file: File, limitMs = { stall:
     void file.close()
     return new Response(null, { headers })
   }
-  const bytes = (isZipped ? zipped(file.chunks) : encoded(file.chunks))[Symbol.asyncIterator]()
+  const bytes = (isZipped ? zipped : encoded)(file.chunks)
   return new Response(streamOf(request, bytes, file, limitMs), { headers })
 }
 
-type Bytes = Uint8Array<ArrayBuffer>
+type LimitMs = { stall: number; all: number }
 
-async function* encoded(chunks: File['chunks']): AsyncGenerator<Bytes, void, void> {
-  const encoder = new TextEncoder()
-  for await (const chunk of chunks) yield typeof chunk === 'string' ? encoder.encode(chunk) : (chunk as Bytes)
+/** Ends the file once: when it is complete, after an error, when the client goes away, or when a limit is exceeded. */
+class Ending {
+  isEnded = false
+  private readonly timers = new Map<keyof LimitMs, ReturnType<typeof setTimeout>>()
+
+  constructor(
+    private readonly signal: AbortSignal,
+    private readonly bytes: AsyncIterator<Bytes>,
+    private readonly file: Pick<File, 'close' | 'failed'>,
+    private readonly limitMs: LimitMs,
+    private readonly breakOff: (error: unknown) => void,
+  ) {
+    signal.addEventListener('abort', this.end, { once: true })
+    this.begin('all')
+  }
+
+  begin(limit: keyof LimitMs): void {
+    const ms = this.limitMs[limit]
+    const error = new Error(
+      `The client did not receive ${limit === 'all' ? 'the file' : 'more'} within ${ms / 1_000} s`,
+    )
+    this.stop(limit)
+    this.timers.set(
+      limit,
+      setTimeout(() => this.fail(error), ms),
+    )
+  }
+
+  stop(limit: keyof LimitMs): void {
+    clearTimeout(this.timers.get(limit))
+  }
+
+  readonly end = async (): Promise<void> => {
+    if (this.isEnded) return
+    this.isEnded = true
+    this.stop('stall')
+    this.stop('all')
+    this.signal.removeEventListener('abort', this.end)
+    // Waits for a read that is in progress.
+    await this.bytes.return?.()
+    await this.file.close()
+  }
+
+  fail(error: unknown): void {
+    if (this.isEnded) return
+    this.file.failed(error)
+    this.breakOff(error)
+    void this.end()
+  }
 }
-
-const zipped = (chunks: File['chunks']): AsyncIterable<Bytes> =>
-  pipeline(encoded(chunks), createGzip({ level: 3, chunkSize: 65_536 }), () => {})
 
 function streamOf(
   { signal }: Request,
   bytes: AsyncIterator<Bytes>,
-  { close, failed }: File,
-  limitMs: { stall: number; all: number },
+  file: File,
+  limitMs: LimitMs,
 ): ReadableStream<Bytes> {
-  let stalled: ReturnType<typeof setTimeout> | undefined
-  let stream: ReadableStreamDefaultController<Bytes>
-  let isEnded = false
-  const end = async () => {
-    if (isEnded) return
-    isEnded = true
-    clearTimeout(stalled)
-    clearTimeout(tooLong)
-    signal.removeEventListener('abort', end)
-    // Waits for a read that is in progress.
-    await bytes.return?.()
-    await close()
-  }
-  const fail = (error: unknown) => {
-    if (isEnded) return
-    failed(error)
-    stream.error(error)
-    void end()
-  }
-  const cutOff = (ms: number, what: string) =>
-    setTimeout(() => fail(new Error(`The client ${what} within ${ms / 1_000} s`)), ms)
-  const tooLong = cutOff(limitMs.all, 'did not receive the file')
-  signal.addEventListener('abort', end, { once: true })
+  let ending: Ending
   return new ReadableStream<Bytes>(
     {
-      start: (controller) => void (stream = controller),
+      start(controller) {
+        ending = new Ending(signal, bytes, file, limitMs, (error) => controller.error(error))
+      },
       async pull(controller) {
-        clearTimeout(stalled)
+        ending.stop('stall')
         try {
           const { value, done } = await bytes.next()
-          if (isEnded) return
-          if (!done) {
-            stalled = cutOff(limitMs.stall, 'received nothing')
-            return controller.enqueue(value)
+          if (ending.isEnded) return
+          if (done) {
+            await ending.end()
+            return controller.close()
           }
-          await end()
-          controller.close()
+          ending.begin('stall')
+          controller.enqueue(value)
         } catch (error) {
-          fail(error)
+          ending.fail(error)
         }
       },
-      cancel: end,
+      cancel: () => ending.end(),
     },
     { highWaterMark: 0 },
   )

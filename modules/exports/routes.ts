@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { Services } from '../../src/services.ts'
+import { exportAccount } from './export-account.ts'
 import { exportProject } from './export-project.ts'
 import { openExportsInProgress } from './in-progress.ts'
 
@@ -9,4 +10,5 @@ export function exportRoutes({ callerGuard, queryRoute }: RouteBuilders, service
   return new Elysia()
     .use(callerGuard)
     .get(...queryRoute('/projects/:id/export', exportProject(services, inProgress), 'Export a project'))
+    .get(...queryRoute('/export', exportAccount(services, inProgress), 'Export all my data'))
 }

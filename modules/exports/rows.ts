@@ -1,12 +1,11 @@
-import type { TaskRow } from '../../drizzle/rows.ts'
-import { positionKey } from '../../drizzle/schema/tasks.ts'
+import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { arrivalIsLogged, hasLeft, loggedRows } from '../../src/log/logged-children.ts'
 import { rowSources, visibleColumns } from '../../src/log/rows-at.ts'
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
 import { personIdOf } from '../../src/model/model.ts'
-import { columnsOf } from '../../src/postgres/columns.ts'
+import { columnList, columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { partsInOrder } from '../order/parts.ts'
 
@@ -16,7 +15,6 @@ export interface ProjectAt {
   snapshot?: Snapshot | undefined
 }
 
-export type StoredTask = TaskRow & { authorId: string | null; authorName: string | null }
 export type StoredChild = WithPerson & { taskId: string }
 
 /** The account that a row's view shows. Both fields are null after the account is deleted. */
@@ -69,16 +67,28 @@ function tasksInOrder(sql: Sql, { projectId, snapshot }: ProjectAt): SqlPart {
   return union(sql, branches)
 }
 
-/** SQL for the tasks in the order of the project. With `author_id`, if the log contains the creation in this project. */
-export function taskRows(sql: Sql, at: ProjectAt, withAuthor: boolean): SqlPart {
-  const author = withAuthor
-    ? sql`(select case when e.type = 'task.created' and e.project_id = t.project_id then e.actor_id end
-        from events e where e.task_id = t.id order by e.id limit 1)`
-    : sql`null::uuid`
-  return sql`
-    select ${visibleColumns(sql, 'task', 't', at.snapshot)}, a.id as author_id, a.name as author_name
-    from (select t.*, ${author} as author_id from (${tasksInOrder(sql, at)}) t) t left join users a on a.id = t.author_id
-    order by t.sort_key, t.id`
+/** SQL for the tasks in the order of the project. They may refer to deleted rows. */
+export const taskRows = (sql: Sql, at: ProjectAt): SqlPart => sql`
+  select ${columnList(sql, tasks, 't')} from (${tasksInOrder(sql, at)}) t order by t.sort_key, t.id`
+
+/** Returns those of the ids that are tasks of the project. */
+export async function existingTasks(sql: Sql, { projectId, snapshot }: ProjectAt, ids: string[]) {
+  if (ids.length === 0) return new Set<string>()
+  const among = sql`any(${ids}::uuid[])`
+  const rows = rowSources(sql, 'task', snapshot, snapshot && among).map(
+    (from) => sql`select id from ${from} t where t.id = ${among} and t.project_id = ${projectId}`,
+  )
+  const found = await sql<{ id: string }[]>`${union(sql, rows)}`
+  return new Set(found.map(({ id }) => id))
+}
+
+/** Returns the accounts that created tasks in this project, as far as the log contains the creations. */
+export async function authorsOf(sql: Sql, projectId: string, ids: string[]) {
+  const rows = await sql<{ taskId: string; id: string; name: string }[]>`
+    select q.id as task_id, u.id, u.name from unnest(${ids}::uuid[]) q(id)
+    cross join lateral (select type, project_id, actor_id from events e where e.task_id = q.id order by e.id limit 1) e
+    join users u on u.id = e.actor_id where e.type = 'task.created' and e.project_id = ${projectId}`
+  return new Map(rows.map(({ taskId, ...author }) => [taskId, author]))
 }
 
 /** SQL for the children of all tasks: in the order of the tasks, then oldest first. */

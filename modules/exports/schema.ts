@@ -4,6 +4,7 @@ import type { Download } from '../../src/commands/query.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { Input } from '../../src/schema/input.ts'
+import { named } from '../../src/schema/named.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import { OneOf } from '../../src/schema/text.ts'
 import { csvColumns } from './cells.ts'
@@ -26,21 +27,27 @@ export type ExportQuery = Static<typeof ExportQuery>
 
 export const historyNeedsDocket = () => badRequest('history needs format=docket')
 
-const Text = Type.String()
+const text = (name: string) => named(name, Type.String())
 
 export const projectDownload: Download = {
   description: 'The file',
   headers: ['Content-Disposition', 'Docket-Version'],
   content: {
     'application/x-ndjson': {
-      schema: Text,
+      schema: text('LinesOfJson'),
       example: `{"docket":1,"project":{"id":"${sampleId}","name":"Engine"},"version":42,"exportedAt":"2027-01-31T17:00:00.000Z"}\n{"kind":"label","name":"bug"}\n{"kind":"end","lines":3}\n`,
     },
     'text/csv': {
-      schema: Text,
+      schema: text('CommaSeparatedValues'),
       example: `${csvColumns.slice(0, 6).join()}\r\n${sampleId},1,Draw the plate,,TODO,HIGH\r\n`,
     },
   },
+}
+
+export const accountDownload: Download = {
+  description: 'The archive',
+  headers: ['Content-Disposition'],
+  content: { 'application/gzip': { schema: named('Archive', Type.String({ format: 'binary' })) } },
 }
 
 /** An ASCII name for a file, such as `analytical-engine`. */

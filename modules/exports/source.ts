@@ -56,6 +56,9 @@ export interface ProjectParts {
   project: object
   name: string
   parts: { name: Entity; shown: object }[]
+  /** The rows of an entity. */
+  all(entity: Entity): object[]
+  ids(entity: Entity): ReadonlySet<string>
   labels: ReadonlyMap<string, string>
   fields: FieldRow[]
   /** The owner and the members. */
@@ -73,6 +76,9 @@ export async function readParts(source: Source): Promise<ProjectParts> {
   const rows = new Map<Entity, WithPerson[]>()
   for (const { name } of partsOfProject()) rows.set(name, await read(name))
   const ofEntity = <Row>(name: Entity) => (rows.get(name) ?? []) as unknown as (Row & WithPerson)[]
+  const ids = new Map(
+    [...rows.keys()].map((name) => [name, new Set(ofEntity<{ id: string }>(name).map(({ id }) => id))]),
+  )
   const members = ofEntity<{ userId: string }>('member').map(({ userId, ...row }) => ({ ...row, id: userId }))
   const owner = { ...project!, id: project!.ownerId }
   return {
@@ -81,6 +87,8 @@ export async function readParts(source: Source): Promise<ProjectParts> {
     parts: [...rows].flatMap(([name, list]) =>
       list.map((row) => ({ name, shown: shownRow(definitionOf(name), row) })),
     ),
+    all: (entity) => rows.get(entity) ?? [],
+    ids: (entity) => ids.get(entity) ?? new Set(),
     labels: new Map(ofEntity<LabelRow>('label').map(({ id, name }) => [id, name])),
     fields: ofEntity<FieldRow>('field'),
     people: new Map([owner, ...members].flatMap(userOf)),

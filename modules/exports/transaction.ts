@@ -11,7 +11,8 @@ const settings = `
   set local idle_in_transaction_session_timeout = '45s'; set local statement_timeout = '60s';
   set local jit = off; set local plan_cache_mode = force_custom_plan; set local cursor_tuple_fraction = 0.001;
   set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off;
-  set local enable_mergejoin = off; set local random_page_cost = 1.1`
+  set local enable_mergejoin = off; set local enable_sort = off;
+  set local max_parallel_workers_per_gather = 0; set local random_page_cost = 1.1`
 
 export interface Transaction {
   sql: Sql

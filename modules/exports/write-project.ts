@@ -1,14 +1,14 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
 import { model } from '../../src/model/model.ts'
 import type { FindPerson } from '../../src/reads/people.ts'
 import { openOldestSeq } from '../../src/reads/retention.ts'
-import { showClaims } from '../claims/shown.ts'
 import { readEventPage } from '../events/pages.ts'
 import { eventView } from '../events/schema.ts'
-import { taskView } from '../tasks/schema.ts'
-import type { ExportedTask, Format, ShownTask, Writer } from './formats/format.ts'
-import { childRows, shownRow, type StoredChild, type StoredTask, taskRows } from './rows.ts'
+import type { ExportedTask, Format, Writer } from './formats/format.ts'
+import { childRows, shownRow, type StoredChild, taskRows } from './rows.ts'
+import { shownTasks } from './shown-tasks.ts'
 import type { ProjectParts, Source } from './source.ts'
 import { CursorRows } from './transaction.ts'
 
@@ -30,7 +30,8 @@ export async function* projectTexts(
 ): AsyncGenerator<string, void, void> {
   const writer = format.open(source, parts)
   yield writer.begin()
-  yield* taskTexts(source, writer, await openRows(source, format, findPerson))
+  const prepare = (rows: TaskRow[]) => shownTasks(source, parts, rows, format.hasAuthors, findPerson)
+  yield* taskTexts(source, writer, await openRows(source, prepare))
   if (history && writer.event) yield* eventTexts(source, writer.event)
   yield writer.end()
 }
@@ -38,16 +39,12 @@ export async function* projectTexts(
 type Children = { definition: EntityDefinition<ChildOfTask>; rows: CursorRows<ShownChild> }
 type ShownChild = { taskId: string; shown: object }
 
-async function openRows(source: Source, format: Format, findPerson: FindPerson) {
-  const { sql, isPast } = source
-  const shownTasks = async (rows: StoredTask[]): Promise<ExportedTask[]> => {
-    const { holderOf } = await showClaims(findPerson, rows, isPast)
-    return rows.map((row) => ({
-      shown: taskView.of(row, holderOf?.(row)) as ShownTask,
-      author: row.authorId && row.authorName ? { id: row.authorId, name: row.authorName } : null,
-    }))
-  }
-  const tasks = await CursorRows.open(sql, 'tasks', taskRows(sql, source, format.hasAuthors), shownTasks)
+async function openRows(
+  source: Source,
+  prepare: Parameters<typeof CursorRows.open<TaskRow, ExportedTask>>[3],
+) {
+  const { sql } = source
+  const tasks = await CursorRows.open(sql, 'tasks', taskRows(sql, source), prepare)
   const children: Children[] = []
   for (const definition of model().ofTask) {
     const shown = (rows: StoredChild[]) =>

@@ -3,6 +3,7 @@ import { readCsv } from './readers/csv-sources/csv.ts'
 import { readJira } from './readers/csv-sources/jira.ts'
 import { readLinear } from './readers/csv-sources/linear.ts'
 import { readTickTick } from './readers/csv-sources/ticktick.ts'
+import { readDocket } from './readers/docket/docket.ts'
 import { readTodoist } from './readers/csv-sources/todoist.ts'
 import { readDeck } from './readers/deck/deck.ts'
 import { readPlanka } from './readers/planka/planka.ts'
@@ -40,4 +41,5 @@ export const readers: Partial<Record<Source, Reader>> = {
   planka: readPlanka,
   wekan: readWekan,
   deck: readDeck,
+  docket: readDocket,
 }

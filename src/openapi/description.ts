@@ -20,6 +20,7 @@ function tags(): { name: string; description: string }[] {
     of('member'),
     { name: 'Search', description: 'Tasks, comments and projects by their words, ids and numbers.' },
     { name: 'Imports', description: 'Files of other systems that become tasks, subtasks and comments.' },
+    { name: 'Exports', description: 'Projects as files.' },
     { name: 'Events', description: 'The feed: every change of a project, in order and without gaps.' },
     { name: 'History', description: 'Past changes, newest first, and undo.' },
     ...[of('webhook'), of('token'), of('service_account')],

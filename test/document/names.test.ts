@@ -73,7 +73,7 @@ test('the introduction has at most 25 lines, links to the guides, and contains t
 
 test('the groups are in the order of use', () => {
   expect(api.tags.map(({ name }) => name)).toEqual(
-    words(`Authentication Projects Tasks Subtasks Comments Labels Fields Views Members Search Imports Events History Webhooks Tokens
+    words(`Authentication Projects Tasks Subtasks Comments Labels Fields Views Members Search Imports Exports Events History Webhooks Tokens
       ServiceAccounts Agents Health`),
   )
 })

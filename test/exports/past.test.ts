@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { Random } from '../faults/random.ts'
+import { allPages } from '../http/list-pages.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
 import { cases } from '../support/depth.ts'
 import { openScene } from '../support/scene.ts'
-import { exported, withoutTime } from './scene.ts'
+import { exported, linesOf, withoutTime } from './scene.ts'
 
 const { service, ada, bea, cleo } = await openScene(['Ada', 'Bea', 'Cleo'])
 service.startWorkers()
@@ -29,6 +30,11 @@ test('an export with asOf equals the export that was made at that version', asyn
     }
   }
   expect(made.length).toBeGreaterThan(0)
+  for (const { id } of world.projects) {
+    const pages = await allPages(ada, `/tasks?projectId=${id}&sort=position&limit=200`)
+    const lines = linesOf(await exported(ada, id, 'format=ndjson'))
+    expect(lines.map(({ subtasks: _, comments: __, ...task }) => task)).toEqual(pages.flat() as never[])
+  }
   for (const { projectId, version, texts } of made)
     for (const [n, kind] of kinds.entries())
       expect(withoutTime(await exported(ada, projectId, `${kind}&asOf=${version}`))).toBe(

@@ -63,6 +63,7 @@ export const endpoints: Endpoint[] = [
   remove('Field', admins, 'delete a field', '/fields/{id}'),
   read('Project', readers, 'read the events', `${project}/events`),
   read('Project', readers, "read a project's history", `${project}/history`),
+  read('Project', readers, 'export a project', `${project}/export`),
   create('Project', admins, 'create a webhook', `${project}/webhooks`, { url: unreachableUrl }),
   read('Project', admins, 'list webhooks', `${project}/webhooks`),
   read('Project', admins, 'read a webhook', webhook),

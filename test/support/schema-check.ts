@@ -161,6 +161,8 @@ export function undocumentedParts(api: OpenApi, operation: Operation, answer: An
   const response = operation.responses[status]
   if (!response) return [`status ${status} is not documented`]
   const found = undocumentedHeaders(response.headers ?? {}, headers)
+  const [type = ''] = headers.get('content-type')?.split(';') ?? []
+  if (type !== 'application/json' && type in (response.content ?? {})) return found
   const schema = response.content?.['application/json']?.schema
   if (!schema) return text === '' ? found : [...found, `${status} is documented without a body`]
   return [...found, ...schemaErrors(api, schema, body)]

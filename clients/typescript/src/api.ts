@@ -35,6 +35,7 @@ export interface components {
       /** @description When the token was last used, to the minute; null if the token was never used */
       lastUsedAt: string | null
     }
+    Archive: string
     Author: {
       /** @description The user */
       id: string
@@ -192,6 +193,7 @@ export interface components {
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
+    CommaSeparatedValues: string
     Comment: {
       /** @description The comment */
       id: string
@@ -726,6 +728,11 @@ export interface components {
       /** @description Requested projects that the caller cannot see */
       gone: string[]
     }
+    /**
+     * @description One of docket, ndjson, csv: docket is complete; ndjson has a task for each line; csv has a task for each row. Default: docket
+     * @enum {string}
+     */
+    ExportFormat: 'docket' | 'ndjson' | 'csv'
     Field: {
       /** @description The field */
       id: string
@@ -859,6 +866,11 @@ export interface components {
       /** @description An email address of at most 254 characters */
       email: string
     }
+    /**
+     * @description One of true, false: true adds all events; only with the format docket
+     * @enum {string}
+     */
+    History: 'true' | 'false'
     /**
      * @description One of task, comment, project
      * @enum {string}
@@ -1095,6 +1107,7 @@ export interface components {
       /** @description When the label was created */
       readonly createdAt?: unknown
     }
+    LinesOfJson: string
     /** @description Read-only fields are ignored: id, name, emailVerified */
     Login: {
       /** @description The registered email address */
@@ -4539,6 +4552,42 @@ export interface operations {
       200: {
         content: {
           'application/json': components['schemas']['WebhookDelivery'][]
+        }
+      }
+    }
+  }
+  exportProject: {
+    parameters: {
+      query?: {
+        /** @description One of docket, ndjson, csv: docket is complete; ndjson has a task for each line; csv has a task for each row. Default: docket */
+        format?: components['schemas']['ExportFormat']
+        /** @description A version of the project, or an ISO 8601 date-time with offset or a date (midnight UTC): the answer shows the state at that time, with the current names of people */
+        asOf?: string
+        /** @description One of true, false: true adds all events; only with the format docket */
+        history?: components['schemas']['History']
+      }
+      path: {
+        /** @description The id of a project */
+        id: string
+      }
+    }
+    responses: {
+      /** @description The file */
+      200: {
+        content: {
+          'application/x-ndjson': components['schemas']['LinesOfJson']
+          'text/csv': components['schemas']['CommaSeparatedValues']
+        }
+      }
+    }
+  }
+  exportAccount: {
+    parameters: {}
+    responses: {
+      /** @description The archive */
+      200: {
+        content: {
+          'application/gzip': components['schemas']['Archive']
         }
       }
     }

@@ -52,7 +52,7 @@ export interface ApiResponse<T> {
 interface StreamOptions {
   query?: Query
   headers?: Record<string, string>
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 const defaultDeadlineMs = 60_000

@@ -45,8 +45,14 @@ function cellsOf({ shown, author }: ExportedTask, { labels, people }: ProjectPar
 const fieldCells = (fields: FieldRow[], { shown }: ExportedTask): string =>
   fields.map(({ key }) => `,${cell(shown.fields[key])}`).join('')
 
+type ShownComment = Parameters<typeof commentCell>[0] & { authorId: string }
+
 /** The cells of the children that a task has, written one after another. */
-const childCells: Record<string, (shown: never) => string> = { subtask: subtaskCell, comment: commentCell }
+const childCells = ({ people }: ProjectParts): Record<string, (shown: never) => string> => ({
+  subtask: subtaskCell,
+  comment: (shown: ShownComment) =>
+    commentCell({ ...shown, author: people.get(shown.authorId) ?? shown.author }),
+})
 
 /** A task for each row, for spreadsheets. */
 export const csv: Format = {
@@ -55,6 +61,7 @@ export const csv: Format = {
   hasAuthors: true,
   open(_, parts): Writer {
     const { fields } = parts
+    const children = childCells(parts)
     const own = csvColumns.slice(0, -2) as (keyof Cells)[]
     let rest = ''
     let separator = ''
@@ -68,16 +75,16 @@ export const csv: Format = {
       },
       beginChildren(entity) {
         separator = ''
-        return entity in childCells ? ',"' : ''
+        return entity in children ? ',"' : ''
       },
       child(entity, shown) {
-        const text = childCells[entity]?.(shown as never)
+        const text = children[entity]?.(shown as never)
         if (text === undefined) return ''
         const more = separator + text.replaceAll('"', '""')
         separator = '\n'
         return more
       },
-      endChildren: (entity) => (entity in childCells ? '"' : ''),
+      endChildren: (entity) => (entity in children ? '"' : ''),
       endTask: () => rest,
       end: () => '',
     }

@@ -5,6 +5,7 @@ import type { Arguments, BodyOf, FormOf, IdsIn, OperationName, QueryOf, ResultOf
 
 type Input = Record<string, unknown>
 type Ids = Record<string, string>
+type FileOptions = Pick<CallOptions, 'signal'>
 type File = string | Blob | ArrayBuffer | Uint8Array<ArrayBuffer>
 
 /** The service accepts an upload for 10 minutes. */
@@ -57,6 +58,16 @@ export class Calls {
       const { method, path, rest } = fillRoute(route, query, { id })
       const request = { ...options, query: rest as Query }
       return (await this.transport.request<ResultOf<Name>>(method, path, request)).body
+    }
+  }
+
+  /** Returns `(query, options) => …`, which returns the response before its body has arrived. It has no retries. */
+  file<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
+    type Given = QueryOf<Name> & IdsIn<Route> & FileOptions
+    return (...[given, last]: Arguments<Given, FileOptions>): Promise<Response> => {
+      const { signal, ...query } = (given ?? {}) as Input & FileOptions
+      const { path, rest } = fillRoute(route, query)
+      return this.transport.stream(path, { query: rest as Query, signal, ...last })
     }
   }
 

@@ -14,4 +14,6 @@ export const openAccount = (calls: Calls) => ({
   resendVerification: calls.plain('resendVerification', 'POST /auth/email/resend'),
   forgotPassword: calls.write('forgotPassword', 'POST /auth/password/forgot'),
   resetPassword: calls.write('resetPassword', 'POST /auth/password/reset'),
+  /** Reads all data of the caller as a `.tar.gz`. */
+  export: calls.file('exportAccount', 'GET /export'),
 })

@@ -6,4 +6,6 @@ export const openProjects = (calls: Calls) => ({
   list: calls.list('listProjects', 'GET /projects'),
   update: calls.writeById('updateProject', 'PATCH /projects/{id}'),
   delete: calls.byId('deleteProject', 'DELETE /projects/{id}'),
+  /** Reads a project as a file: `for await (const bytes of (await export({ projectId })).body!)`. */
+  export: calls.file('exportProject', 'GET /projects/{projectId}/export'),
 })

@@ -1,0 +1,72 @@
+import { readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'bun:test'
+import { unpackTar } from 'modern-tar'
+import { type Client, invite, make, makeToken } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { exported, linesOf, withoutTime } from './scene.ts'
+
+const { service, client, ada, bea, sql } = await openScene(['Ada', 'Bea'])
+
+const requestOf = (caller: Client) =>
+  service.fetch('/api/v1/export', { headers: { authorization: `Bearer ${caller.token}` } })
+
+async function filesOf(caller: Client): Promise<Map<string, string>> {
+  const response = await requestOf(caller)
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/gzip'])
+  const entries = await unpackTar(gunzipSync(await response.arrayBuffer()))
+  return new Map(entries.map(({ header, data }) => [header.name, Buffer.from(data!).toString()]))
+}
+
+const spooledFiles = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('docket-export-'))
+
+test('returns the account, its tokens without secrets, and a file for each project that the caller may see', async () => {
+  const own = await make(ada, '/projects', { name: 'Engine' })
+  await make(ada, '/tasks', { projectId: own.id, title: 'Draw' })
+  const shared = await make(bea, '/projects', { name: 'Mill' })
+  await invite(bea, shared.id, ada)
+  await make(bea, '/projects', { name: 'Hidden' })
+  const token = await makeToken(ada)
+  const files = await filesOf(ada)
+  const account = JSON.parse(files.get('account.json')!)
+  expect(account).toEqual({
+    account: (await ada.get('/auth/me')).body,
+    tokens: (await ada.get('/tokens')).body,
+  })
+  expect(files.get('account.json')).not.toContain(token.token)
+  const names = [`engine-${own.id}.docket.ndjson`, `mill-${shared.id}.docket.ndjson`]
+  expect([...files.keys()]).toEqual(['account.json', ...names])
+  for (const [n, { id }] of [own, shared].entries())
+    expect(withoutTime(files.get(names[n]!)!)).toBe(withoutTime(await exported(ada, id)))
+  expect(await spooledFiles()).toEqual([])
+  // A token sees its projects, and no other token.
+  const bound = await makeToken(ada, { projects: [own.id], scopes: ['read'] })
+  const seen = await filesOf(client.as(bound.token))
+  expect([...seen.keys()]).toEqual(['account.json', names[0]!])
+  expect(JSON.parse(seen.get('account.json')!).tokens).toBeNull()
+})
+
+test('works for an account with 1,000 projects', async () => {
+  const { id } = await make(ada, '/projects', { name: 'First' })
+  await sql`insert into projects (id, owner_id, name, created_at, event_id)
+    select uuidv7(), owner_id, 'Project ' || n, created_at, uuidv7()
+    from projects, generate_series(1, 1000) n where id = ${id}`
+  await sql`insert into streams (project_id, version, last_number)
+    select id, 1, 0 from projects where name like 'Project %'`
+  const files = await filesOf(ada)
+  expect(files.size).toBeGreaterThan(1_000)
+  for (const [name, text] of files)
+    if (name.startsWith('project-')) expect(linesOf(text).at(-1)).toEqual({ kind: 'end', lines: 2 })
+}, 60_000)
+
+test('a client that goes away leaves no file and no transaction', async () => {
+  const reader = (await requestOf(ada)).body!.getReader()
+  await reader.read()
+  await reader.cancel()
+  expect(await spooledFiles()).toEqual([])
+  const [open] = await sql`select from pg_stat_activity
+    where datname = current_database() and state like 'idle in transaction%'`
+  expect(open).toBeUndefined()
+  expect((await requestOf(ada)).status).toBe(200)
+})
