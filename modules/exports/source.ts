@@ -70,11 +70,16 @@ const partsOfProject = () =>
 
 export async function readParts(source: Source): Promise<ProjectParts> {
   const { sql } = source
-  const read = <Row>(name: Entity) =>
-    unprepared(sql<(Row & WithPerson)[]>`${projectRows(sql, definitionOf(name), source)}`)
-  const [project] = await read<ProjectRow>('project')
-  const rows = new Map<Entity, WithPerson[]>()
-  for (const { name } of partsOfProject()) rows.set(name, await read(name))
+  const read = <Row>(name: Entity) => {
+    const query = sql<(Row & WithPerson)[]>`${projectRows(sql, definitionOf(name), source)}`
+    return source.snapshot ? unprepared(query) : query
+  }
+  const names = partsOfProject().map(({ name }) => name)
+  const [[project], ...lists] = await Promise.all([
+    read<ProjectRow>('project'),
+    ...names.map((name) => read<{ id: string }>(name)),
+  ])
+  const rows = new Map(names.map((name, n) => [name, lists[n]!]))
   const ofEntity = <Row>(name: Entity) => (rows.get(name) ?? []) as unknown as (Row & WithPerson)[]
   const ids = new Map(
     [...rows.keys()].map((name) => [name, new Set(ofEntity<{ id: string }>(name).map(({ id }) => id))]),

@@ -65,8 +65,13 @@ export class CursorRows<Row> {
     query: SqlPart,
     prepare: (rows: Stored[]) => Promise<Row[]> | Row[],
   ): Promise<CursorRows<Row>> {
-    await unprepared(sql`declare ${sql(name)} no scroll cursor for ${query}`)
-    return new CursorRows(async () => prepare(await sql.unsafe<Stored[]>(`fetch ${pageRows} from "${name}"`)))
+    const declared = unprepared(sql`declare ${sql(name)} no scroll cursor for ${query}`).execute()
+    // The first page is requested at once. Its error is that of the declaration.
+    const rows = new CursorRows(async () =>
+      prepare(await sql.unsafe<Stored[]>(`fetch ${pageRows} from "${name}"`)),
+    )
+    await declared
+    return rows
   }
 
   private fetchNext(): Promise<Row[]> {

@@ -44,15 +44,15 @@ async function openRows(
   prepare: Parameters<typeof CursorRows.open<TaskRow, ExportedTask>>[3],
 ) {
   const { sql } = source
-  const tasks = await CursorRows.open(sql, 'tasks', taskRows(sql, source), prepare)
-  const children: Children[] = []
-  for (const definition of model().ofTask) {
+  const children = model().ofTask.map(async (definition): Promise<Children> => {
     const shown = (rows: StoredChild[]) =>
       rows.map((row) => ({ taskId: row.taskId, shown: shownRow(definition, row) }))
     const query = childRows(sql, definition, source)
-    children.push({ definition, rows: await CursorRows.open(sql, definition.plural, query, shown) })
-  }
-  return { tasks, children }
+    return { definition, rows: await CursorRows.open(sql, definition.plural, query, shown) }
+  })
+  const tasks = CursorRows.open(sql, 'tasks', taskRows(sql, source), prepare)
+  const [opened, ...others] = await Promise.all([tasks, ...children])
+  return { tasks: opened, children: others }
 }
 
 /** Merges tasks and their children, which all are in the order of the tasks. */

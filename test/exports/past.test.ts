@@ -30,9 +30,9 @@ test('an export with asOf equals the export that was made at that version', asyn
     }
   }
   expect(made.length).toBeGreaterThan(0)
-  for (const { id } of world.projects) {
-    const pages = await allPages(ada, `/tasks?projectId=${id}&sort=position&limit=200`)
-    const lines = linesOf(await exported(ada, id, 'format=ndjson'))
+  for (const { projectId: id, version } of made.slice(-2)) {
+    const pages = await allPages(ada, `/tasks?projectId=${id}&sort=position&limit=200&asOf=${version}`)
+    const lines = linesOf(await exported(ada, id, `format=ndjson&asOf=${version}`))
     expect(lines.map(({ subtasks: _, comments: __, ...task }) => task)).toEqual(pages.flat() as never[])
   }
   for (const { projectId, version, texts } of made)

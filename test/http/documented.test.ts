@@ -44,8 +44,9 @@ test("responses to the document's example requests are documented, for every kin
   const shared = await registerCallers()
   for (const [name, operation] of operationsOf(api)) {
     const [method = '', path = ''] = name.split(' ')
-    // Operations on an account may delete it.
-    const { owner, guest, stranger, program } = path.includes('/auth/') ? await registerCallers() : shared
+    // Operations on an account may delete it, and an export of the account has a file for each of its projects.
+    const isOwn = path.includes('/auth/') || path === '/api/v1/export'
+    const { owner, guest, stranger, program } = isOwn ? await registerCallers() : shared
     const ids = await createOwnProject(owner, guest, stranger)
     const ofAccount = `/projects/${ids.projectId}/service-accounts/${ids.accountId}/tokens`
     const tokens = path.startsWith('/api/v1/tokens') ? undefined : ofAccount
