@@ -4,7 +4,7 @@ import { nilId } from '../../src/id-format.ts'
 import { type Conditions, joined } from './conditions.ts'
 import { planSearch, planWithoutSample, type Sample } from './estimate.ts'
 import { kinds } from './indexing/rows.ts'
-import type { LookUp } from './look-up.ts'
+import type { LookUp, Sizes } from './look-up.ts'
 import type { HitKey, Newest } from './parameters.ts'
 import { readSizes } from './sizes.ts'
 
@@ -32,6 +32,8 @@ export interface Wanted {
   kinds: Kind[]
   /** Only this document and older ones: a later page ignores documents that were created after the first page. */
   newest: Newest | null
+  /** The sizes for the words of the conditions, if they are known. */
+  sizes?: Sizes
   /** For each word of the search, its similar words: any titles with them suffice, not the newest. */
   similar?: Similarities[]
 }
@@ -49,7 +51,7 @@ const documentsForTitles = 2_000
  */
 export async function findDocuments(sql: Sql, wanted: Wanted): Promise<FoundDocument[]> {
   const { words } = wanted.conditions
-  const sizes = await readSizes(sql, wanted.projectIds, words)
+  const sizes = wanted.sizes ?? (await readSizes(sql, wanted.projectIds, words))
   const maxFound = wanted.similar && documentsForTitles
   const cheap = planWithoutSample(words, sizes, maxFound)
   if (cheap) return findByWords(sql, wanted, cheap)

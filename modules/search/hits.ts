@@ -1,14 +1,16 @@
 import { inIterations } from '../../src/admission/own-iteration.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { conditionsOf } from './conditions.ts'
+import { conditionsOf, indexWordsOf } from './conditions.ts'
 import { findDocuments, type FoundDocument } from './documents.ts'
 import { kinds } from './indexing/rows.ts'
 import { findKnownRows } from './known-rows.ts'
 import { type LiveRow, readLiveRows, type Scope } from './live-rows.ts'
 import { compareHits, compareTimes, type Newest, type SearchRequest } from './parameters.ts'
+import type { Sizes } from './look-up.ts'
 import type { Hit } from './schema.ts'
+import { readSizes } from './sizes.ts'
 import { findSimilarTitles } from './similar-titles.ts'
-import type { Term } from './text/query.ts'
+import type { SearchQuery, Term } from './text/query.ts'
 import { readSnippet, snippetOf } from './text/snippet.ts'
 
 export interface HitPage {
@@ -17,8 +19,20 @@ export interface HitPage {
   next?: { last: FoundDocument; newest: Newest }
 }
 
+export type SizedRequest = SearchRequest & { sizes?: Sizes }
+
+/** Undefined for a search without words. */
+export async function sizesOf(
+  sql: Sql,
+  projectIds: string[],
+  query: SearchQuery,
+): Promise<Sizes | undefined> {
+  const words = indexWordsOf(query)
+  return words.length > 0 ? readSizes(sql, projectIds, words) : undefined
+}
+
 /** Returns one page of the hits, ranked. A page is shorter than `limit` if rows disappeared while the search ran. */
-export async function readHits(sql: Sql, scope: Scope, wanted: SearchRequest): Promise<HitPage> {
+export async function readHits(sql: Sql, scope: Scope, wanted: SizedRequest): Promise<HitPage> {
   const { found, terms, isFuzzy } = await findAll(sql, scope, wanted)
   const { after, limit } = wanted
   const ranked = found.sort(compareHits).filter((one) => !after || compareHits(one, after) > 0)
@@ -37,12 +51,14 @@ interface Found {
   isFuzzy?: true
 }
 
-async function findAll(sql: Sql, { projectIds }: Scope, wanted: SearchRequest): Promise<Found> {
-  const { query, newest } = wanted
+async function findAll(sql: Sql, { projectIds }: Scope, wanted: SizedRequest): Promise<Found> {
+  const { query, newest, sizes } = wanted
   const documents = { projectIds, newest, kinds: wanted.types.map((type) => kinds[type]) }
   const [known, matching] = await Promise.all([
     findKnownRows(sql, documents, query.text),
-    query.terms.length > 0 ? findDocuments(sql, { ...documents, conditions: conditionsOf(query) }) : [],
+    query.terms.length > 0
+      ? findDocuments(sql, { ...documents, conditions: conditionsOf(query), sizes })
+      : [],
   ])
   const ids = new Set<string>()
   const found = [...known, ...matching].filter(({ id }) => !ids.has(id) && ids.add(id))

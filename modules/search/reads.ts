@@ -7,10 +7,10 @@ import { notFound } from '../../src/responses/errors.ts'
 import { type CachedBody, pathAndQuery, respondWithBody } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { maxHits } from './documents.ts'
-import { readHits } from './hits.ts'
+import { readHits, type SizedRequest, sizesOf } from './hits.ts'
 import { searchIndexOf, withIndexed } from './indexed.ts'
 import type { Scope } from './live-rows.ts'
-import { cursorOf, readSearchRequest, type SearchRequest } from './parameters.ts'
+import { cursorOf, readSearchRequest } from './parameters.ts'
 import { hitView, SearchParameters } from './schema.ts'
 import { costOf, visibleProjectIds } from './scope.ts'
 import { searchTextErrors } from './text/query.ts'
@@ -36,10 +36,12 @@ export function search(services: Services): Query {
       const projectIds = project ? [project.projectId] : await visibleProjectIds(database.reads, caller)
       const scope = { userId: caller.userId, projectIds }
       return charge(caller, costOf(projectIds), async () => {
-        const { indexed } = await index.bringUpToDate(projectIds)
+        // A response for one project may be in the cache, and then needs no sizes.
+        const sizes = project ? undefined : sizesOf(database.searches, projectIds, wanted.query)
+        const [{ indexed }, known] = await Promise.all([index.bringUpToDate(projectIds), sizes])
         // While documents are missing, the response changes without a new version.
         const current = indexed === 'all' ? project : undefined
-        return withIndexed(await respond(request, scope, wanted, current), indexed)
+        return withIndexed(await respond(request, scope, { ...wanted, sizes: known }, current), indexed)
       })
     },
   }
@@ -48,7 +50,7 @@ export function search(services: Services): Query {
 /** Returns a function that responds with a page of hits. Only the hits of one project have an ETag. */
 const openRespond =
   ({ database, serve }: Services) =>
-  async (request: Request, scope: Scope, wanted: SearchRequest, project: VisibleProject | undefined) => {
+  async (request: Request, scope: Scope, wanted: SizedRequest, project: VisibleProject | undefined) => {
     const build = async (etag = ''): Promise<CachedBody> => {
       const { hits, next } = await readHits(database.searches, scope, wanted)
       const link = next && nextLink(request.url, 'cursor', writeCursor(cursorOf(next.newest, next.last)))

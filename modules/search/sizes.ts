@@ -15,7 +15,7 @@ type Counts = Pick<Sizes, 'inScope' | 'total' | 'unmerged'>
 /** Each document has an event, so the version of a project is about the number of its documents. */
 async function readCounts(sql: Sql, projectIds: string[]): Promise<Counts> {
   const [row] = await unprepared(sql<Counts[]>`
-    select sum(version)::float8 as in_scope,
+    select greatest(coalesce(sum(version), 0), 1)::float8 as in_scope,
       (select reltuples::float8 from pg_class where oid = 'search'::regclass) as total,
       (select coalesce(sum(rows), 0)::float8 from search_unmerged) as unmerged
     from streams where project_id = any(${projectIds}::uuid[])`)

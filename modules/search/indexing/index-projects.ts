@@ -7,8 +7,8 @@ import { maxProjects, openSteps } from './step.ts'
 /** A reader fills a project up to this version itself. A worker fills larger projects. */
 const maxVersionToFill = 20_000
 
-/** The most projects of a reader that wait at the same time, so that other readers have places in the next step. */
-const maxWaitingProjects = 25
+/** The most projects that wait at the same time, of a reader alone and of one of several, so that all have places in a step. */
+const maxWaitingProjects = { alone: maxProjects, shared: 25 }
 
 export type SearchIndex = ReturnType<typeof openSearchIndex>
 
@@ -71,7 +71,8 @@ async function repeat(steps: SharedSteps, projects: Behind[], timeoutMs: number)
       isComplete &&= !isLeft
     }
   }
-  const count = Math.min(maxWaitingProjects, projects.length)
+  const places = maxWaitingProjects[steps.isIdle ? 'alone' : 'shared']
+  const count = Math.min(places, projects.length)
   await Promise.all(Array.from({ length: count }, runNext))
   return { filling: [...filling], isComplete }
 }

@@ -41,6 +41,10 @@ export class SharedSteps {
     private readonly step: Step,
   ) {}
 
+  get isIdle(): boolean {
+    return this.running === 0 && this.waiting.length === 0
+  }
+
   /** Runs the next step of a project. */
   next(wanted: WantedProject): Promise<Outcome> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
