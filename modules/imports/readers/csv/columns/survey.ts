@@ -7,7 +7,8 @@ import { answerOf } from '../values.ts'
 
 export type FieldType = Exclude<FieldItem['type'], 'choice'>
 
-const dateTargets = ['dueDate', 'remindAt', 'createdAt', 'completed']
+const dateTargets: unknown[] = ['dueDate', 'remindAt', 'createdAt', 'completed']
+const isDate = ({ target }: Column) => dateTargets.includes(target)
 const shapes: Record<Exclude<FieldType, 'text'>, (text: string) => boolean> = {
   number: (text) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text),
   boolean: (text) => /^(true|false)$/i.test(text),
@@ -16,29 +17,31 @@ const shapes: Record<Exclude<FieldType, 'text'>, (text: string) => boolean> = {
 
 /** Finds out from all rows which columns have values, their types, and the order of day and month. */
 export class Survey {
-  private readonly columns: Column[]
+  /** The columns of which a further value can show more. */
+  private open: Column[]
   private readonly types = new Map<Column, FieldType[]>()
   private readonly orders = new Set<First>()
   private readonly others = new Set<Column>()
   private separator = '/'
 
   constructor(columns: Column[]) {
-    this.columns = columns.filter(({ target }) => target !== null)
+    this.open = columns.filter(({ target }) => target !== null)
   }
 
   look(row: Row): void {
-    for (const column of this.columns) {
+    let isDecided = false
+    for (const column of this.open) {
       const text = row.at(column.index).trim()
       if (text === '') continue
-      const types = this.types.get(column) ?? ['number', 'boolean', 'date']
-      if (types.length > 0 || !this.types.has(column))
-        this.types.set(
-          column,
-          types.filter((type) => type !== 'text' && shapes[type](text)),
-        )
+      const before = this.types.get(column) ?? ['number', 'boolean', 'date']
+      const types = before.filter((type) => type !== 'text' && shapes[type](text))
+      this.types.set(column, types)
       if (column.target === 'completed' && answerOf(text) === 'other') this.others.add(column)
-      if (dateTargets.includes(column.target as string)) this.lookAtDate(text)
+      if (isDate(column)) this.lookAtDate(text)
+      else isDecided ||= types.length === 0
     }
+    if (isDecided)
+      this.open = this.open.filter((column) => isDate(column) || this.types.get(column)?.length !== 0)
   }
 
   private lookAtDate(text: string): void {
