@@ -13,6 +13,7 @@ import { projects } from './commands/projects.ts'
 import { search } from './commands/search.ts'
 import { tail } from './commands/tail.ts'
 import { tasks } from './commands/tasks.ts'
+import { exportFile } from './commands/transfer/export.ts'
 import { importFile } from './commands/transfer/import.ts'
 import { imports } from './commands/transfer/imports.ts'
 import { undo } from './commands/undo.ts'
@@ -20,7 +21,7 @@ import { use } from './commands/use.ts'
 
 const withoutCompletion = [
   ...[login, logout, projects, use, search, tasks, add, edit, done, comment],
-  ...[tail, batch, undo, history, claimNext, importFile, imports],
+  ...[tail, batch, undo, history, claimNext, importFile, imports, exportFile],
 ]
 
 /** All commands, in the order of the help. */

@@ -49,7 +49,7 @@ function summaryOf({ id, state, dryRun, counts, error, undo }: Import): string {
   const total = `${outcomes.join(', ')} (${read} tasks read)`
   if (undo?.state === 'failed') return `The undo of import ${id} has failed: repeat it with --undo`
   if (undo) return `Undo of import ${id} ${undo.state}: ${undo.undone} changes undone, ${undo.kept} rows kept`
-  if (state === 'failed') return `Import ${id} failed: ${error}. Before: ${total}`
+  if (state === 'failed') return `Import ${id} failed: ${error}${read > 0 ? `. Before: ${total}` : ''}`
   const nothing = dryRun && state === 'done' ? '; nothing has changed' : ''
   return `${dryRun ? 'Dry run' : 'Import'} ${id} ${state}: ${total}${nothing}`
 }
