@@ -30,6 +30,9 @@ export const right = `
     await docket.members.delete(member.id, { projectId, revoke: true, ifMatch: member })
     const role: Role = member.role
     const [event]: Event[] = await docket.events.list({ projectId, after: 41, types: ['task.created'] })
+    const mapping = { statuses: { Doing: 'IN_PROGRESS' as const, Ideas: null } }
+    const { id } = await docket.imports.create(new Blob(), { projectId, source: 'csv', dryRun: true, mapping }, options)
+    for await (const { counts } of docket.imports.follow(id, { signal })) counts.read satisfies number
     const deleted: Message = await docket.tasks.delete(task.id, { ifMatch: task })
     const nothing: undefined = await docket.tokens.delete('')
     await docket.tasks.delete(task.id, {}, { ifMatch: task, signal })
@@ -51,6 +54,9 @@ export const wrong = [
   `docket.tasks.update('', { status: 'DONE', priority: 1 })`,
   `docket.tasks.update({ status: 'DONE' })`,
   `docket.tasks.update('', { status: 'DONE' }, { ifmatch: '' })`,
+  `docket.imports.create('', { projectId, source: 'excel' })`,
+  `docket.imports.create('', { projectId, source: 'csv', mapping: { colums: {} } })`,
+  `docket.imports.create('', { projectId, source: 'csv', file: '' })`,
   `docket.tasks.list({ limits: 20 })`,
   `docket.tasks.list({ limit: '20' })`,
   `docket.tasks.list({ sort: 'title' })`,

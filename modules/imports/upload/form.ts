@@ -42,7 +42,8 @@ export async function readForm(
     // The file ends early. The form then reports the error.
     file.catch(() => {})
   })
-  form.on('field', (name, value, _, isCut) => {
+  // A part may have no name.
+  form.on('field', (name = '', value, _, isCut) => {
     if (isCut) fail(notForm())
     else void attempt(() => addField(fields, name, value))
   })

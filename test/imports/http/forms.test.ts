@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
+import fc from 'fast-check'
 import { operationsOf, type OpenApi } from '../../support/schema-check.ts'
+import { endImports } from '../../http/own-import.ts'
 import { expectError } from '../../http/responses.ts'
+import { cases } from '../../support/depth.ts'
 import { csv, openImportScene, rowsOf, storedFile } from './scene.ts'
 import type { Person } from '../../support/client.ts'
 
@@ -80,6 +83,31 @@ test('rejects a wrong form with 400, and stores nothing', async () => {
     (await sql`select from import_chunks c where not exists (select from imports where id = c.import_id)`)
       .length,
   ).toBe(0)
+})
+
+test('a form with changed bytes gets 202 or 400', async () => {
+  const { owner, projectId } = await newProject()
+  const part = (name: string, value: string) =>
+    `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const valid = `${part('source', 'csv')}${part('mapping', '{"people":{"Ada":"ada@example.com"}}')}${part('file', csv)}--x--\r\n`
+  const change = fc.record({
+    at: fc.nat(valid.length),
+    removed: fc.nat(40),
+    added: fc.oneof(
+      fc.constantFrom('\r\n', '--x', '--x--', '"', '\0', '{', 'file'),
+      fc.string({ maxLength: 20 }),
+    ),
+  })
+  const property = fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
+    const text = changes.reduce(
+      (text, { at, removed, added }) => text.slice(0, at) + added + text.slice(at + removed),
+      valid,
+    )
+    const answer = await send(owner, projectId, text, '', 'multipart/form-data; boundary=x')
+    if (answer.status !== 202) expectError(answer, 400)
+    await endImports(sql)
+  })
+  await fc.assert(property, { numRuns: cases(60) })
 })
 
 test('the examples of the document are accepted', async () => {
