@@ -1,15 +1,14 @@
 import { clockIn, type Day } from './clock.ts'
+import { monthNamed } from './months.ts'
 
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
 export type First = 'day' | 'month'
 
 const maxCharacters = 80
 const numbers = /^(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})$/
-const dayFirst = /^(?:[a-z]{3,9},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+([a-z]{3,9})\.?,?[ /.-]+(\d{2,4})$/i
-const monthFirst = /^(?:[a-z]{3,9},? )?([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/i
-const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
-const monthNames =
-  /^(jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october|november|december)$/i
+const dayFirst =
+  /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
+const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/iu
 
 /** Returns which number of a date must be the day, if only one of both can be. */
 export function firstOf(text: string): { first?: First; isAmbiguous?: boolean; separator?: string } {
@@ -44,10 +43,10 @@ function numericDay(numeric: RegExpExecArray, given?: First): Day | undefined {
   return { year: fullYear(three), month: Number(month), day: Number(day) }
 }
 
-const named = (name: string, day: string, year: string): Day | undefined =>
-  monthNames.test(name)
-    ? { year: fullYear(year), month: months.indexOf(name.slice(0, 3).toLowerCase()) + 1, day: Number(day) }
-    : undefined
+function named(name: string, day: string, year: string): Day | undefined {
+  const month = monthNamed(name)
+  return month === undefined ? undefined : { year: fullYear(year), month, day: Number(day) }
+}
 
 const fullYear = (year: string): number =>
   year.length > 2 ? Number(year) : Number(year) + (Number(year) < 70 ? 2000 : 1900)
