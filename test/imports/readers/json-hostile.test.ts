@@ -152,3 +152,18 @@ test('keys such as __proto__ do not change objects', async () => {
   const { items } = await reading(readers.trello!, `{"lists":[],"cards":[${card}]}`)
   expect(items).toEqual([{ kind: 'task', row: 1, key: '1', title: 'a' }])
 })
+
+test('names at most 20 kinds of lines that a docket file has beside its tasks', async () => {
+  const others = Array.from({ length: 1_000 }, (_, n) => ({ kind: `kind ${n}` }))
+  const lines = [
+    { docket: 1 },
+    ...others,
+    { kind: 'task', id: '1', title: 'a' },
+    { kind: 'end', lines: 1_003 },
+  ]
+  const file = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  const { items } = await reading(readers.docket!, file, { partBytes: 4_096 })
+  const [task] = items as { messages: string[] }[]
+  expect(task!.messages).toHaveLength(21)
+  expect(task!.messages.at(-1)).toBe('980 × others in the file: not imported')
+})

@@ -36,14 +36,22 @@ async function checkFile(lines: AsyncIterable<Line>): Promise<string[]> {
     if (number === 1) checkFirstLine(value)
     else if (last?.value.kind === 'end')
       throw new ImportError('The file continues after its end', `line ${number}`)
-    else if (value.kind !== 'end' && !isImported(value.kind))
-      skipped.set(String(value.kind), (skipped.get(String(value.kind)) ?? 0) + 1)
+    else if (value.kind !== 'end' && !isImported(value.kind)) countKind(skipped, String(value.kind))
     last = line
   }
   if (!last) throw new ImportError('The file is empty')
   if (last.value.kind !== 'end' || last.value.lines !== last.number)
     throw new ImportError('The file was cut: its last line is missing', `line ${last.number}`)
-  return [...skipped].map(([kind, count]) => `${count} × ${kind.slice(0, 40)} in the file: not imported`)
+  return [...skipped].map(([kind, count]) => `${count} × ${kind} in the file: not imported`)
+}
+
+/** The most other kinds of lines that are named. */
+const maxKinds = 20
+
+function countKind(counts: Map<string, number>, kind: string): void {
+  const known = kind.slice(0, 40)
+  const name = counts.has(known) || counts.size < maxKinds ? known : 'others'
+  counts.set(name, (counts.get(name) ?? 0) + 1)
 }
 
 const kinds = ['label', 'field', 'task', 'subtask', 'comment']

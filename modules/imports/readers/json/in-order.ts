@@ -1,12 +1,12 @@
 /** The most characters of items that are held back to sort them. */
-const maxCharacters = 32_000_000
+const maxCharacters = 16_000_000
 
 interface Held<T> {
   item: T
   order: (number | undefined)[]
 }
 
-/** Sorts items by their positions. Of a large file, it sorts the items in groups of 32 million characters. */
+/** Sorts items by their positions. Of a large file, it sorts the items in groups of 16 million characters. */
 export class InOrder<T> {
   private held: Held<T>[] = []
   private characters = 0
