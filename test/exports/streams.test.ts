@@ -1,0 +1,158 @@
+import { connect } from 'node:net'
+import { expect, test } from 'bun:test'
+import { respondWithFile } from '../../modules/exports/file-response.ts'
+import { createApp } from '../../src/app.ts'
+import { eventually } from '../races/pair.ts'
+import { make, register } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { forFile } from '../support/service.ts'
+import { exported, withoutTime } from './scene.ts'
+
+const { service, ada, sql } = await openScene(['Ada'])
+const app = createApp(service.services).listen({ hostname: '127.0.0.1', port: 0 })
+await forFile({ stop: () => app.server!.stop(true) })
+const { port } = app.server!
+const url = `http://127.0.0.1:${port}`
+
+/** A project whose export exceeds what sockets buffer. */
+const { id: projectId } = await make(ada, '/projects', { name: 'Large' })
+await make(ada, '/tasks', { projectId, title: 'First' })
+await sql`insert into tasks (id, project_id, number, title, description, status, priority, created_at, updated_at, event_id)
+  select uuidv7(), project_id, n, 'Task', repeat(md5(n::text), 300), status, priority, created_at, updated_at, event_id
+  from tasks, generate_series(2, 1500) n where project_id = ${projectId}`
+await sql`update streams set last_number = 1500 where project_id = ${projectId}`
+
+const openTransactions = async () =>
+  (
+    await sql`select from pg_stat_activity
+      where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`
+  ).length
+
+const path = `/api/v1/projects/${projectId}/export`
+const headers = { authorization: `Bearer ${ada.token}` }
+
+/** Begins an export and receives only its start. */
+async function beginSlowly() {
+  const socket = connect(port!, '127.0.0.1')
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: docket\r\nAuthorization: ${headers.authorization}\r\n\r\n`)
+  await new Promise((resolve) => socket.once('data', resolve))
+  socket.pause()
+  return socket
+}
+
+test('a client that goes away ends the transaction at once, and another export can begin', async () => {
+  const socket = await beginSlowly()
+  expect(await openTransactions()).toBe(1)
+  const { status, headers: own } = await ada.at(url).get(`/projects/${projectId}/export`)
+  expect([status, own.get('retry-after')]).toEqual([429, '1'])
+  socket.destroy()
+  await eventually('the end of the transaction', async () => (await openTransactions()) === 0)
+  expect((await ada.at(url).get(`/projects/${projectId}/export?format=csv`)).status).toBe(200)
+})
+
+test('a process runs four exports at a time', async () => {
+  const exporting = []
+  for (let n = 0; n < 4; n++) {
+    const person = await register(service.client)
+    const project = await make(person, '/projects', { name: 'P' })
+    const response = await service.fetch(`/api/v1/projects/${project.id}/export`, {
+      headers: { authorization: `Bearer ${person.token}` },
+    })
+    expect(response.status).toBe(200)
+    exporting.push(response)
+  }
+  const { status, headers: own } = await ada.get(`/projects/${projectId}/export`)
+  expect([status, own.get('retry-after')]).toEqual([503, '1'])
+  await Promise.all(exporting.map((response) => response.body!.cancel()))
+  expect(await openTransactions()).toBe(0)
+})
+
+test('gzip, without gzip and after HEAD, the file is the same and no transaction is left', async () => {
+  const address = url + path
+  const plain = await fetch(address, { headers: { ...headers, 'accept-encoding': 'identity' } })
+  const zipped = await fetch(address, { headers: { ...headers, 'accept-encoding': 'gzip' } }).catch(
+    () => null,
+  )
+  expect(plain.headers.get('content-encoding')).toBeNull()
+  expect(zipped?.status).toBe(429)
+  const text = withoutTime(await plain.text())
+  const again = await fetch(address, { headers: { ...headers, 'accept-encoding': 'gzip' } })
+  expect([again.headers.get('content-encoding'), again.headers.get('vary')]).toEqual([
+    'gzip',
+    'Authorization, Accept-Encoding',
+  ])
+  expect(withoutTime(await again.text())).toBe(text)
+  const head = await fetch(address, { method: 'HEAD', headers })
+  expect([head.status, head.headers.get('docket-version')]).toEqual([
+    200,
+    plain.headers.get('docket-version'),
+  ])
+  await eventually('the end of the transaction', async () => (await openTransactions()) === 0)
+})
+
+async function serve(chunks: AsyncGenerator<string, void, void>, limitMs = { stall: 30_000, all: 60_000 }) {
+  const ended: unknown[] = []
+  const server = Bun.serve({
+    port: 0,
+    fetch: (request) =>
+      respondWithFile(
+        request,
+        {
+          ...{ name: 'x', contentType: 'text/csv', chunks },
+          close: async () => void ended.push('closed'),
+          failed: (error) => ended.push(String(error)),
+        },
+        limitMs,
+      ),
+    error: () => new Response(null, { status: 500 }),
+  })
+  await forFile({ stop: () => server.stop(true) })
+  return { url: `http://127.0.0.1:${server.port}/`, port: server.port!, ended }
+}
+
+async function* broken() {
+  yield 'first,row\n'.repeat(100_000)
+  await Bun.sleep(20)
+  throw new Error('broken')
+}
+
+test('clients notice an error after the start, with and without gzip', async () => {
+  for (const encoding of ['identity', 'gzip']) {
+    const { url, ended } = await serve(broken())
+    const response = await fetch(url, { headers: { 'accept-encoding': encoding } })
+    expect(response.status).toBe(200)
+    await expect(response.text()).rejects.toThrow()
+    const again = await serve(broken())
+    const curl = Bun.spawn(['curl', '-s', '-o', '/dev/null', '--compressed', again.url], { stderr: 'ignore' })
+    expect(await curl.exited).toBeGreaterThan(0)
+    expect(ended).toEqual(['Error: broken', 'closed'])
+  }
+})
+
+test('cuts off a client that receives nothing, and an export that takes too long', async () => {
+  const endless = async function* () {
+    for (;;) yield 'row\n'.repeat(100_000)
+  }
+  const { port: stalled, ended } = await serve(endless(), { stall: 200, all: 60_000 })
+  const socket = connect(stalled, '127.0.0.1').on('error', () => {})
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  socket.pause()
+  await eventually('the end of the export', () => ended.includes('closed'))
+  expect(ended).toEqual(['Error: The client did not receive more within 0.2 s', 'closed'])
+  socket.destroy()
+  const long = await serve(endless(), { stall: 30_000, all: 300 })
+  await expect(fetch(long.url).then((response) => response.text())).rejects.toThrow()
+  expect(long.ended).toEqual(['Error: The client did not receive the file within 0.3 s', 'closed'])
+})
+
+test('an export during writes shows one version exactly', async () => {
+  let isOver = false
+  const writing = (async () => {
+    while (!isOver) await make(ada, '/tasks', { projectId, title: 'More', place: 'first' })
+  })()
+  const answer = await ada.get(`/projects/${projectId}/export`)
+  isOver = true
+  await writing
+  const version = answer.headers.get('docket-version')
+  expect(withoutTime(await exported(ada, projectId, `asOf=${version}`))).toBe(withoutTime(answer.text))
+})

@@ -1,0 +1,105 @@
+import { expect, test } from 'bun:test'
+import { readDocket } from '../../../modules/imports/readers/docket/docket.ts'
+import { reading } from './reading.ts'
+
+const id = (n: number) => `019a2b3c-4d5e-7f60-8a9b-00000000000${n}`
+const createdAt = '2027-01-31T17:00:00.000Z'
+const ada = { id: id(9), name: 'Ada', email: 'ada@example.com' }
+
+const head = { docket: 1, project: { id: id(0), name: 'Engine' }, version: 9, exportedAt: createdAt }
+const task = {
+  ...{
+    kind: 'task',
+    id: id(1),
+    number: 1,
+    title: 'Draw',
+    description: null,
+    status: 'DONE',
+    priority: 'HIGH',
+  },
+  ...{
+    dueDate: createdAt,
+    remindAt: null,
+    createdAt,
+    updatedAt: createdAt,
+    assigneeId: ada.id,
+    externalId: null,
+  },
+  ...{ labelIds: [id(8)], blockedByIds: [id(2)], fields: { size: 3 }, claim: null, importedAuthor: null },
+  ...{ labels: ['bug'], assignee: ada, author: ada },
+}
+const rows = [
+  { kind: 'member', id: id(7), user: ada, role: 'EDITOR' },
+  { kind: 'label', id: id(8), name: 'bug', color: '#d73a4a' },
+  { kind: 'field', id: id(6), key: 'size', name: 'Size', type: 'number', options: null },
+  task,
+  { kind: 'subtask', id: id(3), title: 'Sharpen', completed: true, taskId: id(1), createdAt },
+  {
+    kind: 'comment',
+    id: id(4),
+    text: 'In ink',
+    taskId: id(1),
+    createdAt,
+    author: ada,
+    importedAuthor: 'Charles',
+  },
+  { kind: 'task', id: id(2), title: 'Oil', externalId: 'JIRA-7' },
+  { kind: 'event', seq: 1 },
+  { kind: 'event', seq: 2 },
+]
+const fileOf = (lines: object[]) => [head, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('')
+const whole = (lines: object[]) => fileOf([...lines, { kind: 'end', lines: lines.length + 2 }])
+
+test('reads labels, fields, tasks, subtasks and comments, and reports other lines once', async () => {
+  const { items } = await reading(readDocket, whole(rows))
+  expect(items as unknown[]).toEqual([
+    { kind: 'label', row: 2, name: 'bug', color: '#d73a4a' },
+    { kind: 'field', row: 3, key: 'size', name: 'Size', type: 'number' },
+    {
+      ...{ kind: 'task', row: 4, key: id(1), externalId: `docket:${id(1)}`, title: 'Draw', status: 'DONE' },
+      ...{ priority: 'HIGH', dueDate: createdAt, createdAt, labels: ['bug'], fields: { size: 3 } },
+      ...{ blockedBy: [id(2)], assignee: ada, author: ada },
+      messages: ['1 × member in the file: not imported', '2 × event in the file: not imported'],
+    },
+    { kind: 'subtask', row: 5, key: id(3), task: id(1), title: 'Sharpen', completed: true, createdAt },
+    {
+      ...{ kind: 'comment', row: 6, key: id(4), task: id(1), text: 'In ink', createdAt },
+      author: { name: 'Charles' },
+    },
+    { kind: 'task', row: 7, key: id(2), externalId: 'JIRA-7', title: 'Oil' },
+  ])
+})
+
+const failures: [name: string, file: string | Uint8Array, message: string][] = [
+  ['an empty file', '', 'The file is empty'],
+  ['another file', '{"id":1}\n', 'The file is not an export of Docket with format=docket (line 1)'],
+  [
+    'a later format',
+    whole([]).replace('"docket":1', '"docket":2'),
+    'The file has the format 2; this service reads 1 (line 1)',
+  ],
+  ['a cut file', fileOf(rows), `The file was cut: its last line is missing (line 10)`],
+  [
+    'a file without a line in the middle',
+    whole(rows).replace(/\{"kind":"subtask.*\n/, ''),
+    'The file was cut: its last line is missing (line 10)',
+  ],
+  ['a cut line', fileOf(rows).slice(0, -9), 'The line is not a JSON object (line 10)'],
+  ['two files in one', whole([]) + whole([]), 'The file continues after its end (line 3)'],
+  ['an invalid field', whole([{ ...task, status: 'LATER' }]), 'status of a task is not valid (line 2)'],
+  ['another encoding', Buffer.from(whole(rows), 'utf16le'), 'The line is not a JSON object (line 1)'],
+  [
+    'a long line',
+    whole([{ ...task, title: 'x'.repeat(1_100_000) }]),
+    'A line must have at most 1048576 bytes (line 2)',
+  ],
+  [
+    'deep JSON',
+    `${JSON.stringify(head)}\n${'['.repeat(1_000_000)}\n`,
+    'The line is not a JSON object (line 2)',
+  ],
+]
+for (const [name, file, message] of failures)
+  test(`rejects ${name} with its line`, async () => {
+    await expect(reading(readDocket, file, { partBytes: 4_096 })).rejects.toThrow(message)
+  })
