@@ -7,6 +7,7 @@ import { floods } from './floods.ts'
 import { openLoader } from './http-load.ts'
 import { openLimiter } from './limit.ts'
 import { measureSingleClient } from './single-client.ts'
+import { measureImport } from './import.ts'
 import { describeMachine } from './machine.ts'
 import { type Bench, measure } from './measure.ts'
 import { type Options, readOptions, usage } from './options.ts'
@@ -119,6 +120,7 @@ async function measureAll(
     await attempt('overload', async () => void (results.overload = await measureOverload(bench)))
     await attempt('filters', async () => void (results.filters = await measureFilters(bench)))
     await attempt('search', async () => void (results.search = await measureSearch(bench)))
+    await attempt('import', async () => void (results.import = await measureImport(bench)))
     await attempt('claims', async () => void (results.claims = await measureClaims(bench)))
     await attempt('feed', async () => void (results.feed = await measureFeed(bench)))
     const fair = lazily(() => openFair(bench.servers, closers))

@@ -1,4 +1,5 @@
 import { claimsSentence } from './claims.ts'
+import { importSentence } from './import.ts'
 import type { Deletion } from './deletion.ts'
 import { fairTable } from './fair-report.ts'
 import { filterTable } from './filter-report.ts'
@@ -38,6 +39,7 @@ export function markdown(results: Results): string {
     ...(lone ? [singleClientSentence(lone)] : []),
     ...(deletion ? [deletionSentence(deletion)] : []),
     ...(overload ? [overloadSentence(overload)] : []),
+    ...(results.import ? [importSentence(results.import)] : []),
     ...(results.claims ? [claimsSentence(results.claims)] : []),
     ...(feed ? feedSentences(feed) : []),
     ...(results.search ? searchSentences(results.search) : []),

@@ -6,6 +6,7 @@ import type { Fair } from './fair.ts'
 import type { Claims } from './claims.ts'
 import type { FilterRow } from './filters.ts'
 import type { Feed } from './feed.ts'
+import type { ImportFigures } from './import.ts'
 import type { SingleClient } from './single-client.ts'
 import type { Machine } from './machine.ts'
 import type { Row } from './measure.ts'
@@ -33,6 +34,7 @@ export interface Results {
   claims?: Claims
   fair?: Fair[]
   search?: SearchFigures
+  import?: ImportFigures
   failures: string[]
 }
 

@@ -34,6 +34,8 @@ interface Options {
 
 /** The time between two notifications of an import. */
 const announceEveryMs = 250
+/** The length of the pause after a batch, as a multiple of the batch's duration. */
+const pauses = () => 0.25
 
 /** Runs an import until its end, or until the slice of the job ends. The next slice continues. */
 export function openRunImport(services: Services, { known = readers, batchRows = 200 }: Options = {}) {
@@ -45,7 +47,14 @@ export function openRunImport(services: Services, { known = readers, batchRows =
     if (row) {
       const notify = () => importNotifications.publish([{ projectId: row.projectId, version: 0 }])
       const limited = limitCalls(announceEveryMs, notify)
-      const run: Run = { services, sql, row, throttle, batchRows, announce: () => limited(undefined) }
+      const run: Run = {
+        services,
+        sql,
+        row,
+        throttle: { pauses, ...throttle },
+        batchRows,
+        announce: () => limited(undefined),
+      }
       const error = await runSteps(run, known[row.source]).then(
         () => undefined,
         (error: unknown) => failures.messageOf(row, throttle, error),

@@ -2,7 +2,6 @@ import type { ImportStep } from '../../../drizzle/schema/imports.ts'
 import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { forEachPage } from '../../throttle.ts'
-import { requireRunning } from '../run/import-row.ts'
 import { insertBatches, insertLines } from './lines.ts'
 import { moveCursor } from '../run/progress.ts'
 import type { Decided, Planned } from './planned.ts'
@@ -12,7 +11,7 @@ import type { Run } from '../run/run.ts'
 export interface BatchStep<P extends Planned> {
   step: ImportStep
   last: number
-  /** Reads and plans the next rows. */
+  /** Reads and plans the next rows, while the rows before them are imported. */
   plan(after: number): Promise<P[]>
   /** The operations of earlier batches that a dry run has not committed. */
   prelude?(planned: P[]): ImportOperation[] | Promise<ImportOperation[]>
@@ -22,19 +21,25 @@ export interface BatchStep<P extends Planned> {
 
 /** Runs the operations of a step in batches. After an interruption, the last batch may run again and changes nothing. */
 export async function runBatches<P extends Planned>(run: Run, spec: BatchStep<P>): Promise<void> {
-  const { sql, row, throttle, services } = run
+  const { row, throttle, services } = run
   const { step, last, plan, prelude, store } = spec
-  await forEachPage(throttle, row.cursor.n, async (after) => {
-    const [planned] = await Promise.all([plan(after), requireRunning(sql, row)])
+  let next = plan(row.cursor.n)
+  await forEachPage(throttle, row.cursor.n, async () => {
+    const planned = await next
     const n = planned.at(-1)?.n
     if (n === undefined) return undefined
+    next = plan(n)
+    // The next page throws the error.
+    next.catch(() => {})
     const before = row.dryRun ? await prelude?.(planned) : undefined
     const { decided, batches } = await runOperations(run, step, planned, before)
-    await moveCursor(run, { step, n }, n / last, async (tx) => {
-      await insertLines(tx, row.id, linesOf(decided))
-      await insertBatches(tx, row.id, batches)
-      await store(tx, decided)
-    })
+    await moveCursor(run, { step, n }, n / last, (tx) =>
+      Promise.all([
+        insertLines(tx, row.id, linesOf(decided)),
+        insertBatches(tx, row.id, batches),
+        store(tx, decided),
+      ]),
+    )
     services.counts.imports.rows += planned.length
     return n
   })

@@ -37,6 +37,8 @@ export async function readFile(run: Run, reader: Reader): Promise<void> {
   row.mapping = storableValue(found.mapping(row.mapping, proposed, people))
   staging.addFound(found, row.mapping)
   await insertItems(sql, row.id, staging.takePage())
+  // Without statistics, Postgres would read all earlier items to find a key.
+  await sql`analyze import_items`
   const mapping = JSON.stringify(row.mapping)
   const store = async (tx: Sql) => {
     await tx`update imports set mapping = ${mapping}::text::jsonb where id = ${row.id}`

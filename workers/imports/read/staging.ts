@@ -95,7 +95,7 @@ export class Staging {
 export async function insertItems(sql: Sql, importId: string, rows: StagedItem[]): Promise<void> {
   const column = <K extends keyof StagedItem>(name: K) => rows.map((row) => row[name])
   const running = await sql`
-    with running as materialized (select id from imports where id = ${importId} and state = 'running' for share),
+    with running as materialized (select id, set_config('synchronous_commit', 'off', true) from imports where id = ${importId} and state = 'running' for share),
     stored as (insert into import_items (import_id, kind, n, row, key, parent, id, item)
     select running.id, kind, n, row, key, nullif(parent, ''), t.id, item::jsonb
     from running, unnest(${column('kind')}::text[], ${column('n')}::bigint[], ${column('row')}::bigint[], ${column('key')}::text[],

@@ -36,9 +36,3 @@ export async function finishImport(sql: Sql, id: string, error?: string): Promis
 
 /** The import was cancelled, or another worker has continued it. */
 export class ImportTaken extends Error {}
-
-/** @throws ImportTaken if the import is no longer running */
-export async function requireRunning(sql: Sql, { id }: RunningImport): Promise<void> {
-  const [row] = await sql`select id from imports where id = ${id} and state = 'running'`
-  if (!row) throw new ImportTaken()
-}

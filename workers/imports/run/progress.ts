@@ -22,9 +22,10 @@ export async function showProgress({ sql, row, announce }: Run, step: ImportStep
 }
 
 /**
- * Moves the cursor, and commits `work` in the same transaction.
+ * Moves the cursor, and commits `work` in the same transaction. After a crash of Postgres the last transactions may be
+ * lost, so that batches run again, which is harmless.
  * @param part the part of the cursor's step that is done
- * @throws ImportTaken if another worker has moved the cursor
+ * @throws ImportTaken if another worker has moved the cursor, or the import was cancelled
  */
 export async function moveCursor(
   run: Run,
@@ -33,15 +34,21 @@ export async function moveCursor(
   work?: (tx: Sql) => Promise<unknown>,
 ): Promise<void> {
   const { sql, row, announce } = run
-  await sql.begin(async (tx) => {
-    const moved = await tx`
-      update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)}
-      where id = ${row.id} and cursor = ${JSON.stringify(row.cursor)}::text::jsonb returning id`
+  const [moved] = await sql.begin(async (tx) => {
+    // The statements of the transaction are sent together.
+    const [moved] = await Promise.all([
+      tx<{ state: string }[]>`
+        update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)}
+        where id = ${row.id} and cursor = ${JSON.stringify(row.cursor)}::text::jsonb
+        returning state, set_config('synchronous_commit', 'off', true)`,
+      work?.(tx as unknown as Sql),
+    ])
     if (moved.length === 0) throw new ImportTaken()
-    await work?.(tx as unknown as Sql)
+    return moved
   })
   row.cursor = cursor
   announce()
+  if (moved!.state !== 'running') throw new ImportTaken()
 }
 
 /** @param next default: the step after this step */

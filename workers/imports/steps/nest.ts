@@ -2,7 +2,6 @@ import type { SubtaskItem, TaskItem } from '../../../modules/imports/items.ts'
 import { subtaskOf } from '../../../modules/imports/plan/sub-items.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { forEachPage } from '../../throttle.ts'
-import { requireRunning } from '../run/import-row.ts'
 import { lastOf } from './items.ts'
 import { countRead } from '../batches/outcomes.ts'
 import { endStep, moveCursor } from '../run/progress.ts'
@@ -17,7 +16,6 @@ export async function nestSubItems(run: Run): Promise<void> {
   await forEachPage(run.throttle, row.cursor.n, async (after) => {
     if (after >= last) return undefined
     const until = after + pageRows
-    await requireRunning(sql, row)
     const leaves = await readLeaves(sql, row.id, after, until)
     const subtasks = leaves.map(({ n, item, list, key }) => ({
       n,

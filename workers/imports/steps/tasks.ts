@@ -21,10 +21,7 @@ export async function importTasks(run: Run): Promise<void> {
     plan: async (after) =>
       (await readTasks(sql, row.id, after, run.batchRows)).map((staged) => planOf(staged, context)),
     prelude: (planned) => neededBy(planned, context),
-    async store(tx, decided) {
-      await storeItems(tx, row.id, decided)
-      await countTasks(tx, row.id, decided)
-    },
+    store: (tx, decided) => Promise.all([storeItems(tx, row.id, decided), countTasks(tx, row.id, decided)]),
   })
   await endStep(run, 'tasks')
 }
