@@ -62,12 +62,13 @@ function withResult<P extends Planned>(
   one: P,
   { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
 ): Decided<P> {
-  if (message) one.notes.list(withoutNumbers(message))
+  if (message) one.notes.list(shown(message))
   return { ...one, outcome, id }
 }
 
 /** A dry run gives other numbers to tasks than the import after it. */
-const withoutNumbers = (message: string): string => message.replace(/#\d+ (?=")/g, '')
+const shown = (message: string): string =>
+  message.replace(/#\d+ (?=")/g, '').replace('addBlockedByIds', 'blockedByIds')
 
 /** The stored reply makes a repeated batch harmless: after a kill, or if the caller has lost the role since. */
 async function runCommand(

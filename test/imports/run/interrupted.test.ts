@@ -1,0 +1,177 @@
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'bun:test'
+import { openRunImport } from '../../../workers/imports/run-import.ts'
+import { endLostImports } from '../../../workers/imports/lost.ts'
+import { unavailable } from '../../../src/responses/errors.ts'
+import { invite } from '../../support/client.ts'
+import { upTo } from '../../races/pair.ts'
+import { comment, subtask, task } from './items.ts'
+import { fileOf, lineReader, openRunScene, tasksOf } from './scene.ts'
+
+const scene = await openRunScene(3)
+const { client: _, newProject, importItems, resultOf, queue, work, services, sql } = scene
+
+const items = upTo(10).flatMap((n) => [
+  task(String(n), { labels: [`label ${n}`], ...(n > 1 && { blockedBy: [String(n - 1)] }) }),
+  subtask(String(n), 'Measure'),
+  comment(String(n), 'Oil it'),
+])
+const created = { read: 10, created: 10, updated: 0, unchanged: 0, rejected: 0 }
+
+/** Ends the slice after each batch, as a worker that stops does. `onBatch` runs between the batches. */
+function perBatch(onBatch: (batch: number) => unknown = () => {}) {
+  let batch = 0
+  const isOver = () => {
+    batch++
+    return true
+  }
+  return {
+    batchRows: 500,
+    pauseMs: 0,
+    isOver,
+    isStopping: () => false,
+    get batch() {
+      return batch
+    },
+    onBatch,
+  }
+}
+
+async function rowsOf(projectId: string) {
+  const [row] = await sql<{ tasks: number; subtasks: number; comments: number; links: number }[]>`
+    select count(*)::int4 as tasks, count(t.blocked_by_ids)::int4 as links,
+      (select count(*)::int4 from subtasks s join tasks t on t.id = s.task_id where t.project_id = ${projectId}) as subtasks,
+      (select count(*)::int4 from comments c join tasks t on t.id = c.task_id where t.project_id = ${projectId}) as comments
+    from tasks t where t.project_id = ${projectId}`
+  return { ...row! }
+}
+const all = { tasks: 10, subtasks: 10, comments: 10, links: 9 }
+
+test('continues after each batch without a double, and deletes the file at the end', async () => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, fileOf(items))
+  const slices = await work(id, perBatch())
+  expect(slices).toBeGreaterThan(15)
+  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
+  expect(await rowsOf(projectId)).toEqual(all)
+  for (const table of ['import_items', 'import_chunks'])
+    expect(await sql`select from ${sql(table)} where import_id = ${id}`).toHaveLength(0)
+  expect(await sql`select from import_batches where import_id = ${id}`).not.toHaveLength(0)
+})
+
+test('a batch whose outcome was not stored runs again without a double', async () => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, fileOf(items))
+  // The worker is killed between the commit of each batch and the transaction that stores its outcome.
+  let previous: object | undefined
+  const failing = openRunImport(
+    {
+      ...services,
+      run: async (request) => {
+        const reply = await services.run(request)
+        if (request.guard?.key !== (previous as { key: string } | undefined)?.key) {
+          previous = request.guard
+          throw unavailable('killed')
+        }
+        return reply
+      },
+    },
+    { known: { planka: lineReader }, batchRows: 3 },
+  )
+  await work(id, { batchRows: 500, pauseMs: 0, isStopping: () => true }, failing)
+  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
+  expect(await rowsOf(projectId)).toEqual(all)
+})
+
+test('the same file five times creates nothing twice', async () => {
+  const { owner, projectId } = await newProject()
+  await importItems(owner, projectId, items)
+  for (let n = 0; n < 4; n++)
+    expect((await importItems(owner, projectId, items)).counts).toEqual({
+      ...created,
+      created: 0,
+      unchanged: 10,
+    })
+  expect(await rowsOf(projectId)).toEqual(all)
+})
+
+/** Runs an import, and `change` after its first tasks. */
+async function changedAfterTasks(id: string, change: () => Promise<unknown>) {
+  const run = openRunImport(services, { known: { planka: lineReader }, batchRows: 3 })
+  let isChanged = false
+  await work(id, perBatch(), async (data, throttle) => {
+    const [row] = await sql<{ created: number }[]>`select created from imports where id = ${id}`
+    if (row!.created > 0 && !isChanged) {
+      isChanged = true
+      await change()
+    }
+    await run(data, throttle)
+  })
+  expect(isChanged).toBe(true)
+  return resultOf(id)
+}
+
+test('a cancelled import keeps and counts what it committed', async () => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, fileOf(items))
+  const result = await changedAfterTasks(id, () => owner.delete(`/imports/${id}`))
+  expect(result).toMatchObject({ state: 'cancelled', counts: { read: 10, created: 3 } })
+  expect((await rowsOf(projectId)).tasks).toBe(3)
+  expect(await sql`select from import_items where import_id = ${id}`).toHaveLength(0)
+})
+
+test('fails if the caller loses the role, and keeps what was committed', async () => {
+  const { owner, projectId } = await newProject()
+  const { owner: editor } = await newProject()
+  const { id: memberId } = await invite(owner, projectId, editor, 'EDITOR')
+  const id = await queue(editor, projectId, fileOf(items))
+  const path = `/projects/${projectId}/members/${memberId}/role`
+  const result = await changedAfterTasks(id, () => owner.patch(path, { role: 'VIEWER' }))
+  expect(result).toMatchObject({ state: 'failed', counts: { created: 3 } })
+  expect(result.error).toBe('This needs the role EDITOR in the project')
+})
+
+test('fails if the project is deleted', async () => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, fileOf(items))
+  const result = await changedAfterTasks(id, () => owner.delete(`/projects/${projectId}`))
+  expect(result).toMatchObject({ state: 'failed', counts: { created: 3 } })
+  expect(result.error).toBe('The project was deleted, or the account is no longer its member')
+})
+
+test('changes of others during an import are kept', async () => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, fileOf(items))
+  const result = await changedAfterTasks(id, async () => {
+    const [first] = await tasksOf(owner, projectId)
+    await owner.patch(`/tasks/${first!.id}`, { title: 'Changed' })
+    await owner.delete(`/tasks/${(await tasksOf(owner, projectId))[1]!.id}`)
+  })
+  expect(result.state).toBe('done')
+  expect(result.lines.map(({ outcome, message }) => [outcome, message])).toEqual([
+    ['rejected', 'Task not found'],
+    ['rejected', 'Task not found'],
+    ['rejected', 'Task not found'],
+    ['rejected', 'blockedByIds must be the ids of tasks in the project'],
+  ])
+  expect((await tasksOf(owner, projectId))[0]!.title).toBe('Changed')
+})
+
+test.each<[string, string | Uint8Array, RegExp]>([
+  ['a broken archive', gzipSync('x'.repeat(5_000)).subarray(0, 20), /gzip archive is broken/],
+  ['an unexpected error of the reader', '{"kind":', /^The file cannot be read: /],
+])('%s ends the import as failed, and changes nothing', async (_, file, error) => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, file)
+  await work(id)
+  const result = await resultOf(id)
+  expect([result.state, result.counts.created]).toEqual(['failed', 0])
+  expect(result.error).toMatch(error)
+})
+
+test('an import whose job is lost ends as failed', async () => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, fileOf(items))
+  await endLostImports(sql, { batchRows: 10, pauseMs: 0 })
+  expect(await resultOf(id)).toMatchObject({ state: 'failed', error: 'It failed at each attempt' })
+})
