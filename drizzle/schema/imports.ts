@@ -57,6 +57,7 @@ export const imports = pgTable(
     undone: integer('undone').notNull().default(0),
     kept: integer('kept').notNull().default(0),
     createdAt: instant('created_at').notNull().defaultNow(),
+    /** While the file arrives: when the web process was last alive. */
     startedAt: instant('started_at'),
     finishedAt: instant('finished_at'),
   },

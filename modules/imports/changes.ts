@@ -20,10 +20,24 @@ export const importJob = (
   more: Record<string, string> = {},
 ): OutboxJob => ({ id: newId(), projectId, name, data: { importId, ...more } })
 
+/** The web process that receives a file shows this often that it is alive. */
+export const aliveEveryMs = 5_000
+const deadSeconds = 20
+
+export const showAlive = (sql: Sql, id: string) =>
+  sql`update imports set started_at = now() where id = ${id} and state = 'receiving'`
+
+/** Uploads whose web process was killed block neither their project nor their account. A worker removes them. */
+const endDeadUploads = (sql: Sql, projectId: string, userId: string) => sql`
+  update imports set state = 'removing'
+  where state = 'receiving' and (project_id = ${projectId} or caller ->> 'userId' = ${userId})
+    and coalesce(started_at, created_at) < now() - ${deadSeconds}::int4 * interval '1 second'`
+
 /** Returns false if the account has too many active imports. @throws HttpError 409 if the project has one */
 export async function insertImport(sql: Sql, row: ImportRow): Promise<boolean> {
   const { id, projectId, caller, source, dryRun, createdAt } = row
   const { userId } = caller as Caller
+  await retryOnce(() => endDeadUploads(sql, projectId, userId))
   const insert = () => sql`
     insert into imports (id, project_id, caller, source, dry_run, mapping, state, created_at)
     select ${id}::uuid, ${projectId}::uuid, ${JSON.stringify(caller)}::text::jsonb, ${source}, ${dryRun}::boolean, '{}', 'receiving',
@@ -48,7 +62,7 @@ export async function activeImport(sql: Sql, projectId: string): Promise<string 
 export const queueImport = (sql: Sql, row: ImportRow, job: OutboxJob, record?: IdempotencyRecord) =>
   writeExactlyOnce(
     () => sql`
-      with done as (update imports set state = 'queued', source = ${row.source}, dry_run = ${row.dryRun},
+      with done as (update imports set state = 'queued', started_at = null, source = ${row.source}, dry_run = ${row.dryRun},
           mapping = ${JSON.stringify(row.mapping)}::text::jsonb
         where id = ${row.id} and state = 'receiving' returning id),
       queued as (${insertJob(sql, job)}),

@@ -31,8 +31,8 @@ export function readOptions({ mapping = '{}', ...fields }: Fields): ImportOption
   return { source: fields.source!, dryRun: fields.dryRun === 'true', mapping: readMapping(mapping) }
 }
 
-/** Adds a field of a form. @throws HttpError 400 for an unknown field, or a field that the query has too */
-export function addField(fields: Fields, name: string, value: string): void {
+/** Adds a field of a form, which may have no name. @throws HttpError 400 for an unknown field, or a field that the query has too */
+export function addField(fields: Fields, name = '', value = ''): void {
   if (!names.includes(name)) throw unknownField(name, [...names, 'file'])
   if (fields[name] !== undefined) throw duplicateParameter(name)
   fields[name] = value

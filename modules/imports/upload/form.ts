@@ -42,8 +42,7 @@ export async function readForm(
     // The file ends early. The form then reports the error.
     file.catch(() => {})
   })
-  // A part may have no name.
-  form.on('field', (name = '', value, _, isCut) => {
+  form.on('field', (name, value, _, isCut) => {
     if (isCut) fail(notForm())
     else void attempt(() => addField(fields, name, value))
   })

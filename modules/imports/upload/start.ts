@@ -6,7 +6,8 @@ import { newId, nowMs } from '../../../src/ids.ts'
 import { HttpError, tooManyRequests } from '../../../src/responses/errors.ts'
 import type { Services } from '../../../src/services.ts'
 import { requireEditableProject } from '../access.ts'
-import { discardImport, importJob, insertImport, queueImport } from '../changes.ts'
+import { repeatedly } from '../../../src/repeatedly.ts'
+import { aliveEveryMs, discardImport, importJob, insertImport, queueImport, showAlive } from '../changes.ts'
 import type { ImportRow } from '../rows.ts'
 import { importView } from '../schema.ts'
 import { replyWith, type ToRecord, writeOnce } from '../write-once.ts'
@@ -65,6 +66,7 @@ async function start(
   const sql = database.background
   const received = newImport(projectId, context.caller, options)
   if (!(await insertImport(sql, received))) throw tooManyImports()
+  const stop = repeatedly(() => showAlive(sql, received.id), aliveEveryMs, services.log)
   try {
     await receive(services, context, received.id, fields)
     const row: ImportRow = { ...received, ...(options ?? readOptions(fields)), state: 'queued' }
@@ -76,6 +78,8 @@ async function start(
   } catch (error) {
     await discardImport(sql, received.id).catch(() => {})
     throw error
+  } finally {
+    void stop()
   }
 }
 
