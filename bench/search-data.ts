@@ -5,7 +5,14 @@ import { openClient, type Person, register } from '../test/support/client.ts'
 import { openTexts } from './search-text.ts'
 import { numbers } from './seed.ts'
 
-export const searchSizes = { tasks: 1_000_000, projects: 500, large: 100_000, titleWords: 8, words: 46 }
+export const searchSizes = {
+  tasks: 1_000_000,
+  projects: 500,
+  large: 100_000,
+  writers: 64,
+  titleWords: 8,
+  words: 46,
+}
 const sampledShare = 0.005
 const copyCharacters = 1 << 20
 
@@ -20,13 +27,17 @@ export interface SearchData {
   owner: Person
   /** A member of 20 small projects. */
   member: Person
+  /** Members of all projects that create tasks. */
+  writers: Person[]
   projects: string[]
   sampled: SampledTask[]
 }
 
 /** Inserts tasks of 46 words, one each second, in random projects. Of the events, only the newest one of each project has not expired. */
 export async function insertSearchData(url: string, sql: postgres.Sql): Promise<SearchData> {
-  const [owner, member] = [await register(openClient(url)), await register(openClient(url))]
+  const person = () => register(openClient(url))
+  const [owner, member] = [await person(), await person()]
+  const writers = await Promise.all(numbers(searchSizes.writers).map(person))
   const start = Date.now() - searchSizes.tasks * 1_000
   const projects = numbers(searchSizes.projects).map((n) => idAt(start + n))
   const sampled = await copyTasks(sql, projects, start)
@@ -41,8 +52,11 @@ export async function insertSearchData(url: string, sql: postgres.Sql): Promise<
     from projects p join streams s on s.project_id = p.id where p.id = any(${projects}::uuid[])`
   await sql`insert into members (id, project_id, user_id, role, created_at, event_id)
     select uuidv7(), id, ${member.id}, 'EDITOR', now(), uuidv7() from unnest(${projects.slice(1, 21)}::uuid[]) p(id)`
+  await sql`insert into members (id, project_id, user_id, role, created_at, event_id)
+    select uuidv7(), p.id, w.id, 'EDITOR', now(), uuidv7()
+    from unnest(${projects}::uuid[]) p(id), unnest(${writers.map(({ id }) => id)}::uuid[]) w(id)`
   await sql`vacuum analyze`
-  return { owner, member, projects, sampled }
+  return { owner, member, writers, projects, sampled }
 }
 
 async function copyTasks(sql: postgres.Sql, projects: string[], start: number): Promise<SampledTask[]> {

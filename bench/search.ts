@@ -114,15 +114,18 @@ async function waitFor(what: string, isDone: () => Promise<boolean>): Promise<vo
   }
 }
 
-/** Creates of tasks with the words of the data, in random projects. */
-function createsOf({ owner, projects }: SearchData): PlannedRequest[] {
+/**
+ * Creates of tasks with the words of the data, in random projects. Many accounts create tasks, because an account has at
+ * most 16 requests in progress while others are active, such as those that search.
+ */
+function createsOf({ writers, projects }: SearchData): PlannedRequest[] {
   const { text } = openTexts()
   return numbers(distinctCreates).map((n) => {
     const words = text(searchSizes.words)
     const title = `${words.slice(0, searchSizes.titleWords).join(' ')} ${fresh}`
     const description = words.slice(searchSizes.titleWords).join(' ')
     const body = { title, description, projectId: projects[n % projects.length]! }
-    return { method: 'POST', path: '/tasks', token: owner.token!, body }
+    return { method: 'POST', path: '/tasks', token: writers[n % writers.length]!.token!, body }
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Sql } from '../../src/postgres/database.ts'
 import { type Throttle, forEachPage } from '../throttle.ts'
+import { merge } from './merge.ts'
 
 /** Longer than the time for which a process assumes that a word is in the table. */
 const unusedHours = 1
@@ -13,6 +14,8 @@ const wordsOfRun = 500
 export async function expireWords(sql: Sql, throttle: Throttle, after = ''): Promise<string | undefined> {
   const words = await sql<{ word: string }[]>`
     select word from search_words where word > ${after} order by word limit ${wordsOfRun}`
+  // Each query reads all rows that are not merged: 7 ms for 16,000.
+  await merge(sql)
   const unused: string[] = []
   await forEachPage({ ...throttle, isOver: undefined }, 0, async (from) => {
     const page = words.slice(from, from + pageWords)
