@@ -88,3 +88,14 @@ test('makes notes of the columns for which a project has no more fields', async 
   expect(items.at(-1)).toMatchObject({ notes: names.slice(50).map((name) => `${name}: v${name}`) })
   expect(proposal.columns).toMatchObject({ c49: 'field.c49', c50: 'notes' })
 })
+
+test('reads names that objects have of themselves', async () => {
+  const file = 'title,constructor,__proto__,toString,status,priority\na,1,x,y,constructor,constructor\n'
+  const { items, proposal } = await read(file)
+  expect(items.at(-1)).toMatchObject({
+    ...{ title: 'a', list: 'constructor', notes: ['priority: constructor'] },
+    fields: { constructor: 1, proto: 'x', tostring: 'y' },
+  })
+  expect(Object.keys(proposal.columns!)).toEqual(file.split('\n')[0]!.split(','))
+  await expect(read(file, { title: 'constructor' })).rejects.toThrow('constructor is not a field')
+})

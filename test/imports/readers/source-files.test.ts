@@ -57,6 +57,33 @@ test('reads issues of Jira with repeated columns, comments, links at either issu
   })
 })
 
+test.each([
+  [
+    'Resumen,Clave de incidencia,ID de la incidencia,Tipo de Incidencia,Estado,Creada,Principal,Categoría de estado',
+    'Subtarea',
+    'Por hacer',
+    '04/dic/25 10:57 AM',
+  ],
+  [
+    'Zusammenfassung,Vorgangsschlüssel,Vorgangs-ID,Vorgangstyp,Status,Erstellt,Übergeordnet,Statuskategorie',
+    'Unteraufgabe',
+    'Zu erledigen',
+    '04.12.2025 10:57',
+  ],
+])('reads issues of Jira below the header %s', async (header, type, category, time) => {
+  const file = `${header}\na,M-1,1,Epic,x,${time},,${category}\nb,M-2,2,${type},x,${time},1,${category}\n`
+  expect((await reading(readers.jira!, file)).items.slice(-1)).toMatchObject([
+    {
+      title: 'b',
+      key: 'M-2',
+      parent: 'M-1',
+      list: 'x',
+      status: 'TODO',
+      createdAt: '2025-12-04T10:57:00.000Z',
+    },
+  ])
+})
+
 test('prefers the statuses of the mapping to the categories of Jira', async () => {
   const { items } = await readSample('jira', {
     statuses: { 'Waiting for brass': 'TODO', 'In Progress': null },

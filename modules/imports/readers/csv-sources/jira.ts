@@ -4,21 +4,22 @@ import type { Row } from '../csv/row.ts'
 import type { SourceContext, SourceRows } from '../csv/source.ts'
 import { jiraColumns } from './jira-columns.ts'
 import { jiraComment } from './jira-comment.ts'
+import { isJiraSubtask, jiraName, type JiraStatus, jiraStatus } from './jira-languages.ts'
 
-const categories: Record<string, 'TODO' | 'IN_PROGRESS' | 'DONE'> = {
-  'to do': 'TODO',
-  'in progress': 'IN_PROGRESS',
-  done: 'DONE',
-}
+const maxStatuses = 1_000
 const outward = 'outward issue link blocks'
 
 /** Reads the CSV export of a Jira search. Parents are ids of issues; links may be at either issue. */
-export const readJira = csvReader({ columns: jiraColumns, read: (context) => new JiraRows(context) })
+export const readJira = csvReader({
+  columns: jiraColumns,
+  translate: jiraName,
+  read: (context) => new JiraRows(context),
+})
 
 class JiraRows implements SourceRows {
   private readonly keys = new Map<string, string>()
   private readonly blockers = new Map<string, string[]>()
-  private readonly statuses: Record<string, 'TODO' | 'IN_PROGRESS' | 'DONE'> = {}
+  private readonly statuses = new Map<string, JiraStatus>()
   private readonly context: SourceContext
 
   constructor(context: SourceContext) {
@@ -33,18 +34,21 @@ class JiraRows implements SourceRows {
       if (blockers) blockers.push(key)
       else this.blockers.set(blocked, [key])
     }
-    const category = categories[row.text('status category').toLowerCase()]
-    if (category) this.statuses[row.text('status')] = category
+    const status = jiraStatus(row.text('status category'))
+    if (status && this.statuses.size < maxStatuses) this.statuses.set(row.text('status'), status)
   }
 
   proposal() {
-    return { statuses: this.statuses }
+    return { statuses: Object.fromEntries(this.statuses) }
   }
 
   finish(draft: Draft, row: Row): void {
     const { task } = draft
     const { mapping, dates } = this.context
-    if (task.list && !mapping.statuses?.[task.list]) task.status = this.statuses[task.list]
+    const { statuses = {} } = mapping
+    const isGiven = Object.hasOwn(statuses, task.list ?? '') && statuses[task.list!] !== null
+    const status = isGiven ? undefined : this.statuses.get(task.list ?? '')
+    if (status) task.status = status
     const inward = task.blockedBy ?? []
     const blockedBy = [...new Set([...inward, ...(this.blockers.get(task.key ?? '') ?? [])])]
     if (blockedBy.length > 0) task.blockedBy = blockedBy
@@ -57,7 +61,7 @@ class JiraRows implements SourceRows {
     const parent = row.text('parent key') || (this.keys.get(task.parent!) ?? task.parent!)
     task.parent = parent
     const type = row.text('issue type')
-    if (type === '' || /^sub[- ]?task/i.test(type)) return
+    if (type === '' || isJiraSubtask(type)) return
     delete task.parent
     task.fields = { ...task.fields, epic: parent }
   }

@@ -1,6 +1,7 @@
 import { DigestKeys } from '../../plan/keys.ts'
 import type { Reader } from '../reader.ts'
 import { columnsOf, isTitle } from './columns/columns.ts'
+import { plain } from './columns/header-names.ts'
 import { Dates } from './dates/dates.ts'
 import { draftOf } from './fills.ts'
 import { findHeader } from './header.ts'
@@ -14,12 +15,14 @@ import { Survey } from './columns/survey.ts'
 export const csvReader = (source: CsvSource): Reader =>
   async function* ({ open, mapping, propose }) {
     const dates = new Dates(mapping)
-    const header = await findHeader(open, isTitle(source.columns, mapping))
+    const nameOf = (header: string) => source.translate?.(plain(header)) ?? plain(header)
+    const header = await findHeader(open, isTitle(source.columns, mapping, nameOf))
+    const names = header.names.map(nameOf)
     const known = source.columns ?? source.columnsFor?.(header.names)
-    const columns = columnsOf(header.names, mapping, known)
+    const columns = columnsOf(header.names, mapping, nameOf, known)
     const rows = source.read?.({ mapping, dates, names: header.names }) ?? {}
     const survey = new Survey(columns)
-    for await (const row of readRows(open, header)) {
+    for await (const row of readRows(open, header, names)) {
       survey.look(row)
       rows.look?.(row)
     }
@@ -30,7 +33,7 @@ export const csvReader = (source: CsvSource): Reader =>
     const keys = new DigestKeys()
     const { priorities, zone } = source
     const { listSeparator } = rows
-    for await (const row of readRows(open, header)) {
+    for await (const row of readRows(open, header, names)) {
       const inRow = { dates, priorities, listSeparator, zone: zone && row.text(zone) }
       const draft = draftOf(row, plan.columns, inRow)
       const { messages, notes } = unevenCells(row, columns.length)

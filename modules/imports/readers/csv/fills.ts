@@ -78,7 +78,7 @@ const list =
 const field: Fill = ({ task }, { text, column }) => {
   const key = column.target.slice('field.'.length)
   const fields = (task.fields ??= {})
-  if (key in fields) fields[key] = `${fields[key]}, ${text}`
+  if (Object.hasOwn(fields, key)) fields[key] = `${fields[key]}, ${text}`
   else fields[key] = valueOf(text, column.type)
 }
 

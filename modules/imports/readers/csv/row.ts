@@ -1,5 +1,4 @@
 import { unescapeFormula } from '../../../exports/cells.ts'
-import { plain } from './columns/header-names.ts'
 
 export const maxCellCharacters = 100_000
 
@@ -10,10 +9,11 @@ export class Row {
   cells: string[] = []
   private readonly indexes = new Map<string, number[]>()
 
+  /** @param names the headers in plain English */
   constructor(names: string[]) {
     for (const [index, name] of names.entries()) {
-      const indexes = this.indexes.get(plain(name)) ?? []
-      this.indexes.set(plain(name), [...indexes, index])
+      const indexes = this.indexes.get(name) ?? []
+      this.indexes.set(name, [...indexes, index])
     }
   }
 

@@ -6,8 +6,15 @@ import type { Open } from './text.ts'
 
 const maxRows = 1_000_000
 
-/** Reads the rows below the header. The same object is used for all rows. Rows without text are skipped. */
-export async function* readRows(open: Open, { delimiter, names, skip }: Header): AsyncGenerator<Row> {
+/**
+ * Reads the rows below the header. The same object is used for all rows. Rows without text are skipped.
+ * @param names the headers in plain English
+ */
+export async function* readRows(
+  open: Open,
+  { delimiter, skip }: Header,
+  names: string[],
+): AsyncGenerator<Row> {
   const row = new Row(names)
   let above = skip
   for await (const cells of readRecords(open, delimiter)) {

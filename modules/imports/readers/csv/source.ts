@@ -12,6 +12,8 @@ export interface CsvSource {
   columns?: KnownColumns
   /** For sources with several kinds of files. */
   columnsFor?(names: string[]): KnownColumns | undefined
+  /** Returns the English name of a plain header. */
+  translate?(name: string): string
   /** The plain header of the column with the time zone of the dates in its row. */
   zone?: string
   priorities?: Priorities

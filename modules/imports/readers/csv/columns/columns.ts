@@ -1,7 +1,7 @@
 import { ImportError } from '../../../items.ts'
 import type { Mapping } from '../../../mapping.ts'
 import { FieldKeys } from './field-keys.ts'
-import { plain, usualTargets } from './header-names.ts'
+import { usualTargets } from './header-names.ts'
 import { columnsError, type Target, targetNamed } from './targets.ts'
 
 export interface Column {
@@ -16,40 +16,49 @@ export interface Column {
   isSpare: boolean
 }
 
+/** Returns a header in plain English. */
+export type NameOf = (header: string) => string
+
 /** What a source's files call their columns, by plain header. Null: not imported. */
 export type KnownColumns = Record<string, Target | null>
 
-export const isTitle = (known: KnownColumns | undefined, mapping: Mapping) => (header: string) => {
-  const given = mapping.columns?.[header]
-  if (given !== undefined) return given === 'title'
-  const name = plain(header)
-  return known ? known[name] === 'title' : usualTargets([name]).get(name) === 'title'
-}
+/** Returns the target in the mapping; undefined if it has none. */
+const givenIn = ({ columns = {} }: Mapping, header: string): string | null | undefined =>
+  Object.hasOwn(columns, header) ? columns[header] : undefined
+
+export const isTitle =
+  (known: KnownColumns | undefined, mapping: Mapping, nameOf: NameOf) => (header: string) => {
+    const given = givenIn(mapping, header)
+    if (given !== undefined) return given === 'title'
+    const name = nameOf(header)
+    return known ? known[name] === 'title' : usualTargets([name]).get(name) === 'title'
+  }
 
 /**
  * Returns the target of each column: as given, as its source uses it, by its usual meaning, or a field.
  * @throws ImportError if the mapping names an unknown field, or no column or several columns are the title
  */
-export function columnsOf(names: string[], mapping: Mapping, known?: KnownColumns): Column[] {
+export function columnsOf(names: string[], mapping: Mapping, nameOf: NameOf, known?: KnownColumns): Column[] {
   const given = mapping.columns ?? {}
   const error = columnsError(given)
   if (error) throw new ImportError(error)
   const taken = new Set(Object.values(given).map((name) => name && targetNamed(name)))
-  const free = names.filter((name) => given[name] === undefined).map(plain)
+  const free = names.filter((name) => givenIn(mapping, name) === undefined).map(nameOf)
   const usual = known ? new Map<string, Target | null>(Object.entries(known)) : usualTargets(free)
   const keys = new FieldKeys()
   const columns = names.map((name, index): Column => {
     const header = name || `Column ${index + 1}`
     const key = keys.keyOf(header)
-    const own = given[header]
+    const own = givenIn(mapping, header)
+    const named = nameOf(header)
     if (own !== undefined) {
       const target = own === null ? null : targetNamed(own)!
-      return { index, header, plain: plain(header), target, key, isSpare: false }
+      return { index, header, plain: named, target, key, isSpare: false }
     }
-    const found = header.startsWith('field.') ? targetNamed(header) : usual.get(plain(header))
+    const found = header.startsWith('field.') ? targetNamed(header) : usual.get(named)
     const isFree = found !== undefined && (found === null || !taken.has(found) || found.startsWith('field.'))
     const target = isFree ? found : (`field.${key}` as const)
-    return { index, header, plain: plain(header), target, key, isSpare: !isFree }
+    return { index, header, plain: named, target, key, isSpare: !isFree }
   })
   checkTitle(columns)
   return columns

@@ -4,7 +4,10 @@ const maxKeyCharacters = 40
 
 /** Jira adds the words to names of fields. */
 export const fieldName = (header: string): string =>
-  (/^custom field \((.+)\)$/i.exec(header)?.[1] ?? header.replace(/^field\./, '')).slice(0, 100)
+  (
+    /^(?:custom field|campo personalizado|benutzerdefinierte felder) \((.+)\)$/i.exec(header)?.[1] ??
+    header.replace(/^field\./, '')
+  ).slice(0, 100)
 
 /** The keys of the fields for columns. */
 export class FieldKeys {

@@ -22,10 +22,10 @@ export interface Plan {
 /** Decides which columns that fit nothing become fields: those with values, as many as a project can have. */
 export function planOf(columns: Column[], survey: Survey): Plan {
   const fields = new Map<string, FieldItem>()
-  const proposal: Record<string, string | null> = {}
+  const proposal = new Map<string, string | null>()
   const planned = columns.flatMap((column): PlannedColumn[] => {
     const target = survey.hasValues(column) ? roomFor(column, fields) : emptyTarget(column)
-    proposal[column.header] ??= target
+    if (!proposal.get(column.header)) proposal.set(column.header, target)
     if (target === null || !survey.hasValues(column)) return []
     const type = isRepeated(column, columns) ? 'text' : survey.typeOf(column)
     const key = target === 'completed' ? column.key : target.slice('field.'.length)
@@ -33,7 +33,7 @@ export function planOf(columns: Column[], survey: Survey): Plan {
       fields.set(key, { kind: 'field', row: 1, key, name: fieldName(column.header), type })
     return [{ ...column, target, type }]
   })
-  return { columns: planned, fields: [...fields.values()], proposal }
+  return { columns: planned, fields: [...fields.values()], proposal: Object.fromEntries(proposal) }
 }
 
 const emptyTarget = ({ isSpare, target }: Column) => (isSpare ? null : target)

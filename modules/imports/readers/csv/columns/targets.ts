@@ -27,14 +27,18 @@ export const targets = [
 export type TaskTarget = (typeof targets)[number]
 export type Target = TaskTarget | `field.${string}`
 
-const aliases: Record<string, TaskTarget> = { section: 'list', key: 'id', comment: 'comments' }
+const aliases = new Map<string, TaskTarget>([
+  ['section', 'list'],
+  ['key', 'id'],
+  ['comment', 'comments'],
+])
 const fieldTarget = /^field\.[a-z][a-z0-9_]{0,39}$/
 
 const isTask = (name: string): name is TaskTarget => (targets as readonly string[]).includes(name)
 const isField = (name: string): name is `field.${string}` => fieldTarget.test(name)
 
 export const targetNamed = (name: string): Target | undefined =>
-  isTask(name) || isField(name) ? name : aliases[name]
+  isTask(name) || isField(name) ? name : aliases.get(name)
 
 /** Returns the error of a mapping with an unknown field, or undefined. */
 export function columnsError(columns: Record<string, string | null> = {}): string | undefined {
