@@ -7,6 +7,7 @@ export const samples = [
   { source: 'trello', file: 'trello.json' },
   { source: 'trello', file: 'trello-wekan.json' },
   { source: 'trello', file: 'trello-deck.json' },
+  { source: 'trello', file: 'trello-planka.json' },
   { source: 'wekan', file: 'wekan.json' },
   { source: 'planka', file: 'planka.ndjson', documents: true },
   { source: 'deck', file: 'deck.json' },

@@ -1,5 +1,6 @@
 import type { CommentItem, ImportedPerson, TaskItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
+import { missingComments } from '../json/comment-counts.ts'
 import { isoTime, itemOf } from '../json/items.ts'
 import { assigneesOf, attachmentNote, note } from '../json/notes.ts'
 import type { Stack } from './stacks.ts'
@@ -20,6 +21,7 @@ export function cardOf(card: Entry, row: number, stack: Stack | undefined): Task
     author: personOf(card, 'owner'),
     assignee,
     labels: stack?.board ? [...names, stack.board] : names,
+    messages: missingComments(card.number('commentsCount') ?? 0, card.entries('comments').length),
     notes: [
       ...(card.isTrue('archived') ? ['Archived'] : []),
       ...((card.number('deletedAt') ?? 0) > 0 ? ['Deleted'] : []),

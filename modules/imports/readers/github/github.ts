@@ -1,11 +1,14 @@
 import { ImportError, type ImportedItem } from '../../items.ts'
 import type { Reader } from '../reader.ts'
+import { CommentCounts } from '../json/comment-counts.ts'
 import type { Entry } from '../json/entry.ts'
+import { itemOf } from '../json/items.ts'
 import { JsonFile } from '../json/json-file.ts'
 import { taskOf } from './issue.ts'
 import { commentOf, keyOf, labelsOf } from './parts.ts'
 import { Labels } from '../json/labels.ts'
 
+const parts = ['', '*']
 const omit = ['reactions', 'reactionGroups', 'performed_via_github_app', 'issue_field_values']
 
 /**
@@ -13,17 +16,32 @@ const omit = ['reactions', 'reactionGroups', 'performed_via_github_app', 'issue_
  * what `gh issue list --json` prints.
  */
 export const readGitHub: Reader = async function* ({ open }) {
+  const file = new JsonFile(open)
+  const comments = await countComments(file)
   const labels = new Labels()
   let row = 0
-  for await (const entry of new JsonFile(open).read(['', '*'], { omit, documents: 'many' })) {
+  for await (const entry of file.read(parts, { omit, documents: 'many' })) {
     row += 1
     if (entry.has('issue_url')) yield commentOf(entry, row, keyOf(entry, 'issue_url'))
-    else yield* issueOf(entry, row, labels)
+    else yield* issueOf(entry, row, labels, comments)
   }
   if (row === 0) throw new ImportError('The file has no issues: expected a list of issues of GitHub')
 }
 
-function* issueOf(issue: Entry, row: number, labels: Labels): Generator<ImportedItem> {
+async function countComments(file: JsonFile): Promise<CommentCounts> {
+  const counts = new CommentCounts()
+  const unused = [...omit, 'user', 'author', 'body', 'labels', 'assignees', 'comments']
+  for await (const entry of file.read(parts, { omit: unused, documents: 'many' }))
+    if (entry.has('issue_url')) counts.add(keyOf(entry, 'issue_url'))
+  return counts
+}
+
+function* issueOf(
+  issue: Entry,
+  row: number,
+  labels: Labels,
+  comments: CommentCounts,
+): Generator<ImportedItem> {
   if (!issue.has('number') || !issue.has('title'))
     throw new ImportError(
       'The file is not a list of issues of GitHub: an issue has a number and a title',
@@ -31,8 +49,12 @@ function* issueOf(issue: Entry, row: number, labels: Labels): Generator<Imported
     )
   const task = taskOf(issue, row)
   for (const label of labelsOf(issue)) yield* labels.newItem(label.text('name'), label.text('color'), row)
+  // In lists of the REST API, this is the number of comments.
+  const total = issue.value.comments
+  if (typeof total === 'number') {
+    yield itemOf({ ...task, messages: comments.missing(task.key!, total) })
+    return
+  }
   yield task
-  // The REST API has the number of comments in this place.
-  if (typeof issue.value.comments === 'number') return
   for (const comment of issue.entries('comments')) yield commentOf(comment, row, task.key!)
 }

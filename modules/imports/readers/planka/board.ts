@@ -1,4 +1,5 @@
 import type { FieldItem, ImportedPerson, LabelItem } from '../../items.ts'
+import { CommentCounts } from '../json/comment-counts.ts'
 import type { Entry } from '../json/entry.ts'
 import { groupBy, itemOf } from '../json/items.ts'
 import type { JsonFile } from '../json/json-file.ts'
@@ -17,6 +18,7 @@ export interface Board {
   membersOf: ReadonlyMap<string, Entry[]>
   valuesOf: ReadonlyMap<string, Entry[]>
   attachmentsOf: ReadonlyMap<string, Entry[]>
+  comments: CommentCounts
   user(id: string | undefined): ImportedPerson | undefined
 }
 
@@ -30,14 +32,20 @@ const parts = {
   'included.cardMemberships.*': maxLinks,
   'included.customFieldValues.*': maxLinks,
   'included.attachments.*': maxLinks,
+  'items.*': maxLinks,
 }
 
 /** Reads what cards refer to. */
 export async function boardOf(file: JsonFile): Promise<Board> {
-  const index = await file.index(parts, { documents: 'many', omit: ['thumbnailUrls', 'image'] })
+  const index = await file.index(parts, {
+    documents: 'many',
+    omit: ['thumbnailUrls', 'image', 'text', 'description'],
+  })
   const of = (part: keyof typeof parts) => index[part]
   const users = new Map(of('included.users.*').map((user) => [user.required('id'), personOf(user)]))
   const labels = unique(of('included.labels.*'))
+  const comments = new CommentCounts()
+  for (const item of of('items.*')) if (isComment(item)) comments.add(item.required('cardId'))
   return {
     lists: new Map(of('included.lists.*').map((list) => [list.required('id'), list])),
     labels: {
@@ -51,9 +59,14 @@ export async function boardOf(file: JsonFile): Promise<Board> {
     membersOf: groupBy(of('included.cardMemberships.*'), 'cardId'),
     valuesOf: groupBy(of('included.customFieldValues.*'), 'cardId'),
     attachmentsOf: groupBy(of('included.attachments.*'), 'cardId'),
+    comments,
     user: (id) => (id === undefined ? undefined : (users.get(id) ?? { name: id })),
   }
 }
+
+/** True for comments of version 2, and for actions of version 1 that are comments. */
+export const isComment = (item: Entry): boolean =>
+  item.has('cardId') && !item.has('listId') && (item.text('type') ?? 'commentCard') === 'commentCard'
 
 /** Several answers of the API may have the same entry. */
 const unique = (entries: Entry[]): Entry[] => [

@@ -25,6 +25,7 @@ export function cardOf(card: Entry, row: number, board: Board): TaskItem {
     ),
     fields,
     notes: [...notesOf(card, list, board), ...others, ...notes],
+    messages: board.comments.missing(key, card.number('commentsTotal')),
   })
 }
 

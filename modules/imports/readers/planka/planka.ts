@@ -5,7 +5,7 @@ import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
 import { cardOf } from './card.ts'
 import { checkItemOf, commentOf } from './children.ts'
-import { type Board, boardOf } from './board.ts'
+import { type Board, boardOf, isComment } from './board.ts'
 
 const parts = ['included.cards.*', 'included.tasks.*', 'items.*']
 
@@ -33,9 +33,6 @@ export const readPlanka: Reader = async function* ({ open }) {
   yield* cards.take()
   yield* subtasks.take()
 }
-
-const isComment = (entry: Entry): boolean =>
-  entry.has('cardId') && (entry.has('text') || entry.text('type') === 'commentCard')
 
 const cardOrderOf = (card: Entry, { lists }: Board) => [
   lists.get(card.text('listId') ?? '')?.number('position'),

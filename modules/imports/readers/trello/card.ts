@@ -6,7 +6,7 @@ import { type Board, nameOf } from './board.ts'
 import { fieldValuesOf } from './fields.ts'
 import { createdAtOf } from './ids.ts'
 
-export function cardOf(card: Entry, row: number, board: Board): TaskItem {
+export function cardOf(card: Entry, row: number, board: Board, missing: string[]): TaskItem {
   const key = card.required('id')
   const list = board.lists.get(card.text('idList') ?? '')
   const { assignee, others } = assigneesOf(card.texts('idMembers').map((id) => board.member(id)!))
@@ -22,7 +22,7 @@ export function cardOf(card: Entry, row: number, board: Board): TaskItem {
     labels: labelsOf(card, board),
     fields,
     notes: [...notesOf(card, list, board), ...others, ...notes],
-    messages,
+    messages: [...missing, ...messages],
   })
 }
 

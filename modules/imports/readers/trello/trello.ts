@@ -1,6 +1,7 @@
-import { ImportError, type ImportedItem } from '../../items.ts'
+import { type CommentItem, ImportError, type ImportedItem } from '../../items.ts'
 import type { Reader } from '../reader.ts'
 import type { Entry } from '../json/entry.ts'
+import { CommentCounts } from '../json/comment-counts.ts'
 import { itemOf } from '../json/items.ts'
 import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
@@ -9,8 +10,8 @@ import { Several, subtasksOf } from './checklists.ts'
 import { type Board, boardOf, personOf } from './board.ts'
 
 const details = [
-  'badges',
   'limits',
+  'attachmentsByType',
   'cover',
   'descData',
   'pluginData',
@@ -32,22 +33,30 @@ export const readTrello: Reader = async function* ({ open }) {
   for (const { item } of board.fields.values()) yield item
   const cards = new InOrder<ImportedItem>()
   const several = new Several()
+  const comments = new CommentCounts()
   const rows = { 'cards.*': 0, 'actions.*': 0, 'checklists.*': 0 }
   type Part = keyof typeof rows
   for await (const entry of file.read(Object.keys(rows), { omit: details })) {
     const row = (rows[entry.part as Part] += 1)
-    if (entry.part === 'actions.*') yield* commentsOf(entry, row, board)
+    if (entry.part === 'actions.*')
+      for (const comment of commentsOf(entry, row, board)) {
+        comments.add(comment.task)
+        yield comment
+      }
     else if (entry.part === 'checklists.*') yield* subtasksOf(entry, row, board, several)
     else {
       several.add(entry)
       const order = [board.lists.get(entry.text('idList') ?? '')?.number('pos'), entry.number('pos')]
-      yield* cards.add(cardOf(entry, row, board), order, entry.characters)
+      // Trello writes the newest 1,000 actions, before the cards.
+      const total = rows['actions.*'] > 0 ? entry.entry('badges')?.number('comments') : 0
+      const task = cardOf(entry, row, board, comments.missing(entry.required('id'), total))
+      yield* cards.add(task, order, entry.characters)
     }
   }
   yield* cards.take()
 }
 
-function* commentsOf(action: Entry, row: number, board: Board): Generator<ImportedItem> {
+function* commentsOf(action: Entry, row: number, board: Board): Generator<CommentItem> {
   const type = action.text('type')
   if (type !== 'commentCard' && type !== 'copyCommentCard') return
   const data = action.entry('data')
