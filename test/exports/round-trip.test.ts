@@ -1,0 +1,131 @@
+import { expect, test } from 'bun:test'
+import { parse } from 'csv-parse/sync'
+import { unescapeFormula } from '../../modules/exports/cells.ts'
+import { Random } from '../faults/random.ts'
+import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
+import { eventually } from '../races/pair.ts'
+import { type Body, invite, make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { exported, linesOf } from './scene.ts'
+
+const { service, ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
+service.startWorkers()
+
+interface Import extends Body {
+  state: string
+  counts: Record<string, number>
+}
+
+/** Imports a file into a new project with the same members, and waits for the end. */
+async function imported(
+  source: string,
+  file: string,
+): Promise<{ projectId: string; counts: Import['counts'] }> {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Other' })
+  for (const person of [bea, cy]) await invite(ada, projectId, person, 'EDITOR')
+  const path = `/projects/${projectId}/imports?source=${source}`
+  const { status, body } = await ada.call('POST', path, file, { 'content-type': 'text/plain' })
+  expect(status).toBe(202)
+  let last = body as unknown as Import
+  await eventually('the end of the import', async () => {
+    last = (await ada.get(`/imports/${body.id}`)).body as unknown as Import
+    return last.state === 'done' || last.state === 'failed'
+  })
+  expect(last).toMatchObject({ state: 'done', error: null })
+  return { projectId, counts: last.counts }
+}
+
+async function randomProject() {
+  const world = await startRandomWrites(new Random(Date.now()), [ada, bea, cy])
+  for (let round = 0; round < 8; round++) await writeRandomly(world, 60)
+  const { id } = world.projects[0]!
+  for (const { id: taskId } of (await ada.get(`/tasks?projectId=${id}&limit=20`)).body) {
+    await make(ada, `/tasks/${taskId}/comments`, { text: '=1\n\nIn "brass",\n  please' })
+    await make(ada, `/tasks/${taskId}/subtasks`, { title: "'=Oil, the wheels" })
+  }
+  return id
+}
+
+type Line = Record<string, unknown>
+
+/** Without an author in the file, the author is the account that imports. */
+const authorOf = (name: string) => (name === 'Ada' ? '' : name)
+const isGiven = (externalId: unknown) => !/^(docket|csv):/.test(String(externalId))
+
+/** Removes what an import cannot keep: ids, the times of changes, claims, and reminders of the past. */
+function comparable(text: string) {
+  const lines = linesOf(text).filter(({ kind }) => kind !== 'member' && kind !== 'view')
+  const tasks = lines.filter(({ kind }) => kind === 'task').map(({ id }) => id)
+  const gone = [
+    'id',
+    'projectId',
+    'number',
+    'updatedAt',
+    'labelIds',
+    'claim',
+    'authorId',
+    'authorRemoved',
+    'taskId',
+    'lines',
+  ]
+  return lines.slice(1).map((line) => {
+    const { kind, author, importedAuthor, externalId, blockedByIds, remindAt, createdAt } = line
+    const rest = Object.entries(line).filter(([name]) => !gone.includes(name))
+    const isRow = kind !== 'label' && kind !== 'field'
+    return {
+      ...Object.fromEntries(rest),
+      createdAt: isRow && createdAt,
+      author: authorOf(String(importedAuthor ?? (author as Line | null)?.name ?? '')),
+      importedAuthor: undefined,
+      externalId: isGiven(externalId) ? externalId : null,
+      blockedByIds: (blockedByIds as string[] | undefined)?.map((id) => tasks.indexOf(id)).sort(),
+      remindAt: String(remindAt) > new Date().toISOString() ? remindAt : null,
+    }
+  })
+}
+
+test('a project is the same after an export as docket and an import into another project', async () => {
+  const before = await exported(ada, await randomProject())
+  const { projectId, counts } = await imported('docket', before)
+  const tasks = linesOf(before).filter(({ kind }) => kind === 'task').length
+  expect(tasks).toBeGreaterThan(5)
+  expect(counts).toMatchObject({ read: tasks, created: tasks, rejected: 0 })
+  const after = await exported(ada, projectId)
+  expect(comparable(after)).toEqual(comparable(before))
+  // The same file again creates nothing.
+  const path = `/projects/${projectId}/imports?source=docket`
+  const { body } = await ada.call('POST', path, before, { 'content-type': 'text/plain' })
+  await eventually('the end of the second import', async () => {
+    const { state, counts } = (await ada.get(`/imports/${body.id}`)).body as unknown as Import
+    return state === 'done' && counts.created === 0
+  })
+  expect(linesOf(await exported(ada, projectId))).toHaveLength(linesOf(after).length)
+}, 60_000)
+
+function cells(text: string) {
+  const rows = parse(text, { bom: true, columns: true }) as Record<string, string>[]
+  const ids = rows.map(({ id }) => id!)
+  const nameOf = (person: string) => person.replace(/ <.*/, '')
+  return rows.map(({ id: _, number: __, updatedAt: ___, remindAt: ____, ...row }) => ({
+    ...Object.fromEntries(
+      Object.entries(row).flatMap(([name, cell]) =>
+        cell === '' && name.startsWith('field.') ? [] : [[name, unescapeFormula(cell)]],
+      ),
+    ),
+    author: authorOf(row.importedAuthor || nameOf(row.author!)),
+    importedAuthor: '',
+    externalId: isGiven(row.externalId) ? row.externalId : '',
+    blockedBy: row
+      .blockedBy!.split('\n')
+      .map((one) => ids.indexOf(one))
+      .sort(),
+    comments: row.comments!.replace(/^(\S+ [^\n]*?) <[^\n]*/gm, '$1'),
+  }))
+}
+
+test('what a csv file holds is the same after an export and an import into another project', async () => {
+  const before = await exported(ada, await randomProject(), 'format=csv')
+  const { projectId, counts } = await imported('csv', before)
+  expect(counts.rejected).toBe(0)
+  expect(cells(await exported(ada, projectId, 'format=csv'))).toEqual(cells(before))
+}, 60_000)
