@@ -90,14 +90,16 @@ async function readNewest(sql: Sql, wanted: Wanted, window: NewestWindow) {
 }
 
 function amongNewest(sql: Sql, wanted: Wanted, { perProject, since, words = [] }: NewestWindow): SqlPart {
-  const has = words.map(({ text }) => sql`s.doc @@ ${text}::tsquery`)
+  const { whole } = wanted.conditions
+  const has = words.map(({ text }) => (text === whole ? sql`s.fits` : sql`s.doc @@ ${text}::tsquery`))
   const counts = words.map((_, n) => sql`count(*) filter (where has[${n + 1}::int])::text`)
   return sql`
     with newest as materialized (
-      select p.id as project_id, s.id, s.kind, s.at, s.fits, s.has, case when s.fits then ${rank(sql, wanted)} end as rank
+      select p.id as project_id, s.id, s.kind, s.at, s.fits, case when s.fits then s.doc end as doc,
+        array[${joined(sql, has, sql`,`)}]::boolean[] as has
       from unnest(${wanted.projectIds}::uuid[]) p(id)
       cross join lateral (
-        select s.id, s.kind, s.at, s.doc, ${matches(sql, wanted)} as fits, array[${joined(sql, has, sql`,`)}]::boolean[] as has
+        select s.id, s.kind, s.at, s.doc, ${matches(sql, wanted)} as fits
         from search s where s.project_id = p.id ${upTo(sql, wanted)}
           ${after(sql, since)}
         order by s.at desc, s.id desc limit ${perProject}) s),
@@ -107,7 +109,7 @@ function amongNewest(sql: Sql, wanted: Wanted, { perProject, since, words = [] }
     sample as materialized (select count(*)::int as documents, (count(*) filter (where fits))::int as hits,
       (extract(epoch from max(at)) * 1000)::float8 as top_ms,
       array[${joined(sql, counts, sql`,`)}]::text[] as words from newest)
-    select sample.*, cut.is_cut, cut.rate, s.id, s.kind, s.at, s.rank
+    select sample.*, cut.is_cut, cut.rate, s.id, s.kind, s.at, ${rank(sql, wanted)} as rank
     from sample cross join cut left join lateral (
       select * from newest where fits and (not cut.is_cut or at > cut.at)
       order by at desc, id desc limit ${maxHits}) s on true

@@ -45,7 +45,7 @@ const cheapScope = 5_000
 /** A look-up that finds more documents is first limited to the newest documents: Postgres then combines two indexes. */
 const manyFound = 10_000
 
-/** A look-up of at most this cost needs no sample. */
+/** A look-up of at most this cost needs no sample, unless reading all documents of the scope costs less. */
 const cheapLookUp = 5_000
 /** Without a sample, a word may be this many times as frequent in the scope as in all documents. */
 const maxConcentration = 3
@@ -65,7 +65,7 @@ export function planWithoutSample(words: IndexWord[], sizes: Sizes, maxFound?: n
     return { ...word, frequency: Math.min(1, everywhere * concentration), everywhere }
   })
   const plan = cheapestLookUp(frequent, sizes, maxFound)
-  return plan.cost <= cheapLookUp ? plan : undefined
+  return plan.cost <= Math.min(cheapLookUp, sizes.inScope) ? plan : undefined
 }
 
 /** Chooses the cheapest way to find `wanted` hits. Every choice finds the same hits. */

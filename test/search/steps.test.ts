@@ -139,6 +139,11 @@ test('a rare word is looked up without a sample, a frequent word or a short pref
   expect(planWithoutSample([word], { ...sizes, words: [400_000] })).toBeUndefined()
   expect(planWithoutSample([{ text: "'wor':*", isPrefix: true }], sizes)).toBeUndefined()
   expect(planWithoutSample([word], { ...sizes, unmerged: 30_000 })).toBeUndefined()
+  const small = { ...sizes, projects: 1, inScope: 1_800, words: [10_000] }
+  expect(planWithoutSample([word], small)).toMatchObject({ byProject: true })
+  expect(
+    planWithoutSample([{ text: "'words':*", isPrefix: true }], { ...small, words: [20_000] }),
+  ).toBeUndefined()
 })
 
 test('a look-up that finds many documents is limited to the newest', () => {
