@@ -1,4 +1,6 @@
+import { Type } from '@sinclair/typebox'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
+import { responseExample } from '../../src/openapi/example.ts'
 import { named } from '../../src/schema/named.ts'
 import { unavailable } from '../../src/responses/errors.ts'
 import {
@@ -9,8 +11,6 @@ import {
   streamStart,
 } from '../../src/responses/server-sent-events.ts'
 import type { Services } from '../../src/services.ts'
-import { Type } from '@sinclair/typebox'
-import { responseExample } from '../../src/openapi/example.ts'
 import { openStreamResponse } from '../events/stream.ts'
 import { noImport, type SeeImport } from './access.ts'
 import { type ImportRow, isFinal, isUndoActive } from './rows.ts'

@@ -26,7 +26,7 @@ export function openWatch({ importNotifications }: Pick<Services, 'importNotific
     signal?.addEventListener('abort', wake, { once: true })
     return {
       async wait(withinMs = pollMs): Promise<void> {
-        const timer = setTimeout(wake, Math.min(withinMs, pollMs))
+        const timer = setTimeout(wake, Math.max(0, Math.min(withinMs, pollMs)))
         await change.promise
         clearTimeout(timer)
       },

@@ -18,12 +18,13 @@ import {
   hostileBodies,
   hostileTexts,
 } from './hostile.ts'
+import { createOwnImport } from './own-import.ts'
 import { expectError, unknownId } from './responses.ts'
 import { createFullProject, fillPath, openTeam, type ProjectParts, registerTeam } from './scene.ts'
 
 const seed = 20_270_131
 setDefaultTimeout(120_000)
-const { client, people, guest } = await openTeam(['Guest'])
+const { client, sql, people, guest } = await openTeam(['Guest'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
 function expectDocumented(name: string, operation: Operation, response: Answer) {
@@ -39,7 +40,8 @@ function expectDocumented(name: string, operation: Operation, response: Answer) 
 async function prepare(name: string, operation: Operation) {
   const [method = '', path = ''] = name.split(' ')
   const callers = path.startsWith('/api/v1/auth/') ? await registerTeam(client) : people
-  const parts = await createFullProject(people, guest)
+  const rows = await createFullProject(people, guest)
+  const parts = { ...rows, importId: await createOwnImport(sql, people.owner, rows, operation) }
   const send = async (
     role: keyof typeof people,
     ids: ProjectParts,
