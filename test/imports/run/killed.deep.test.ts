@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test'
+import type { ImportRow } from '../../../modules/imports/rows.ts'
+import { make, register } from '../../support/client.ts'
+import { openScene } from '../../support/scene.ts'
+import { forFile, type ServiceProcess, spawnService } from '../../support/service.ts'
+import { eventually, upTo } from '../../races/pair.ts'
+
+// With these pauses, each step takes long enough to be interrupted.
+const { service, client, sql } = await openScene([], { JOB_PAUSE_MS: '40', JOB_SLICE_MS: '300' })
+const count = 1_500
+
+let worker: ServiceProcess
+const start = async () => (worker = await forFile(spawnService('worker', service.env)))
+
+const file = [
+  'id,title,labels,blockedBy,subtasks,comments,parent',
+  ...upTo(count).map((n) => {
+    const comment = `"2024-01-02T03:04:05.000Z Ada\n  Comment ${n}"`
+    const subtasks = `"[x] First of ${n}\n[ ] Second of ${n}"`
+    return [n, `Task ${n}`, `label ${n % 20}`, n % 3 === 0 ? n - 1 : '', subtasks, comment, ''].join(',')
+  }),
+  ...upTo(count).map((n) => [`s${n}`, `Part of ${n}`, '', '', '', '', n].join(',')),
+].join('\n')
+
+const owner = await register(client)
+const newProject = async () => (await make(owner, '/projects', { name: 'Engine' })).id
+const rowOf = async (id: string) => (await sql<ImportRow[]>`select * from imports where id = ${id}`)[0]!
+
+/** Imports the file, and kills the worker after the first batch of a step. */
+async function importFile(projectId: string, step: string): Promise<ImportRow> {
+  const { body } = await owner.call('POST', `/projects/${projectId}/imports?source=csv`, file)
+  const isIn = ({ cursor }: ImportRow) => cursor?.step === step && (cursor.n > 0 || step === 'read')
+  await eventually(`the step ${step}`, async () => isIn(await rowOf(body.id)))
+  await worker.stop('SIGKILL')
+  const half = await rowOf(body.id)
+  expect(half).toMatchObject({ state: 'running', cursor: { step } })
+  await start()
+  await eventually('the end of the import', async () => (await rowOf(body.id)).state !== 'running')
+  return rowOf(body.id)
+}
+
+async function rowsOf(projectId: string) {
+  const [row] = await sql<object[]>`
+    with t as materialized (select * from tasks where project_id = ${projectId})
+    select count(*)::int4 as tasks, count(t.blocked_by_ids)::int4 as links, count(distinct t.external_id)::int4 as ids,
+      (select count(*)::int4 from subtasks s join t on t.id = s.task_id) as subtasks,
+      (select count(*)::int4 from comments c join t on t.id = c.task_id) as comments,
+      (select count(*)::int4 from labels where project_id = ${projectId}) as labels
+    from t`
+  return row
+}
+const all = { tasks: count, links: count / 3, ids: count, subtasks: 3 * count, comments: count, labels: 20 }
+const counts = { read: count, updated: 0, rejected: 0 }
+
+await start()
+
+test.each(['read', 'nest', 'tasks', 'subtasks', 'comments', 'links'])(
+  'a worker that is killed in the step %s loses nothing and creates nothing twice',
+  async (step) => {
+    const row = await importFile(await newProject(), step)
+    expect(row).toMatchObject({ state: 'done', error: null, ...counts, created: count, unchanged: 0 })
+    expect(await rowsOf(row.projectId)).toEqual(all)
+  },
+)
+
+test('an import that changes nothing, and an undo, survive kills too', async () => {
+  const projectId = await newProject()
+  const { id } = await importFile(projectId, 'tasks')
+  const again = await importFile(projectId, 'comments')
+  expect(again).toMatchObject({ state: 'done', ...counts, created: 0, unchanged: count })
+  expect(await rowsOf(projectId)).toEqual(all)
+  const undone = owner.post(`/imports/${id}/undo`)
+  await eventually('the undo', async () => (await rowOf(id)).cursor?.step === 'undo')
+  await worker.stop('SIGKILL')
+  await start()
+  await eventually('the end of the undo', async () => (await rowOf(id)).undoState === 'done')
+  await undone
+  expect(await rowOf(id)).toMatchObject({ undone: count, kept: 0 })
+  expect(await rowsOf(projectId)).toMatchObject({ tasks: 0, labels: 0 })
+})
