@@ -59,9 +59,11 @@ export function projectRows<E extends Entity>(sql: Sql, definition: EntityDefini
 /** SQL for the tasks, each with its `sort_key`. Postgres can read the branches in this order from indexes. */
 function tasksInOrder(sql: Sql, { projectId, snapshot }: ProjectAt): SqlPart {
   const [unchanged, changed] = rowSources(sql, 'task', snapshot)
+  const key = sql.unsafe(positionKey)
+  // With the order in each branch, Postgres merges the branches instead of sorting all tasks.
   const branch = (from: SqlPart, part: string): SqlPart => sql`
-    (select t.*, ${sql.unsafe(positionKey)} as sort_key from ${from} t
-      where t.project_id = ${projectId} and ${sql.unsafe(part)})`
+    (select t.*, ${key} as sort_key from ${from} t
+      where t.project_id = ${projectId} and ${sql.unsafe(part)} order by ${key})`
   const branches = partsInOrder().map((part) => branch(unchanged!, part))
   if (changed) branches.push(branch(changed, 'true'))
   return union(sql, branches)
