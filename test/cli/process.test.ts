@@ -1,6 +1,8 @@
+import { readdir } from 'node:fs/promises'
 import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { forFile, newFolder } from '../support/service.ts'
+import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { bundled, execute, start } from './process.ts'
 
@@ -39,4 +41,50 @@ test('SIGTERM also ends the command of claim-next --exec', async () => {
   worker.child.kill('SIGTERM')
   expect(await worker.ended).toMatchObject({ code: 143, out: 'started\n', err: '' })
   expect((await ada.get(`/tasks?projectId=${id}&claimedBy=me`)).body).toEqual([] as never)
+})
+
+test('Ctrl-C ends only the wait for an import', async () => {
+  let isWaiting = false
+  const proxy = await forFile(
+    openTcpProxyTo(web.url, {
+      intercept(chunk) {
+        isWaiting ||= chunk.includes('event: progress')
+        return false
+      },
+    }),
+  )
+  const [proxied, input] = [{ ...env, DOCKET_URL: proxy.url }, 'title\nCast the frame\n']
+  // There is no worker, so the import stays in the queue.
+  const waiting = await forFile(start(docket('import', '-', '--source', 'csv'), { env: proxied, input }))
+  while (!isWaiting) await Bun.sleep(10)
+  waiting.child.kill('SIGINT')
+  const { code, out, err } = await waiting.ended
+  const [, importId = ''] = /The import continues: docket imports (\S+) --wait/.exec(err) ?? []
+  expect([code, out, importId]).toEqual([130, '', expect.stringMatching(/^[\w-]{36}$/)])
+  expect((await ada.get(`/imports/${importId}`)).body).toMatchObject({ state: 'queued' })
+  expect(await execute(docket('imports', importId, '--cancel'), { env })).toMatchObject({
+    ...{ code: 0, out: '', err: expect.stringContaining(`Import ${importId} cancelled: 0 created`) },
+  })
+})
+
+test('a connection that is cut during an export leaves no file', async () => {
+  const proxy = await forFile(
+    openTcpProxyTo(web.url, {
+      intercept(chunk, to, { client }) {
+        const isFile = to === client && /^content-disposition:/im.test(chunk.toString('latin1'))
+        // Forwards the header without the body.
+        if (isFile) client.end(chunk.subarray(0, chunk.indexOf('\r\n\r\n') + 4))
+        return isFile
+      },
+    }),
+  )
+  const cwd = await newFolder()
+  const cut = await execute(docket('export', '-o', 'engine.docket'), {
+    env: { ...env, DOCKET_URL: proxy.url },
+    cwd,
+  })
+  expect(cut).toMatchObject({ code: 6, out: '' })
+  expect(await readdir(cwd)).toEqual([])
+  const whole = await execute(docket('export', '-o', 'engine.docket'), { env, cwd })
+  expect([whole.code, await readdir(cwd)]).toEqual([0, ['engine.docket']])
 })

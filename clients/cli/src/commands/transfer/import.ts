@@ -60,7 +60,11 @@ export const importFile = command({
       return docket.imports.create(content, input, writeOptions(cli, { key: args.key }, { projectId }))
     })
     if (!noWait)
-      return printImport(cli, docket, await importEnded(cli, docket, started.id), { json: args.json, limit })
+      return printImport(cli, docket, await importEnded(cli, docket, started.id), {
+        json: args.json,
+        limit,
+        isAwaited: true,
+      })
     if (args.json) return cli.out.json(started)
     await cli.out.line(`Started import ${started.id}`)
   },

@@ -46,8 +46,9 @@ export const imports = command({
     if (!id) return listImports(cli, docket, await findProject(cli, docket, project), { limit, json })
     if (undo) await docket.imports.undo(id, { idempotencyKey: key })
     if (cancel) await docket.imports.cancel(id, { idempotencyKey: key })
-    const ended = wait || undo ? await importEnded(cli, docket, id) : await docket.imports.get(id)
-    await printImport(cli, docket, ended, { limit, json })
+    const isAwaited = wait || undo || false
+    const shown = isAwaited ? await importEnded(cli, docket, id) : await docket.imports.get(id)
+    await printImport(cli, docket, shown, { limit, json, isAwaited })
   },
 })
 
