@@ -55,6 +55,11 @@ test('returns the wanted parts with their path, without omitted keys, and skips 
   ])
 })
 
+test('an omitted list within a wanted part is no wanted part', async () => {
+  const read = await valuesOf('{"skip":[{"a":1}],"b":[{"skip":{"c":1}}]}', ['', '*', '*.*'], 5, ['skip'])
+  expect(read).toEqual([{ part: '', path: [], value: { b: [{}] } }])
+})
+
 test('reads several documents, one after the other', async () => {
   expect(await valuesOf('[{"a":1}]\n[{"a":2},{"a":3}]{"a":4}', ['', '*'])).toEqual([
     { part: '*', path: [0], value: { a: 1 } },

@@ -8,7 +8,8 @@ import { taskOf } from './issue.ts'
 import { commentOf, keyOf, labelsOf } from './parts.ts'
 import { Labels } from '../json/labels.ts'
 
-const parts = ['', '*']
+/** An issue, a list of issues, or a list of such lists. */
+const parts = ['', '*', '*.*']
 const omit = ['reactions', 'reactionGroups', 'performed_via_github_app', 'issue_field_values']
 
 /**

@@ -136,8 +136,10 @@ export class Builder {
     if (part !== undefined && !isList) {
       frame.part = part
       frame.content = {}
+      frame.selection = undefined
       this.characters = 0
-    } else if (part !== undefined && parent?.isList) throw this.error('must be an object')
+    } else if (part !== undefined && parent?.isList && !frame.selection?.others)
+      throw this.error('must be an object')
     frame.isKept = frame.content !== undefined
     this.frames.push(frame)
     this.top = frame

@@ -1,0 +1,28 @@
+import { expect, test } from 'bun:test'
+import { readers } from '../../../modules/imports/sources.ts'
+import { textOf } from './json-samples.ts'
+import { reading } from './reading.ts'
+
+const itemsOf = async (source: 'deck' | 'github', file: unknown) =>
+  (await reading(readers[source]!, JSON.stringify(file), { partBytes: 1_021 })).items
+
+test('reads the forms that other versions and parts of Deck write', async () => {
+  const file = JSON.parse(await textOf('deck.json')) as { boards: Record<string, { stacks: object }> }
+  const expected = await itemsOf('deck', file)
+  const boards = Object.values(file.boards)
+  expect(await itemsOf('deck', file.boards)).toEqual(expected)
+  expect(await itemsOf('deck', { boards })).toEqual(expected)
+  const [board] = boards
+  const one = await itemsOf('deck', { boards: [board] })
+  expect(one).toHaveLength(10)
+  expect(await itemsOf('deck', board)).toEqual(one)
+  const tasks = one.filter(({ kind }) => kind === 'task')
+  expect(await itemsOf('deck', Object.values(board!.stacks))).toEqual(tasks)
+})
+
+test('reads lists of lists of GitHub issues, as `gh api --slurp` prints them', async () => {
+  const [issue, other] = JSON.parse(await textOf('github-gh.json')) as object[]
+  const expected = await itemsOf('github', [issue, other])
+  expect(expected).toHaveLength(4)
+  expect(await itemsOf('github', [[issue], [other]])).toEqual(expected)
+})
