@@ -10,6 +10,7 @@ import { deleteUpload } from './remains.ts'
 import { openFailures } from './run/failures.ts'
 import { beginImport, finishImport } from './run/import-row.ts'
 import type { Run } from './run/run.ts'
+import { requireToken } from './run/token.ts'
 import { importComments, importSubtasks } from './steps/children.ts'
 import { importLabels } from './steps/labels.ts'
 import { importLinks } from './steps/links.ts'
@@ -71,6 +72,7 @@ export function openRunImport(services: Services, { known = readers, batchRows =
 async function runSteps(run: Run, reader: Reader | undefined): Promise<void> {
   const { row } = run
   if (!reader) throw new ImportError(`This release cannot read files of ${row.source}`)
+  await requireToken(run.sql, row.caller)
   for (let { step } = row.cursor; step !== 'end' && step !== 'undo'; { step } = row.cursor)
     await (step === 'read' ? readFile(run, reader) : steps[step](run))
 }

@@ -3,7 +3,8 @@ import { expect, test } from 'bun:test'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { endLostImports } from '../../../workers/imports/lost.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
-import { invite } from '../../support/client.ts'
+import type { Caller } from '../../../src/identity/rights.ts'
+import { invite, makeToken } from '../../support/client.ts'
 import { upTo } from '../../races/pair.ts'
 import { comment, subtask, task } from './items.ts'
 import { fileOf, lineReader, openRunScene, tasksOf } from './scene.ts'
@@ -174,4 +175,14 @@ test('an import whose job is lost ends as failed', async () => {
   const id = await queue(owner, projectId, fileOf(items))
   await endLostImports(sql, { batchRows: 10, pauseMs: 0 })
   expect(await resultOf(id)).toMatchObject({ state: 'failed', error: 'It failed at each attempt' })
+})
+
+test('an import ends with the API token that began it', async () => {
+  const { owner, projectId } = await newProject()
+  const { id: tokenId } = await makeToken(owner)
+  const caller: Caller = { userId: owner.id, token: { id: tokenId, scope: 'write', projects: null } }
+  const id = await queue(owner, projectId, fileOf(items), { caller })
+  const result = await changedAfterTasks(id, () => owner.delete(`/tokens/${tokenId}`))
+  expect(result).toMatchObject({ state: 'failed', counts: { created: 3 } })
+  expect(result.error).toBe('The API token of the request was deleted, or has expired')
 })

@@ -3,6 +3,7 @@ import type { Services } from '../../../src/services.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { forEachPage, type Throttle } from '../../throttle.ts'
 import { openFailures } from '../run/failures.ts'
+import { requireToken } from '../run/token.ts'
 import { readBatch } from './changes.ts'
 import { storeUndone } from './store.ts'
 import type { Undo } from './undo.ts'
@@ -50,6 +51,7 @@ async function undoBatches(
   position: { cursor: ImportCursor },
   throttle: Throttle,
 ): Promise<void> {
+  await requireToken(undo.sql, undo.caller)
   await forEachPage(throttle, position.cursor.n, async (before) => {
     const { sql, importId } = undo
     const [batch] = await sql<{ seq: number }[]>`
