@@ -28,7 +28,7 @@ export function respondWithFile(
   request: Request,
   file: File,
   limitMs: LimitMs = { stall: maxStallMs, all: maxMs },
-) {
+): Response | Promise<Response> {
   const isZipped = !file.isCompressed && acceptsGzip(request)
   const headers = {
     ...baseHeaders,
@@ -41,8 +41,7 @@ export function respondWithFile(
     ...file.headers,
   }
   if (request.method === 'HEAD') {
-    void file.close()
-    return new Response(null, { headers })
+    return file.close().then(() => new Response(null, { headers }))
   }
   const bytes = (isZipped ? zipped : encoded)(file.chunks)
   return new Response(streamOf(request, bytes, file, limitMs), { headers })

@@ -35,6 +35,16 @@ test.each([
   expect(bytes).toBeLessThan(16 * MiB)
 })
 
+test.each([
+  ['below the header', 'title\na\n', '\n'],
+  ['below the header, with CRLF', 'title\na\n', '\r\n'],
+  ['in place of a header', '', '\n'],
+])('rejects a file with millions of empty lines %s', async (_, start, part) => {
+  const { error, bytes } = await readEndless(start, part)
+  expect(error).toEqual(new ImportError('The file has more than 1000000 empty lines'))
+  expect(bytes).toBeLessThan(16 * MiB)
+})
+
 const errorOf = async (file: string, size = 7) => {
   const bytes = new TextEncoder().encode(file)
   async function* open() {

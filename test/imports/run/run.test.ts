@@ -70,3 +70,17 @@ test('lists imported tasks in the order of their creation, and their order in th
   expect(await numbersOf('createdAt')).toEqual([3, 2, 5, 1, 4, 6, 7])
   expect(await numbersOf('position')).toEqual([1, 2, 3, 4, 5, 6, 7])
 })
+
+test('names the label in the report if the project cannot have more labels', async () => {
+  const { owner, projectId } = await newProject()
+  const names = Array.from({ length: 501 }, (_, i) => `label ${i}`)
+  const { lines } = await importItems(
+    owner,
+    projectId,
+    names.map((name, i) => task(String(i + 1), { labels: [name] })),
+  )
+  expect(lines[0]).toMatchObject({
+    outcome: 'rejected',
+    message: 'The label "label 500": A project has at most 500 labels',
+  })
+})

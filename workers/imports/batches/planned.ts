@@ -9,6 +9,8 @@ export interface Planned {
   row: number | null
   externalId: string | null
   notes: Notes
+  /** Names a row without an external id in messages, such as `label "bug"`. */
+  name?: string
   operation?: ImportOperation
   outcome?: Outcome
 }

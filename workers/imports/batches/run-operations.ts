@@ -62,7 +62,7 @@ function withResult<P extends Planned>(
   one: P,
   { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
 ): Decided<P> {
-  if (message) one.notes.list(shown(message))
+  if (message) one.notes.list(one.name ? `The ${one.name}: ${shown(message)}` : shown(message))
   return { ...one, outcome, id }
 }
 

@@ -42,4 +42,7 @@ export async function importLabels(run: Run): Promise<void> {
   }
 }
 
-const common = ({ n, kind, id }: StagedSpec) => ({ n, kind, id, row: null, externalId: null })
+const common = ({ n, kind, id, item }: StagedSpec) => ({
+  ...{ n, kind, id, row: null, externalId: null },
+  name: `${kind} "${item.name}"`,
+})

@@ -7,6 +7,8 @@ import { lineAt, type Open, readText } from './text.ts'
 export const maxColumns = 2_000
 /** Bounds the memory for a row. Quotes and separators do not count. */
 const maxRowCharacters = 4 * 1024 * 1024
+/** Bounds the work for a small archive that contains a file of empty lines. */
+const maxEmptyLines = 1_000_000
 
 /**
  * Reads the rows of a CSV file. Empty lines are skipped; rows may have different numbers of cells.
@@ -26,7 +28,8 @@ export async function* readRecords(
     // The rest of a row with more columns becomes the text of one cell, which `max_record_size` bounds.
     ignore_last_delimiters: maxColumns + 1,
   })
-  pipeline(Readable.from(readText(open)), parser, () => {})
+  const text = limitEmptyLines(readText(open), () => parser.info.empty_lines)
+  pipeline(Readable.from(text), parser, () => {})
   try {
     for await (const record of parser) {
       if (record.length > maxColumns) throw new ImportError(tooLarge, `row ${parser.info.records}`)
@@ -34,6 +37,14 @@ export async function* readRecords(
     }
   } catch (error) {
     throw error instanceof CsvError ? await importError(error, open) : error
+  }
+}
+
+async function* limitEmptyLines(text: AsyncIterable<Uint8Array>, emptyLines: () => number) {
+  for await (const part of text) {
+    if (emptyLines() > maxEmptyLines)
+      throw new ImportError(`The file has more than ${maxEmptyLines} empty lines`)
+    yield part
   }
 }
 
