@@ -1,5 +1,5 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import type { IndexWord } from './look-up.ts'
+import type { IndexWord } from './cost/look-up.ts'
 import { allInTitle, type SearchQuery, someInTitle, termQuery, wholeQuery } from './text/query.ts'
 
 /** Conditions on a document, each as the text of a tsquery. */

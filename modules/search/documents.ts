@@ -2,11 +2,11 @@ import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { nilId } from '../../src/id-format.ts'
 import { type Conditions, joined } from './conditions.ts'
-import { planSearch, planWithoutSample, type Sample } from './estimate.ts'
+import { planSearch, planWithoutSample, type Sample } from './cost/estimate.ts'
 import { kinds } from './indexing/rows.ts'
-import type { LookUp, Sizes } from './look-up.ts'
+import type { LookUp, Sizes } from './cost/look-up.ts'
 import type { HitKey, Newest } from './parameters.ts'
-import { readSizes } from './sizes.ts'
+import { readSizes } from './cost/sizes.ts'
 
 /** The hits of a search are the newest documents that match: at most this many. */
 export const maxHits = 200

@@ -3,7 +3,7 @@ import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { findDocuments, type FoundDocument, type Similarities, type Wanted } from './documents.ts'
 import { kinds } from './indexing/rows.ts'
-import { readSizes } from './sizes.ts'
+import { readSizes } from './cost/sizes.ts'
 import { comparableWords, type SearchQuery, type Term, termQuery } from './text/query.ts'
 
 /** The most words of a search that are compared. With 60,000 words in titles, a comparison takes 2 ms (measured). */

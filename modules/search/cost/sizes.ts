@@ -1,6 +1,6 @@
-import { unprepared } from '../../src/postgres/timeouts.ts'
-import type { Sql } from '../../src/postgres/database.ts'
-import { joined } from './conditions.ts'
+import { unprepared } from '../../../src/postgres/timeouts.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import { joined } from '../conditions.ts'
 import type { IndexWord, Sizes } from './look-up.ts'
 
 /** Returns how many documents the projects have, and how many documents of all projects contain each word. */
