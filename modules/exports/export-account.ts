@@ -35,6 +35,8 @@ export function exportAccount(services: Services, inProgress: ExportsInProgress)
       if (!account) throw invalidToken()
       const { ids, numbers } = await projectsOf(database.background, caller)
       await charge(services, caller, exportCost(numbers))
+      // A large project takes longer than the server waits for the next bytes. This response has its own limits.
+      ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
       const own = {
         account: accountView.of(account),
         tokens: caller.token ? null : await tokensOf(database.reads, caller.userId),

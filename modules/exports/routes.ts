@@ -7,8 +7,12 @@ import { openExportsInProgress } from './in-progress.ts'
 
 export function exportRoutes({ callerGuard, queryRoute }: RouteBuilders, services: Services) {
   const inProgress = openExportsInProgress()
-  return new Elysia()
-    .use(callerGuard)
-    .get(...queryRoute('/projects/:id/export', exportProject(services, inProgress), 'Export a project'))
-    .get(...queryRoute('/export', exportAccount(services, inProgress), 'Export all my data'))
+  return (
+    new Elysia()
+      .use(callerGuard)
+      .get(...queryRoute('/projects/:id/export', exportProject(services, inProgress), 'Export a project'))
+      // Elysia adds the server to the context only for a function that names it.
+      .derive(({ server }) => ({ listener: server }))
+      .get(...queryRoute('/export', exportAccount(services, inProgress), 'Export all my data'))
+  )
 }
