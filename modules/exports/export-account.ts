@@ -35,15 +35,13 @@ export function exportAccount(services: Services, inProgress: ExportsInProgress)
       if (!account) throw invalidToken()
       const { ids, numbers } = await projectsOf(database.background, caller)
       await charge(services, caller, exportCost(numbers))
-      // A large project takes longer than the server waits for the next bytes. This response has its own limits.
-      ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
       const own = {
         account: accountView.of(account),
         tokens: caller.token ? null : await tokensOf(database.reads, caller.userId),
       }
       const { close } = await inProgress.begin(caller, async () => ({ close: async () => {} }))
       // A large project takes longer than the server waits for the next bytes. This response has its own limits.
-      ;(reading as { server?: IdleServer | null }).server?.timeout?.(request, 0)
+      ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
       return respondWithFile(request, {
         name: 'docket.tar.gz',
         contentType: 'application/gzip',
