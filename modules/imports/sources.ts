@@ -29,7 +29,7 @@ export const sources = [
 ] as const
 export type Source = (typeof sources)[number]
 
-export const readers: Partial<Record<Source, Reader>> = {
+export const readers: Record<Source, Reader> = {
   csv: readCsv,
   jira: readJira,
   linear: readLinear,
