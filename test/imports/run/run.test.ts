@@ -84,3 +84,20 @@ test('names the label in the report if the project cannot have more labels', asy
     message: 'The label "label 500": A project has at most 500 labels',
   })
 })
+
+test('a sub-item with a description becomes a task', async () => {
+  const { owner, projectId } = await newProject()
+  const { lines } = await importItems(owner, projectId, [
+    task('1'),
+    task('2', { parent: '1', description: 'before the brass arrives' }),
+    task('3', { parent: '1', description: ' \n' }),
+  ])
+  expect(lines.map(({ externalId, message }) => [externalId, message])).toEqual([
+    ['planka:2', 'A part of "Task 1" that has parts, comments or a description of its own'],
+  ])
+  const tasks = await tasksOf(owner, projectId)
+  expect(tasks.map(({ title, description }) => [title, description])).toEqual([
+    ['Task 1', null],
+    ['Task 2', 'before the brass arrives'],
+  ])
+})

@@ -35,7 +35,7 @@ const readLeaves = (sql: Sql, id: string, after: number, until: number) =>
     cross join lateral (select item from import_items p
       where p.import_id = i.import_id and p.kind = 'task' and p.key = i.parent order by p.n limit 1) p
     where i.import_id = ${id} and i.kind = 'task' and i.n > ${after} and i.n <= ${until} and i.parent is not null
-      and coalesce(i.item ->> 'description', '') !~ '\S'
+      and coalesce(i.item ->> 'description', '') !~ '\\S'
       and not exists (select from import_items c where c.import_id = i.import_id and c.parent = i.key)
     order by i.n`
 
