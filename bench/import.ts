@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from 'hdr-histogram-js'
 import { type Client, openClient } from '../test/support/client.ts'
+import { type ExportFigures, exportSentence, measureExports } from './export.ts'
 import { importFile, importSizes } from './import-file.ts'
 import type { Bench } from './measure.ts'
 
@@ -19,6 +20,7 @@ export interface ImportFigures {
   during: OtherClient
   /** The second import of the same file, which changes nothing. */
   againRowsPerSecond: number
+  exports: ExportFigures[]
   failures: string[]
 }
 
@@ -26,12 +28,12 @@ const requestEveryMs = 10
 const calmMs = 15_000
 const lookEveryMs = 200
 
-/** Imports a file with 100,000 tasks and a comment of each, twice, beside another client. */
+/** Imports a file with 100,000 tasks and a comment of each, twice, beside another client. Then exports the project. */
 export async function measureImport({ servers }: Pick<Bench, 'servers'>): Promise<ImportFigures> {
   await servers.web(1)
   const [importer, other] = await Promise.all([newClient(servers.url), newClient(servers.url)])
   const file = importFile()
-  return servers.withWorker(async () => {
+  const imported = await servers.withWorker(async () => {
     const before = await usualRequests(other, sleep(calmMs))
     const first = importInto(importer, file)
     const during = await usualRequests(other, first)
@@ -42,6 +44,13 @@ export async function measureImport({ servers }: Pick<Bench, 'servers'>): Promis
       ...{ before, during, againRowsPerSecond: importSizes.rows / again, failures: [] },
     }
   })
+  const exported = { ...importer, url: servers.url, rows: importSizes.rows }
+  const restartWeb = async () => {
+    await servers.web(0)
+    await servers.web(1)
+    return servers.pids.web()[0]!
+  }
+  return { ...imported, exports: await measureExports(exported, restartWeb) }
 }
 
 interface OfProject {
@@ -96,12 +105,13 @@ async function usualRequests({ client, projectId }: OfProject, load: Promise<unk
 }
 
 export const importSentence = (figures: ImportFigures): string => {
-  const { fileMiB, seconds, rowsPerSecond, againRowsPerSecond, before, during } = figures
+  const { fileMiB, seconds, rowsPerSecond, againRowsPerSecond, before, during, exports } = figures
   const ratio = (name: keyof OtherClient) =>
     `${during[name].toFixed(1)} ms instead of ${before[name].toFixed(1)}`
   return (
     `The import of 100,000 tasks with a comment each (${fileMiB.toFixed(0)} MiB of CSV) takes ${seconds.toFixed(0)} s: ` +
     `${Math.round(rowsPerSecond)} rows a second; the same file again ${Math.round(againRowsPerSecond)}. ` +
-    `Meanwhile the p99 of another client is ${ratio('createP99Ms')} for creates, ${ratio('getP99Ms')} for reads.`
+    `Meanwhile the p99 of another client is ${ratio('createP99Ms')} for creates, ${ratio('getP99Ms')} for reads. ` +
+    exportSentence(exports)
   )
 }

@@ -18,7 +18,7 @@ export const usage = `bun run bench [--rounds 3] [--seconds 5] [--quick] [--only
 --only overload lets 2,000 connections ask all at once, as a rule for ${overloadSeconds} seconds;
 --only filters lists 1,000,000 tasks with each filter, one request at a time;
 --only search fills the search index with 1,000,000 tasks and searches them, also beside 8,000 creates a second;
---only import imports 100,000 tasks with a comment each beside another client;
+--only import imports 100,000 tasks with a comment each beside another client, and exports them;
 --only claims lets 64 workers claim tasks from one project of 100,000 ready tasks;
 --only feed follows projects, with 10,000 idle streams and 500 busy ones, and writes in batches;
 --only fair measures a normal account during floods of another account, or one flood of them: fair-creates, fair-past, …;
