@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { ImportError } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
+import { readers } from '../../../modules/imports/sources.ts'
 import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
 import { reading, tasksOf } from './reading.ts'
 
@@ -98,4 +99,12 @@ test('reads names that objects have of themselves', async () => {
   })
   expect(Object.keys(proposal.columns!)).toEqual(file.split('\n')[0]!.split(','))
   await expect(read(file, { title: 'constructor' })).rejects.toThrow('constructor is not a field')
+})
+
+test('lists the description of a section of Todoist, which has no place in Docket', async () => {
+  const file =
+    'TYPE,CONTENT,DESCRIPTION,PRIORITY,INDENT\nsection,Home,Around the house,,\ntask,Oil,,4,1\ntask,Buy,,4,1\n'
+  const [oil, buy] = tasksOf(await reading(readers.todoist!, file))
+  expect(oil!.messages).toEqual(['The description of a section was not imported: Around the house'])
+  expect(buy).not.toHaveProperty('messages')
 })

@@ -54,6 +54,8 @@ class TodoistRows implements SourceRows {
     if (type === 'section') {
       this.section = draft.task.title
       this.parents = []
+      const description = row.text('description').slice(0, 500)
+      if (description) this.pending.push(`The description of a section was not imported: ${description}`)
     }
     if (type === 'task') this.finishTask(draft, row)
     return type === 'task'
