@@ -76,6 +76,8 @@ test('every command is committed once, and each retry gets the same reply in eve
   await runAndRecord('task.unassign', { projectId, userId: bea.id, ids: [task.id] })
   await runAndRecord('task.update', { id: task.id, projectId: otherId, title: 'Moved' })
   await runAndRecord('comment.delete', { id: comment.id })
+  const imported = { op: 'task', id: newId(), externalId: 'csv:1', values: { title: 'Imported' } }
+  await runAndRecord('project.import', { projectId, operations: [imported] })
   await runAndRecord('subtask.delete', { id: subtask.id })
   await runAndRecord('task.delete', { id: task.id })
   const { id: spareId } = await runAndRecord('project.create', { name: 'Spare' })

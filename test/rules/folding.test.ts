@@ -93,12 +93,20 @@ const deleteMovedChildren = async () => {
   return count
 }
 
+/** Comments of events may leave out the optional column. */
+const withoutNullAuthors = (events: StoredEvent[]): unknown =>
+  JSON.parse(
+    JSON.stringify(events, (key, value) =>
+      key === 'importedAuthor' && value === null ? undefined : (value as unknown),
+    ),
+  )
+
 test('the migration adds the moved children to old task.moved_in events', async () => {
   const property = fc.asyncProperty(requestWaves(30), async (waves) => {
     const events = await runRequests(waves.map(withoutUndo))
     await deleteMovedChildren()
     await sql().unsafe(movedWithAll)
-    expect([...(await readEvents(sql()))]).toEqual([...events])
+    expect(withoutNullAuthors(await readEvents(sql()))).toEqual(withoutNullAuthors(events))
   })
   await fc.assert(property, { numRuns: cases(4) })
 })
