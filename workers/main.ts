@@ -37,7 +37,7 @@ import { reencryptSecrets } from './webhooks/reencrypt-secrets.ts'
 
 const searchRows = 5_000
 /** Imports that a worker process runs at the same time. */
-const importConcurrency = 2
+const importConcurrency = 4
 
 /** Returns a function that stops the workers: running jobs finish, or return to the queue. */
 export function startWorkers(services: Services, changed = new ChangedProjects()): () => Promise<void> {

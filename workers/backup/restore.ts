@@ -13,6 +13,8 @@ import { hashesIn, last, migrationsOf, tablesOf } from './format.ts'
 
 const lockTimeoutMs = 10_000
 const lockNotAvailable = '55P03'
+const deadlockDetected = '40P01'
+const lockAttempts = 5
 
 /**
  * Restores a backup in one transaction, then applies the later migrations. After an error nothing has changed.
@@ -27,7 +29,7 @@ export async function restoreBackup(url: string, from: Readable, { replaces }: {
       sql.begin((tx) => restoreIn(tx, new BackupReader(unzipped), replaces)),
     )
   } catch (error) {
-    if (errorCode(error) === lockNotAvailable)
+    if ([lockNotAvailable, deadlockDetected].includes(errorCode(error)))
       throw new AdminError('The database is in use: stop every process of Docket first')
     throw error
   }
@@ -44,12 +46,27 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
     throw new AdminError('A later release made the backup: restore the backup with that release')
   if (!(await tryMigrationLock(tx)))
     throw new AdminError('A migration is running: try again when it has finished')
+  await lockTables(tx, tablesOf(allMigrations))
   for (const table of tablesOf(allMigrations)) await dropTable(tx, table, replaces)
   await tx.unsafe('drop table if exists drizzle.__drizzle_migrations')
   await applyToEmpty(tx, migrations)
   await loadTables(tx, backup, tablesOf(migrations)).catch((error) =>
     Promise.reject(isTransient(error) ? error : damaged()),
   )
+}
+
+/** Tries again after a deadlock with a statement of a process that still runs. */
+async function lockTables(tx: TransactionSql, tables: string[], attempt = 1): Promise<void> {
+  const existing = await tx<{ name: string }[]>`
+    select t.name from string_to_table(${tables.join()}, ',') t(name) where to_regclass(format('%I', t.name)) is not null`
+  if (existing.length === 0) return
+  const names = existing.map(({ name }) => `"${name}"`).join(', ')
+  try {
+    await tx.savepoint((part) => part.unsafe(`lock table ${names} in access exclusive mode`))
+  } catch (error) {
+    if (errorCode(error) !== deadlockDetected || attempt === lockAttempts) throw error
+    await lockTables(tx, tables, attempt + 1)
+  }
 }
 
 async function dropTable(tx: TransactionSql, table: string, replaces: boolean): Promise<void> {

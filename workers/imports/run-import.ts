@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ImportStep } from '../../drizzle/schema/imports.ts'
 import { ImportError } from '../../modules/imports/items.ts'
 import type { Reader } from '../../modules/imports/readers/reader.ts'
 import { readers, type Source } from '../../modules/imports/sources.ts'
 import type { Services } from '../../src/services.ts'
 import { throttle as limitCalls } from '../../src/throttle.ts'
-import type { Throttle } from '../throttle.ts'
+import { SliceEnded, type Throttle } from '../throttle.ts'
 import { readFile } from './read/read.ts'
 import { deleteUpload } from './remains.ts'
 import { openFailures } from './run/failures.ts'
@@ -35,6 +36,8 @@ interface Options {
 
 /** The time between two notifications of an import. */
 const announceEveryMs = 250
+/** The time after which an import that waits for another one looks again. */
+const waitMs = 500
 /** The length of the pause after a batch, as a multiple of the batch's duration. */
 const pauses = () => 0.25
 
@@ -45,6 +48,7 @@ export function openRunImport(services: Services, { known = readers, batchRows =
   const failures = openFailures()
   return async ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> => {
     const row = await beginImport(sql, importId)
+    if (row === 'waits') return endSliceLater(throttle)
     if (row) {
       const notify = () => importNotifications.publish([{ projectId: row.projectId, version: 0 }])
       const limited = limitCalls(announceEveryMs, notify)
@@ -67,6 +71,11 @@ export function openRunImport(services: Services, { known = readers, batchRows =
     }
     await deleteUpload(sql, importId, throttle)
   }
+}
+
+async function endSliceLater({ isStopping }: Throttle): Promise<never> {
+  if (!isStopping?.()) await sleep(waitMs)
+  throw new SliceEnded()
 }
 
 async function runSteps(run: Run, reader: Reader | undefined): Promise<void> {

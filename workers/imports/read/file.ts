@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib'
 import { ImportError } from '../../../modules/imports/items.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 
-const maxUnpackedBytes = 1_073_741_824
+const maxUnpackedBytes = 268_435_456
 
 const isGzip = (chunk: Uint8Array) => chunk[0] === 0x1f && chunk[1] === 0x8b
 

@@ -8,9 +8,10 @@ import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { isTransient } from '../../../src/postgres/errors.ts'
 import { reasonOf } from '../../reason.ts'
-import { forEachPage } from '../../throttle.ts'
+import { forEachPage, SliceEnded } from '../../throttle.ts'
 import { readChunks, unpack } from './file.ts'
 import { countRead } from '../batches/outcomes.ts'
+import { ImportTaken, isActive } from '../run/import-row.ts'
 import { endStep, showProgress } from '../run/progress.ts'
 import { readPeople } from '../steps/project-data.ts'
 import { deleteRows } from '../remains.ts'
@@ -19,6 +20,8 @@ import { insertItems, Staging } from './staging.ts'
 
 /** Other work of the process runs at least this often. */
 const turnMs = 5
+/** A cancelled import ends within this time. */
+const lookEveryMs = 1_000
 
 /** Stores the items of the file. After an interruption, the whole file is read again. */
 export async function readFile(run: Run, reader: Reader): Promise<void> {
@@ -55,11 +58,28 @@ async function openItems(run: Run, reader: Reader) {
   let chunks = 0
   const proposed: Mapping = {}
   const items = reader({
-    open: () => unpack(readChunks(sql, id, (n) => (chunks = n))),
+    open: openFile(run, (n) => (chunks = n)),
     mapping,
     propose: (part) => void Object.assign(proposed, part),
   })
   return { items: items[Symbol.asyncIterator](), proposed, readPart: () => chunks / row!.count }
+}
+
+/**
+ * Returns a function that reads the file, whenever a reader needs it. A hostile file may have hundreds of megabytes
+ * without an item, so the function looks between the parts of the file whether the import is still active.
+ */
+function openFile({ sql, row, throttle }: Run, onChunk: (n: number) => void) {
+  let lookAt = performance.now() + lookEveryMs
+  return async function* () {
+    for await (const part of unpack(readChunks(sql, row.id, onChunk))) {
+      yield part
+      if (performance.now() < lookAt) continue
+      if (throttle.isStopping?.()) throw new SliceEnded()
+      if (!(await isActive(sql, row.id))) throw new ImportTaken()
+      lookAt = performance.now() + lookEveryMs
+    }
+  }
 }
 
 /** Returns true at the end of the file. @throws ImportError for every error in the file, also an unexpected one */
@@ -70,7 +90,8 @@ async function fillPage(
 ): Promise<boolean> {
   for (let turnAt = performance.now() + turnMs; !staging.isFull;) {
     const next = await items.next().catch((error: unknown) => {
-      if (error instanceof ImportError || isTransient(error)) throw error
+      const isOfFile = !(error instanceof ImportTaken || error instanceof SliceEnded || isTransient(error))
+      if (!isOfFile || error instanceof ImportError) throw error
       throw new ImportError(`The file cannot be read: ${reasonOf(error)}`)
     })
     if (next.done) return true

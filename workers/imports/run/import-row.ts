@@ -15,15 +15,27 @@ export interface RunningImport {
   cursor: ImportCursor
 }
 
-/** Continues or starts the import. Returns undefined if it has ended. */
-export async function beginImport(sql: Sql, id: string): Promise<RunningImport | undefined> {
+/**
+ * Continues or starts the import. Returns undefined if it has ended, and `waits` while an older import of the account
+ * runs, so that one account cannot hold every place of a worker.
+ */
+export async function beginImport(sql: Sql, id: string): Promise<RunningImport | 'waits' | undefined> {
   const first: ImportCursor = { step: 'read', n: 0 }
   const [begun] = await sql<RunningImport[]>`
     update imports set state = 'running', started_at = coalesce(started_at, now()),
       cursor = coalesce(cursor, ${JSON.stringify(first)}::text::jsonb)
-    where id = ${id} and state in ('queued', 'running')
+    where id = ${id} and state in ('queued', 'running') and not exists (
+      select from imports o where o.state = 'running' and o.id < imports.id
+        and o.caller ->> 'userId' = imports.caller ->> 'userId')
     returning id, project_id, caller, source, dry_run, mapping, cursor`
-  return begun
+  if (begun) return begun
+  return (await isActive(sql, id)) ? 'waits' : undefined
+}
+
+/** False if the import has ended or was cancelled. */
+export async function isActive(sql: Sql, id: string): Promise<boolean> {
+  const [active] = await sql`select from imports where id = ${id} and state in ('queued', 'running')`
+  return active !== undefined
 }
 
 /** @param error why the import failed; undefined if it is done */
