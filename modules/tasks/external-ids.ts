@@ -40,8 +40,8 @@ export const externalIds: FactKind<ExternalIds, string> = {
   create: (projectId) => new ExternalIds(projectId),
   async load(sql, fact, wanted) {
     const rows = await sql<(Holder & { externalId: string })[]>`
-      select id, number, external_id from tasks
-      where project_id = ${fact.projectId} and external_id = any(${wanted}::text[])`
+      select t.id, t.number, t.external_id from unnest(${wanted}::text[]) q(external_id) cross join lateral (
+        select * from tasks where project_id = ${fact.projectId} and external_id = q.external_id limit 1) t`
     for (const { externalId, ...holder } of rows) fact.set(externalId, holder)
     return rows.map(({ id }) => id)
   },

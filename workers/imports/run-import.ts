@@ -39,7 +39,7 @@ const announceEveryMs = 250
 /** The time after which an import that waits for another one looks again. */
 const waitMs = 500
 /** The length of the pause after a batch, as a multiple of the batch's duration. */
-const pauses = () => 0.25
+const pauses = () => 0.1
 
 /** Runs an import until its end, or until the slice of the job ends. The next slice continues. */
 export function openRunImport(services: Services, { known = readers, batchRows = 200 }: Options = {}) {

@@ -7,6 +7,8 @@ import type { ChangedProjects } from './changed-projects.ts'
 
 /** Changes within this time are indexed together. */
 const collectMs = 50
+/** The pause in which changes collect, as a multiple of the time that the last changes took. Many together cost less. */
+const pauses = { factor: 3, maxMs: 300 }
 const retryMs = 1_000
 /** After this time, a project no longer waits until moved tasks are indexed in their new projects. */
 const lateMs = 5_000
@@ -65,13 +67,15 @@ function openIndex({ sql, steps, pauseMs, warn }: Options) {
     const behind = await findBehind(sql, projectIds)
     await startMissingFills(sql, behind)
     if (behind.length === 0) return []
+    const startedAt = performance.now()
     const isLate = (projectId: string) => performance.now() - (since.get(projectId) ?? Infinity) > lateMs
     const { left } = await steps.indexChanges(
       behind.map(({ projectId }) => projectId),
       undefined,
       isLate,
     )
-    await sleep(pauseMs)
+    const collect = left.length > 0 ? 0 : (performance.now() - startedAt) * pauses.factor
+    await sleep(Math.max(pauseMs, Math.min(collect, pauses.maxMs)))
     return left
   }
   return async (since: Map<string, number>): Promise<string[]> => {

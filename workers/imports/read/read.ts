@@ -30,12 +30,16 @@ export async function readFile(run: Run, reader: Reader): Promise<void> {
   const [staging, found] = [new Staging(), new Found()]
   const { items, proposed, readPart } = await openItems(run, reader)
   const throttle = { ...run.throttle, isOver: run.throttle.isStopping }
+  // A page is stored while the next page is read.
+  let stored: Promise<unknown> = Promise.resolve()
   await forEachPage(throttle, true, async () => {
     const isEnd = await fillPage(items, staging, found)
-    await insertItems(sql, row.id, staging.takePage())
-    await showProgress(run, 'read', readPart())
+    await stored
+    stored = insertItems(sql, row.id, staging.takePage()).then(() => showProgress(run, 'read', readPart()))
+    // The next page throws the error.
+    stored.catch(() => {})
     return isEnd ? undefined : true
-  })
+  }).finally(() => stored)
   const people = new People(await readPeople(sql, row.projectId), row.mapping)
   row.mapping = storableValue(found.mapping(row.mapping, proposed, people))
   staging.addFound(found, row.mapping)

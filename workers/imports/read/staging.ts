@@ -94,12 +94,14 @@ export class Staging {
 /** @throws ImportTaken if the import is no longer running */
 export async function insertItems(sql: Sql, importId: string, rows: StagedItem[]): Promise<void> {
   const column = <K extends keyof StagedItem>(name: K) => rows.map((row) => row[name])
+  // JSON contains no line breaks. postgres.js would escape each character of an array of texts.
+  const items = column('json').join('\n')
   const running = await sql`
     with running as materialized (select id, set_config('synchronous_commit', 'off', true) from imports where id = ${importId} and state = 'running' for share),
     stored as (insert into import_items (import_id, kind, n, row, key, parent, id, item)
     select running.id, kind, n, row, key, nullif(parent, ''), t.id, item::jsonb
     from running, unnest(${column('kind')}::text[], ${column('n')}::bigint[], ${column('row')}::bigint[], ${column('key')}::text[],
-      ${column('parent')}::text[], ${column('id')}::uuid[], ${column('json')}::text[])
+      ${column('parent')}::text[], ${column('id')}::uuid[], string_to_array(${items}, e'\n'))
       t(kind, n, row, key, parent, id, item))
     select from running`
   if (running.length === 0) throw new ImportTaken()
