@@ -1,4 +1,5 @@
 import type { ReadRequest } from '../../src/commands/query.ts'
+import { respondToHead } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { type Chunks, errorChunk, streamHeaders } from '../../src/responses/server-sent-events.ts'
 
@@ -10,7 +11,7 @@ export function openStreamResponse({ subscriptions }: Pick<Services, 'subscripti
     more = {},
   ): Response => {
     const headers = { ...streamHeaders(), ...more }
-    if (request.method === 'HEAD') return new Response(null, { headers })
+    if (request.method === 'HEAD') return respondToHead(headers)
     const release = subscriptions.acquire(caller.userId)
     const ended = new AbortController()
     // A disconnect may cancel the stream, abort the request, or both.

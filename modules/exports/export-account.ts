@@ -3,6 +3,7 @@ import type { Caller } from '../../src/identity/rights.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { ofToken, visibleProjects } from '../../src/reads/visible.ts'
 import { HttpError, invalidToken } from '../../src/responses/errors.ts'
+import { respondToHead } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { accountById } from '../accounts/queries.ts'
 import { accountView } from '../accounts/user.ts'
@@ -10,13 +11,15 @@ import { tokensOf } from '../tokens/queries.ts'
 import { type Entry, tarOf } from './archive.ts'
 import { spool, zipped } from './bytes.ts'
 import { charge, exportCost } from './charge.ts'
-import { respondWithFile } from './file-response.ts'
+import { fileHeaders, type FileInfo, respondWithFile } from './file-response.ts'
 import { docket } from './formats/docket.ts'
 import type { ExportsInProgress } from './in-progress.ts'
 import { accountDownload, fileName } from './schema.ts'
 import { openSource, readParts } from './source.ts'
 import { openTransaction } from './transaction.ts'
 import { projectTexts } from './write-project.ts'
+
+const archive: FileInfo = { name: 'docket.tar.gz', contentType: 'application/gzip', isCompressed: true }
 
 const about =
   'Returns all data of the caller as one `.tar.gz`: `account.json` with the account and its API tokens (without secrets, and only for a sign-in token), and a file in the format `docket` for each project that the caller may see. Each project has one version of its own. If an error occurs after the start, the connection is closed early.'
@@ -33,6 +36,7 @@ export function exportAccount(services: Services, inProgress: ExportsInProgress)
       const { request, caller } = reading
       const account = await accountById(database.reads, caller.userId)
       if (!account) throw invalidToken()
+      if (request.method === 'HEAD') return respondToHead(fileHeaders(request, archive))
       const { ids, numbers } = await projectsOf(database.background, caller)
       await charge(services, caller, exportCost(numbers))
       const own = {
@@ -43,9 +47,7 @@ export function exportAccount(services: Services, inProgress: ExportsInProgress)
       // A large project takes longer than the server waits for the next bytes. This response has its own limits.
       ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
       return respondWithFile(request, {
-        name: 'docket.tar.gz',
-        contentType: 'application/gzip',
-        isCompressed: true,
+        ...archive,
         chunks: zipped(tarOf(entriesOf(services, caller, own, ids))),
         close,
         failed: (error) => log.warn({ userId: caller.userId, reason: String(error) }, 'export failed'),

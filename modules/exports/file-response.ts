@@ -7,12 +7,15 @@ const maxStallMs = 30_000
 /** A transaction that is open for long keeps Postgres from removing old rows. */
 const maxMs = 1_800_000
 
-export interface File {
+export interface FileInfo {
   name: string
   contentType: string
-  /** Whether `chunks` is compressed already. */
+  /** Whether the file is compressed already. */
   isCompressed?: boolean
   headers?: Record<string, string>
+}
+
+export interface File extends FileInfo {
   chunks: AsyncGenerator<string | Uint8Array, void, void>
   /** Called once, when the file is complete, or the client has gone. */
   close(): Promise<void>
@@ -28,24 +31,23 @@ export function respondWithFile(
   request: Request,
   file: File,
   limitMs: LimitMs = { stall: maxStallMs, all: maxMs },
-): Response | Promise<Response> {
-  const isZipped = !file.isCompressed && acceptsGzip(request)
-  const headers = {
-    ...baseHeaders,
-    'content-type': file.contentType,
-    'content-disposition': `attachment; filename="${file.name}"`,
-    'cache-control': 'no-store',
-    vary: `${privateHeaders.vary}, Accept-Encoding`,
-    'x-request-id': requestId(),
-    ...(isZipped && { 'content-encoding': 'gzip' }),
-    ...file.headers,
-  }
-  if (request.method === 'HEAD') {
-    return file.close().then(() => new Response(null, { headers }))
-  }
-  const bytes = (isZipped ? zipped : encoded)(file.chunks)
-  return new Response(streamOf(request, bytes, file, limitMs), { headers })
+): Response {
+  const bytes = (isZipped(request, file) ? zipped : encoded)(file.chunks)
+  return new Response(streamOf(request, bytes, file, limitMs), { headers: fileHeaders(request, file) })
 }
+
+const isZipped = (request: Request, { isCompressed }: FileInfo) => !isCompressed && acceptsGzip(request)
+
+export const fileHeaders = (request: Request, file: FileInfo) => ({
+  ...baseHeaders,
+  'content-type': file.contentType,
+  'content-disposition': `attachment; filename="${file.name}"`,
+  'cache-control': 'no-store',
+  vary: `${privateHeaders.vary}, Accept-Encoding`,
+  'x-request-id': requestId(),
+  ...(isZipped(request, file) && { 'content-encoding': 'gzip' }),
+  ...file.headers,
+})
 
 type LimitMs = { stall: number; all: number }
 

@@ -1,7 +1,6 @@
-import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
+import { concurrencyErrors, openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { maxExports } from '../../src/postgres/database.ts'
-import { tooManyRequests, unavailable } from '../../src/responses/errors.ts'
 
 const what = 'exports'
 
@@ -11,10 +10,7 @@ export type ExportsInProgress = ReturnType<typeof openExportsInProgress>
 export function openExportsInProgress() {
   const limit = openConcurrencyLimit({ what, ofAll: maxExports, ofAccount: 1 })
   return {
-    errors: [
-      tooManyRequests(`Too many ${what} of this account are in progress`),
-      unavailable(`Too many ${what} are in progress; try again later`),
-    ],
+    errors: concurrencyErrors(what),
     /** Counts what `open` returns until its `close` is called. @throws HttpError 429, 503 */
     async begin<T extends { close(): Promise<void> }>(
       { userId }: Caller,

@@ -68,16 +68,24 @@ export interface ProjectParts {
 const partsOfProject = () =>
   model().all.filter((one) => one.parent === 'project' && one.load === 'with project')
 
+function readRows<Row>(source: Source, name: Entity) {
+  const { sql, snapshot } = source
+  const query = sql<(Row & WithPerson)[]>`${projectRows(sql, definitionOf(name), source)}`
+  return snapshot ? unprepared(query) : query
+}
+
+/** Returns the name that the project had. @throws HttpError 404 if the project was deleted meanwhile */
+export async function readName(source: Source): Promise<string> {
+  const [project] = await readRows<ProjectRow>(source, 'project')
+  if (!project) throw notFound('Project')
+  return project.name
+}
+
 export async function readParts(source: Source): Promise<ProjectParts> {
-  const { sql } = source
-  const read = <Row>(name: Entity) => {
-    const query = sql<(Row & WithPerson)[]>`${projectRows(sql, definitionOf(name), source)}`
-    return source.snapshot ? unprepared(query) : query
-  }
   const names = partsOfProject().map(({ name }) => name)
   const [[project], ...lists] = await Promise.all([
-    read<ProjectRow>('project'),
-    ...names.map((name) => read<{ id: string }>(name)),
+    readRows<ProjectRow>(source, 'project'),
+    ...names.map((name) => readRows<{ id: string }>(source, name)),
   ])
   const rows = new Map(names.map((name, n) => [name, lists[n]!]))
   const ofEntity = <Row>(name: Entity) => (rows.get(name) ?? []) as unknown as (Row & WithPerson)[]

@@ -7,6 +7,10 @@ interface Bounds {
   ofAccount: number
 }
 
+const tooManyOfAccount = (what: string) => tooManyRequests(`Too many ${what} of this account are in progress`)
+const tooManyOfAll = (what: string) => unavailable(`Too many ${what} are in progress; try again later`)
+export const concurrencyErrors = (what: string) => [tooManyOfAccount(what), tooManyOfAll(what)]
+
 /** Limits the operations in progress in this process: in total, and for each account with all its tokens. */
 export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   const acquired = new Map<string, number>()
@@ -15,8 +19,8 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   return {
     acquire(accountId: string, count = 1): () => void {
       const own = acquired.get(accountId) ?? 0
-      if (own + count > ofAccount) throw tooManyRequests(`Too many ${what} of this account are in progress`)
-      if (all + count > ofAll) throw unavailable(`Too many ${what} are in progress; try again later`)
+      if (own + count > ofAccount) throw tooManyOfAccount(what)
+      if (all + count > ofAll) throw tooManyOfAll(what)
       acquired.set(accountId, own + count)
       all += count
       return () => {
