@@ -7,12 +7,21 @@ import { errorCode } from '../../src/postgres/errors.ts'
 import { retryOnce, writeExactlyOnce } from '../../src/postgres/retries.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { insertRecord } from '../accounts/queries.ts'
-import { type ImportRow, isActive } from './rows.ts'
+import { type ImportRow, isActive, isUndoActive } from './rows.ts'
 
 export const maxActiveOfAccount = 4
 
-export const importActive = (id: string) =>
-  conflict(`The import ${id} has not ended: a project runs one import or undo of an import at a time`)
+type ActiveImport = Pick<ImportRow, 'id' | 'state' | 'undoState'>
+
+export const importActive = (row: ActiveImport) =>
+  conflict(`${activityOf(row)}: a project runs one import or undo of an import at a time`)
+
+function activityOf({ id, state, undoState }: ActiveImport): string {
+  if (state === 'receiving') return `The file of the import ${id} is still arriving`
+  return isUndoActive({ undoState })
+    ? `The undo of the import ${id} has not ended`
+    : `The import ${id} has not ended`
+}
 
 export const importJob = (
   name: 'run-import' | 'undo-import',
@@ -51,11 +60,13 @@ export async function insertImport(sql: Sql, row: ImportRow): Promise<boolean> {
   return false
 }
 
-export async function activeImport(sql: Sql, projectId: string): Promise<string | undefined> {
+export async function activeImport(sql: Sql, projectId: string): Promise<ActiveImport | undefined> {
   const [row] = await retryOnce(
-    () => sql<{ id: string }[]>`select id from imports where project_id = ${projectId} and ${isActive(sql)}`,
+    () =>
+      sql<ActiveImport[]>`
+        select id, state, undo_state from imports where project_id = ${projectId} and ${isActive(sql)}`,
   )
-  return row?.id
+  return row
 }
 
 /** Returns false if a worker has removed the import. */

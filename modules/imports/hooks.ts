@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { concurrencyErrors } from '../../src/admission/concurrency-limit.ts'
 import type { Config } from '../../src/config.ts'
 import { tooLarge } from '../../src/http/json-body.ts'
 import { roleNeeded } from '../../src/identity/rights.ts'
@@ -17,7 +18,7 @@ import { endedEarly, stalled } from './upload/body.ts'
 import { emptyFile, tooLate, zipArchive } from './upload/chunks.ts'
 import { mappingNotJson, sourceMissing } from './upload/fields.ts'
 import { fileMissing, notForm } from './upload/form.ts'
-import { codingNotSupported, tooManyImports } from './upload/start.ts'
+import { codingNotSupported, tooManyImports, uploadLimit } from './upload/start.ts'
 
 const example = responseExample(importView.schema)
 const importReply = (description: string, headers = {}) => ({
@@ -27,6 +28,7 @@ const importReply = (description: string, headers = {}) => ({
 })
 
 const written = { tag: 'Imports', scope: 'write' as const, general: [422 as const] }
+const active = { id: sampleId, state: 'running', undoState: null } as const
 const location = { Location: locationAt(`/imports/${sampleId}`) }
 
 const File = named(
@@ -55,8 +57,9 @@ export function startHooks({ importBytes, bodyTimeoutMs }: Config) {
     ...[invalidIdempotencyKey(), tooLarge(importBytes), stalled(bodyTimeoutMs), tooLate()],
     ...[
       codingNotSupported(),
-      importActive(sampleId),
+      importActive(active),
       tooManyImports(),
+      ...concurrencyErrors(uploadLimit.what),
       roleNeeded('EDITOR'),
       notFound('Project'),
     ],
@@ -93,7 +96,7 @@ export const undoHooks = operation({
     202: importReply('The undo continues: see `undo` of the import', location),
   },
   errors: [
-    ...[invalidIdempotencyKey(), notEnded(), wasDryRun(), alreadyUndone(), importActive(sampleId)],
+    ...[invalidIdempotencyKey(), notEnded(), wasDryRun(), alreadyUndone(), importActive(active)],
     ...[roleNeeded('EDITOR'), noImport()],
   ],
 })

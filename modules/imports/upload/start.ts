@@ -7,7 +7,15 @@ import { HttpError, tooManyRequests } from '../../../src/responses/errors.ts'
 import type { Services } from '../../../src/services.ts'
 import { requireEditableProject } from '../access.ts'
 import { repeatedly } from '../../../src/repeatedly.ts'
-import { aliveEveryMs, discardImport, importJob, insertImport, queueImport, showAlive } from '../changes.ts'
+import {
+  aliveEveryMs,
+  discardImport,
+  importJob,
+  insertImport,
+  maxActiveOfAccount,
+  queueImport,
+  showAlive,
+} from '../changes.ts'
 import type { ImportRow } from '../rows.ts'
 import { importView } from '../schema.ts'
 import { replyWith, type ToRecord, writeOnce } from '../write-once.ts'
@@ -17,12 +25,15 @@ import { type Fields, type ImportOptions, readOptions } from './fields.ts'
 import { isForm, readForm } from './form.ts'
 
 /** Uploads in progress in this process. An upload takes a few MiB of memory. */
-const uploadLimit = { what: 'uploads of imports', ofAll: 32, ofAccount: 4 }
+export const uploadLimit = { what: 'uploads of imports', ofAll: 32, ofAccount: 4 }
 
 /** The most bytes of the parts of a form besides the file. */
 export const formBytes = 1_048_576
 
-export const tooManyImports = () => tooManyRequests('Too many imports of this account are in progress')
+export const tooManyImports = () =>
+  tooManyRequests(
+    `An account can have ${maxActiveOfAccount} active imports: wait for the end of an import, or cancel it`,
+  )
 export const codingNotSupported = () =>
   new HttpError(415, 'The file must be sent without a Content-Encoding, or with gzip', {
     'accept-encoding': 'gzip',

@@ -78,7 +78,11 @@ test('an undo that takes longer gets 202, and blocks other imports of the projec
   const answer = await one.undo()
   expect([answer.status, answer.headers.get('location')]).toEqual([202, `/api/v1${one.path}`])
   expect(answer.body).toMatchObject({ undo: { state: 'queued', undone: 0, kept: 0 } } as never)
-  expectError(await start(one.owner, one.projectId), 409, new RegExp(one.id))
+  expectError(
+    await start(one.owner, one.projectId),
+    409,
+    new RegExp(`^The undo of the import ${one.id} has not`),
+  )
 })
 
 test('an import is undone once: concurrent and later undos get 409', async () => {

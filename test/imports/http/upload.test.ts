@@ -72,6 +72,8 @@ test('runs one import at a time in a project: a second gets 409 with the id of t
   const { owner, projectId } = await newProject()
   const { body: first } = await start(owner, projectId)
   expectError(await start(owner, projectId), 409, new RegExp(`^The import ${first.id} has not ended`))
+  await scene.set(first.id, { state: 'receiving' })
+  expectError(await start(owner, projectId), 409, new RegExp(`^The file of the import ${first.id} is still`))
   await scene.end(first.id)
   expect((await start(owner, projectId)).status).toBe(202)
 })
