@@ -96,6 +96,12 @@ test('without --source, import accepts only files of docket export, also compres
   expect((await json(['import', '-', '-p', project], { input })).counts.created).toBe(1)
 })
 
+test('an input of more than 64 MiB is rejected before it is sent', async () => {
+  const input = 'x'.repeat(67_108_865)
+  const { code, err } = await run(['import', '-', '--source', 'csv', '-p', await newProject()], { input })
+  expect([code, err]).toEqual([1, expect.stringMatching(/^docket: The input has more than 64 MiB: compress/)])
+})
+
 test('imports lists, shows, waits for and undoes imports', async () => {
   const project = await newProject()
   const started = await run(['import', plates, '--source', 'csv', '-p', project, '--no-wait'])
