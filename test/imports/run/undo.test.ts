@@ -47,14 +47,36 @@ test('keeps whole tasks that somebody has changed since, and lists them', async 
   expect(counts).toEqual({ undoState: 'done', undone: 1, kept: 2 })
   expect(lines.map(({ externalId }) => externalId)).toEqual(['planka:1', 'planka:3', null])
   expect(lines.map(({ message }) => message.replace(/\d+$/, 'N'))).toEqual([
-    'The task was changed since by seq N',
-    'The task was changed since by seq N',
-    'Tasks have the label',
+    'Somebody has changed the task since: seq N',
+    'Somebody has changed the task since: seq N',
+    'Tasks have the label "bug"',
   ])
   expect((await tasksOf(owner, projectId)).map(({ title }) => title)).toEqual(['Task 1', 'Task 3'])
   expect((await owner.get(`/tasks/${first!.id}/subtasks`)).body).toHaveLength(1)
   expect((await owner.get(`/tasks/${third!.id}/comments`)).body).toHaveLength(2)
   expect((await owner.get(`/tasks/${second!.id}`)).status).toBe(404)
+})
+
+test('names the labels and fields that stay, and lists none that somebody has deleted', async () => {
+  const { owner, projectId } = await newProject()
+  const labels = ['bug', 'old', 'used']
+  const { id } = await importItems(owner, projectId, [task('1', { labels, fields: { size: 'large' } })])
+  const [bug, old, used] = (await owner.get(`/projects/${projectId}/labels`)).body.sort((a, b) =>
+    String(a.name).localeCompare(String(b.name)),
+  )
+  const [field] = (await owner.get(`/projects/${projectId}/fields`)).body
+  const fields = { size: 'small' }
+  await make(owner, '/tasks', { projectId, title: 'Own', labelIds: [used!.id, old!.id], fields })
+  await owner.patch(`/labels/${bug!.id}`, { name: 'defect' })
+  await owner.patch(`/fields/${field!.id}`, { name: 'Size' })
+  await owner.delete(`/labels/${old!.id}`)
+  const { lines, ...counts } = await undo(owner, id)
+  expect(counts).toEqual({ undoState: 'done', undone: 1, kept: 0 })
+  expect(lines.map(({ message }) => message.replace(/\d+/g, 'N')).sort()).toEqual([
+    'Tasks have the label "used"',
+    'Tasks have values of the field "Size"',
+    'The label "defect": Seq N cannot be undone: name changed since by seq N',
+  ])
 })
 
 test('restores the tasks that a second import changed', async () => {

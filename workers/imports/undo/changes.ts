@@ -14,6 +14,8 @@ export interface ImportedChange {
   isUndone: boolean
   /** All events of the task stay: the task's line in the report names the reason. */
   isWhole: boolean
+  /** Names a label or field, such as `label "bug"`. */
+  name: string | null
   /** Why the row stays; null if nobody has changed it. */
   kept: string | null
 }
@@ -21,24 +23,26 @@ export interface ImportedChange {
 /** Reads the events of a batch. A task that the import created stays as a whole if somebody has changed a part of it. */
 export const readBatch = ({ sql, importId, projectId }: Undo, batch: number) => sql<ImportedChange[]>`
   with own as (
-    select e.seq, e.id, e.entity, e.entity_id, e.task_id, e.after ->> 'key' as key from events e
+    select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
+      e.entity || ' "' || coalesce(l.name, f.name) || '"' as name
+    from events e
+    left join labels l on e.entity = 'label' and l.id = e.entity_id
+    left join task_fields f on e.entity = 'field' and f.id = e.entity_id
     where e.project_id = ${projectId} and e.batch = ${batch} and e.seq >= ${batch} and e.seq < ${batch}::bigint + ${maxEvents}::bigint),
   used_labels as materialized (
     select l.id from tasks t cross join lateral unnest(t.label_ids) l(id)
-    where t.project_id = ${projectId} and exists (select from own where entity = 'label')
-      and t.label_ids && array(select entity_id from own where entity = 'label')),
+    where t.project_id = ${projectId} and exists (select from own where label_id is not null)
+      and t.label_ids && array(select label_id from own where label_id is not null)),
   used_fields as materialized (
     select f.key from tasks t cross join lateral jsonb_object_keys(t.fields) f(key)
-    where t.project_id = ${projectId} and exists (select from own where entity = 'field')
-      and t.fields ?| array(select key from own where entity = 'field'))
-  select o.seq::float8 as seq, o.entity, o.task_id, t.external_id, coalesce(h.is_first, false) as is_first,
-    case when o.task_id is null then not exists (
-        select from labels where id = o.entity_id union all select from task_fields where id = o.entity_id)
-      else t.id is null or coalesce(h.is_undone, false) end as is_undone,
+    where t.project_id = ${projectId} and exists (select from own where field_key is not null)
+      and t.fields ?| array(select field_key from own where field_key is not null))
+  select o.seq::float8 as seq, o.entity, o.task_id, t.external_id, o.name, coalesce(h.is_first, false) as is_first,
+    case when o.task_id is null then o.name is null else t.id is null or coalesce(h.is_undone, false) end as is_undone,
     coalesce(h.is_created and h.changed is not null, false) as is_whole,
-    case when h.is_created and h.changed is not null then 'The task was changed since by seq ' || h.changed
-      when o.entity = 'label' and o.entity_id in (select id from used_labels) then 'Tasks have the label'
-      when o.entity = 'field' and o.key in (select key from used_fields) then 'Tasks have values of the field'
+    case when h.is_created and h.changed is not null then 'Somebody has changed the task since: seq ' || h.changed
+      when o.label_id in (select id from used_labels) then 'Tasks have the ' || o.name
+      when o.field_key in (select key from used_fields) then 'Tasks have values of the ' || o.name
       end as kept
   from own o
   left join tasks t on t.id = o.task_id

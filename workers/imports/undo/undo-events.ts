@@ -19,7 +19,11 @@ async function undoSome(undo: Undo, changes: ImportedChange[]): Promise<Imported
     return changes
   } catch (error) {
     if (!isKept(error, changes)) throw error
-    if (changes.length === 1) return changes.map((one) => ({ ...one, kept: error.message }))
+    if (changes.length === 1)
+      return changes.map((one) => ({
+        ...one,
+        kept: one.name ? `The ${one.name}: ${error.message}` : error.message,
+      }))
     const middle = changes.length >> 1
     const later = await undoSome(undo, changes.slice(middle))
     return [...(await undoSome(undo, changes.slice(0, middle))), ...later]
