@@ -89,7 +89,9 @@ export const reportLineView = view<ReportLine>({
     ),
     message: Type.String({
       description: 'What differs from the file',
-      examples: ['The person "Ada L." is not a member of the project: named in the description'],
+      examples: [
+        'The assignee "Ada L." is not a member of the project. At the foot of the description: Assignee: Ada L.',
+      ],
     }),
   }),
   hasNoEtag: true,

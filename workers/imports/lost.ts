@@ -17,6 +17,6 @@ const hasNoJob = (sql: Sql, name: string) => sql`not exists (
   select from outbox o where o.project_id = i.project_id and o.name = ${name} and o.data ->> 'importId' = i.id::text
     and o.parked_at is null)`
 
-const reason = (sql: Sql, name: string) => sql`'It failed at each attempt' || coalesce((
+const reason = (sql: Sql, name: string) => sql`'The worker failed at each attempt' || coalesce((
   select ': ' || o.error from outbox o where o.project_id = i.project_id and o.name = ${name}
     and o.data ->> 'importId' = i.id::text limit 1), '')`

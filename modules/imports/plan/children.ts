@@ -28,7 +28,7 @@ export function planComment(
 ): Planned<CommentOperation> | undefined {
   const origin = originOf(item, context, notes)
   if (isBlank(item.text)) {
-    notes.list('The text of the comment is empty')
+    notes.list('The comment has no text')
     return undefined
   }
   const text = cut(item.text.trim(), maxComment).trim()

@@ -51,7 +51,7 @@ export function valuesOf(
     const accepted = field && !values.has(field.key) ? valueOf(field, value) : undefined
     const length = JSON.stringify(accepted ?? '').length + maxKey
     if (accepted === undefined || values.size === maxValues || characters + length > maxValueCharacters) {
-      notes.keep(`${field?.name ?? name}: ${value}`, reasonOf(name, field, value))
+      notes.keep(`${field?.name ?? name}: ${value}`, reasonOf(name, field, value, accepted !== undefined))
       continue
     }
     characters += length
@@ -60,11 +60,10 @@ export function valuesOf(
   return values.size > 0 ? Object.fromEntries(values) : undefined
 }
 
-function reasonOf(name: string, field: FieldSpec | undefined, value: Value): string {
-  const shown = cut(String(value), 100)
-  return field
-    ? `The field ${field.key} (${field.type}) cannot hold "${shown}", which is in the description`
-    : `The project has no field for ${name}: "${shown}" is in the description`
+function reasonOf(name: string, field: FieldSpec | undefined, value: Value, isAccepted: boolean): string {
+  if (!field) return `The project has no field "${cut(name, maxName)}"`
+  if (isAccepted) return `The task has no space for the field "${field.name}"`
+  return `The field "${field.name}" (${field.type}) does not accept "${cut(String(value), 100)}"`
 }
 
 /** Returns undefined if the field does not accept the value. */

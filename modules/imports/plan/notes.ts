@@ -1,6 +1,7 @@
 import { cut } from './texts.ts'
 
 const maxMessageCharacters = 2_000
+const maxKeptCharacters = 200
 const maxDescription = 20_000
 const maxFoot = 10_000
 const separator = '\n\n---\n'
@@ -8,7 +9,9 @@ const separator = '\n\n---\n'
 /** What the report lists for a row, and the lines at the foot of the task's description. */
 export class Notes {
   private readonly messages: string[]
+  /** All lines at the foot of the description. The report lists those in `kept`. */
   readonly foot: string[] = []
+  private readonly kept: string[] = []
 
   constructor(messages: string[] = []) {
     this.messages = [...messages]
@@ -18,20 +21,26 @@ export class Notes {
     this.messages.push(message)
   }
 
-  /** Adds a line to the foot of the description. @param reason for the report. Default: the line */
+  /** Adds a line to the foot of the description. @param reason why no field has it, for the report */
   keep(line: string, reason?: string): void {
     this.foot.push(line)
-    this.list(reason ?? `Kept in the description: ${line}`)
+    this.kept.push(cut(line.replace(/\s+/g, ' '), maxKeptCharacters))
+    if (reason) this.list(reason)
   }
 
   /** The message of the row's line in the report; empty if the row is imported exactly. */
   get message(): string {
-    return cut(this.messages.join('; '), maxMessageCharacters)
+    return cut(this.messages.join('. '), maxMessageCharacters)
   }
 
-  /** Returns the description with its foot; undefined without both. */
+  /** Returns the description with its foot; undefined without both. Call this after all notes of a task. */
   describe(description = ''): string | undefined {
-    const body = description.trim()
+    const described = this.withFoot(description.trim())
+    if (this.kept.length > 0) this.list(`At the foot of the description: ${this.kept.join('; ')}`)
+    return described
+  }
+
+  private withFoot(body: string): string | undefined {
     if (this.foot.length === 0 && body.length <= maxDescription) return body || undefined
     const foot = cut(this.foot.join('\n'), maxFoot)
     const end = foot && (body ? separator + foot : foot)
@@ -39,7 +48,7 @@ export class Notes {
     const fitting = cut(body, maxBody)
     if (fitting !== body) this.list(`The description was cut at ${maxBody} characters`)
     if (foot !== this.foot.join('\n'))
-      this.list(`The notes in the description were cut at ${maxFoot} characters`)
+      this.list(`The foot of the description was cut at ${maxFoot} characters`)
     return fitting + end
   }
 }

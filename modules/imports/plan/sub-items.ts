@@ -17,7 +17,7 @@ export function subtaskOf(
   const isOther = listStatus === null && item.list !== taskList
   const rest = restOf(item, status === 'IN_PROGRESS' ? status : undefined, isOther ? item.list : undefined)
   const line = rest && cut(`Subtask "${cut(title.trim(), 100)}": ${rest}`, maxLine)
-  const all = line ? [...messages, `Kept in the description of the task: ${line}`] : messages
+  const all = line ? [...messages, `At the foot of the task's description: ${cut(rest, maxLine)}`] : messages
   const completed = status === 'DONE'
   const subtask: SubtaskItem = { kind: 'subtask', row, task: parent, title, completed }
   if (key !== undefined) subtask.key = key

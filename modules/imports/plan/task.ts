@@ -81,7 +81,7 @@ function instantOf(name: string, given: string | undefined, notes: Notes): strin
 function reminderOf({ remindAt }: TaskItem, { now }: PlanContext, notes: Notes): string | undefined {
   const instant = instantOf('Reminder', remindAt, notes)
   if (!instant || instant > now) return instant
-  notes.list(`The time of the reminder, ${instant}, has passed`)
+  notes.list(`The reminder was left out, because its time ${instant} has passed`)
   return undefined
 }
 
@@ -103,13 +103,13 @@ function labelIdsOf(names: string[], { labels }: PlanContext, notes: Notes): str
     }
     const id = labels.get(caseless(label))
     if (id === undefined || (ids.size === maxLabels && !ids.has(id)))
-      notes.keep(
-        `Label: ${label}`,
-        `The label "${label}" has no place in the project, and is in the description`,
-      )
+      notes.keep(`Label: ${label}`, `The ${id ? 'task' : 'project'} has no space for the label "${label}"`)
     else ids.add(id)
     if (label !== name.trim())
-      notes.keep(`Label: ${cut(name.trim(), 500)}`, `The label "${label}" was shortened`)
+      notes.keep(
+        `Label: ${cut(name.trim(), 500)}`,
+        `The name of the label "${label}" was cut at ${maxLabelName} characters`,
+      )
   }
   return ids.size > 0 ? [...ids] : undefined
 }

@@ -12,7 +12,7 @@ export function storable<Item extends ImportedItem>(item: Item): { item: Item; j
   const cleaned = storableValue(item)
   if (JSON.stringify(cleaned) === json) return { item, json }
   const messages = 'messages' in cleaned ? (cleaned.messages ?? []) : []
-  const message = `Characters that cannot be stored were replaced by ${replacement}`
+  const message = `Characters that Docket cannot store were replaced by ${replacement}`
   const noted = { ...cleaned, messages: [...messages, message] }
   return { item: noted, json: JSON.stringify(noted) }
 }

@@ -8,7 +8,7 @@ const untitled = 'Untitled'
 export function titleIn(text: string, max: number, notes: Notes): string {
   const title = nameIn(text, max)
   if (title === undefined) {
-    notes.list(`The title is empty, and became "${untitled}"`)
+    notes.list(`The empty title was replaced by "${untitled}"`)
     return untitled
   }
   if (title === text.trim()) return title

@@ -105,6 +105,6 @@ test('lists the description of a section of Todoist, which has no place in Docke
   const file =
     'TYPE,CONTENT,DESCRIPTION,PRIORITY,INDENT\nsection,Home,Around the house,,\ntask,Oil,,4,1\ntask,Buy,,4,1\n'
   const [oil, buy] = tasksOf(await reading(readers.todoist!, file))
-  expect(oil!.messages).toEqual(['The description of a section was not imported: Around the house'])
+  expect(oil!.messages).toEqual(['The description of the section was not imported: Around the house'])
   expect(buy).not.toHaveProperty('messages')
 })

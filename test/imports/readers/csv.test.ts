@@ -77,7 +77,7 @@ test('reads people, priorities, subtasks, blockers and completion', async () => 
     },
     {
       ...{ kind: 'task', row: 3, key: 'A-3', title: 'c', status: 'DONE', notes: ['Priority: extreme'] },
-      messages: ['Priority: extreme is not a priority that Docket knows'],
+      messages: ['The priority "extreme" is unknown'],
     },
   ])
 })
@@ -85,9 +85,9 @@ test('reads people, priorities, subtasks, blockers and completion', async () => 
 test('lists rows with other numbers of cells, and keeps cells without a header', async () => {
   const read = await reading(readCsv, 'title,status,note\na\nb,Done,x,,\nc,Done,x,more\n,,\n')
   expect(tasksOf(read)).toMatchObject([
-    { row: 1, title: 'a', messages: ['The row has 1 cells; the header has 3'] },
+    { row: 1, title: 'a', messages: ['The row has 1 cells, and the header 3'] },
     { row: 2, title: 'b', description: 'x' },
-    { row: 3, notes: ['Without a header: more'], messages: ['The row has 4 cells; the header has 3'] },
+    { row: 3, notes: ['Without a header: more'], messages: ['The row has 4 cells, and the header 3'] },
   ])
   expect(tasksOf(read)[1]).not.toHaveProperty('messages')
 })

@@ -113,7 +113,7 @@ test('keeps dates that can be two dates as notes, and lists them', async () => {
   expect(mixed).toEqual(['due: 3/4/2026 | 2026-04-21 | 2026-04-21', undefined])
   const read = await reading(readCsv, 'title,due\na,3/4/2026\n')
   expect(tasksOf(read)[0]!.messages).toEqual([
-    'due: 3/4/2026 is not one certain date. If it is a date, send mapping.dateFormat, such as DD/MM/YYYY',
+    'The date "3/4/2026" cannot be read: send mapping.dateFormat, such as DD/MM/YYYY',
   ])
 })
 

@@ -59,7 +59,7 @@ test('reads labels, fields, tasks, subtasks and comments, and reports other line
       ...{ kind: 'task', row: 4, key: id(1), externalId: `docket:${id(1)}`, title: 'Draw', status: 'DONE' },
       ...{ priority: 'HIGH', dueDate: createdAt, createdAt, labels: ['bug'], fields: { size: 3 } },
       ...{ blockedBy: [id(2)], assignee: ada, author: ada },
-      messages: ['1 × member in the file: not imported', '2 × event in the file: not imported'],
+      messages: ['Lines of these kinds are not imported: member (1), event (2)'],
     },
     { kind: 'subtask', row: 5, key: id(3), task: id(1), title: 'Sharpen', completed: true, createdAt },
     {
@@ -76,7 +76,7 @@ const failures: [name: string, file: string | Uint8Array, message: string][] = [
   [
     'a later format',
     whole([]).replace('"docket":1', '"docket":2'),
-    'The file has the format 2; this service reads 1 (line 1)',
+    'The file has the version 2 of the format; this service reads version 1 (line 1)',
   ],
   ['a cut file', fileOf(rows), `The file was cut: its last line is missing (line 10)`],
   [
@@ -86,7 +86,11 @@ const failures: [name: string, file: string | Uint8Array, message: string][] = [
   ],
   ['a cut line', fileOf(rows).slice(0, -9), 'The line is not a JSON object (line 10)'],
   ['two files in one', whole([]) + whole([]), 'The file continues after its end (line 3)'],
-  ['an invalid field', whole([{ ...task, status: 'LATER' }]), 'status of a task is not valid (line 2)'],
+  [
+    'an invalid field',
+    whole([{ ...task, status: 'LATER' }]),
+    'The field status of the task is not valid (line 2)',
+  ],
   ['another encoding', Buffer.from(whole(rows), 'utf16le'), 'The line is not a JSON object (line 1)'],
   [
     'a long line',

@@ -86,6 +86,6 @@ test('cuts a cell of more than 100,000 characters, but no character', async () =
     }),
   )
   expect(items).toMatchObject([
-    { description: 'x'.repeat(99_999), messages: ['Texts longer than 100000 characters were cut'] },
+    { description: 'x'.repeat(99_999), messages: ['A cell was cut at 100000 characters'] },
   ])
 })

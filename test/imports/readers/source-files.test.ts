@@ -119,7 +119,7 @@ test('reads a template of Todoist with sections, indents, notes and labels in ti
     ...{ row: 3, title: 'Oil the wheels', labels: ['workshop', 'weekly'], priority: 'HIGH' },
     ...{ description: 'With the small can', dueDate: '2026-10-05', fields: { duration: '30 minute' } },
     ...{ author: { name: 'Ada' }, assignee: { name: 'Charles' } },
-    messages: ['A comment on the whole project was not imported: A note on the project'],
+    messages: ['The comment on the whole project was not imported: A note on the project'],
   })
   expect(buy).toMatchObject({ title: 'Buy oil', parent: oil!.key! })
   expect(buy).not.toHaveProperty('priority')
@@ -133,7 +133,7 @@ test('reads a template of Todoist with sections, indents, notes and labels in ti
   expect(titled(items, 'Draw the plate')).toMatchObject([
     {
       ...{ list: 'Plates', fields: { deadline: 'Oct 9 2026' }, notes: ['DATE: every monday at 9am'] },
-      messages: [expect.stringContaining('DATE: every monday at 9am is not one certain date')],
+      messages: [expect.stringContaining('The date "every monday at 9am" cannot be read')],
     },
   ])
   const [, inSection, again] = titled(items, 'Oil the wheels')

@@ -147,10 +147,10 @@ test('changes of others during an import are kept', async () => {
   })
   expect(result.state).toBe('done')
   expect(result.lines.map(({ outcome, message }) => [outcome, message])).toEqual([
-    ['rejected', 'Task not found'],
-    ['rejected', 'Task not found'],
-    ['rejected', 'Task not found'],
-    ['rejected', 'blockedByIds must be the ids of tasks in the project'],
+    ['rejected', 'The subtask: Task not found'],
+    ['rejected', 'The comment: Task not found'],
+    ['created', 'The blockers were left out: Task not found'],
+    ['created', 'The blockers were left out: they must be the ids of tasks in the project'],
   ])
   expect((await tasksOf(owner, projectId))[0]!.title).toBe('Changed')
 })
@@ -171,7 +171,7 @@ test('an import whose job is lost ends as failed', async () => {
   const { owner, projectId } = await newProject()
   const id = await queue(owner, projectId, fileOf(items))
   await endLostImports(sql, { batchRows: 10, pauseMs: 0 })
-  expect(await resultOf(id)).toMatchObject({ state: 'failed', error: 'It failed at each attempt' })
+  expect(await resultOf(id)).toMatchObject({ state: 'failed', error: 'The worker failed at each attempt' })
 })
 
 test('an import ends with the API token that began it', async () => {

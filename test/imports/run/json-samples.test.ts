@@ -64,6 +64,6 @@ test('a Trello board keeps its order, checklists, comments, fields and notes', a
     { text: 'Oil it too', importedAuthor: 'Grace Hopper', createdAt: '2023-11-15T10:00:00.000Z' },
   ])
   expect(lines.map(({ message }) => message).join('\n')).toContain(
-    'only the date of 2024-02-01T09:00:00.000Z is kept',
+    'has only the date of 2024-02-01T09:00:00.000Z',
   )
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { task } from './items.ts'
+import type { ImportedItem } from '../../../modules/imports/items.ts'
+import { comment, task } from './items.ts'
 import { openRunScene, tasksOf } from './scene.ts'
 
 const { newProject, importItems } = await openRunScene()
@@ -85,6 +86,31 @@ test('names the label in the report if the project cannot have more labels', asy
   })
 })
 
+test('lines have the outcome of their row, also if only a comment or a blocker of its task is imported', async () => {
+  const { owner, projectId } = await newProject()
+  const file = [task('1', { blockedBy: ['2', '9', '1'], assignee: { name: 'Ada' } }), task('2'), task('3')]
+  const report = async (more: ImportedItem[] = []) => {
+    const { counts, lines } = await importItems(owner, projectId, [...file, ...more])
+    return [counts, ...lines.map(({ row, outcome, message }) => [row, outcome, message])]
+  }
+  const lines = (outcome: string) => [
+    [
+      1,
+      outcome,
+      'The assignee "Ada" is not a member of the project. At the foot of the description: Assignee: Ada',
+    ],
+    [1, outcome, 'The blocker 9 is not in the file. The task cannot block itself'],
+  ]
+  const counts = { read: 3, created: 0, updated: 0, unchanged: 0, rejected: 0 }
+  expect(await report()).toEqual([{ ...counts, created: 3 }, ...lines('created')])
+  expect(await report()).toEqual([{ ...counts, unchanged: 3 }, ...lines('unchanged')])
+  const more = [comment('1', 'In brass')]
+  expect(await report(more)).toEqual([{ ...counts, updated: 1, unchanged: 2 }, ...lines('updated')])
+  const cycle = [task('2', { blockedBy: ['3'] }), task('3', { blockedBy: ['1'] })]
+  file.splice(1, 2, ...cycle)
+  expect((await report(more)).at(-1)).toEqual([3, 'unchanged', expect.stringContaining('cycle')])
+})
+
 test('a sub-item with a description becomes a task', async () => {
   const { owner, projectId } = await newProject()
   const { lines } = await importItems(owner, projectId, [
@@ -93,7 +119,10 @@ test('a sub-item with a description becomes a task', async () => {
     task('3', { parent: '1', description: ' \n' }),
   ])
   expect(lines.map(({ externalId, message }) => [externalId, message])).toEqual([
-    ['planka:2', 'A part of "Task 1" that has parts, comments or a description of its own'],
+    [
+      'planka:2',
+      'The sub-item of "Task 1" became a task, because it has sub-items, comments or a description',
+    ],
   ])
   const tasks = await tasksOf(owner, projectId)
   expect(tasks.map(({ title, description }) => [title, description])).toEqual([

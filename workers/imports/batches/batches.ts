@@ -49,4 +49,6 @@ export async function runBatches<P extends Planned>(run: Run, spec: BatchStep<P>
 const linesOf = (decided: Decided[]) =>
   decided
     .filter(({ notes, outcome }) => notes.message || outcome === 'rejected')
-    .map(({ row, externalId, outcome, notes }) => ({ row, externalId, outcome, message: notes.message }))
+    .map(({ row, externalId, outcome, rowOutcome = outcome, notes }) => ({
+      ...{ row, externalId, outcome: rowOutcome, message: notes.message },
+    }))

@@ -1,4 +1,5 @@
 import type { Sql } from '../../../src/postgres/database.ts'
+import type { RunningImport } from '../run/import-row.ts'
 import type { Decided, Outcome, Planned } from './planned.ts'
 
 /** Stores the outcomes of tasks, labels and fields, except of created rows: these keep their ids. */
@@ -52,3 +53,10 @@ export async function countChangedTasks(tx: Sql, importId: string, ns: number[])
       update imports set updated = updated + ${changed.length}, unchanged = unchanged - ${changed.length}
       where id = ${importId}`
 }
+
+/** Corrects the report's lines of tasks that were unchanged before their children or links changed. */
+export const reportChangedTasks = (tx: Sql, { id, source }: RunningImport) => tx`
+  update import_lines l set outcome = 'updated'
+  from import_items i
+  where l.import_id = ${id} and l.outcome = 'unchanged' and i.import_id = ${id} and i.kind = 'task' and i.outcome = 'updated'
+    and i.row = l.row and coalesce(i.item ->> 'externalId', ${`${source}:`} || i.key) = l.external_id`

@@ -9,10 +9,12 @@ export interface Planned {
   row: number | null
   externalId: string | null
   notes: Notes
-  /** Names a row without an external id in messages, such as `label "bug"`. */
-  name?: string
+  /** Begins the message of a rejection, such as `The label "bug"`. */
+  subject?: string
   operation?: ImportOperation
   outcome?: Outcome
+  /** The outcome in the report, if the operation imports only a part of the row. */
+  rowOutcome?: Outcome
 }
 
 export type Decided<P extends Planned = Planned> = P & { outcome: Outcome; id?: string }

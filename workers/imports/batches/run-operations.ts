@@ -62,13 +62,13 @@ function withResult<P extends Planned>(
   one: P,
   { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
 ): Decided<P> {
-  if (message) one.notes.list(one.name ? `The ${one.name}: ${shown(message)}` : shown(message))
+  if (message) one.notes.list([...(one.subject ? [one.subject] : []), shown(message)].join(': '))
   return { ...one, outcome, id }
 }
 
-/** A dry run gives other numbers to tasks than the import after it. */
+/** A dry run gives other numbers to tasks than the import after it. Files have no `blockedByIds`. */
 const shown = (message: string): string =>
-  message.replace(/#\d+ (?=")/g, '').replace('addBlockedByIds', 'blockedByIds')
+  message.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
 
 /** The stored reply makes a repeated batch harmless: after a kill, or if the caller has lost the role since. */
 async function runCommand(

@@ -74,7 +74,7 @@ export class Staging {
 
   private push(item: Omit<StagedItem, 'n'>): void {
     if (++this.n > max.items)
-      throw new ImportError(`The file has more than ${max.items} tasks and parts of tasks`)
+      throw new ImportError(`The file has more than ${max.items} tasks, subtasks and comments`)
     this.rows.push({ ...item, n: this.n })
     this.characters += item.json.length
   }

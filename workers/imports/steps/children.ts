@@ -66,12 +66,12 @@ function planOf(
   const { task: key } = item
   const externalId = externalIdOf(context.source, { key, externalId: staged.taskExternalId ?? undefined })
   const notes = new Notes(item.messages)
-  const planned: PlannedChild = { n, row, externalId, notes, taskN }
+  const planned: PlannedChild = { n, row, externalId, notes, taskN, subject: `The ${item.kind}` }
   if (taskN === null || taskOutcome === 'rejected') {
     notes.list(
       taskN === null
-        ? `The file does not contain its task ${key}`
-        : `Its task in row ${staged.taskRow} was rejected`,
+        ? `The task ${key} of this ${item.kind} is not in the file`
+        : `The task of this ${item.kind}, in row ${staged.taskRow}, was rejected`,
     )
     return { ...planned, outcome: 'rejected' }
   }

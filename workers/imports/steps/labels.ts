@@ -32,17 +32,19 @@ export async function importLabels(run: Run): Promise<void> {
     if (kind === 'label') return { operation: operationOf(spec), notes }
     const existing = fields.get(key)
     if (existing && existing.type !== item.type && item.type !== 'text')
-      notes.list(`The field ${key} of the project has the type ${existing.type}, in place of ${item.type}`)
+      notes.list(
+        `The field "${existing.name}" of the project has the type ${existing.type}, and not ${item.type}`,
+      )
     if (existing && (existing.type !== item.type || item.type !== 'choice'))
       return { outcome: 'unchanged', notes }
     if (isAdmin) return { operation: operationOf(spec), notes }
     if (existing) return { outcome: 'unchanged', notes }
-    notes.list(`The project has no field ${key}, which only an ADMIN can create`)
+    notes.list(`The field "${item.name}" was not created: this needs the role ADMIN`)
     return { outcome: 'rejected', notes }
   }
 }
 
 const common = ({ n, kind, id, item }: StagedSpec) => ({
   ...{ n, kind, id, row: null, externalId: null },
-  name: `${kind} "${item.name}"`,
+  subject: `The ${kind} "${item.name}"`,
 })

@@ -1,4 +1,5 @@
 import type { Sql } from '../../../src/postgres/database.ts'
+import type { Outcome } from '../batches/planned.ts'
 
 export const maxBlockers = 50
 
@@ -12,12 +13,14 @@ export interface StagedLinks {
   taskN: number
   taskId: string
   externalId: string | undefined
+  taskOutcome: Outcome
   /** False for a rejected task, a second task with the same key, and a sub-item that became a subtask. */
   isImported: boolean
 }
 
 export const readLinks = (sql: Sql, importId: string, after: number, limit: number) => sql<StagedLinks[]>`
   select i.n, i.row, i.key, i.item as keys, t.n as task_n, t.id as task_id, t.item ->> 'externalId' as external_id,
+    coalesce(t.outcome, 'created') as task_outcome,
     t.row is not distinct from i.row and coalesce(t.outcome, 'created') <> 'rejected' as is_imported
   from import_items i
   left join lateral (select * from import_items t

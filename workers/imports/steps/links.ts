@@ -2,7 +2,7 @@ import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
 import { Notes } from '../../../modules/imports/plan/notes.ts'
 import type { LinksOperation } from '../../../modules/imports/rows/operations.ts'
 import { runBatches } from '../batches/batches.ts'
-import { changedTasks, countChangedTasks } from '../batches/outcomes.ts'
+import { changedTasks, countChangedTasks, reportChangedTasks } from '../batches/outcomes.ts'
 import type { Planned } from '../batches/planned.ts'
 import { endStep } from '../run/progress.ts'
 import type { Run } from '../run/run.ts'
@@ -25,22 +25,25 @@ export async function importLinks(run: Run): Promise<void> {
     prelude: (planned) => uncommittedLinks(run, planned),
     store: (tx, decided) => countChangedTasks(tx, row.id, changedTasks(decided)),
   })
-  await endStep(run, 'links')
+  await endStep(run, 'links', (tx) => reportChangedTasks(tx, row))
 }
 
 function planOf(links: StagedLinks, blockers: Blockers, { row: { source } }: Run): PlannedLinks {
-  const { n, row, key, keys, taskN, taskId, externalId, isImported } = links
+  const { n, row, key, keys, taskN, taskId, externalId, taskOutcome: rowOutcome, isImported } = links
   const notes = new Notes()
-  const planned = { n, row, taskN, notes, externalId: externalIdOf(source, { key, externalId }) }
+  const planned = {
+    ...{ n, row, taskN, notes, rowOutcome, externalId: externalIdOf(source, { key, externalId }) },
+    subject: 'The blockers were left out',
+  }
   // The report already has a line for the rejected task, or for the subtask.
   if (!isImported) return { ...planned, outcome: 'unchanged' }
   const ids = new Set<string>()
   for (const blocker of new Set(keys)) {
     const { id, reason } = blockers.get(blocker) ?? { reason: 'is not in the file' }
     if (id === taskId) notes.list('The task cannot block itself')
-    else if (!id) notes.list(`The task ${blocker}, which blocks this task, ${reason}`)
+    else if (!id) notes.list(`The blocker ${blocker} ${reason}`)
     else if (ids.size === maxBlockers)
-      notes.list(`The task ${blocker} is more than the ${maxBlockers} that can block a task`)
+      notes.list(`The blocker ${blocker} was left out: a task can have ${maxBlockers} blockers`)
     else ids.add(id)
   }
   if (ids.size === 0) return { ...planned, outcome: 'unchanged' }

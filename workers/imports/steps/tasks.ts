@@ -39,8 +39,10 @@ function planOf(
     return { ...planned, outcome: 'rejected' }
   }
   if (parentTitle !== null)
-    notes.list(`A part of "${parentTitle}" that has parts, comments or a description of its own`)
-  else if (parent !== null) notes.list(`The file does not contain ${parent}, which this task is a part of`)
+    notes.list(
+      `The sub-item of "${parentTitle}" became a task, because it has sub-items, comments or a description`,
+    )
+  else if (parent !== null) notes.list(`The parent ${parent} is not in the file`)
   for (const line of item.subtaskNotes ?? []) notes.foot.push(line)
   const operation = { op: 'task' as const, id, externalId, ...planTask(item, context, notes) }
   return { ...planned, operation }

@@ -55,7 +55,7 @@ class AsanaRows implements SourceRows {
     if (parent && parent !== draft.task.key) draft.task.parent = parent
     else {
       delete draft.task.parent
-      keep(draft, 'Parent task', given, 'The parent task is not in the file')
+      keep(draft, 'Parent task', given, 'The parent is not in the file')
     }
   }
 
@@ -63,8 +63,7 @@ class AsanaRows implements SourceRows {
     const { ids, unknown } = this.idsOf(row.text(blockedBy).split(','))
     if (ids.length > 0) draft.task.blockedBy = ids
     else delete draft.task.blockedBy
-    if (unknown.length > 0)
-      keep(draft, 'Blocked by', unknown.join(', '), 'Tasks that block this task are not in the file')
+    if (unknown.length > 0) keep(draft, 'Blocked by', unknown.join(', '), 'Blockers are not in the file')
   }
 
   /** Names are separated by commas, and may contain commas. The longest name counts. */

@@ -55,7 +55,7 @@ class TodoistRows implements SourceRows {
       this.section = draft.task.title
       this.parents = []
       const description = row.text('description').slice(0, 500)
-      if (description) this.pending.push(`The description of a section was not imported: ${description}`)
+      if (description) this.pending.push(`The description of the section was not imported: ${description}`)
     }
     if (type === 'task') this.finishTask(draft, row)
     return type === 'task'
@@ -65,7 +65,7 @@ class TodoistRows implements SourceRows {
     if (row.text('type').toLowerCase() !== 'note') return []
     const text = row.text('content')
     if (!this.latest) {
-      this.pending.push(`A comment on the whole project was not imported: ${text.slice(0, 500)}`)
+      this.pending.push(`The comment on the whole project was not imported: ${text.slice(0, 500)}`)
       return []
     }
     const author = task.author && withoutId(task.author)

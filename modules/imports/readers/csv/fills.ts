@@ -54,9 +54,14 @@ const date =
   (draft, { text, column, dates, zone }) => {
     const read = dates.read(text.trim(), zone)
     if (read) draft.task[part] ??= read
-    else keep(draft, column.header, text, `${column.header}: ${short(text)} ${unreadable}`)
+    else
+      keep(
+        draft,
+        column.header,
+        text,
+        `The date "${short(text)}" cannot be read: send mapping.dateFormat, such as DD/MM/YYYY`,
+      )
   }
-const unreadable = 'is not one certain date. If it is a date, send mapping.dateFormat, such as DD/MM/YYYY'
 
 const person =
   (part: 'assignee' | 'author', isEmail = false): Fill =>
@@ -104,8 +109,7 @@ const fills: Record<TaskTarget, Fill> = {
   priority: (draft, { text, column, priorities }) => {
     const priority = priorityOf(text.trim(), priorities)
     if (priority) draft.task.priority = priority
-    else if (priority === null)
-      keep(draft, column.header, text, `${column.header}: ${short(text)} is not a priority that Docket knows`)
+    else if (priority === null) keep(draft, column.header, text, `The priority "${short(text)}" is unknown`)
   },
   dueDate: date('dueDate'),
   remindAt: date('remindAt'),

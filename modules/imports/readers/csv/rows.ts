@@ -31,8 +31,8 @@ export function unevenCells({ cells }: Row, columns: number): { messages: string
   const messages: string[] = []
   const extra = cells.slice(columns).filter((cell) => cell.trim() !== '')
   if (cells.length < columns || extra.length > 0)
-    messages.push(`The row has ${cells.length} cells; the header has ${columns}`)
+    messages.push(`The row has ${cells.length} cells, and the header ${columns}`)
   if (cells.some((cell) => cell.length > maxCellCharacters))
-    messages.push(`Texts longer than ${maxCellCharacters} characters were cut`)
+    messages.push(`A cell was cut at ${maxCellCharacters} characters`)
   return { messages, notes: extra.map((cell) => `Without a header: ${unescaped(cell)}`) }
 }

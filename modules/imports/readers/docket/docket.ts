@@ -42,7 +42,9 @@ async function checkFile(lines: AsyncIterable<Line>): Promise<string[]> {
   if (!last) throw new ImportError('The file is empty')
   if (last.value.kind !== 'end' || last.value.lines !== last.number)
     throw new ImportError('The file was cut: its last line is missing', `line ${last.number}`)
-  return [...skipped].map(([kind, count]) => `${count} × ${kind} in the file: not imported`)
+  if (skipped.size === 0) return []
+  const counts = [...skipped].map(([kind, count]) => `${kind} (${count})`)
+  return [`Lines of these kinds are not imported: ${counts.join(', ')}`]
 }
 
 /** The most other kinds of lines that are named. */
@@ -62,7 +64,7 @@ function checkFirstLine({ docket }: Line['value']): void {
     throw new ImportError('The file is not an export of Docket with format=docket', 'line 1')
   if (docket !== format)
     throw new ImportError(
-      `The file has the format ${String(docket).slice(0, 20)}; this service reads ${format}`,
+      `The file has the version ${String(docket).slice(0, 20)} of the format; this service reads version ${format}`,
       'line 1',
     )
 }

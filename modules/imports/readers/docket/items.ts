@@ -106,6 +106,6 @@ export function itemOf({ number, value }: Line): ImportedItem | undefined {
   // The first line is the header, so rows count from the second.
   const item = read?.(value, number - 1)
   if (typeof item === 'string')
-    throw new ImportError(`${item} of a ${String(value.kind)} is not valid`, `line ${number}`)
+    throw new ImportError(`The field ${item} of the ${String(value.kind)} is not valid`, `line ${number}`)
   return item
 }

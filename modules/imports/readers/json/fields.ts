@@ -3,7 +3,9 @@ import { fieldKeyOf } from '../../plan/fields.ts'
 
 /** A field of the type `date` keeps no time. Returns a line for the report. */
 export const lostTime = ({ name, type }: FieldItem, value: unknown): string[] =>
-  type === 'date' && /T(?!00:00:00)/.test(String(value)) ? [`${name}: only the date of ${value} is kept`] : []
+  type === 'date' && /T(?!00:00:00)/.test(String(value))
+    ? [`The field "${name}" has only the date of ${value}`]
+    : []
 
 /** Several names may give the same key. */
 export class FieldKeys {

@@ -60,7 +60,9 @@ export class JsonFile {
       if (index[part].length > parts[part])
         throw new ImportError(`The file has more than ${parts[part].toLocaleString('en')} ${path}`)
       if (characters > maxKeptCharacters)
-        throw new ImportError(`The lists, labels and links of the cards are too large, up to ${path}`)
+        throw new ImportError(
+          `The lists, labels and links of the cards, up to ${path}, have more than ${maxKeptCharacters.toLocaleString('en')} characters`,
+        )
     }
     return index
   }
