@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { freshDatabase } from '../support/database.ts'
-import { runtimeOptions } from '../support/service.ts'
-
-export const mainFile = new URL('../../src/main.ts', import.meta.url).pathname
+import { mainFile, runtimeOptions } from '../support/service.ts'
 
 export function begin(command: string, env: Record<string, string>, ...words: string[]) {
   const child = spawn(process.execPath, [...runtimeOptions, mainFile, command, ...words], {

@@ -1,14 +1,7 @@
 import { expect, test } from 'bun:test'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { settingNames } from '../../src/config.ts'
 import { misspeltSettings } from '../../src/schema/misspelt.ts'
-import { emptyDatabase, mainFile } from './launch.ts'
-import { newFolder, runtimeOptions } from '../support/service.ts'
 import { words } from '../support/words.ts'
-import { execFile } from 'node:child_process'
-
-const dir = await newFolder()
 
 const reported = (inFiles: string[], inEnvironment: string[] = []) =>
   misspeltSettings({ settings: settingNames(), inFiles, inEnvironment }).map(({ name, suggestion }) => [
@@ -41,46 +34,4 @@ test('reports an unknown environment variable only if its name is a typo of a se
   const usual = words('PATH HOME PWD HOSTNAME HOSTTYPE LOGNAME USER LANG TERM SHLVL EDITOR')
   const desktop = words('XDG_DATA_DIRS DATA_HOME COLORTERM npm_lifecycle_event NODE INIT_CWD POST')
   expect(reported([], [...usual, ...desktop, ...Object.keys(process.env), ...settingNames()])).toEqual([])
-})
-
-test.each(['start', 'web', 'worker', 'migrate'])('%s warns of wrong names in .env', async (command) => {
-  const database = await emptyDatabase()
-  const names = 'PORT=70000\nWRITE_TIMEOUT=2\nWRITE_HOMES=2\nLOG_LEVEL=warn\n'
-  await writeFile(join(dir, '.env'), `${names}DATABASE_URL=${database.url}`)
-  const env = { PATH: process.env.PATH, REDIS_URL: process.env.TEST_REDIS_URL, PORT: '0', HOST: '127.0.0.1' }
-  const options = { cwd: dir, env, stdout: 'pipe', stderr: 'inherit' } as const
-  const child = Bun.spawn([process.execPath, mainFile, command], options)
-  let output = ''
-  for await (const chunk of child.stdout) {
-    output += new TextDecoder().decode(chunk)
-    if (output.split('\n').length > 2) child.kill()
-  }
-  await child.exited
-  const warnings = output.split('\n').slice(0, 2)
-  const renamed = 'this setting is now called WRITE_SHARDS; the next release ignores the old name'
-  expect(warnings.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 40, variable: 'WRITE_TIMEOUT', msg: 'unknown setting; did you mean WRITE_TIMEOUT_MS?' },
-    { level: 40, variable: 'WRITE_HOMES', msg: renamed },
-  ])
-  await database.drop()
-})
-
-await writeFile(join(dir, '.env'), 'PORT=70000\n')
-
-const errorOf = (command: string, env = {}, options: string[] = []) =>
-  new Promise<string>((resolve) => {
-    const given = { cwd: dir, env: { PATH: process.env.PATH, LOG_LEVEL: 'loud', ...env } }
-    execFile(process.execPath, [...options, mainFile, command], given, (_, __, stderr) => resolve(stderr))
-  })
-
-test.each(['admin', 'jobs'])('%s reads .env', async (command) => {
-  expect(await errorOf(command)).toStartWith('PORT must be a whole number')
-})
-
-test('the environment takes precedence over .env', async () => {
-  expect(await errorOf('web', { PORT: '3000' })).toStartWith('LOG_LEVEL must be')
-})
-
-test('services that tests start do not read .env', async () => {
-  expect(await errorOf('web', {}, runtimeOptions)).toStartWith('LOG_LEVEL must be')
 })

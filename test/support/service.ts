@@ -117,12 +117,13 @@ export const clockShiftedBy = (ms: number): Env => ({
   BUN_OPTIONS: `--preload ${new URL('./shifted-clock.ts', import.meta.url).pathname}`,
 })
 
+export const mainFile = new URL('../../src/main.ts', import.meta.url).pathname
+
 export type ServiceProcess = Awaited<ReturnType<typeof spawnService>>
 
-/** Starts `bun src/main.ts <command>`, and waits until the process accepts requests or, as a worker, jobs. */
+/** Starts a command of the service, and waits until the process accepts requests or, as a worker, jobs. */
 export async function spawnService(command: 'start' | 'web' | 'worker', env: Env, options: string[] = []) {
-  const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [...runtimeOptions, ...options, main, command], {
+  const child = spawn(process.execPath, [...runtimeOptions, ...options, mainFile, command], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -4,8 +4,8 @@ import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { make, openClient, register } from '../support/client.ts'
-import { newFolder, freshEnv, runtimeOptions, spawnService } from '../support/service.ts'
-import { mainFile, run } from './launch.ts'
+import { newFolder, freshEnv, mainFile, runtimeOptions, spawnService } from '../support/service.ts'
+import { run } from './launch.ts'
 
 const dir = await newFolder()
 
