@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installPrograms, deepPrograms, redis } from './runner/programs.ts'
 import { readTimings, slowestOf } from './runner/report.ts'
+import { bundleService } from './runner/bundle.ts'
 import { startServers, type TestServers } from './runner/servers.ts'
 import { readSummary } from './runner/summary.ts'
 
@@ -41,10 +42,11 @@ async function main(args: string[]): Promise<number> {
     )
     servers = await startServers(dataDir)
     const TEST_DEPTH = process.env.TEST_DEPTH ?? (isAll || isDeep ? deepDepth : '1')
+    const program = isAll || isDeep || given.length > 0 ? {} : await bundleService(dataDir)
     const files = given.length > 0 || isAll ? given : filesOf(isDeep)
     const previous = await readTimings(timings)
     if (!isInterrupted)
-      result = await runTests([...files, `--timings=${timings}`], { ...servers.env, TEST_DEPTH })
+      result = await runTests([...files, `--timings=${timings}`], { ...servers.env, ...program, TEST_DEPTH })
     process.stdout.write(slowestOf(await readTimings(timings), previous, isProfile === true))
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
