@@ -21,8 +21,9 @@ const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
 export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'removing'
 export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 
-/** The steps of an import, in their order. In the step `nest`, small sub-items become subtasks. */
-export type ImportStep = 'read' | 'nest' | 'labels' | 'tasks' | 'subtasks' | 'comments' | 'links' | 'end'
+/** The steps of an import, in their order. In the step `nest`, small sub-items become subtasks; in `order`, tasks are moved. */
+export type ImportStep =
+  'read' | 'nest' | 'labels' | 'tasks' | 'subtasks' | 'comments' | 'links' | 'order' | 'end'
 
 /**
  * Jobs that continue in another process begin after `n`, the last row of the step that is complete. An undo takes the

@@ -1,5 +1,7 @@
 /** The parts of a file that an import reads. Readers of all sources return these items. */
-export type ImportedItem = LabelItem | FieldItem | TaskItem | SubtaskItem | CommentItem
+export type ImportedItem = SpecItem | TaskItem | SubtaskItem | CommentItem
+/** An item that is about the project, not a task. */
+export type SpecItem = ProjectItem | LabelItem | FieldItem
 
 interface Item {
   /** The number of the row in the file, from 1. A header is not counted. */
@@ -11,12 +13,19 @@ export interface ImportedPerson {
   email?: string
 }
 
+/** The description for a project without one. */
+export interface ProjectItem extends Item {
+  kind: 'project'
+  description: string
+}
+
 /** A label with a color, or a label that no task has. Labels of tasks need no item of their own. */
 export interface LabelItem extends Item {
   kind: 'label'
   name: string
   /** `#rrggbb` */
   color?: string
+  createdAt?: string
 }
 
 /** A custom field. Fields that tasks have without such an item get the type `text`. */
@@ -26,6 +35,7 @@ export interface FieldItem extends Item {
   name: string
   type: 'text' | 'number' | 'boolean' | 'date' | 'choice'
   options?: string[]
+  createdAt?: string
 }
 
 export interface TaskItem extends Item {
@@ -36,6 +46,15 @@ export interface TaskItem extends Item {
   path?: string[]
   /** Replaces `<source>:<key>`: the external id that the task had in another Docket. */
   externalId?: string
+  /**
+   * From an export of Docket: `key` is the id of the task, which this project may contain, and an absent value is an
+   * empty value.
+   */
+  isExported?: true
+  /** The number of the task in its project. Tasks are created in the order of their numbers. */
+  number?: number
+  /** The `key` of the task before this one, or '', if the project's order is not the order of the numbers. */
+  after?: string
   title: string
   description?: string
   /** The list, section, column or status in the source: see `statuses` of the mapping. */
@@ -85,6 +104,9 @@ export interface CommentItem extends Item {
   createdAt?: string
   messages?: string[]
 }
+
+export const isSpec = (item: ImportedItem): item is SpecItem =>
+  item.kind === 'project' || item.kind === 'label' || item.kind === 'field'
 
 /** The file, or a row of it, cannot be imported. The import ends with this message. */
 export class ImportError extends Error {

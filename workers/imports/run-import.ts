@@ -16,6 +16,7 @@ import { importComments, importSubtasks } from './steps/children.ts'
 import { importLabels } from './steps/labels.ts'
 import { importLinks } from './steps/links.ts'
 import { nestSubItems } from './steps/nest.ts'
+import { orderTasks } from './steps/order.ts'
 import { importTasks } from './steps/tasks.ts'
 
 type Step = (run: Run) => Promise<void>
@@ -27,6 +28,7 @@ const steps: Record<Exclude<ImportStep, 'read' | 'end'>, Step> = {
   subtasks: importSubtasks,
   comments: importComments,
   links: importLinks,
+  order: orderTasks,
 }
 
 interface Options {

@@ -1,9 +1,21 @@
-import type { Author, Format, Writer } from './format.ts'
+import type { Author, ExportedTask, Format, Writer } from './format.ts'
 
 /** The number in the first line. It changes when files can no longer be read by the reader of an earlier release. */
 export const docketFormat = 1
 
-/** Everything in a project: a line for each row, as its view shows it. */
+interface ShownComment {
+  author: Author | null
+  importedAuthor: string | null
+}
+
+/** The name of an author whose account is deleted, or whose event is no longer in the log. */
+const unknownAuthor = 'Unknown'
+
+/** The author of an imported row is a name. */
+const authorOf = ({ author, importedAuthor }: ShownComment) =>
+  importedAuthor ? { name: importedAuthor } : (author ?? { name: unknownAuthor })
+
+/** Everything in a project: a line for each row, as its view shows it, so that the rows of an imported file are equal. */
 export const docket: Format = {
   contentType: 'application/x-ndjson',
   extension: 'docket.ndjson',
@@ -14,24 +26,27 @@ export const docket: Format = {
       lines++
       return `${JSON.stringify({ kind, ...row })}\n`
     }
-    const withAddress = (author: Author | null) => (author && people.get(author.id)) ?? author
     return {
       begin() {
         lines++
         const head = `${JSON.stringify({ docket: docketFormat, project, version, exportedAt })}\n`
         return head + parts.map(({ name, shown }) => line(name, shown)).join('')
       },
-      task({ shown, author }) {
-        const names = shown.labelIds.map((id) => labels.get(id))
+      task({ shown: { importedAuthor, ...shown }, author }: ExportedTask) {
+        const labelNames = shown.labelIds.map((id) => labels.get(id))
         const assignee = people.get(shown.assigneeId ?? '') ?? null
-        return line('task', { ...shown, labels: names, assignee, author: withAddress(author) })
+        const externalId = shown.externalId ?? `docket:${shown.id}`
+        return line('task', {
+          ...{ ...shown, externalId, labels: labelNames, assignee },
+          author: authorOf({ author, importedAuthor: importedAuthor ?? null }),
+        })
       },
       beginChildren: () => '',
-      child: (entity, shown) =>
-        line(
-          entity,
-          'author' in shown ? { ...shown, author: withAddress(shown.author as Author | null) } : shown,
-        ),
+      child(entity, shown) {
+        if (entity !== 'comment') return line(entity, shown)
+        const { authorId: _, authorRemoved: __, importedAuthor, author, ...comment } = shown as CommentLine
+        return line(entity, { ...comment, author: authorOf({ author, importedAuthor }) })
+      },
       endChildren: () => '',
       endTask: () => '',
       event: (shown) => line('event', shown),
@@ -39,3 +54,4 @@ export const docket: Format = {
     }
   },
 }
+type CommentLine = ShownComment & Record<'authorId' | 'authorRemoved', unknown>

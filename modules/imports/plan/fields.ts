@@ -4,7 +4,7 @@ import type { FieldItem } from '../items.ts'
 import type { Notes } from './notes.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
 
-export type FieldSpec = Pick<FieldItem, 'key' | 'name' | 'type' | 'options'>
+export type FieldSpec = Pick<FieldItem, 'key' | 'name' | 'type' | 'options' | 'createdAt'>
 type Value = string | number | boolean
 
 const maxKey = 40
@@ -28,8 +28,12 @@ export function fieldKeyOf(name: string): string {
 }
 
 /** A field whose options no field can have becomes a field of texts. */
-export function fieldSpecOf({ key, name, type, options }: FieldSpec): FieldSpec {
-  const known = { key: fieldKeyOf(key), name: nameIn(name, maxName) ?? fieldKeyOf(key) }
+export function fieldSpecOf({ key, name, type, options, createdAt }: FieldSpec): FieldSpec {
+  const known = {
+    key: fieldKeyOf(key),
+    name: nameIn(name, maxName) ?? fieldKeyOf(key),
+    ...(createdAt && { createdAt }),
+  }
   if (type !== 'choice') return { ...known, type }
   const all = [...new Set((options ?? []).map((one) => one.trim()))]
   const isOption = (one: string) => isNameText(one, { minLength: 1, maxLength: maxOption })

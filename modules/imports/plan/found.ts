@@ -4,15 +4,16 @@ import type { Mapping } from '../mapping.ts'
 import { type FieldSpec, fieldKeyOf, fieldSpecOf } from './fields.ts'
 import type { People } from './people.ts'
 import { statusOf } from './statuses.ts'
-import { nameIn } from './texts.ts'
+import { cut, nameIn } from './texts.ts'
 
 /** Further names are not proposed, and become lines of descriptions. */
 const max = { lists: 1_000, labels: 1_000, fields: 100, people: 1_000 }
 /** The longest name that a mapping may contain. */
 const maxMapped = 500
 export const maxLabelName = 50
+const maxDescription = 20_000
 
-export type LabelSpec = Pick<LabelItem, 'name' | 'color'>
+export type LabelSpec = Pick<LabelItem, 'name' | 'color' | 'createdAt'>
 
 /** Two labels with the same key are the same label. Undefined for a name without visible characters. */
 export function labelKeyOf(name: string): string | undefined {
@@ -26,9 +27,11 @@ export class Found {
   private readonly labels = new Map<string, LabelSpec>()
   readonly fields = new Map<string, FieldSpec>()
   private readonly people = new Set<string>()
+  description: string | undefined
   hasNested = false
 
   add(item: ImportedItem): void {
+    if (item.kind === 'project') this.description = cut(item.description, maxDescription)
     if (item.kind === 'label') return this.addLabel(item)
     if (item.kind === 'field') return this.addField(fieldSpecOf(item))
     if (item.kind === 'comment') return this.addPerson(item.author)
@@ -73,12 +76,13 @@ export class Found {
     return this.labels
   }
 
-  private addLabel({ name, color }: LabelSpec): void {
+  private addLabel({ name, color, createdAt }: LabelSpec): void {
     const key = labelKeyOf(name)
     if (key === undefined || (!this.labels.has(key) && this.labels.size >= max.labels)) return
     const before = this.labels.get(key)
     if (before?.color || (before && !color)) return
-    this.labels.set(key, { name: before?.name ?? nameIn(name, maxLabelName)!, ...(color && { color }) })
+    const known = before ?? { name: nameIn(name, maxLabelName)!, ...(createdAt && { createdAt }) }
+    this.labels.set(key, { ...known, ...(color && { color }) })
   }
 
   private addField(field: FieldSpec): void {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isId } from '../../../src/id-format.ts'
 import { newId } from '../../../src/ids.ts'
 import { isNameText, parseInstant } from '../../../src/schema/text.ts'
 import type { TaskItem } from '../items.ts'
@@ -49,11 +50,12 @@ export function childId(ms: number, n: number, tail: string): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${tail.slice(0, 4)}-${tail.slice(4)}`
 }
 
-/** The id of the file's task number `n`. Lists sort tasks by id, so the id has the time at which the task was created. */
-export function taskIdOf({ createdAt = '' }: Pick<TaskItem, 'createdAt'>, n: number): string {
+/** The id of the file's task number `n`. Lists sort tasks by id, so the id has the time at which the task was created, or the time in its exported id. */
+export function taskIdOf(item: Pick<TaskItem, 'createdAt' | 'isExported' | 'key'>, n: number): string {
+  const { createdAt = '', isExported, key = '' } = item
   const id = newId()
-  const at = parseInstant(createdAt.trim())
-  return at === null ? id : childId(Math.min(Date.parse(at) + (n >> 12), msOf(id)), n, tailOf(id))
+  const at = isExported && isId(key) ? msOf(key) : Date.parse(parseInstant(createdAt.trim()) ?? '')
+  return Number.isNaN(at) ? id : childId(Math.min(at + (n >> 12), msOf(id)), n, tailOf(id))
 }
 
 export const tailOf = (id: string): string => id.slice(19).replace('-', '')

@@ -48,6 +48,8 @@ export function planTask(
     labelIds: labelIdsOf(labels, context, notes),
     fields: item.fields && valuesOf(item.fields, context.fields, notes),
     description: undefined,
+    // The links, which follow, set other lists.
+    blockedByIds: item.isExported && !item.blockedBy?.length ? [] : undefined,
   }
   for (const note of item.notes ?? []) if (!isBlank(note)) notes.keep(note.trim())
   const origin = originOf(item, context, notes)

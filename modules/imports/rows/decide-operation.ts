@@ -1,29 +1,28 @@
 import type { ProjectState } from '../../../src/actor/state.ts'
-import type { Command, RuleContext } from '../../../src/commands/command.ts'
+import type { RuleContext } from '../../../src/commands/command.ts'
 import { decide } from '../../../src/commands/decide.ts'
-import { created, type EventDraft } from '../../../src/model/events.ts'
+import { created } from '../../../src/model/events.ts'
 import { conflict, idTaken, notFound } from '../../../src/responses/errors.ts'
-import { caseless, parseInstant } from '../../../src/schema/text.ts'
+import { caseless } from '../../../src/schema/text.ts'
 import { updateComment } from '../../comments/commands.ts'
 import { createField, updateField } from '../../fields/commands.ts'
 import { createLabel } from '../../labels/commands.ts'
+import { updateProject } from '../../projects/commands.ts'
 import { updateSubtask } from '../../subtasks/commands.ts'
-import { createTask, updateTask } from '../../tasks/commands.ts'
-import { externalIds } from '../../tasks/external-ids.ts'
+import { updateTask } from '../../tasks/commands.ts'
+import { decideTask } from './decide-task.ts'
+import { creationOf, type Decided, originOf, unchanged, update, withOrigin } from './decided.ts'
 import type {
   CommentOperation,
   FieldOperation,
   ImportOperation,
-  ImportResult,
   LabelOperation,
   LinksOperation,
+  PlaceOperation,
+  ProjectOperation,
   SubtaskOperation,
-  TaskOperation,
 } from './operations.ts'
 
-interface Decided extends ImportResult {
-  change?: EventDraft
-}
 type Decide<Operation> = (state: ProjectState, context: RuleContext, operation: Operation) => Decided
 
 /** Decides one operation of an import. @throws HttpError if the operation is rejected */
@@ -36,37 +35,27 @@ export function decideOperation(
 }
 
 const deciders: { [Op in ImportOperation['op']]: Decide<Extract<ImportOperation, { op: Op }>> } = {
+  project: decideProject,
   label: decideLabel,
   field: decideField,
   task: decideTask,
   subtask: decideSubtask,
   comment: decideComment,
   links: decideLinks,
+  place: decidePlace,
 }
 
-const unchanged = (id: string): Decided => ({ outcome: 'unchanged', id })
-const creationOf = (id: string, change: object): Decided => ({
-  outcome: 'created',
-  id,
-  change: change as EventDraft,
-})
-
-function update<Input extends { id: string }, Row>(
-  state: ProjectState,
-  context: RuleContext,
-  command: Command<Input, Row>,
-  input: Input,
-): Decided {
-  const [change] = decide(command, state, context, input).changes
-  return change ? { outcome: 'updated', id: input.id, change } : unchanged(input.id)
+function decideProject(state: ProjectState, context: RuleContext, { description }: ProjectOperation) {
+  const { projectId: id, project } = state
+  return project?.description ? unchanged(id) : update(state, context, updateProject, { id, description })
 }
 
 function decideLabel(state: ProjectState, context: RuleContext, { op: _, ...label }: LabelOperation) {
   const wanted = caseless(label.name.trim())
   const same = state.all('label').find(({ name }) => caseless(name) === wanted)
   if (same) return unchanged(same.id)
-  const { projectId } = state
-  return creationOf(label.id, decide(createLabel, state, context, { ...label, projectId }).changes[0]!)
+  const input = { ...label, projectId: state.projectId }
+  return creationOf(label.id, withOrigin(decide(createLabel, state, context, input), label, context))
 }
 
 export const otherFieldType = (key: string, type: string) =>
@@ -74,35 +63,16 @@ export const otherFieldType = (key: string, type: string) =>
 
 /** Adds missing options to an existing field of the type choice. */
 function decideField(state: ProjectState, context: RuleContext, { op: _, ...field }: FieldOperation) {
-  const { projectId } = state
   const same = state.all('field').find(({ key }) => key === field.key)
-  if (!same)
-    return creationOf(field.id, decide(createField, state, context, { ...field, projectId }).changes[0]!)
+  if (!same) {
+    const input = { ...field, projectId: state.projectId }
+    return creationOf(field.id, withOrigin(decide(createField, state, context, input), field, context))
+  }
   if (same.type !== field.type) throw otherFieldType(same.key, same.type)
   const known = same.options ?? []
   const missing = (field.options ?? []).map((one) => one.trim()).filter((one) => !known.includes(one))
   if (missing.length === 0) return unchanged(same.id)
   return update(state, context, updateField, { id: same.id, options: [...known, ...missing] })
-}
-
-function decideTask(state: ProjectState, context: RuleContext, operation: TaskOperation): Decided {
-  const { id, externalId, values } = operation
-  const holder = state.fact(externalIds).holderOf(externalId.trim())
-  if (holder) return update(state, context, updateTask, { ...values, id: holder.id })
-  const { projectId } = state
-  const input = { ...values, id, projectId, externalId }
-  const [change] = decide(createTask, state, context, input).changes
-  Object.assign(change!.after!, originOf(operation, context))
-  return creationOf(id, change!)
-}
-
-/** The values that the row had in its source. */
-function originOf(
-  { createdAt, importedAuthor }: { createdAt?: string; importedAuthor?: string | null },
-  { now }: RuleContext,
-) {
-  const at = (createdAt && parseInstant(createdAt)) || now
-  return { createdAt: at, ...(importedAuthor && { importedAuthor: importedAuthor.trim() }) }
 }
 
 // A subtask or comment may get the id of a deleted one: the same item of the file, which an undo may have deleted.
@@ -148,4 +118,11 @@ function isInTask(
 
 function decideLinks(state: ProjectState, context: RuleContext, { taskId, blockedByIds }: LinksOperation) {
   return update(state, context, updateTask, { id: taskId, addBlockedByIds: [...new Set(blockedByIds)] })
+}
+
+function decidePlace(state: ProjectState, context: RuleContext, { taskId, after }: PlaceOperation) {
+  return update(state, context, updateTask, {
+    id: taskId,
+    ...(after ? { after } : { place: 'first' as const }),
+  })
 }

@@ -10,6 +10,7 @@ import { view } from '../../../src/model/view.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
 import { IdOf, Input } from '../../../src/schema/input.ts'
 import { validationError } from '../../../src/schema/validation.ts'
+import { spotFacts } from '../../order/place.ts'
 import { blockerFacts } from '../../tasks/blockers.ts'
 import { externalIdFacts } from '../../tasks/external-ids.ts'
 import { decideOperation } from './decide-operation.ts'
@@ -39,7 +40,7 @@ export const importRows = command('project.import', {
   target: inProject(),
   role: 'EDITOR',
   authorize({ caller, role }, input) {
-    if (!allOf(input).some(({ op }) => op === 'field')) return
+    if (!allOf(input).some(({ op }) => op === 'field' || op === 'project')) return
     requireRole(role, 'ADMIN', 'Project')
     requireScope(caller, 'admin')
   },
@@ -66,7 +67,7 @@ export const importRows = command('project.import', {
 
 const allOf = ({ prelude = [], operations }: ImportInput): ImportOperation[] => [...prelude, ...operations]
 
-/** Applies the operation's event to `state`, and adds it to `changes`. */
+/** Applies the operation's events to `state`, and adds them to `changes`. */
 function decideOne(
   state: ReturnType<ProjectState['fork']>,
   context: RuleContext,
@@ -75,11 +76,9 @@ function decideOne(
 ): ImportResult {
   try {
     requireValid(operation)
-    const { change, ...result } = decideOperation(state, context, operation)
-    if (change) {
-      evolve(state, change)
-      changes.push(change)
-    }
+    const { changes: own = [], ...result } = decideOperation(state, context, operation)
+    for (const change of own) evolve(state, change)
+    changes.push(...own)
     return result
   } catch (error) {
     if (!(error instanceof HttpError)) throw error
@@ -113,7 +112,14 @@ function preloadOf(input: ImportInput): Preload {
     const { op } = operation
     if ('taskId' in operation) need.task.push(operation.taskId)
     if (op === 'subtask' || op === 'comment') need[op].push(operation.id)
-    if (op === 'task') need.facts.push(...externalIdFacts(operation))
+    if (op === 'task') {
+      need.facts.push(...externalIdFacts(operation))
+      if (operation.ownId) need.task.push(operation.ownId)
+    }
+    if (op === 'place') {
+      need.facts.push(...spotFacts(operation.after ? operation : { place: 'first' }))
+      if (operation.after) need.task.push(operation.after)
+    }
     if (op !== 'links') continue
     need.facts.push(...blockerFacts(operation))
     need.referencedTasks.push(...operation.blockedByIds)

@@ -6,6 +6,7 @@ import { Instant, Name, Nullable } from '../../../src/schema/text.ts'
 import { CreateComment } from '../../comments/schema.ts'
 import { CreateField } from '../../fields/schema.ts'
 import { CreateLabel } from '../../labels/schema.ts'
+import { UpdateProject } from '../../projects/schema.ts'
 import { CreateSubtask } from '../../subtasks/schema.ts'
 import { CreateTask, UpsertTask } from '../../tasks/schema.ts'
 
@@ -21,15 +22,31 @@ const createdAt = Type.Optional(Instant())
 const importedAuthor = Type.Optional(Nullable(Name(200, 'Grace Hopper')))
 const ofRow = { createdAt, importedAuthor }
 
-const { title, description, status, priority, dueDate, remindAt, assigneeId, labelIds, fields } =
-  CreateTask.properties
-const taskValues = { title, description, status, priority, dueDate, remindAt, assigneeId, labelIds, fields }
+const { title, description, status, priority, dueDate, remindAt } = CreateTask.properties
+const { assigneeId, labelIds, fields, blockedByIds } = CreateTask.properties
+const taskValues = {
+  ...{ title, description, status, priority, dueDate, remindAt },
+  ...{ assigneeId, labelIds, fields, blockedByIds },
+}
 const { name, color } = CreateLabel.properties
 const { key, name: fieldName, type, options } = CreateField.properties
 
-const task = { id: RowId, externalId: UpsertTask.properties.externalId, ...ofRow }
-const LabelFields = Input({ id: RowId, name, color })
-const FieldFields = Input({ id: RowId, key, name: fieldName, type, options })
+const maxNumber = 1_000_000_000
+const Num = Type.Integer({
+  minimum: 1,
+  maximum: maxNumber,
+  description: `A whole number from 1 to ${maxNumber}`,
+})
+
+const task = {
+  id: RowId,
+  externalId: UpsertTask.properties.externalId,
+  ...{ ownId: Type.Optional(RowId), number: Type.Optional(Num) },
+  ...ofRow,
+}
+const ProjectFields = Input({ id: RowId, description: UpdateProject.properties.description })
+const LabelFields = Input({ id: RowId, name, color, createdAt })
+const FieldFields = Input({ id: RowId, key, name: fieldName, type, options, createdAt })
 const TaskFields = Input({ ...task, values: Input(taskValues) })
 const SubtaskFields = Input({
   ...{ id: RowId, taskId: RowId, createdAt },
@@ -38,31 +55,48 @@ const SubtaskFields = Input({
 })
 const CommentFields = Input({ id: RowId, taskId: RowId, text: CreateComment.properties.text, ...ofRow })
 const LinksFields = Input({ taskId: RowId, blockedByIds: RowIds })
+const PlaceFields = Input({ taskId: RowId, after: Type.Optional(RowId) })
 
 type Of<Op extends string, S extends TObject> = { op: Op } & Static<S>
 
+/** The description for a project without one. Needs ADMIN. */
+export type ProjectOperation = Of<'project', typeof ProjectFields>
 /** A label: an existing label of the project with the same name, without regard to case, is used instead. */
 export type LabelOperation = Of<'label', typeof LabelFields>
 /** A custom field: an existing field with the same key is used instead. Needs ADMIN. */
 export type FieldOperation = Of<'field', typeof FieldFields>
-/** Changes the task with the external id, or else creates a task with `id`. Absent values do not change. */
+/**
+ * Changes the task with the id `ownId` or else with the external id, or else creates a task with `id`. Absent values do
+ * not change, unless there is an `ownId`. A new task gets `number` if the project has no higher number.
+ */
 export type TaskOperation = Of<'task', typeof TaskFields>
 export type SubtaskOperation = Of<'subtask', typeof SubtaskFields>
 export type CommentOperation = Of<'comment', typeof CommentFields>
 /** Adds tasks to the `blockedByIds` of a task. */
 export type LinksOperation = Of<'links', typeof LinksFields>
+/** Places a task directly after another one, or first. */
+export type PlaceOperation = Of<'place', typeof PlaceFields>
 
 export type ImportOperation =
-  LabelOperation | FieldOperation | TaskOperation | SubtaskOperation | CommentOperation | LinksOperation
+  | ProjectOperation
+  | LabelOperation
+  | FieldOperation
+  | TaskOperation
+  | SubtaskOperation
+  | CommentOperation
+  | LinksOperation
+  | PlaceOperation
 
 /** The fields of each operation. The values of a task are fields of its operation, as errors name them. */
 export const operationSchemas: Record<ImportOperation['op'], TObject> = {
+  project: ProjectFields,
   label: LabelFields,
   field: FieldFields,
   task: Input({ ...task, ...taskValues }),
   subtask: SubtaskFields,
   comment: CommentFields,
   links: LinksFields,
+  place: PlaceFields,
 }
 
 export const ImportResult = Type.Object({

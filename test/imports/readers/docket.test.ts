@@ -6,7 +6,12 @@ const id = (n: number) => `019a2b3c-4d5e-7f60-8a9b-00000000000${n}`
 const createdAt = '2027-01-31T17:00:00.000Z'
 const ada = { id: id(9), name: 'Ada', email: 'ada@example.com' }
 
-const head = { docket: 1, project: { id: id(0), name: 'Engine' }, version: 9, exportedAt: createdAt }
+const head = {
+  docket: 1,
+  project: { id: id(0), name: 'Engine', description: 'All wheels' },
+  version: 9,
+  exportedAt: createdAt,
+}
 const task = {
   ...{
     kind: 'task',
@@ -26,7 +31,7 @@ const task = {
     externalId: null,
   },
   ...{ labelIds: [id(8)], blockedByIds: [id(2)], fields: { size: 3 }, claim: null, importedAuthor: null },
-  ...{ labels: ['bug'], assignee: ada, author: ada },
+  ...{ labels: ['bug'], assignee: ada, author: { id: ada.id, name: 'Ada' } },
 }
 const rows = [
   { kind: 'member', id: id(7), user: ada, role: 'EDITOR' },
@@ -51,24 +56,42 @@ const fileOf = (lines: object[]) => [head, ...lines].map((line) => `${JSON.strin
 const whole = (lines: object[]) => fileOf([...lines, { kind: 'end', lines: lines.length + 2 }])
 
 test('reads labels, fields, tasks, subtasks and comments, and reports other lines once', async () => {
-  const { items } = await reading(readDocket, whole(rows))
+  const { items, messages } = await reading(readDocket, whole(rows))
+  expect(messages).toEqual(['Lines of these kinds are not imported: member (1), event (2)'])
   expect(items as unknown[]).toEqual([
+    { kind: 'project', row: 0, description: 'All wheels' },
     { kind: 'label', row: 2, name: 'bug', color: '#d73a4a' },
     { kind: 'field', row: 3, key: 'size', name: 'Size', type: 'number' },
     {
       ...{ kind: 'task', row: 4, key: id(1), externalId: `docket:${id(1)}`, title: 'Draw', status: 'DONE' },
       ...{ priority: 'HIGH', dueDate: createdAt, createdAt, labels: ['bug'], fields: { size: 3 } },
-      ...{ blockedBy: [id(2)], assignee: ada, author: ada },
-      messages: ['Lines of these kinds are not imported: member (1), event (2)'],
+      ...{ blockedBy: [id(2)], assignee: ada, author: ada, isExported: true },
     },
     { kind: 'subtask', row: 5, key: id(3), task: id(1), title: 'Sharpen', completed: true, createdAt },
     {
       ...{ kind: 'comment', row: 6, key: id(4), task: id(1), text: 'In ink', createdAt },
       author: { name: 'Charles' },
     },
-    { kind: 'task', row: 7, key: id(2), externalId: 'JIRA-7', title: 'Oil' },
+    { kind: 'task', row: 7, key: id(2), externalId: 'JIRA-7', title: 'Oil', isExported: true },
   ])
 })
+
+const orders: [name: string, numbers: (number | undefined)[], expected: [number?, string?][]][] = [
+  ['the numbers as they are', [3, 5, 9], [[3], [5], [9]]],
+  ['one task that was moved to the front', [9, 3, 5, 7], [[9, ''], [3], [5], [7]]],
+  ['one task that was moved to the end', [3, 5, 7, 1], [[3], [5], [7], [1, '7']]],
+  ['the fewest tasks that were moved', [4, 1, 5, 2, 3], [[4, ''], [1], [5, '1'], [2], [3]]],
+  ['no numbers if one occurs twice', [1, 2, 2], [[], [], []]],
+  ['no numbers if one is missing', [1, undefined], [[], []]],
+  ['no numbers if one is no number', [1, 1.5], [[], []]],
+]
+for (const [name, numbers, expected] of orders)
+  test(`reads ${name}`, async () => {
+    const tasks = numbers.map((number) => ({ kind: 'task', id: String(number), title: 'T', number }))
+    const { items } = await reading(readDocket, whole(tasks))
+    const read = items.flatMap((item) => (item.kind === 'task' ? [[item.number, item.after]] : []))
+    expect(read.map((one) => one.filter((part) => part !== undefined)) as unknown[]).toEqual(expected)
+  })
 
 const failures: [name: string, file: string | Uint8Array, message: string][] = [
   ['an empty file', '', 'The file is empty'],

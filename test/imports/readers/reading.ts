@@ -6,6 +6,8 @@ export interface Reading {
   items: ImportedItem[]
   /** All that the reader proposed. */
   proposal: Mapping
+  /** The lines about the whole file. */
+  messages: string[]
 }
 
 /** Reads a file in parts of some bytes, so that characters and lines are cut anywhere. */
@@ -21,9 +23,11 @@ export async function reading(
   }
   const items: ImportedItem[] = []
   const propose = (part: Mapping) => Object.assign(proposal, part)
-  for await (const item of reader({ open, mapping, propose })) items.push(item)
-  return { items, proposal }
+  const messages: string[] = []
+  const report = (message: string) => void messages.push(message)
+  for await (const item of reader({ open, mapping, propose, report })) items.push(item)
+  return { items, proposal, messages }
 }
 
 /** Returns the tasks without the keys that are digests. */
-export const tasksOf = ({ items }: Reading) => items.filter((item) => item.kind === 'task')
+export const tasksOf = ({ items }: Pick<Reading, 'items'>) => items.filter((item) => item.kind === 'task')

@@ -143,7 +143,7 @@ test('reads a template of Todoist with sections, indents, notes and labels in ti
 
 test('reads a backup of TickTick with columns, all-day dates and checklists', async () => {
   const { items, proposal } = await readSample('ticktick')
-  const [frame, brass, shopping, ideas] = tasksOf({ items, proposal })
+  const [frame, brass, shopping, ideas] = tasksOf({ items })
   expect(frame).toMatchObject({
     ...{ row: 1, title: 'Cast the frame', list: 'Doing', labels: ['brass', 'workshop', 'Engine'] },
     ...{ description: 'In two parts.\n\nSee the plate', priority: 'HIGH' },

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ImportError, type ImportedItem } from '../../../modules/imports/items.ts'
+import { ImportError, type ImportedItem, isSpec } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { Found } from '../../../modules/imports/plan/found.ts'
 import { People } from '../../../modules/imports/plan/people.ts'
@@ -10,6 +10,7 @@ import { isTransient } from '../../../src/postgres/errors.ts'
 import { reasonOf } from '../../reason.ts'
 import { forEachPage, SliceEnded } from '../../throttle.ts'
 import { readChunks, unpack } from './file.ts'
+import { insertLines } from '../batches/lines.ts'
 import { countRead } from '../batches/outcomes.ts'
 import { ImportTaken, isActive } from '../run/import-row.ts'
 import { endStep, showProgress } from '../run/progress.ts'
@@ -28,7 +29,7 @@ export async function readFile(run: Run, reader: Reader): Promise<void> {
   const { sql, row } = run
   await deleteItems(run)
   const [staging, found] = [new Staging(), new Found()]
-  const { items, proposed, readPart } = await openItems(run, reader)
+  const { items, proposed, messages, readPart } = await openItems(run, reader)
   const throttle = { ...run.throttle, isOver: run.throttle.isStopping }
   // A page is stored while the next page is read.
   let stored: Promise<unknown> = Promise.resolve()
@@ -50,6 +51,13 @@ export async function readFile(run: Run, reader: Reader): Promise<void> {
   const store = async (tx: Sql) => {
     await tx`update imports set mapping = ${mapping}::text::jsonb where id = ${row.id}`
     await countRead(tx, row.id)
+    const lines = [...messages].map((message) => ({
+      row: null,
+      externalId: null,
+      outcome: 'rejected',
+      message,
+    }))
+    await insertLines(tx, row.id, lines)
   }
   await endStep(run, 'read', store, found.hasNested ? 'nest' : 'labels')
 }
@@ -61,12 +69,15 @@ async function openItems(run: Run, reader: Reader) {
     select coalesce(max(n), 0)::int4 + 1 as count from import_chunks where import_id = ${id}`
   let chunks = 0
   const proposed: Mapping = {}
+  const messages = new Set<string>()
   const items = reader({
     open: openFile(run, (n) => (chunks = n)),
     mapping,
     propose: (part) => void Object.assign(proposed, part),
+    report: (message) => void messages.add(message),
   })
-  return { items: items[Symbol.asyncIterator](), proposed, readPart: () => chunks / row!.count }
+  const readPart = () => chunks / row!.count
+  return { items: items[Symbol.asyncIterator](), proposed, messages, readPart }
 }
 
 /**
@@ -101,7 +112,7 @@ async function fillPage(
     if (next.done) return true
     const { item, json } = storable(next.value)
     found.add(item)
-    if (item.kind !== 'label' && item.kind !== 'field') staging.add(item, json)
+    if (!isSpec(item)) staging.add(item, json)
     if (performance.now() < turnAt) continue
     await nextTurn()
     turnAt = performance.now() + turnMs

@@ -56,26 +56,32 @@ export class Staging {
   }
 
   private addTask(item: TaskItem, json: string, firstRow?: number): void {
-    const { row, path = [], title, parent = '', blockedBy } = item
+    const { row, path = [], title, parent = '', blockedBy, after } = item
     const key = item.key ?? item.externalId ?? this.keys.next(path, title)
     const stored = firstRow === undefined ? json : JSON.stringify({ ...item, firstRow })
-    this.push({ kind: 'task', row, key, parent, id: taskIdOf(item, this.n), json: stored })
+    const n = item.number ?? this.n + 1
+    this.push({ kind: 'task', row, key, parent, id: taskIdOf(item, n), json: stored }, n)
+    if (after !== undefined)
+      this.push({ kind: 'order', row, key, parent: '', id: nilId, json: JSON.stringify(after) })
     if (!blockedBy?.length) return
     this.push({ kind: 'links', row, key, parent: '', id: nilId, json: JSON.stringify(blockedBy) })
   }
 
-  /** Adds the labels and fields, which have no row. */
+  /** Adds the description, the labels and the fields, which have no row. */
   addFound(found: Found, mapping: Mapping): void {
     const add = (kind: string, key: string, spec: object) =>
       this.push({ kind, row: 0, key, parent: '', id: newId(), json: JSON.stringify(spec) })
+    const { description } = found
+    if (description) add('project', '', { description })
     for (const [key, field] of found.fields) add('field', key, field)
     for (const [key, label] of found.allLabels(mapping)) add('label', key, label)
   }
 
-  private push(item: Omit<StagedItem, 'n'>): void {
+  /** @param n orders the items of a kind. Default: the order of the file */
+  private push(item: Omit<StagedItem, 'n'>, n?: number): void {
     if (++this.n > max.items)
       throw new ImportError(`The file has more than ${max.items} tasks, subtasks and comments`)
-    this.rows.push({ ...item, n: this.n })
+    this.rows.push({ ...item, n: n ?? this.n })
     this.characters += item.json.length
   }
 

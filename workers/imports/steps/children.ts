@@ -3,6 +3,7 @@ import { planComment, planSubtask } from '../../../modules/imports/plan/children
 import { childId, childTail, externalIdOf, msOf, tailOf } from '../../../modules/imports/plan/keys.ts'
 import { Notes } from '../../../modules/imports/plan/notes.ts'
 import type { CommentOperation, SubtaskOperation } from '../../../modules/imports/rows/operations.ts'
+import { isId } from '../../../src/id-format.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { runBatches } from '../batches/batches.ts'
 import type { Planned } from '../batches/planned.ts'
@@ -40,7 +41,7 @@ async function importChildren(run: Run, kind: Item['kind']): Promise<void> {
   await endStep(run, step)
 }
 
-/** The ids of children that earlier imports created, by their last digits. */
+/** The ids of children in the project, also by their last digits, by which children of earlier imports are found. */
 async function readPresentIds(
   sql: Sql,
   table: string,
@@ -53,7 +54,12 @@ async function readPresentIds(
   const rows = await sql<
     { id: string }[]
   >`select id from ${sql(table)} where task_id = any(${[...new Set(taskIds)]}::uuid[])`
-  return new Map(rows.map(({ id }) => [tailOf(id), id]))
+  return new Map(
+    rows.flatMap(({ id }) => [
+      [tailOf(id), id],
+      [id, id],
+    ]),
+  )
 }
 
 function planOf(
@@ -89,7 +95,7 @@ function planOf(
   return { ...planned, operation }
 }
 
-/** Children without a time are in the order of the file, after the time of their task. */
+/** Children of the same time, or without a time, are in the order of the file. Without a time, they follow their task. */
 function idOf(
   { n, key, taskId, item }: StagedChild<Item> & ItsTask,
   { source }: StepContext,
@@ -97,6 +103,7 @@ function idOf(
   createdAt?: string,
 ): string {
   const tail = childTail(taskId, source, item.kind, key)
-  const ms = createdAt ? Date.parse(createdAt) : msOf(taskId) + (n >> 12)
-  return ids.get(tail) ?? childId(ms, n, tail)
+  const own = source === 'docket' && isId(item.key ?? '') ? item.key! : undefined
+  const ms = own ? msOf(own) : createdAt ? Date.parse(createdAt) : msOf(taskId)
+  return ids.get(own ?? '') ?? ids.get(tail) ?? childId(ms + (n >> 12), n, tail)
 }

@@ -7,7 +7,7 @@ import { endStep } from '../run/progress.ts'
 import { operationOf, readFields, readSpecs, type StagedSpec } from './project-data.ts'
 import type { Run } from '../run/run.ts'
 
-/** Creates the missing labels, and the missing fields if the caller may do so. */
+/** Creates the missing labels, and the missing fields and description if the caller may do so. */
 export async function importLabels(run: Run): Promise<void> {
   const { sql, row, services } = run
   const specs = await readSpecs(sql, row.id)
@@ -29,7 +29,11 @@ export async function importLabels(run: Run): Promise<void> {
   function planOf(spec: StagedSpec): Pick<Planned, 'operation' | 'outcome' | 'notes'> {
     const { kind, key, item } = spec
     const notes = new Notes()
-    if (kind === 'label') return { operation: operationOf(spec), notes }
+    if (kind === 'label' || (kind === 'project' && isAdmin)) return { operation: operationOf(spec), notes }
+    if (kind === 'project') {
+      notes.list('Only an ADMIN can give the project the description in the file')
+      return { outcome: 'rejected', notes }
+    }
     const existing = fields.get(key)
     if (existing && existing.type !== item.type && item.type !== 'text')
       notes.list(
@@ -46,5 +50,5 @@ export async function importLabels(run: Run): Promise<void> {
 
 const common = ({ n, kind, id, item }: StagedSpec) => ({
   ...{ n, kind, id, row: null, externalId: null },
-  subject: `The ${kind} "${item.name}"`,
+  subject: kind === 'project' ? 'The description of the project' : `The ${kind} "${item.name}"`,
 })

@@ -7,6 +7,7 @@ import type {
   FieldOperation,
   ImportOperation,
   LabelOperation,
+  ProjectOperation,
 } from '../../../modules/imports/rows/operations.ts'
 import { nowMs } from '../../../src/ids.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
@@ -22,9 +23,9 @@ export const readPeople = (sql: Sql, projectId: string) => sql<ProjectPerson[]>`
 export const readFields = (sql: Sql, projectId: string) =>
   sql<FieldRow[]>`select key, name, type, options from task_fields where project_id = ${projectId}`
 
-/** A label or field of the file. */
+/** A label or field of the file, or the description of its project. */
 export interface StagedSpec {
-  kind: 'label' | 'field'
+  kind: 'project' | 'label' | 'field'
   n: number
   key: string
   id: string
@@ -34,10 +35,10 @@ export interface StagedSpec {
 
 export const readSpecs = (sql: Sql, importId: string) => sql<StagedSpec[]>`
   select kind, n, key, id, item, coalesce(outcome, 'created') as outcome from import_items
-  where import_id = ${importId} and kind in ('label', 'field') order by n`
+  where import_id = ${importId} and kind in ('project', 'label', 'field') order by n`
 
 export const operationOf = ({ kind, id, item }: Pick<StagedSpec, 'kind' | 'id' | 'item'>) =>
-  ({ ...item, op: kind, id }) as LabelOperation | FieldOperation
+  ({ ...item, op: kind, id }) as ProjectOperation | LabelOperation | FieldOperation
 
 export interface StepContext extends PlanContext {
   /** In a dry run, the operations that were not committed: labels by id, fields by key. */

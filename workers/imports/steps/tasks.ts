@@ -2,6 +2,7 @@ import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
 import { Notes } from '../../../modules/imports/plan/notes.ts'
 import { planTask } from '../../../modules/imports/plan/task.ts'
 import type { TaskOperation } from '../../../modules/imports/rows/operations.ts'
+import { isId } from '../../../src/id-format.ts'
 import { runBatches } from '../batches/batches.ts'
 import type { Planned } from '../batches/planned.ts'
 import { lastOf, readTasks, type StagedTask } from './items.ts'
@@ -44,7 +45,10 @@ function planOf(
     )
   else if (parent !== null) notes.list(`The parent ${parent} is not in the file`)
   for (const line of item.subtaskNotes ?? []) notes.foot.push(line)
-  const operation = { op: 'task' as const, id, externalId, ...planTask(item, context, notes) }
+  const ownId = item.isExported && isId(key) ? key : undefined
+  const { number } = item
+  const ids = { id, externalId, ...(ownId && { ownId }), ...(number && { number }) }
+  const operation = { op: 'task' as const, ...ids, ...planTask(item, context, notes) }
   return { ...planned, operation }
 }
 

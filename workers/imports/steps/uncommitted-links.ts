@@ -33,7 +33,13 @@ export async function uncommittedLinks(run: Run, planned: Planned[]): Promise<Im
   return [
     ...named.map(({ key, id, title, externalId }): ImportOperation => {
       const values = { title: titleIn(title, 500, new Notes()) }
-      return { op: 'task', id, externalId: externalIdOf(run.row.source, { key, externalId }), values }
+      return {
+        op: 'task',
+        id,
+        ownId: id,
+        externalId: externalIdOf(run.row.source, { key, externalId }),
+        values,
+      }
     }),
     ...earlier.map(({ id: taskId, keys }): ImportOperation => {
       const blockers = new Set(keys!.flatMap((key) => ids.get(key) ?? []))

@@ -14,7 +14,7 @@ export interface ImportedChange {
   isUndone: boolean
   /** All events of the task stay: the task's line in the report names the reason. */
   isWhole: boolean
-  /** Names a label or field, such as `label "bug"`. */
+  /** Names a label or field, such as `label "bug"`, or the description of the project. Null if it does not exist. */
   name: string | null
   /** Why the row stays; null if nobody has changed it. */
   kept: string | null
@@ -24,10 +24,12 @@ export interface ImportedChange {
 export const readBatch = ({ sql, importId, projectId }: Undo, batch: number) => sql<ImportedChange[]>`
   with own as (
     select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
-      e.entity || ' "' || coalesce(l.name, f.name) || '"' as name
+      coalesce(e.entity || ' "' || coalesce(l.name, f.name) || '"', p.name) as name
     from events e
     left join labels l on e.entity = 'label' and l.id = e.entity_id
     left join task_fields f on e.entity = 'field' and f.id = e.entity_id
+    left join lateral (select 'description of the project' as name from projects
+      where id = e.entity_id and e.entity = 'project' and description is not null) p on true
     where e.project_id = ${projectId} and e.batch = ${batch} and e.seq >= ${batch} and e.seq < ${batch}::bigint + ${maxEvents}::bigint),
   used_labels as materialized (
     select l.id from tasks t cross join lateral unnest(t.label_ids) l(id)

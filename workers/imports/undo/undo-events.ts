@@ -30,9 +30,9 @@ async function undoSome(undo: Undo, changes: ImportedChange[]): Promise<Imported
   }
 }
 
-/** Only an ADMIN may undo the creation of a field. Without the role EDITOR, the whole undo fails. */
+/** Only an ADMIN may undo the creation of a field, or the change of the project. Without the role EDITOR, the whole undo fails. */
 const isKept = (error: unknown, changes: ImportedChange[]): error is HttpError =>
   error instanceof HttpError &&
   (error.status === 409 ||
     error.status === 410 ||
-    (error.status === 403 && changes.some(({ entity }) => entity === 'field')))
+    (error.status === 403 && changes.some(({ entity }) => entity === 'field' || entity === 'project')))

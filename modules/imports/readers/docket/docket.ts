@@ -1,7 +1,10 @@
-import { ImportError, type ImportedItem } from '../../items.ts'
+import { ImportError } from '../../items.ts'
 import type { Reader } from '../reader.ts'
 import { itemOf } from './items.ts'
 import { jsonLines, type Line } from './lines.ts'
+import { TaskOrder } from './order.ts'
+import { isBlank } from '../../plan/texts.ts'
+import { Addresses, partOf } from './addresses.ts'
 
 /** The number in the first line of the files that this reader can read. */
 const format = 1
@@ -10,26 +13,32 @@ const format = 1
  * Reads the file that an export with `format=docket` returns. The first of two passes finds out whether the file is
  * complete, before anything is imported.
  */
-export const readDocket: Reader = async function* ({ open }) {
-  let messages = await checkFile(jsonLines(open()))
+export const readDocket: Reader = async function* ({ open, report }) {
+  const moved = await checkFile(jsonLines(open()), report)
+  const addresses = new Addresses()
+  let [n, after] = [0, '']
   for await (const line of jsonLines(open())) {
+    addresses.add(line.value)
+    const description = descriptionIn(line)
+    if (description) yield { kind: 'project', row: 0, description }
     const item = itemOf(line)
     if (!item) continue
-    yield withMessages(item, messages)
-    if (canReport(item)) messages = []
+    const known = addresses.withAddress(item, line.value)
+    if (known.kind !== 'task') {
+      yield known
+      continue
+    }
+    yield moved ? { ...known, number: Number(line.value.number), ...(moved[n++] && { after }) } : known
+    after = known.key!
   }
 }
 
-const canReport = ({ kind }: ImportedItem): boolean => kind !== 'label' && kind !== 'field'
-
-function withMessages(item: ImportedItem, messages: string[]): ImportedItem {
-  if (messages.length === 0 || item.kind === 'label' || item.kind === 'field') return item
-  return { ...item, messages: [...messages, ...(item.messages ?? [])] }
-}
-
-/** Returns messages about the lines that are not imported. @throws ImportError */
-async function checkFile(lines: AsyncIterable<Line>): Promise<string[]> {
-  const skipped = new Map<string, number>()
+/** Returns whether each task was moved, see `TaskOrder`. Reports the lines that are not imported. @throws ImportError */
+async function checkFile(
+  lines: AsyncIterable<Line>,
+  report: (message: string) => void,
+): Promise<boolean[] | undefined> {
+  const [skipped, order] = [new Map<string, number>(), new TaskOrder()]
   let last: Line | undefined
   for await (const line of lines) {
     const { number, value } = line
@@ -37,14 +46,20 @@ async function checkFile(lines: AsyncIterable<Line>): Promise<string[]> {
     else if (last?.value.kind === 'end')
       throw new ImportError('The file continues after its end', `line ${number}`)
     else if (value.kind !== 'end' && !isImported(value.kind)) countKind(skipped, String(value.kind))
+    if (value.kind === 'task') order.add(value.number)
     last = line
   }
   if (!last) throw new ImportError('The file is empty')
   if (last.value.kind !== 'end' || last.value.lines !== last.number)
     throw new ImportError('The file was cut: its last line is missing', `line ${last.number}`)
-  if (skipped.size === 0) return []
   const counts = [...skipped].map(([kind, count]) => `${kind} (${count})`)
-  return [`Lines of these kinds are not imported: ${counts.join(', ')}`]
+  if (counts.length > 0) report(`Lines of these kinds are not imported: ${counts.join(', ')}`)
+  return order.moved()
+}
+
+function descriptionIn({ number, value }: Line): string | undefined {
+  const description = number === 1 ? partOf(value.project, 'description') : undefined
+  return typeof description === 'string' && !isBlank(description) ? description : undefined
 }
 
 /** The most other kinds of lines that are named. */

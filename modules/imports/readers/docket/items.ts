@@ -14,12 +14,13 @@ const oneOf = <const T extends readonly string[]>(values: T) =>
   Type.Unsafe<T[number]>(Type.Union(values.map((one) => Type.Literal(one))))
 const origin = { createdAt: OptionalText, author: Person, importedAuthor: OptionalText }
 
-const LabelLine = Type.Object({ name: Text, color: OptionalText })
+const LabelLine = Type.Object({ name: Text, color: OptionalText, createdAt: OptionalText })
 const FieldLine = Type.Object({
   key: Text,
   name: Text,
   type: oneOf(fieldTypes),
   options: Type.Optional(Type.Union([Type.Array(Text), Type.Null()])),
+  createdAt: OptionalText,
 })
 const TaskLine = Type.Object({
   id: Text,
@@ -55,9 +56,11 @@ function reading<S extends TSchema>(schema: S, of: (line: Static<S>, row: number
 }
 
 const readers: Record<string, Read> = {
-  label: reading(LabelLine, ({ name, color }, row) => given({ kind: 'label', row, name, color })),
-  field: reading(FieldLine, ({ key, name, type, options }, row) =>
-    given({ kind: 'field', row, key, name, type, options }),
+  label: reading(LabelLine, ({ name, color, createdAt }, row) =>
+    given({ kind: 'label', row, name, color, createdAt }),
+  ),
+  field: reading(FieldLine, ({ key, name, type, options, createdAt }, row) =>
+    given({ kind: 'field', row, key, name, type, options, createdAt }),
   ),
   task: reading(TaskLine, ({ id, blockedByIds, externalId, author, importedAuthor, ...line }, row) => {
     const { title, description, status, priority, dueDate, remindAt, assignee, labels, fields, createdAt } =
@@ -72,6 +75,7 @@ const readers: Record<string, Read> = {
         description,
         status,
         priority,
+        isExported: true,
       },
       ...{ dueDate, remindAt, assignee, labels, fields, createdAt, blockedBy: blockedByIds },
       author: authorOf(author, importedAuthor),

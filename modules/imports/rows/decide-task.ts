@@ -1,0 +1,41 @@
+import type { TaskRow } from '../../../drizzle/rows.ts'
+import type { ProjectState } from '../../../src/actor/state.ts'
+import type { RuleContext } from '../../../src/commands/command.ts'
+import { decide } from '../../../src/commands/decide.ts'
+import { fitsField } from '../../fields/values.ts'
+import { createTask, updateTask } from '../../tasks/commands.ts'
+import { externalIds } from '../../tasks/external-ids.ts'
+import { creationOf, type Decided, update, withOrigin } from './decided.ts'
+import type { TaskOperation } from './operations.ts'
+
+export function decideTask(state: ProjectState, context: RuleContext, operation: TaskOperation): Decided {
+  const { projectId, lastNumber } = state
+  const { id, ownId, externalId, values, number = 0 } = operation
+  const own = ownId === undefined ? undefined : state.row('task', ownId)
+  if (own?.projectId === projectId) {
+    const ownExternalId = externalId === `docket:${own.id}` ? null : externalId
+    const input = { ...allValues(state, own, values), id: own.id, externalId: ownExternalId }
+    return update(state, context, updateTask, input)
+  }
+  const holder = state.fact(externalIds).holderOf(externalId.trim())
+  if (holder) {
+    const wanted =
+      ownId === undefined ? values : allValues(state, state.requireRow('task', holder.id), values)
+    return update(state, context, updateTask, { ...wanted, id: holder.id })
+  }
+  const input = { ...values, id, projectId, externalId }
+  const change = withOrigin(decide(createTask, state, context, input), operation, context)
+  if (number > lastNumber) Object.assign(change.after!, { number })
+  return creationOf(id, change)
+}
+
+type Values = TaskOperation['values']
+
+/** An export of Docket contains all values of a task, so the values that it does not contain are empty. */
+function allValues(state: ProjectState, row: TaskRow, { fields, ...values }: Values): Values {
+  const empty = { description: null, dueDate: null, remindAt: null, assigneeId: null, labelIds: [] }
+  // An export does not contain hidden values, so these do not change.
+  const shown = state.all('field').filter((field) => fitsField(field, row.fields?.[field.key]))
+  const noFields = Object.fromEntries(shown.map(({ key }) => [key, null]))
+  return { ...empty, ...values, fields: { ...noFields, ...fields } }
+}

@@ -1,0 +1,100 @@
+import { expect, test } from 'bun:test'
+import { type Client, invite, make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { examined, importInto, makeEverything } from './everything.ts'
+import { exported, linesOf } from './scene.ts'
+
+const { service, ada, bea, cy, dee } = await openScene(['Ada', 'Bea', 'Cy', 'Dee'])
+service.startWorkers()
+
+const emptyProject = async (owner: Client) => (await make(owner, '/projects', { name: 'Other' })).id
+const kinds = (file: string, kind: string) => linesOf(file).filter((line) => line.kind === kind)
+const reportOf = async (client: Client, id: string) => (await client.get(`/imports/${id}/report`)).body
+
+test('exports of a project, of its import and of the import of this are equal, but for ids and times of the import', async () => {
+  const first = await exported(ada, await makeEverything(ada, bea))
+  const copyId = await emptyProject(ada)
+  await invite(ada, copyId, bea, 'EDITOR')
+  const { id, counts } = await importInto(ada, copyId, first)
+  expect(counts).toMatchObject({ read: 9, created: 9, rejected: 0 })
+  expect((await reportOf(ada, id)).map(({ message }) => message)).toEqual([
+    'Lines of these kinds are not imported: member (1)',
+  ])
+  const second = await exported(ada, copyId)
+  expect(examined(second)).toEqual(examined(first))
+
+  // Another importer, who is a member of neither project.
+  const thirdId = await emptyProject(cy)
+  for (const person of [ada, bea]) await invite(cy, thirdId, person)
+  await importInto(cy, thirdId, second)
+  expect(examined(await exported(cy, thirdId))).toEqual(examined(first))
+}, 60_000)
+
+test('without the people of the project, an export differs only by assignees, who become lines of descriptions', async () => {
+  const first = await exported(ada, await makeEverything(ada, bea))
+  const secondId = await emptyProject(dee)
+  await importInto(dee, secondId, first)
+  const second = await exported(dee, secondId)
+  const unassigned = examined(first).map((line) => {
+    const { assignee, description } = line as { assignee?: { name: string }; description?: string }
+    if (!assignee) return line
+    const foot = `Assignee: ${assignee.name}`
+    return { ...line, assignee: null, description: description ? `${description}\n\n---\n${foot}` : foot }
+  })
+  expect(examined(second)).toEqual(unassigned)
+  const thirdId = await emptyProject(cy)
+  await importInto(cy, thirdId, second)
+  expect(examined(await exported(cy, thirdId))).toEqual(examined(second))
+}, 60_000)
+
+test('an unchanged export imported into its own project changes nothing', async () => {
+  const projectId = await makeEverything(ada, bea)
+  const before = await exported(ada, projectId)
+  for (const dryRun of [true, false]) {
+    const { counts } = await importInto(ada, projectId, before, `&dryRun=${dryRun}`)
+    expect(counts).toEqual({ read: 9, created: 0, updated: 0, unchanged: 9, rejected: 0 })
+  }
+  const [{ exportedAt: _, ...head }, ...lines] = linesOf(await exported(ada, projectId)) as [
+    Record<string, unknown>,
+  ]
+  const [{ exportedAt: __, ...headBefore }, ...linesBefore] = linesOf(before) as [Record<string, unknown>]
+  expect([head, lines]).toEqual([headBefore, linesBefore])
+}, 60_000)
+
+test('an export imported into its own project restores the values of its tasks, and doubles nothing', async () => {
+  const projectId = await makeEverything(ada, bea)
+  const before = await exported(ada, projectId)
+  const idOf = (title: string) => String(kinds(before, 'task').find((one) => one.title === title)!.id)
+  const [bare, blocked, full] = [idOf('Of a deleted account'), idOf('Written by Bea'), idOf('Dates')]
+  const filled = {
+    ...{ title: 'T', description: 'D', status: 'DONE', dueDate: '2031-01-01', remindAt: '2998-01-01' },
+    ...{ assigneeId: ada.id, fields: { cost: 3 }, externalId: 'E', blockedByIds: [full] },
+  }
+  expect((await ada.patch(`/tasks/${bare}`, filled)).status).toBe(200)
+  const emptied = { dueDate: null, remindAt: null, assigneeId: null, priority: 'LOW' }
+  await ada.patch(`/tasks/${full}`, emptied)
+  const [subtask] = kinds(before, 'subtask')
+  await ada.patch(`/tasks/subtasks/${subtask!.id}`, { title: 'Other', completed: false })
+  const { counts } = await importInto(ada, projectId, before)
+  expect(counts).toEqual({ read: 9, created: 0, updated: 3, unchanged: 6, rejected: 0 })
+  expect(examined(await exported(ada, projectId))).toEqual(examined(before))
+
+  // A deleted task comes back once, with its parts, under another id.
+  await ada.delete(`/tasks/${blocked}`)
+  for (const created of [1, 0]) {
+    const { counts } = await importInto(ada, projectId, before)
+    expect(counts).toMatchObject({ created, rejected: 0 })
+    const after = await exported(ada, projectId)
+    for (const kind of ['task', 'subtask', 'comment'])
+      expect([kind, kinds(after, kind).length]).toEqual([kind, kinds(before, kind).length])
+  }
+}, 60_000)
+
+test('lines that are not imported are listed without a row', async () => {
+  const before = await exported(ada, await makeEverything(ada, bea), 'history=true')
+  const events = kinds(before, 'event').length
+  const { id } = await importInto(ada, await emptyProject(ada), before)
+  const message = `Lines of these kinds are not imported: member (1), event (${events})`
+  const line = { row: null, externalId: null, outcome: 'rejected', message }
+  expect((await reportOf(ada, id)) as unknown[]).toEqual([line])
+}, 60_000)

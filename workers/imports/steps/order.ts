@@ -1,0 +1,50 @@
+import { Notes } from '../../../modules/imports/plan/notes.ts'
+import type { PlaceOperation } from '../../../modules/imports/rows/operations.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import { runBatches } from '../batches/batches.ts'
+import type { Planned } from '../batches/planned.ts'
+import { endStep } from '../run/progress.ts'
+import type { Run } from '../run/run.ts'
+import { lastOf } from './items.ts'
+
+/** New tasks have the order of their numbers. Moves the tasks that have another place in the file. */
+export async function orderTasks(run: Run): Promise<void> {
+  const { sql, row } = run
+  if (!row.dryRun)
+    await runBatches<Planned>(run, {
+      step: 'order',
+      last: await lastOf(sql, row.id, 'order'),
+      plan: async (after) => (await readPlaces(sql, row.id, after, run.batchRows)).map(planOf),
+      store: async () => {},
+    })
+  await endStep(run, 'order')
+}
+
+interface Place {
+  n: number
+  row: number
+  externalId: string
+  /** Null if the import did not create the task. */
+  taskId: string | null
+  /** The task before it. Null if it was rejected. */
+  afterId: string | null
+  isFirst: boolean
+}
+
+function planOf({ n, row, externalId, taskId, afterId, isFirst }: Place): Planned {
+  const planned = { n, row, externalId, notes: new Notes() }
+  if (!taskId || (!afterId && !isFirst)) return { ...planned, outcome: 'unchanged' }
+  const operation: PlaceOperation = { op: 'place', taskId, ...(afterId && { after: afterId }) }
+  return { ...planned, operation }
+}
+
+const readPlaces = (sql: Sql, importId: string, after: number, limit: number) => sql<Place[]>`
+  select i.n, i.row, t.item ->> 'externalId' as external_id, case when t.outcome is null then t.id end as task_id,
+    p.id as after_id, i.item #>> '{}' = '' as is_first
+  from import_items i
+  join lateral (select * from import_items t
+    where t.import_id = i.import_id and t.kind = 'task' and t.key = i.key order by t.n limit 1) t on t.row = i.row
+  left join lateral (select * from import_items p
+    where p.import_id = i.import_id and p.kind = 'task' and p.key = i.item #>> '{}' order by p.n limit 1) p
+    on coalesce(p.outcome, 'created') <> 'rejected'
+  where i.import_id = ${importId} and i.kind = 'order' and i.n > ${after} order by i.n limit ${limit}`
