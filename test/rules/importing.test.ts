@@ -126,6 +126,26 @@ describe('project.import', () => {
     expect(errorOf(rejected)).toMatchObject({ status: 403 })
   })
 
+  test('changes a task with its own id before a task with the external id, and empties other values', () => {
+    const own = taskOf({ id: b, externalId: 'B', description: 'D', assigneeId: editor })
+    const elsewhere = taskOf({ id: c, projectId: newId(), externalId: 'C' })
+    const state = given(taskCreated(rowA), taskCreated(own), taskCreated(elsewhere))
+    const file = operationOf('A', { title: 'T' }, { ownId: b, externalId: `docket:${b}` })
+    const ofOther = operationOf('Z', {}, { ownId: c })
+    const { changes, outcomes } = when([file, ofOther], state)
+    expect(outcomes).toEqual(['updated', 'created'])
+    const after = { id: b, title: 'T', description: null, assigneeId: null, externalId: null }
+    expect(changes[0]!.after).toMatchObject(after)
+    expect(changes[1]!.after).toMatchObject({ id: ofOther.id })
+  })
+
+  test('keeps the number of a task unless the project has a task with a higher number', () => {
+    const numbered = (number: number) => operationOf(newId(), {}, { number })
+    const { changes } = when([numbered(3), numbered(7), numbered(7), numbered(5)], given())
+    expect(changes.map(({ after }) => after)).toMatchObject([3, 7, 8, 9].map((number) => ({ number })))
+    expect(when([numbered(0)]).outcomes).toEqual(['rejected'])
+  })
+
   test('a dry run decides its prelude first, and returns no events', () => {
     const prelude = [operationOf('A', {}, { id: a })]
     const { changes, results, isProvisional } = when([step({}), operationOf('A')], given(), {
