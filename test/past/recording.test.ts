@@ -9,7 +9,7 @@ import { eventually } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 import { startRandomWrites, type RandomWrites, writeRandomly } from './random-writes.ts'
 
-const waves = cases(6)
+const waves = cases(3)
 const writesInWave = 25
 
 const { service, sql, ada, bea, cy, di } = await openScene(['Ada', 'Bea', 'Cy', 'Di'])

@@ -5,7 +5,7 @@ import { orphanStreams, queueOrphanJobs } from '../../workers/orphans.ts'
 import { openSweep } from '../../workers/sweep.ts'
 import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
-import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
+import { forFile, openTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import {
   flushRedis,
@@ -16,7 +16,6 @@ import {
   untilOutboxEmpty,
 } from './remains.ts'
 import { runAdmin } from './run-admin.ts'
-import { holdTransaction } from '../support/database.ts'
 
 const attempts = 3
 let service: TestService
@@ -138,26 +137,4 @@ test('an unknown job becomes a dead letter, and its error omits the rejected val
     '22P02: invalid input syntax for type uuid: "…"',
     'This release has no job sing',
   ])
-})
-
-test('a job whose worker crashes at each attempt becomes a dead letter, with a log line', async () => {
-  await ada.delete(`/projects/${doomed.id}`)
-  const release = await holdTransaction(
-    service.services.database.commits,
-    (tx) => tx`lock table comments in access exclusive mode`,
-  )
-  for (let n = 1; n <= attempts; n++) {
-    const worker = await spawnService('worker', service.env)
-    await eventually(`try ${n}`, async () => (await row())!.attempts === n)
-    await worker.stop('SIGKILL')
-    await flushRedis(redis.url)
-  }
-  const worker = await spawnService('worker', service.env)
-  await parked()
-  const { id, error } = (await row())!
-  expect(error).toBe('The worker ended before the job was done')
-  expect(await worker.stop()).toBe(0)
-  const lines = worker.output.map((line) => JSON.parse(line))
-  expect(lines).toContainEqual(expect.objectContaining({ level: 50, id, job: 'purge-project' }))
-  await release()
 })

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, test } from 'bun:test'
+import { upTo } from '../../races/pair.ts'
+import type { Body } from '../../support/client.ts'
+import { holdTransaction, untilBlocked } from '../../support/database.ts'
+import { firstAnswer, openSocketScene } from './socket-scene.ts'
+
+const mebi = 1_048_576
+const { web, sql, open, newProject } = await openSocketScene()
+
+/** Returns the peak resident memory of a process in MiB; 0 on a system without /proc. The first tests measure it. */
+function peakMib(pid: number): number {
+  const path = `/proc/${pid}/status`
+  const [, kib = '0'] = (existsSync(path) && /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(path, 'utf8'))) || []
+  return Number(kib) / 1024
+}
+
+test('a larger body to another route gets 413 without being stored in memory', async () => {
+  const { owner } = await newProject()
+  const large = 'x'.repeat(60 * mebi)
+  const before = peakMib(web.pid)
+  const answers = await Promise.all(upTo(4).map(() => owner.post('/projects', large)))
+  expect(answers.map(({ status }) => status)).toEqual([413, 413, 413, 413])
+  expect(peakMib(web.pid) - before).toBeLessThan(64)
+})
+
+test('reads no more of a file than it can store: while Postgres is slow, the client waits', async () => {
+  const { head } = await newProject()
+  const release = await holdTransaction(sql, (tx) => tx`lock table import_chunks in exclusive mode`)
+  const before = peakMib(web.pid)
+  const socket = open()
+  const answer = firstAnswer(socket)
+  socket.write(head({ 'Content-Length': 64 * mebi }))
+  const piece = Buffer.alloc(mebi, 120)
+  let sent = 0
+  const sending = (async () => {
+    for (; sent < 64; sent++) if (!socket.write(piece)) await once(socket, 'drain')
+  })()
+  await untilBlocked(sql).then(() => Bun.sleep(1_000))
+  const [sentMib, grewMib] = [sent, peakMib(web.pid) - before]
+  await release()
+  // The buffers of the operating system take some megabytes.
+  expect(sentMib).toBeLessThan(32)
+  expect(grewMib).toBeLessThan(32)
+  await sending
+  expect(await answer).toStartWith('HTTP/1.1 202')
+  socket.destroy()
+})
+
+test('stores files of 64 MiB, whether or not their length is known, and also in forms', async () => {
+  const file = new Uint8Array(64 * mebi).fill(120)
+  const pieces = () =>
+    new ReadableStream({
+      start(controller) {
+        for (const n of upTo(64)) controller.enqueue(file.subarray((n - 1) * mebi, n * mebi))
+        controller.close()
+      },
+    })
+  const form = new FormData()
+  form.append('file', new Blob([file]))
+  for (const body of [file, pieces(), form]) {
+    const { owner, path } = await newProject()
+    const headers = { authorization: `Bearer ${owner.token}` }
+    const response = await fetch(web.url + path, { method: 'POST', headers, body })
+    const { id } = (await response.json()) as Body
+    expect(response.status).toBe(202)
+    const [row] =
+      await sql`select count(*)::int4 as n, sum(length(bytes))::int4 as bytes from import_chunks where import_id = ${id}`
+    expect(row).toEqual({ n: 256, bytes: file.length } as never)
+  }
+})

@@ -1,0 +1,35 @@
+import { connect, type Socket } from 'node:net'
+import { requestHead, sendRaw } from '../../http/raw.ts'
+import { openDatabase } from '../../../src/postgres/database.ts'
+import { readConfig } from '../../../src/config.ts'
+import { make, openClient, register } from '../../support/client.ts'
+import { forFile } from '../../support/service.ts'
+import { openWebProcess } from '../../support/web-process.ts'
+
+/** Opens a web process until the end of the file, to which tests send files over raw sockets. */
+export async function openSocketScene() {
+  const { web, env } = await openWebProcess({ BODY_TIMEOUT_MS: '3000' })
+  const { background: sql } = await forFile(openDatabase(readConfig(env)))
+  const open = (): Socket => connect(Number(new URL(web.url).port), '127.0.0.1')
+
+  async function newProject() {
+    const owner = await register(openClient(web.url))
+    const { id } = await make(owner, '/projects', { name: 'P' })
+    const path = `/api/v1/projects/${id}/imports?source=csv`
+    const head = (headers: Record<string, string | number>) =>
+      requestHead('POST', path, { Authorization: `Bearer ${owner.token}`, ...headers })
+    return {
+      owner,
+      id,
+      path,
+      head,
+      send: (headers: Record<string, string | number>, ...body: string[]) =>
+        sendRaw(web.url, head(headers), ...body),
+    }
+  }
+
+  return { web, sql, open, newProject }
+}
+
+export const firstAnswer = (socket: Socket) =>
+  new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))))
