@@ -81,9 +81,11 @@ export function startWorkers(services: Services, changed = new ChangedProjects()
   }
 }
 
+/** Another worker continues the jobs of a killed worker after at most 7 s: when the locks have expired, and two searches later. */
 const workerOptions = {
-  lockDuration: 10_000,
-  stalledInterval: 5_000,
+  // Renewed every 2.5 s at the latest.
+  lockDuration: 5_000,
+  stalledInterval: 1_000,
   // The outbox limits the attempts.
   maxStalledCount: 1_000,
   runRetryDelay: 1_000,

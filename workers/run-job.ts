@@ -31,7 +31,7 @@ export async function runJob(runner: JobRunner, job: Job, id: string, token?: st
   } catch (error) {
     if (error instanceof SliceEnded) {
       await runner.sql`update outbox set attempts = 0, error = null where id = ${id} and parked_at is null`
-      await job.moveToDelayed(Date.now(), token)
+      await job.moveToDelayed(Date.now() + error.delayMs, token)
       throw new DelayedError()
     }
     const reason = reasonOf(error)

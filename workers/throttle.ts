@@ -12,7 +12,13 @@ export interface Throttle {
   isStopping?(): boolean
 }
 
-export class SliceEnded extends Error {}
+/** The job continues in its next slice. */
+export class SliceEnded extends Error {
+  /** @param delayMs the least time until the next slice. Meanwhile, the job takes no place of a worker. */
+  constructor(readonly delayMs = 0) {
+    super()
+  }
+}
 
 export function beginSlice(config: Config, isStopping: () => boolean): Throttle {
   const endsAt = performance.now() + config.jobSliceMs

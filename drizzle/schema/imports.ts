@@ -27,7 +27,7 @@ export type ImportStep =
 
 /**
  * Jobs that continue in another process begin after `n`, the last row of the step that is complete. An undo takes the
- * batches in reverse order, and continues before the batch `n`.
+ * batches in reverse order, and continues before the batch `n`. The step `read` begins again; its `n` counts how often.
  */
 export interface ImportCursor {
   step: ImportStep | 'undo'

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ImportStep } from '../../drizzle/schema/imports.ts'
 import { ImportError } from '../../modules/imports/items.ts'
 import type { Reader } from '../../modules/imports/readers/reader.ts'
@@ -6,6 +5,7 @@ import { readers, type Source } from '../../modules/imports/sources.ts'
 import type { Services } from '../../src/services.ts'
 import { throttle as limitCalls } from '../../src/throttle.ts'
 import { SliceEnded, type Throttle } from '../throttle.ts'
+import { openLargeFiles } from './read/large-files.ts'
 import { readFile } from './read/read.ts'
 import { deleteUpload } from './remains.ts'
 import { openFailures } from './run/failures.ts'
@@ -39,7 +39,7 @@ interface Options {
 /** The time between two notifications of an import. */
 const announceEveryMs = 250
 /** The time after which an import that waits for another one looks again. */
-const waitMs = 500
+const waitMs = 1_000
 /** The length of the pause after a batch, as a multiple of the batch's duration. */
 const pauses = () => 0.1
 
@@ -48,9 +48,10 @@ export function openRunImport(services: Services, { known = readers, batchRows =
   const { importNotifications, database } = services
   const sql = database.background
   const failures = openFailures()
+  const largeFiles = openLargeFiles()
   return async ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> => {
     const row = await beginImport(sql, importId)
-    if (row === 'waits') return endSliceLater(throttle)
+    if (row === 'waits') throw new SliceEnded(waitMs)
     if (row) {
       const notify = () => importNotifications.publish([{ projectId: row.projectId, version: 0 }])
       const limited = limitCalls(announceEveryMs, notify)
@@ -59,12 +60,13 @@ export function openRunImport(services: Services, { known = readers, batchRows =
         sql,
         row,
         throttle: { pauses, ...throttle },
+        largeFiles,
         batchRows,
         announce: () => limited(undefined),
       }
       const error = await runSteps(run, known[row.source]).then(
         () => undefined,
-        (error: unknown) => failures.messageOf(row, throttle, error),
+        (error: unknown) => failures.messageOf(row, error),
       )
       failures.forget(row.id)
       await finishImport(sql, row.id, error)
@@ -73,11 +75,6 @@ export function openRunImport(services: Services, { known = readers, batchRows =
     }
     await deleteUpload(sql, importId, throttle)
   }
-}
-
-async function endSliceLater({ isStopping }: Throttle): Promise<never> {
-  if (!isStopping?.()) await sleep(waitMs)
-  throw new SliceEnded()
 }
 
 async function runSteps(run: Run, reader: Reader | undefined): Promise<void> {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
@@ -6,7 +7,7 @@ import { until } from '../../../src/local/wait.ts'
 import { task } from './items.ts'
 import { fileOf, openRunScene } from './scene.ts'
 
-const { newProject, queue, work, execute, resultOf, services, client: _ } = await openRunScene()
+const { newProject, queue, work, execute, resultOf, services, sql, client: _ } = await openRunScene()
 const file = fileOf([task('1')])
 const throttle = { batchRows: 500, pauseMs: 0 }
 
@@ -16,10 +17,10 @@ const endless: Reader = async function* ({ open }) {
 }
 const runEndlessly = openRunImport(services, { known: { planka: endless } })
 
-async function startEndless() {
+async function startEndless(content: string | Uint8Array = file, run = runEndlessly) {
   const { owner, projectId } = await newProject()
-  const id = await queue(owner, projectId, file)
-  const working = work(id, throttle, runEndlessly)
+  const id = await queue(owner, projectId, content)
+  const working = work(id, throttle, run)
   expect(await until(async () => (await resultOf(id)).state === 'running' || undefined, 10_000)).toBe(true)
   return { owner, id, working }
 }
@@ -45,4 +46,37 @@ test('an import waits for an older one of the account, but not for those of othe
   await working
   await work(newer)
   expect((await resultOf(newer)).state).not.toBe('queued')
+})
+
+test('a worker reads one large file at a time, and small files meanwhile', async () => {
+  let largeFiles = 0
+  const endlessIfLarge: Reader = async function* (input) {
+    let bytes = 0
+    for await (const part of input.open()) bytes += part.length
+    if (bytes < 1_000) return yield task('1')
+    largeFiles++
+    yield* endless(input)
+  }
+  const untilRead = (count: number) => until(async () => largeFiles === count || undefined, 10_000)
+  const run = openRunImport(services, { known: { planka: endlessIfLarge } })
+  const large = gzipSync(Buffer.alloc(9_000_000))
+  const first = await startEndless(large, run)
+  await untilRead(1)
+  const others = await Promise.all(
+    [large, large, file].map(async (content) => {
+      const { owner, projectId } = await newProject()
+      return queue(owner, projectId, content)
+    }),
+  )
+  const runs = others.map((importId) => run({ importId }, throttle).catch((error: SliceEnded) => error))
+  const [second, third, small] = await Promise.all(runs)
+  for (const waiting of [second, third]) expect(waiting).toMatchObject({ delayMs: 1_000 })
+  expect(small).toBeUndefined()
+  expect(largeFiles).toBe(1)
+  await first.owner.delete(`/imports/${first.id}`)
+  await first.working
+  const next = work(others[0]!, throttle, run)
+  expect(await untilRead(2)).toBe(true)
+  await sql`update imports set state = 'cancelled' where id = ${others[0]!}`
+  await next
 })

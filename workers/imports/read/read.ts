@@ -13,7 +13,7 @@ import { readChunks, unpack } from './file.ts'
 import { insertLines } from '../batches/lines.ts'
 import { countRead } from '../batches/outcomes.ts'
 import { ImportTaken, isActive } from '../run/import-row.ts'
-import { endStep, showProgress } from '../run/progress.ts'
+import { endStep, moveCursor, showProgress } from '../run/progress.ts'
 import { readPeople } from '../steps/project-data.ts'
 import { deleteRows } from '../remains.ts'
 import type { Run } from '../run/run.ts'
@@ -26,7 +26,15 @@ const lookEveryMs = 1_000
 
 /** Stores the items of the file. After an interruption, the whole file is read again. */
 export async function readFile(run: Run, reader: Reader): Promise<void> {
+  const { largeFiles, row } = run
+  largeFiles.admit(row.id)
+  await readItems(run, reader).finally(() => largeFiles.release(row.id))
+}
+
+async function readItems(run: Run, reader: Reader): Promise<void> {
   const { sql, row } = run
+  // A worker that has lost the job, but still reads, cannot store items any more.
+  await moveCursor(run, { step: 'read', n: row.cursor.n + 1 }, 0)
   await deleteItems(run)
   const [staging, found] = [new Staging(), new Found()]
   const { items, proposed, messages, readPart } = await openItems(run, reader)
@@ -36,7 +44,7 @@ export async function readFile(run: Run, reader: Reader): Promise<void> {
   await forEachPage(throttle, true, async () => {
     const isEnd = await fillPage(items, staging, found)
     await stored
-    stored = insertItems(sql, row.id, staging.takePage()).then(() => showProgress(run, 'read', readPart()))
+    stored = insertItems(sql, row, staging.takePage()).then(() => showProgress(run, 'read', readPart()))
     // The next page throws the error.
     stored.catch(() => {})
     return isEnd ? undefined : true
@@ -44,7 +52,7 @@ export async function readFile(run: Run, reader: Reader): Promise<void> {
   const people = new People(await readPeople(sql, row.projectId), row.mapping)
   row.mapping = storableValue(found.mapping(row.mapping, proposed, people))
   staging.addFound(found, row.mapping)
-  await insertItems(sql, row.id, staging.takePage())
+  await insertItems(sql, row, staging.takePage())
   // Without statistics, Postgres would read all earlier items to find a key.
   await sql`analyze import_items`
   const mapping = JSON.stringify(row.mapping)
@@ -84,10 +92,13 @@ async function openItems(run: Run, reader: Reader) {
  * Returns a function that reads the file, whenever a reader needs it. A hostile file may have hundreds of megabytes
  * without an item, so the function looks between the parts of the file whether the import is still active.
  */
-function openFile({ sql, row, throttle }: Run, onChunk: (n: number) => void) {
+function openFile({ sql, row, throttle, largeFiles }: Run, onChunk: (n: number) => void) {
   let lookAt = performance.now() + lookEveryMs
   return async function* () {
+    let bytes = 0
     for await (const part of unpack(readChunks(sql, row.id, onChunk))) {
+      bytes += part.length
+      largeFiles.admit(row.id, bytes)
       yield part
       if (performance.now() < lookAt) continue
       if (throttle.isStopping?.()) throw new SliceEnded()

@@ -7,7 +7,7 @@ import {
 import type { Found } from '../../../modules/imports/plan/found.ts'
 import { DigestKeys, taskIdOf } from '../../../modules/imports/plan/keys.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
-import { ImportTaken } from '../run/import-row.ts'
+import { ImportTaken, type RunningImport } from '../run/import-row.ts'
 import { newId } from '../../../src/ids.ts'
 import { nilId } from '../../../src/id-format.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
@@ -97,13 +97,18 @@ export class Staging {
   }
 }
 
-/** @throws ImportTaken if the import is no longer running */
-export async function insertItems(sql: Sql, importId: string, rows: StagedItem[]): Promise<void> {
+/** @throws ImportTaken if the import is no longer running, or another worker reads its file */
+export async function insertItems(
+  sql: Sql,
+  { id, cursor }: Pick<RunningImport, 'id' | 'cursor'>,
+  rows: StagedItem[],
+): Promise<void> {
   const column = <K extends keyof StagedItem>(name: K) => rows.map((row) => row[name])
   // JSON contains no line breaks. postgres.js would escape each character of an array of texts.
   const items = column('json').join('\n')
   const running = await sql`
-    with running as materialized (select id, set_config('synchronous_commit', 'off', true) from imports where id = ${importId} and state = 'running' for share),
+    with running as materialized (select id, set_config('synchronous_commit', 'off', true) from imports
+      where id = ${id} and state = 'running' and cursor = ${JSON.stringify(cursor)}::text::jsonb for share),
     stored as (insert into import_items (import_id, kind, n, row, key, parent, id, item)
     select running.id, kind, n, row, key, nullif(parent, ''), t.id, item::jsonb
     from running, unnest(${column('kind')}::text[], ${column('n')}::bigint[], ${column('row')}::bigint[], ${column('key')}::text[],

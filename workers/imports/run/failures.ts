@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { ImportCursor } from '../../../drizzle/schema/imports.ts'
 import { ImportError } from '../../../modules/imports/items.ts'
 import { toHttpError } from '../../../src/postgres/errors.ts'
 import { reasonOf } from '../../reason.ts'
-import { SliceEnded, type Throttle } from '../../throttle.ts'
+import { SliceEnded } from '../../throttle.ts'
 import { ImportTaken } from './import-row.ts'
 
 const maxOutageMs = 600_000
@@ -11,7 +11,7 @@ const retryMs = 1_000
 /** The import, and its position. */
 interface Position {
   id: string
-  cursor: object
+  cursor: ImportCursor
 }
 
 /** Decides after an error whether an import has failed, or continues later. */
@@ -20,7 +20,7 @@ export function openFailures() {
 
   /** True if temporary errors have kept the import at the same position for 10 minutes. */
   function isLongOutage({ id, cursor }: Position): boolean {
-    const at = JSON.stringify(cursor)
+    const at = `${cursor.step} ${cursor.step === 'read' ? '' : cursor.n}`
     const known = outages.get(id)
     if (known?.at === at) return performance.now() > known.since + maxOutageMs
     outages.set(id, { at, since: performance.now() })
@@ -29,7 +29,7 @@ export function openFailures() {
 
   return {
     /** Returns why the import failed. @throws SliceEnded to continue later, and unexpected errors */
-    async messageOf(position: Position, throttle: Throttle, error: unknown): Promise<string> {
+    messageOf(position: Position, error: unknown): string {
       if (error instanceof ImportError) return error.message
       if (error instanceof ImportTaken) throw new SliceEnded()
       const http = toHttpError(error)
@@ -37,8 +37,7 @@ export function openFailures() {
       if (http?.status === 404) return 'The project was deleted, or the account is no longer its member'
       if (!http || ![429, 503].includes(http.status)) throw error
       if (isLongOutage(position)) return `The import could not continue: ${reasonOf(http)}`
-      if (!throttle.isStopping?.()) await sleep(retryMs)
-      throw new SliceEnded()
+      throw new SliceEnded(retryMs)
     },
     forget: (id: string): void => void outages.delete(id),
   }

@@ -1,5 +1,6 @@
 import type { Services } from '../../../src/services.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
+import type { LargeFiles } from '../read/large-files.ts'
 import type { Throttle } from '../../throttle.ts'
 import type { RunningImport } from './import-row.ts'
 
@@ -9,6 +10,7 @@ export interface Run {
   sql: Sql
   row: RunningImport
   throttle: Throttle
+  largeFiles: LargeFiles
   /** The most rows that one command imports. */
   batchRows: number
   /** Notifies the event streams of the import. */

@@ -1,13 +1,18 @@
 import { undoProject } from '../../../modules/undo/undo.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
-import type { ImportedChange } from './changes.ts'
+import { type ImportedChange, readBatch } from './changes.ts'
 import type { Undo } from './undo.ts'
 
 /** Undoes the events whose rows nobody has changed, and returns the events with the reasons why rows stay. */
-export async function undoEvents(undo: Undo, changes: ImportedChange[]): Promise<ImportedChange[]> {
+export async function undoBatch(undo: Undo, batch: number): Promise<ImportedChange[]> {
+  const changes = await readBatch(undo, batch)
   const wanted = changes.filter(({ isUndone, kept }) => !isUndone && kept === null)
-  const reasons = new Map((await undoSome(undo, wanted)).map((one) => [one.seq, one]))
-  return changes.map((one) => reasons.get(one.seq) ?? one)
+  const rejected = (await undoSome(undo, wanted)).filter(({ kept }) => kept !== null)
+  if (rejected.length === 0) return changes
+  // Another worker may have undone the same events meanwhile.
+  const undone = new Set((await readBatch(undo, batch)).flatMap((one) => (one.isUndone ? one.seq : [])))
+  const reasons = new Map(rejected.map((one) => [one.seq, one]))
+  return changes.map((one) => (undone.has(one.seq) ? one : (reasons.get(one.seq) ?? one)))
 }
 
 async function undoSome(undo: Undo, changes: ImportedChange[]): Promise<ImportedChange[]> {

@@ -4,10 +4,9 @@ import type { Sql } from '../../../src/postgres/database.ts'
 import { forEachPage, type Throttle } from '../../throttle.ts'
 import { openFailures } from '../run/failures.ts'
 import { requireToken } from '../run/token.ts'
-import { readBatch } from './changes.ts'
 import { storeUndone } from './store.ts'
 import type { Undo } from './undo.ts'
-import { undoEvents } from './undo-events.ts'
+import { undoBatch } from './undo-events.ts'
 
 type JobData = Record<string, string>
 
@@ -23,7 +22,7 @@ export function openUndoImport(services: Services) {
     const position = { id: importId, cursor: begun.cursor }
     const error = await undoBatches(undo, position, throttle).then(
       () => undefined,
-      (error: unknown) => failures.messageOf(position, throttle, error),
+      (error: unknown) => failures.messageOf(position, error),
     )
     failures.forget(importId)
     await sql`
@@ -58,8 +57,7 @@ async function undoBatches(
       select seq::float8 as seq from import_batches where import_id = ${importId} and seq < ${before}
       order by seq desc limit 1`
     if (!batch) return undefined
-    const changes = await readBatch(undo, batch.seq)
-    await storeUndone(undo, before, batch.seq, await undoEvents(undo, changes))
+    await storeUndone(undo, before, batch.seq, await undoBatch(undo, batch.seq))
     position.cursor = { step: 'undo', n: batch.seq }
     announce(undo)
     return batch.seq
