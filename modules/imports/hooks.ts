@@ -12,7 +12,7 @@ import { Message, sampleId } from '../../src/schema/response.ts'
 import { noImport } from './access.ts'
 import { cancelled, importEnded } from './cancel.ts'
 import { importActive } from './changes.ts'
-import { ImportParameters, importView } from './schema.ts'
+import { formParameters, ImportParameters, importView } from './schema.ts'
 import { alreadyUndone, notEnded, wasDryRun } from './undo.ts'
 import { endedEarly, stalled } from './upload/body.ts'
 import { emptyFile, tooLate, zipArchive } from './upload/chunks.ts'
@@ -37,7 +37,7 @@ const File = named(
 )
 const Form = named(
   'ImportForm',
-  Type.Object({ file: File, ...ImportParameters.properties }, { additionalProperties: false }),
+  Type.Object({ file: File, ...formParameters }, { additionalProperties: false }),
 )
 const file = 'title,status\nDraw the plate,TODO\n'
 const requestBody = {
@@ -49,7 +49,7 @@ const requestBody = {
 }
 
 const aboutStart = (bytes: number) =>
-  `Stores a file of at most ${bytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files. Requires the role EDITOR.`
+  `Stores a file of at most ${bytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. A long mapping needs a form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files. Requires the role EDITOR.`
 
 export function startHooks({ importBytes, bodyTimeoutMs }: Config) {
   const errors: HttpError[] = [

@@ -1,8 +1,12 @@
 import { type Static, type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
-import { Nullable } from '../../src/schema/text.ts'
+import { checked } from '../../src/schema/input.ts'
+import { Email, Nullable } from '../../src/schema/text.ts'
 import { Status } from '../tasks/schema.ts'
+import { dateFormatOf } from './readers/csv/dates/format.ts'
+import { isZone } from './readers/csv/dates/zones.ts'
 
-const maxEntries = 1_000
+/** A file has at most this many columns, and a mapping shows at most 1,000 other names of each kind. */
+const maxEntries = 2_000
 
 /** An object of values by names that the file contains. */
 const byName = <T extends TSchema>(value: T, description: string, example: Record<string, Static<T>>) =>
@@ -11,8 +15,18 @@ const byName = <T extends TSchema>(value: T, description: string, example: Recor
     { additionalProperties: value, maxProperties: maxEntries, description, examples: [example] },
   ) as unknown as TUnsafe<Record<string, Static<T>>>
 
+const text = (
+  isRight: (value: string) => boolean,
+  maxLength: number,
+  description: string,
+  examples?: string[],
+) =>
+  checked<string>((value) => typeof value === 'string' && value.length <= maxLength && isRight(value), {
+    ...{ type: 'string', maxLength, description },
+    ...(examples && { examples }),
+  })
+
 const Column = Nullable(Type.String({ maxLength: 100, description: 'The name of a field of tasks' }))
-const Email = Type.String({ maxLength: 254, description: 'An email address' })
 
 /** How the parts of a file become fields of tasks. Absent parts are guessed from the file. */
 export const Mapping = Type.Partial(
@@ -28,19 +42,18 @@ export const Mapping = Type.Partial(
         'An object with the field for each column of a CSV file, such as `title`, or `field.estimate` for a custom field. With null the column is not imported',
         { Summary: 'title', Estimate: 'field.estimate', Rank: null },
       ),
-      people: byName(Email, 'An object with the email address for each name in the file', {
+      people: byName(Email(), 'An object with the email address for each name in the file', {
         'Ada L.': 'ada@example.com',
       }),
-      dateFormat: Type.String({
-        maxLength: 50,
-        description: 'The format of dates in a CSV file, such as `DD/MM/YYYY HH:mm`',
-        examples: ['DD/MM/YYYY'],
-      }),
-      timeZone: Type.String({
-        maxLength: 50,
-        description: 'The IANA time zone of dates without an offset. Default: UTC',
-        examples: ['Europe/Berlin'],
-      }),
+      dateFormat: text(
+        (format) => dateFormatOf(format) !== undefined,
+        50,
+        'The format of dates in a CSV file, with day, month and year, such as `DD/MM/YYYY HH:mm`',
+        ['DD/MM/YYYY'],
+      ),
+      timeZone: text(isZone, 50, 'The IANA time zone of dates without an offset: UTC if it is absent', [
+        'Europe/Berlin',
+      ]),
     },
     { additionalProperties: false },
   ),

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { importLines } from '../../drizzle/schema/imports.ts'
 import { DryRun } from '../../src/batch/dry-run.ts'
 import { view } from '../../src/model/view.ts'
+import { maxUrlCharacters } from '../../src/responses/errors.ts'
 import { Input } from '../../src/schema/input.ts'
 import { named } from '../../src/schema/named.ts'
 import { Count, Id, OrNull, Timestamp } from '../../src/schema/response.ts'
@@ -12,13 +13,23 @@ import { sources } from './sources.ts'
 
 const Source = OneOf('ImportSource', sources, 'the system that wrote the file')
 
-export const ImportParameters = Input({
+/** The most bytes of the parts of a form besides the file. */
+export const formBytes = 1_048_576
+
+const parameters = (maxMapping: number) => ({
   source: Type.Optional(Source),
   dryRun: DryRun,
   mapping: Type.Optional(
-    AnyText(8_192, 'A JSON object: how the parts of the file become fields', '{"dateFormat":"DD/MM/YYYY"}'),
+    AnyText(
+      maxMapping,
+      'A JSON object: how the parts of the file become fields',
+      '{"dateFormat":"DD/MM/YYYY"}',
+    ),
   ),
 })
+
+export const ImportParameters = Input(parameters(maxUrlCharacters))
+export const formParameters = parameters(formBytes)
 
 export const ImportMapping = named('ImportMapping', Mapping)
 

@@ -940,9 +940,9 @@ export interface components {
       people?: {
         [key: string]: string
       }
-      /** @description The format of dates in a CSV file, such as `DD/MM/YYYY HH:mm` */
+      /** @description The format of dates in a CSV file, with day, month and year, such as `DD/MM/YYYY HH:mm` */
       dateFormat?: string
-      /** @description The IANA time zone of dates without an offset. Default: UTC */
+      /** @description The IANA time zone of dates without an offset: UTC if it is absent */
       timeZone?: string
     }
     /**

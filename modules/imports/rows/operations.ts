@@ -1,4 +1,5 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type { TaskRow } from '../../../drizzle/rows.ts'
 import { isId } from '../../../src/id-format.ts'
 import { checked, Input } from '../../../src/schema/input.ts'
 import { Id } from '../../../src/schema/response.ts'
@@ -38,10 +39,19 @@ const Num = Type.Integer({
   description: `A whole number from 1 to ${maxNumber}`,
 })
 
+/** The values of a task that another import may clear, as its row stores them. */
+export type Previous = Partial<
+  Pick<
+    TaskRow,
+    'description' | 'status' | 'priority' | 'dueDate' | 'remindAt' | 'assigneeId' | 'labelIds' | 'fields'
+  >
+>
+
 const task = {
   id: RowId,
   externalId: UpsertTask.properties.externalId,
   ...{ ownId: Type.Optional(RowId), number: Type.Optional(Num) },
+  previous: Type.Optional(checked<Previous>((value) => typeof value === 'object', { type: 'object' })),
   ...ofRow,
 }
 const ProjectFields = Input({ id: RowId, description: UpdateProject.properties.description })
@@ -67,7 +77,8 @@ export type LabelOperation = Of<'label', typeof LabelFields>
 export type FieldOperation = Of<'field', typeof FieldFields>
 /**
  * Changes the task with the id `ownId` or else with the external id, or else creates a task with `id`. Absent values do
- * not change, unless there is an `ownId`. A new task gets `number` if the project has no higher number.
+ * not change, unless there is an `ownId`, or the task still has the value of `previous`: then they are cleared. A new task
+ * gets `number` if the project has no higher number.
  */
 export type TaskOperation = Of<'task', typeof TaskFields>
 export type SubtaskOperation = Of<'subtask', typeof SubtaskFields>

@@ -17,7 +17,7 @@ import {
   showAlive,
 } from '../changes.ts'
 import type { ImportRow } from '../rows.ts'
-import { importView } from '../schema.ts'
+import { formBytes, importView } from '../schema.ts'
 import { replyWith, type ToRecord, writeOnce } from '../write-once.ts'
 import { partsOf } from './body.ts'
 import { ChunkWriter, insertChunk, tooLate } from './chunks.ts'
@@ -26,9 +26,6 @@ import { isForm, readForm } from './form.ts'
 
 /** Uploads in progress in this process. An upload takes a few MiB of memory. */
 export const uploadLimit = { what: 'uploads of imports', ofAll: 32, ofAccount: 4 }
-
-/** The most bytes of the parts of a form besides the file. */
-export const formBytes = 1_048_576
 
 export const tooManyImports = () =>
   tooManyRequests(

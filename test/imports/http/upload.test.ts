@@ -56,7 +56,25 @@ test('rejects an empty file, a ZIP archive and wrong parameters with 400, and st
     [mapping('[]'), 'mapping must be a JSON object'],
     [mapping({ colums: {} }), 'mapping.colums is not known here; did you mean columns?'],
     [mapping({ statuses: { Doing: 'BUSY' } }), /^mapping.statuses.Doing must be one of TODO/],
-    [mapping({ people: { Ada: 1 } }), 'mapping.people.Ada must be an email address'],
+    [mapping({ statuses: [] }), /^mapping.statuses must be an object with the status for each list/],
+    [
+      mapping({ people: { Ada: 1 } }),
+      'mapping.people.Ada must be an email address of at most 254 characters',
+    ],
+    [mapping({ people: { Ada: 'ada' } }), /^mapping.people.Ada must be an email address/],
+    [mapping({ columns: { Name: 'titel' } }), /^mapping.columns.Name must be .*; did you mean title\?$/],
+    [mapping({ columns: { Name: 'field.' } }), /^mapping.columns.Name must be null, field.<key>, or one of/],
+    [
+      mapping({ columns: { Name: 1 } }),
+      /^mapping.columns.Name must be the name of a field of tasks, or null/,
+    ],
+    [mapping({ timeZone: 'Berlin' }), /^mapping.timeZone must be the IANA time zone of dates/],
+    [
+      mapping({ dateFormat: 'DD/MM' }),
+      /^mapping.dateFormat must be the format of dates .* day, month and year/,
+    ],
+    [mapping({ dateFormat: 'dates' }), /^mapping.dateFormat must be the format of dates/],
+    [mapping({ dateFormat: 'DD/MM/YYYY', timeZone: 5 }), /^mapping.timeZone must be/],
     [mapping({ people: { 'A\0': 'a@b.c' } }), /U\+0000/],
   ]
   for (const [query, message, file] of wrong)

@@ -87,7 +87,10 @@ test('lists rows with other numbers of cells, and keeps cells without a header',
   expect(tasksOf(read)).toMatchObject([
     { row: 1, title: 'a', messages: ['The row has 1 cells, and the header 3'] },
     { row: 2, title: 'b', description: 'x' },
-    { row: 3, notes: ['Without a header: more'], messages: ['The row has 4 cells, and the header 3'] },
+    {
+      ...{ row: 3, title: 'c', list: 'Done', notes: ['Without a header: more'] },
+      messages: ['The row has 4 cells, and the header 3: a cell that contains the separator must be quoted'],
+    },
   ])
   expect(tasksOf(read)[1]).not.toHaveProperty('messages')
 })
@@ -97,10 +100,11 @@ test('rejects a row without a title', async () => {
   expect(tasksOf(read)).toMatchObject([{ title: '', problem: 'The row has no title' }, { title: 'Oil' }])
 })
 
-test('replaces line breaks in names, and removes the quote before a formula', async () => {
-  const read = await reading(readCsv, `title,tags,description\n"two\n lines","'=a, '","'=1+1"\n'it's,,'+1\n`)
+test('keeps white space in titles, and removes the quote before a formula', async () => {
+  const file = `title,tags,description\n" two\n  lines ","'=a, '","'=1+1"\n'it's,,'+1\n`
+  const read = await reading(readCsv, file)
   expect(tasksOf(read)).toMatchObject([
-    { title: 'two lines', labels: ['=a', "'"], description: '=1+1' },
+    { title: 'two\n  lines', labels: ['=a', "'"], description: '=1+1' },
     { title: "'it's", description: '+1' },
   ])
 })
@@ -108,4 +112,69 @@ test('replaces line breaks in names, and removes the quote before a formula', as
 test('skips lines about the file above the header', async () => {
   const read = await reading(readCsv, 'Made on Friday\n\n,,\nhttps://example.com,,\nTitle,Status\na,Done\n')
   expect(tasksOf(read)).toMatchObject([{ row: 1, title: 'a', list: 'Done' }])
+})
+
+test('finds a task without an id again if only white space in its title has changed', async () => {
+  const [one, two] = tasksOf(await reading(readCsv, 'title\n"two\r\n lines"\ntwo lines\n'))
+  expect(two!.key).toBe(`${one!.key}#2`)
+})
+
+test('reads a quote in a cell that does not begin with a quote', async () => {
+  const file = 'title,description\n5" disk,a "b" c\n"6"" disk",""\nx,y"\r\n"",\n'
+  for (const partBytes of [1, 7, 1_000]) {
+    const read = await reading(readCsv, file, { partBytes })
+    expect(tasksOf(read).slice(0, 3)).toMatchObject([
+      { title: '5" disk', description: 'a "b" c' },
+      { title: '6" disk' },
+      { title: 'x', description: 'y"' },
+    ])
+  }
+})
+
+test('of several columns for one part, keeps the other texts as notes', async () => {
+  const file =
+    'Title,Due,Due,Owner,Owner,Status,Status\na,2026-01-02,2026-01-03,Ada,Bob,Doing,Done\nb,2026-01-02,2026-01-02,,Bob,,Done\n'
+  expect(tasksOf(await reading(readCsv, file))).toMatchObject([
+    {
+      ...{ dueDate: '2026-01-02', assignee: { name: 'Ada' }, list: 'Doing' },
+      notes: ['Due: 2026-01-03', 'Owner: Bob', 'Status: Done'],
+    },
+    { dueDate: '2026-01-02', assignee: { name: 'Bob' }, list: 'Done' },
+  ])
+})
+
+test('rejects a repeated header, as of two files that were joined', async () => {
+  const { items } = await reading(readCsv, 'title,size\na,1\n\ufefftitle,size\nb,2\n')
+  expect(items).toMatchObject([
+    { kind: 'field', key: 'size', type: 'number' },
+    { title: 'a' },
+    { row: 2, problem: 'The row repeats the header' },
+    { row: 3, title: 'b', fields: { size: 2 } },
+  ])
+})
+
+test.each([
+  ['ja', 'DONE'],
+  ['WAHR', 'DONE'],
+  ['100%', 'DONE'],
+  ['03/04/2026', 'DONE'],
+  ['nein', undefined],
+  ['FALSCH', undefined],
+  ['50%', undefined],
+  ['soon', undefined],
+])('reads %s in a column for completed tasks', async (text, status) => {
+  const [task] = tasksOf(await reading(readCsv, `Title,Done\na,${text}\n`))
+  expect(task!.status).toBe(status as 'DONE')
+  const isOther = ['50%', 'soon'].includes(text)
+  expect([task!.fields?.['done'], task!.messages?.length]).toEqual(
+    isOther ? [text, 1] : [text.includes('/') ? text : undefined, undefined],
+  )
+})
+
+test('names the number of a date, as spreadsheets store it', async () => {
+  const [task] = tasksOf(await reading(readCsv, 'Title,Due\na,45981\n'))
+  expect(task).toMatchObject({
+    notes: ['Due: 45981'],
+    messages: ['The date "45981" cannot be read: format the column of the spreadsheet as dates'],
+  })
 })

@@ -67,8 +67,17 @@ test.each([
     'The quote at the start of a cell is never closed. The file may be cut off (line 4)',
   ],
   ['title\n"a\nb\nc', 'The quote at the start of a cell is never closed. The file may be cut off (line 2)'],
+  [
+    '"title";"a"\n"x";"y"\n"x";"cut',
+    'The quote at the start of a cell is never closed. The file may be cut off (line 3)',
+  ],
+  ['"Aufgabe";"a"\n"x";"y"\n', 'No column is the title. Send mapping.columns, such as {"Aufgabe": "title"}'],
   ['title,a\nx,"y" z\n', 'A quote within a quoted cell must be doubled (line 2)'],
-  ['title\n"a\nb"\n5" pipe\n', 'A cell that contains a quote must be quoted, and the quote doubled (line 4)'],
+  ['title\n"a\r\nb"\n"c"d\n', 'A quote within a quoted cell must be doubled (line 4)'],
+  [
+    'title\n5" pipe\n"c',
+    'The quote at the start of a cell is never closed. The file may be cut off (line 3)',
+  ],
 ])('rejects %j', async (file, message) => {
   for (const size of [1, 7, 1_000]) expect(await errorOf(file, size)).toStartWith(message)
 })

@@ -145,7 +145,7 @@ test('reads a backup of TickTick with columns, all-day dates and checklists', as
   const { items, proposal } = await readSample('ticktick')
   const [frame, brass, shopping, ideas] = tasksOf({ items })
   expect(frame).toMatchObject({
-    ...{ row: 1, title: 'Cast the frame', list: 'Doing', labels: ['brass', 'workshop', 'Engine'] },
+    ...{ row: 1, title: 'Cast the\nframe', list: 'Doing', labels: ['brass', 'workshop', 'Engine'] },
     ...{ description: 'In two parts.\n\nSee the plate', priority: 'HIGH' },
     ...{ createdAt: '2026-10-09T15:09:48.000Z', dueDate: '2026-11-30' },
     fields: { folder: 'Work', reminder: 'TRIGGER:P0DT9H0M0S', repeat: 'RRULE:FREQ=WEEKLY' },

@@ -1,5 +1,7 @@
+import type { TaskItem } from '../../../modules/imports/items.ts'
 import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
 import { Notes } from '../../../modules/imports/plan/notes.ts'
+import { previousOf } from '../../../modules/imports/plan/previous.ts'
 import { planTask } from '../../../modules/imports/plan/task.ts'
 import type { TaskOperation } from '../../../modules/imports/rows/operations.ts'
 import { isId } from '../../../src/id-format.ts'
@@ -8,23 +10,37 @@ import type { Planned } from '../batches/planned.ts'
 import { lastOf, readTasks, type StagedTask } from './items.ts'
 import { countTasks, storeItems } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
+import { isRepeated, readImported } from './previous.ts'
 import { readContext, type StepContext } from './project-data.ts'
 import type { Run } from '../run/run.ts'
 
-type PlannedTask = Planned & { kind: 'task'; operation?: TaskOperation }
+type PlannedTask = Planned & { kind: 'task'; item: TaskItem; operation?: TaskOperation }
 
 export async function importTasks(run: Run): Promise<void> {
   const { sql, row } = run
-  const context = await readContext(run)
+  const [context, isAgain] = [await readContext(run), await isRepeated(sql, row)]
   await runBatches<PlannedTask>(run, {
     step: 'tasks',
     last: await lastOf(sql, row.id, 'task'),
-    plan: async (after) =>
-      (await readTasks(sql, row.id, after, run.batchRows)).map((staged) => planOf(staged, context)),
+    async plan(after) {
+      const planned = (await readTasks(sql, row.id, after, run.batchRows)).map((one) => planOf(one, context))
+      if (isAgain) await addPrevious(run, planned)
+      return planned
+    },
     prelude: (planned) => neededBy(planned, context),
     store: (tx, decided) => Promise.all([storeItems(tx, row.id, decided), countTasks(tx, row.id, decided)]),
   })
   await endStep(run, 'tasks')
+}
+
+async function addPrevious({ sql, row }: Run, planned: PlannedTask[]): Promise<void> {
+  const ids = planned.flatMap(({ operation }) => operation?.externalId ?? [])
+  const imported = await readImported(sql, row, ids)
+  for (const { operation, item } of planned) {
+    const previous =
+      operation && !item.isExported && previousOf(item, operation.values, imported.get(operation.externalId))
+    if (previous) operation.previous = previous
+  }
 }
 
 function planOf(
@@ -33,7 +49,7 @@ function planOf(
 ): PlannedTask {
   const externalId = externalIdOf(context.source, { key, externalId: item.externalId })
   const notes = new Notes(item.messages)
-  const planned: PlannedTask = { kind: 'task', n, row, externalId, notes }
+  const planned: PlannedTask = { kind: 'task', n, row, externalId, notes, item }
   const problem = firstRow === null ? item.problem : `Row ${firstRow} has the same id`
   if (problem) {
     notes.list(problem)

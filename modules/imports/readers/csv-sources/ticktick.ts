@@ -5,7 +5,7 @@ import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
-import { oneLine, subtasksOf } from '../csv/values.ts'
+import { oneLine } from '../csv/values.ts'
 
 const unused = `kind,is check list,status,order,timezone,is all day,is floating,column order,view mode,task id,parent id,project kind`
 
@@ -66,7 +66,10 @@ function keyOf(row: Row, keys: DigestKeys): string {
 /** The items of a checklist begin with ▫, or with ▪ if they are complete. */
 function finishChecklist({ task, subtasks }: Draft): void {
   const [text = '', ...items] = (task.description ?? '').split(/(?=[▫▪])/u)
-  for (const item of items) subtasks.push(...subtasksOf(oneLine(item)))
+  for (const item of items) {
+    const title = item.slice(1).trim()
+    if (title !== '') subtasks.push({ title, completed: item.startsWith('▪') })
+  }
   if (items.length > 0) task.description = text.trim()
   if (task.description === '') delete task.description
 }

@@ -5,6 +5,7 @@ import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
+import { oneLine } from '../csv/values.ts'
 import { withoutId, withoutLabels } from './todoist-text.ts'
 
 const columns: KnownColumns = {
@@ -81,7 +82,7 @@ class TodoistRows implements SourceRows {
     const indent = Math.min(Math.round(Number(row.text('indent'))) || 1, maxIndent)
     while (this.parents.length > 0 && this.parents.at(-1)!.indent >= indent) this.parents.pop()
     const path = [this.section ?? '', ...this.parents.map((parent) => parent.title)]
-    task.key = this.keys.next(path, title)
+    task.key = this.keys.next(path, oneLine(title))
     const parent = this.parents.at(-1)?.key
     if (parent) task.parent = parent
     this.parents.push({ indent, title, key: task.key })

@@ -1,6 +1,6 @@
 import { DigestKeys } from '../../plan/keys.ts'
 import type { Reader } from '../reader.ts'
-import { columnsOf, isTitle } from './columns/columns.ts'
+import { type Column, columnsOf, isTitle } from './columns/columns.ts'
 import { plain } from './columns/header-names.ts'
 import { Dates } from './dates/dates.ts'
 import { draftOf } from './fills.ts'
@@ -23,6 +23,7 @@ export const csvReader = (source: CsvSource): Reader =>
     const rows = source.read?.({ mapping, dates, names: header.names }) ?? {}
     const survey = new Survey(columns)
     for await (const row of readRows(open, header, names)) {
+      if (row.repeatsHeader) continue
       survey.look(row)
       rows.look?.(row)
     }
@@ -32,15 +33,27 @@ export const csvReader = (source: CsvSource): Reader =>
     yield* plan.fields
     const keys = new DigestKeys()
     const { priorities, zone } = source
+    const parts = partsOf(columns)
     const { listSeparator } = rows
     for await (const row of readRows(open, header, names)) {
       const inRow = { dates, priorities, listSeparator, zone: zone && row.text(zone) }
       const draft = draftOf(row, plan.columns, inRow)
+      draft.task.parts = parts
       const { messages, notes } = unevenCells(row, columns.length)
       draft.messages.push(...messages)
       draft.notes.push(...notes)
-      if (rows.finish?.(draft, row) === false) yield* rows.others?.(draft, row) ?? []
+      if (row.repeatsHeader) yield { ...draft.task, problem: 'The row repeats the header' }
+      else if (rows.finish?.(draft, row) === false) yield* rows.others?.(draft, row) ?? []
       else yield* itemsOf(draft, keys, mapping)
     }
     if (dates.usedZone) propose({ timeZone: dates.zone })
   }
+
+/** The column `completed` also has a field, for its times. */
+const partsOf = (columns: Column[]): string[] => [
+  ...new Set(
+    columns.flatMap(({ target, key }) =>
+      target === 'completed' ? [target, `field.${key}`] : (target ?? []),
+    ),
+  ),
+]

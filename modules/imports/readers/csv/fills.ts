@@ -22,15 +22,32 @@ interface Cell extends CellReading {
 }
 type Fill = (draft: Draft, cell: Cell) => void
 
+/**
+ * Of several columns with such a target, the first with a text counts. The other texts become notes. The export of
+ * Docket has two columns for the author.
+ */
+const single: readonly string[] = [
+  ...['title', 'status', 'list', 'priority', 'dueDate', 'remindAt', 'createdAt', 'id', 'externalId'],
+  ...['assignee', 'assigneeEmail'],
+]
+
 /** Puts the cells of a row into a draft. */
 export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading): Draft {
   const task: TaskItem = { kind: 'task', row: row.number, title: '' }
   const draft: Draft = { task, comments: [], subtasks: [], notes: [], messages: [] }
   const cell: Cell = { ...reading, text: '', column: columns[0]! }
+  const filled = new Map<string, string>()
   for (const column of columns) {
+    const { target, header } = column
     const text = row.at(column.index)
     if (text.trim() === '') continue
-    const fill = column.target.startsWith('field.') ? field : fills[column.target as TaskTarget]
+    const first = single.includes(target) ? filled.get(target) : undefined
+    if (first !== undefined) {
+      if (first !== text) draft.notes.push(`${header}: ${text}`)
+      continue
+    }
+    filled.set(target, text)
+    const fill = target.startsWith('field.') ? field : fills[target as TaskTarget]
     cell.text = text
     cell.column = column
     fill(draft, cell)
@@ -40,28 +57,25 @@ export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading
 
 const short = (text: string) => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
 
-/** Fills a part that has one value. Of several columns, the first with a text counts. */
 const one =
-  (part: 'title' | 'list' | 'parent' | 'key' | 'externalId'): Fill =>
-  ({ task, notes }, { text, column }) => {
-    const line = oneLine(text)
-    if (!task[part]) task[part] = line
-    else if (part !== 'parent' && task[part] !== line) notes.push(`${column.header}: ${text}`)
+  (part: 'title' | 'parent' | 'key' | 'externalId'): Fill =>
+  ({ task }, { text }) => {
+    task[part] ||= part === 'title' ? text.trim() : oneLine(text)
   }
 
 const date =
   (part: 'dueDate' | 'remindAt' | 'createdAt'): Fill =>
   (draft, { text, column, dates, zone }) => {
     const read = dates.read(text.trim(), zone)
-    if (read) draft.task[part] ??= read
-    else
-      keep(
-        draft,
-        column.header,
-        text,
-        `The date "${short(text)}" cannot be read: send mapping.dateFormat, such as DD/MM/YYYY`,
-      )
+    if (read) draft.task[part] = read
+    else {
+      const advice = /^\s*\d{5}([.,]\d+)?\s*$/.test(text) ? forSerials : forDates
+      keep(draft, column.header, text, `The date "${short(text)}" cannot be read: ${advice}`)
+    }
   }
+const forDates = 'send mapping.dateFormat, such as DD/MM/YYYY'
+/** Spreadsheets store a date as the number of its day. */
+const forSerials = 'format the column of the spreadsheet as dates'
 
 const person =
   (part: 'assignee' | 'author', isEmail = false): Fill =>
@@ -77,7 +91,7 @@ const list =
   (part: 'labels' | 'blockedBy', usual = /[,;\n]/): Fill =>
   ({ task }, { text, listSeparator = usual }) => {
     const all = (task[part] ??= [])
-    for (const name of listOf(text, listSeparator)) all.push(oneLine(name))
+    all.push(...listOf(text, listSeparator))
   }
 
 const field: Fill = ({ task }, { text, column }) => {
@@ -99,12 +113,12 @@ const fills: Record<TaskTarget, Fill> = {
     task.description = task.description ? `${task.description}\n\n${text}` : text
   },
   status: ({ task }, { text }) => {
-    const name = oneLine(text)
+    const name = text.trim()
     if (name === 'TODO' || name === 'IN_PROGRESS' || name === 'DONE') task.status = name
     else task.list = name
   },
   list: (draft, { text }) => {
-    draft.section = oneLine(text)
+    draft.section = text.trim()
   },
   priority: (draft, { text, column, priorities }) => {
     const priority = priorityOf(text.trim(), priorities)
@@ -119,9 +133,15 @@ const fills: Record<TaskTarget, Fill> = {
   authorEmail: person('author', true),
   createdAt: date('createdAt'),
   completed: (draft, cell) => {
-    const answer = answerOf(cell.text.trim())
-    if (answer !== 'no') draft.isCompleted = true
-    if (answer === 'other') (draft.task.fields ??= {})[cell.column.key] = cell.text.trim()
+    const text = cell.text.trim()
+    const answer = answerOf(text)
+    const isTime = answer === 'other' && /\d/.test(text) && !text.endsWith('%')
+    if (answer === 'yes' || isTime) draft.isCompleted = true
+    if (answer === 'other') (draft.task.fields ??= {})[cell.column.key] = text
+    if (answer === 'other' && !isTime)
+      draft.messages.push(
+        `${cell.column.header}: ${short(text)} is not a date, yes or no: the task is not completed`,
+      )
   },
   labels: list('labels'),
   parent: one('parent'),

@@ -28,12 +28,17 @@ export async function findHeader(open: Open, isTitle: (name: string) => boolean)
       const header = await headerWith(open, delimiter, isTitle)
       if (header && rank(header, isTitle) > rank(best, isTitle)) best = header
     } catch (failure) {
-      error ??= failure
+      if (lineOf(failure) > lineOf(error)) error = failure
     }
   }
-  if (best) return best
+  // With a wrong separator, the whole header is one name.
+  if (best && (!error || best.names.length > 1 || best.names.some(isTitle))) return best
   throw error ?? new ImportError('The file is empty')
 }
+
+/** Other errors than those of the file come first. */
+const lineOf = (error: unknown): number =>
+  error instanceof ImportError ? Number(/ (\d+)\)$/.exec(error.message)?.[1] ?? 0) : error ? Infinity : -1
 
 async function headerWith(open: Open, delimiter: string, isTitle: (name: string) => boolean) {
   let first: Header | undefined

@@ -1,6 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { ImportError } from '../../items.ts'
+import { checkQuotes } from './quotes.ts'
 import { lineAt, type Open, readText } from './text.ts'
 
 /** Exports of Jira repeat a column for each comment of the issue with the most comments. */
@@ -23,12 +24,13 @@ export async function* readRecords(
     delimiter,
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
+    relax_quotes: true,
     skip_empty_lines: true,
     max_record_size: maxCharacters,
     // The rest of a row with more columns becomes the text of one cell, which `max_record_size` bounds.
     ignore_last_delimiters: maxColumns + 1,
   })
-  const text = limitEmptyLines(readText(open), () => parser.info.empty_lines)
+  const text = limitEmptyLines(checkQuotes(readText(open), delimiter), () => parser.info.empty_lines)
   pipeline(Readable.from(text), parser, () => {})
   try {
     for await (const record of parser) {
@@ -51,8 +53,6 @@ async function* limitEmptyLines(text: AsyncIterable<Uint8Array>, emptyLines: () 
 const tooLarge = `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`
 const problems: Record<string, string> = {
   CSV_QUOTE_NOT_CLOSED: 'The quote at the start of a cell is never closed. The file may be cut off',
-  CSV_INVALID_CLOSING_QUOTE: 'A quote within a quoted cell must be doubled',
-  INVALID_OPENING_QUOTE: 'A cell that contains a quote must be quoted, and the quote doubled',
 }
 
 async function importError({ code, column, bytes }: CsvError, open: Open): Promise<ImportError> {

@@ -7,6 +7,8 @@ export class Row {
   /** From 1; the header is not counted. */
   number = 0
   cells: string[] = []
+  /** True for the header of a second file that was appended. */
+  repeatsHeader = false
   private readonly indexes = new Map<string, number[]>()
 
   /** @param names the headers in plain English */

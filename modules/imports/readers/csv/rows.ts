@@ -12,7 +12,7 @@ const maxRows = 1_000_000
  */
 export async function* readRows(
   open: Open,
-  { delimiter, skip }: Header,
+  { delimiter, skip, names: headers }: Header,
   names: string[],
 ): AsyncGenerator<Row> {
   const row = new Row(names)
@@ -22,6 +22,7 @@ export async function* readRows(
     row.number++
     if (row.number > maxRows) throw new ImportError(`The file has more than ${maxRows} rows. Split it`)
     row.cells = cells
+    row.repeatsHeader = headers.length > 1 && headers.every((name, i) => row.at(i).trim() === name)
     if (cells.some((cell) => cell.trim() !== '')) yield row
   }
 }
@@ -30,8 +31,10 @@ export async function* readRows(
 export function unevenCells({ cells }: Row, columns: number): { messages: string[]; notes: string[] } {
   const messages: string[] = []
   const extra = cells.slice(columns).filter((cell) => cell.trim() !== '')
-  if (cells.length < columns || extra.length > 0)
-    messages.push(`The row has ${cells.length} cells, and the header ${columns}`)
+  if (cells.length < columns || extra.length > 0) {
+    const advice = extra.length > 0 ? ': a cell that contains the separator must be quoted' : ''
+    messages.push(`The row has ${cells.length} cells, and the header ${columns}${advice}`)
+  }
   if (cells.some((cell) => cell.length > maxCellCharacters))
     messages.push(`A cell was cut at ${maxCellCharacters} characters`)
   return { messages, notes: extra.map((cell) => `Without a header: ${unescaped(cell)}`) }

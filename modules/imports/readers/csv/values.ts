@@ -40,10 +40,18 @@ export function subtasksOf(text: string): { title: string; completed: boolean }[
 
 export type Answer = 'yes' | 'no' | 'other'
 
-export function answerOf(text: string): Answer {
-  if (/^(no|n|false|0|open|incomplete|-)$/i.test(text)) return 'no'
-  return /^(yes|y|true|1|x|done|complete|completed|✓|✔|☑)$/iu.test(text) ? 'yes' : 'other'
+/** In English, German, French, Spanish, Portuguese, Italian and Dutch, as spreadsheets write them too. */
+const answers: Record<Exclude<Answer, 'other'>, string> = {
+  no: 'no,n,false,0,0%,open,incomplete,-,nein,falsch,non,faux,falso,não,nee,onwaar',
+  yes: 'yes,y,true,1,100%,x,done,complete,completed,✓,✔,☑,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar',
 }
+const answerByWord = new Map(
+  (Object.entries(answers) as [Answer, string][]).flatMap(([answer, words]) =>
+    words.split(',').map((word) => [word, answer] as const),
+  ),
+)
+
+export const answerOf = (text: string): Answer => answerByWord.get(text.toLowerCase()) ?? 'other'
 
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()

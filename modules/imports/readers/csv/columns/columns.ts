@@ -65,7 +65,8 @@ export function columnsOf(names: string[], mapping: Mapping, nameOf: NameOf, kno
 }
 
 function checkTitle(columns: Column[]): void {
-  const titles = columns.filter(({ target }) => target === 'title').map(({ header }) => header)
+  const found = columns.filter(({ target }) => target === 'title')
+  const titles = [...new Set(found.map(({ header }) => header))]
   if (titles.length === 1) return
   const headers = columns.map(({ header }) => header.slice(0, 50)).slice(0, 20)
   throw new ImportError(

@@ -45,10 +45,8 @@ export function columnsError(columns: Record<string, string | null> = {}): strin
   for (const [header, name] of Object.entries(columns)) {
     if (name === null || targetNamed(name)) continue
     const suggestion = name.startsWith('field.') ? undefined : nearest(name, [...targets])
-    const expected = suggestion
-      ? `Did you mean ${suggestion}?`
-      : `It must be null, field.<key>, or one of ${targets.join(', ')}`
-    return `mapping.columns: ${header.slice(0, 100)}: ${name} is not a field. ${expected}`
+    const end = suggestion ? `; did you mean ${suggestion}?` : ''
+    return `mapping.columns.${header.slice(0, 100)} must be null, field.<key>, or one of ${targets.join(', ')}${end}`
   }
   return undefined
 }

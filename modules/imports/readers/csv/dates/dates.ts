@@ -3,6 +3,7 @@ import { ImportError } from '../../../items.ts'
 import type { Mapping } from '../../../mapping.ts'
 import { clockIn, hasOffset, instantOf } from './clock.ts'
 import { dayOf, type First, isDay, isoDay } from './day.ts'
+import { dateFormatOf } from './format.ts'
 import { isZone, ZoneClock } from './zones.ts'
 
 const maxCharacters = 80
@@ -26,8 +27,8 @@ export class Dates {
     if (!isZone(timeZone))
       throw new ImportError(`mapping.timeZone must be an IANA time zone, such as Europe/Berlin`)
     if (!dateFormat) return
-    this.format = dateFormat.replace(/[DYA]/g, (letter) => letter.toLowerCase())
-    if (!/y/.test(this.format) || !/[ML]/.test(this.format) || !/d/.test(this.format))
+    this.format = dateFormatOf(dateFormat)
+    if (!this.format)
       throw new ImportError('mapping.dateFormat must have a day, month and year, such as DD/MM/YYYY')
     this.isUsual = /^[^dy]*[dML][^y]*y+[^y]*$|^[^dML]*yyyy[^dML]*[ML]+[^ML]*d/.test(this.format)
     this.first = this.format.indexOf('d') < this.format.search(/[ML]/) ? 'day' : 'month'

@@ -1,0 +1,37 @@
+import type { TaskItem } from '../items.ts'
+import type { Previous, TaskOperation } from '../rows/operations.ts'
+
+/** The parts of a file from which each value comes. */
+const partsOf: Record<Exclude<keyof Previous, 'fields'>, string[]> = {
+  description: ['description'],
+  status: ['status', 'list', 'completed'],
+  priority: ['priority'],
+  dueDate: ['dueDate'],
+  remindAt: ['remindAt'],
+  assigneeId: ['assignee', 'assigneeEmail'],
+  labelIds: ['labels', 'status', 'list'],
+}
+
+/**
+ * Returns the values that earlier imports gave to the task, and that the file has no longer.
+ * @param imported the latest values from imports of the same source
+ */
+export function previousOf(
+  { parts, remindAt }: TaskItem,
+  values: TaskOperation['values'],
+  imported: Previous = {},
+): Previous | undefined {
+  const isInFile = (some: string[]) => !parts || some.some((part) => parts.includes(part))
+  const previous: Record<string, unknown> = {}
+  for (const [name, from] of Object.entries(partsOf) as [keyof typeof partsOf, string[]][]) {
+    if (values[name] === undefined && imported[name] != null && isInFile(from))
+      previous[name] = imported[name]
+  }
+  // The time of the reminder has passed.
+  if (remindAt) delete previous.remindAt
+  const fields = Object.entries(imported.fields ?? {}).filter(
+    ([key]) => values.fields?.[key] === undefined && isInFile([`field.${key}`]),
+  )
+  if (fields.length > 0) previous.fields = Object.fromEntries(fields)
+  return Object.keys(previous).length > 0 ? previous : undefined
+}
