@@ -68,25 +68,39 @@ test('an unknown email address and a wrong password get the same response', asyn
   }
 })
 
-test('every failed sign-in verifies one argon2 hash, so that its duration does not reveal whether the account exists', async () => {
+test('every failed sign-in verifies one argon2 hash of the same cost, so that its duration does not reveal whether the account exists', async () => {
   await register(account('compared@example.com'))
   const { passwords } = service.services
   let costs: unknown[] = []
+  const costOf = (hashed: unknown) => /^(\$[^$]*){3}/.exec(String(hashed))?.[0]
   const verify: typeof argon2.verify = (hashed, ...others) => {
-    costs.push(/^(\$[^$]*){3}/.exec(String(hashed))?.[0])
+    costs.push(costOf(hashed))
     return argon2.verify(hashed, ...others)
   }
   const { matches } = passwords
   passwords.matches = openPasswords({ ...argon2, verify }).matches
   try {
+    const [{ passwordHash } = {}] =
+      await sql`select password_hash from users where email = 'compared@example.com'`
     for (const email of ['compared@example.com', 'nobody@example.com', 'not an address', '']) {
       costs = []
       expect((await signIn(email, 'secret-2')).status).toBe(401)
-      expect([email, costs]).toEqual([email, ['$argon2id$v=19$m=19456,t=2,p=1']])
+      expect([email, costs]).toEqual([email, [costOf(passwordHash)]])
     }
   } finally {
     passwords.matches = matches
   }
+})
+
+test("hashes passwords with the cost of OWASP's recommendation for argon2id", async () => {
+  const costs: unknown[] = []
+  const hash: typeof argon2.hash = (text, cost) => {
+    costs.push(cost)
+    return argon2.hash(text, cost)
+  }
+  await openPasswords({ ...argon2, hash }).hash('secret-1', { address: '10.0.0.1', account: 'ada' })
+  const recommended = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+  expect(costs).toEqual([recommended, recommended])
 })
 
 const invisible = ['\u200b', '\u00ad', '\u2060', '\u202e', '\u3164', '\u001b', '\u007f', '\ufe0f']
