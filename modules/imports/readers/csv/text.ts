@@ -1,11 +1,14 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { countLines, type Decode, decodeFor } from './decode.ts'
 
 export type Open = () => AsyncIterable<Uint8Array>
 
 const minHeadBytes = 4
+/** Other work of the process runs after each piece, which may have thousands of rows. */
+const maxPieceBytes = 16 * 1024
 
 /**
- * Reads a file as UTF-8, without a byte order mark. Text in UTF-16 is converted.
+ * Reads a file as UTF-8, without a byte order mark, in pieces of at most 16 KiB. Text in UTF-16 is converted.
  * @throws ImportError with the line, if the file is not text
  */
 export async function* readText(open: Open): AsyncGenerator<Uint8Array> {
@@ -13,7 +16,10 @@ export async function* readText(open: Open): AsyncGenerator<Uint8Array> {
   for await (const bytes of withHead(open())) {
     decode ??= decodeFor(bytes)
     const text = decode(bytes)
-    if (text.length > 0) yield text
+    for (let at = 0; at < text.length; at += maxPieceBytes) {
+      yield text.subarray(at, at + maxPieceBytes)
+      await nextTurn()
+    }
   }
   decode?.()
 }

@@ -30,7 +30,7 @@ export class JsonFile {
     const tokenizer = new Tokenizer({ stringBufferSize: 64 * 1024 })
     let bytes = 0
     tokenizer.onToken = (token) => builder.add(token)
-    for await (const piece of piecesOf(this.open)) {
+    for await (const piece of readText(this.open)) {
       bytes += piece.length
       await this.check(() => {
         tokenizer.write(piece)
@@ -77,14 +77,6 @@ export class JsonFile {
       throw new ImportError(broken.message, `line ${await lineAt(this.open, broken.offset)}`)
     }
   }
-}
-
-/** The length of values is checked between pieces. */
-const maxPieceBytes = 64 * 1024
-
-async function* piecesOf(open: Open): AsyncGenerator<Uint8Array> {
-  for await (const text of readText(open))
-    for (let at = 0; at < text.length; at += maxPieceBytes) yield text.subarray(at, at + maxPieceBytes)
 }
 
 function finish(tokenizer: Tokenizer, builder: Builder): void {
