@@ -1,5 +1,3 @@
-import type { Sql } from '../../../src/postgres/database.ts'
-import { retryOnce } from '../../../src/postgres/retries.ts'
 import { badRequest, HttpError } from '../../../src/responses/errors.ts'
 import { tooLarge } from '../../../src/http/json-body.ts'
 
@@ -51,19 +49,3 @@ export class ChunkWriter {
     this.size = 0
   }
 }
-
-/** The lock prevents that a worker removes the import meanwhile. @throws HttpError 408 if a worker has removed it */
-export async function insertChunk(sql: Sql, importId: string, n: number, bytes: Uint8Array): Promise<void> {
-  const [receiving] = await retryOnce(
-    () => sql`
-      with receiving as (select id from imports where id = ${importId} and state = 'receiving' for share),
-      stored as (insert into import_chunks (import_id, n, bytes)
-        select id, ${n}::int4, decode(${base64Of(bytes)}, 'base64') from receiving on conflict do nothing)
-      select id from receiving`,
-  )
-  if (!receiving) throw tooLate()
-}
-
-/** postgres.js sends bytes as hexadecimal digits, which take 512 KiB for a chunk instead of 341. */
-const base64Of = ({ buffer, byteOffset, length }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, length).toString('base64')

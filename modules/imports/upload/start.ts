@@ -19,10 +19,11 @@ import {
 import type { ImportRow } from '../rows.ts'
 import { formBytes, importView } from '../schema.ts'
 import { replyWith, type ToRecord, writeOnce } from '../write-once.ts'
-import { partsOf } from './body.ts'
-import { ChunkWriter, insertChunk, tooLate } from './chunks.ts'
+import { freeMemory, partsOf } from './body.ts'
+import { ChunkWriter, tooLate } from './chunks.ts'
 import { type Fields, type ImportOptions, readOptions } from './fields.ts'
 import { isForm, readForm } from './form.ts'
+import { insertChunk } from './store.ts'
 
 /** Uploads in progress in this process. An upload takes a few MiB of memory. */
 export const uploadLimit = { what: 'uploads of imports', ofAll: 32, ofAccount: 4 }
@@ -104,7 +105,11 @@ async function receive(
   const parts = partsOf(request, config.bodyTimeoutMs)
   const write = (bytes: Uint8Array) => writer.write(bytes)
   if (isForm(request)) await readForm(request.headers, parts, fields, formBytes, write)
-  else for await (const part of parts) await write(part)
+  else
+    for await (const part of parts) {
+      await write(part)
+      freeMemory(part)
+    }
   await writer.end()
 }
 
