@@ -108,3 +108,42 @@ test('continues after each batch, and skips events that are already undone', asy
   expect(slices).toBeGreaterThan(2)
   expect(await tasksOf(owner, projectId)).toEqual([])
 })
+
+test('leaves an empty project when a second import is undone, and then the first', async () => {
+  const { owner, projectId } = await newProject()
+  const first = await importItems(owner, projectId, items)
+  const second = await importItems(owner, projectId, [
+    task('1', { title: 'New title' }),
+    ...items.slice(1),
+    comment('2', 'New comment'),
+  ])
+  expect(second.counts).toMatchObject({ updated: 2 })
+  expect(await undo(owner, second.id)).toMatchObject({ undone: 2, kept: 0 })
+  expect(await undo(owner, first.id)).toEqual({ undoState: 'done', undone: 3, kept: 0, lines: [] })
+  expect(await tasksOf(owner, projectId)).toEqual([])
+})
+
+test('keeps a task whose change was undone and done again', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, [task('1'), task('2')])
+  const [one, two] = await tasksOf(owner, projectId)
+  for (const { id } of [one!, two!]) await owner.patch(`/tasks/${id}`, { status: 'DONE' })
+  const latest = async (task: { id?: unknown }) =>
+    JSON.parse((await owner.get(`/tasks/${task.id}/history?limit=1`)).text)[0].seq
+  const undoLatest = async (task: { id?: unknown }) =>
+    expect((await owner.post(`/projects/${projectId}/undo`, { seq: await latest(task) })).status).toBe(200)
+  await undoLatest(one!)
+  await undoLatest(two!)
+  await undoLatest(two!)
+  expect(await undo(owner, id)).toMatchObject({ undone: 1, kept: 1, lines: [{ externalId: 'planka:2' }] })
+  expect(await tasksOf(owner, projectId)).toMatchObject([{ id: two!.id, status: 'DONE' }])
+})
+
+test('does not list a task that somebody has changed and then deleted', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, [task('1')])
+  const [one] = await tasksOf(owner, projectId)
+  await owner.patch(`/tasks/${one!.id}`, { status: 'DONE' })
+  await owner.delete(`/tasks/${one!.id}`)
+  expect(await undo(owner, id)).toEqual({ undoState: 'done', undone: 1, kept: 0, lines: [] })
+})

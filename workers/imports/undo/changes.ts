@@ -20,7 +20,10 @@ export interface ImportedChange {
   kept: string | null
 }
 
-/** Reads the events of a batch. A task that the import created stays as a whole if somebody has changed a part of it. */
+/**
+ * Reads the events of a batch. A task that the import created stays as a whole if somebody has changed a part of it.
+ * A change that was undone, and its undo, do not count.
+ */
 export const readBatch = ({ sql, importId, projectId }: Undo, batch: number) => sql<ImportedChange[]>`
   with own as (
     select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
@@ -42,18 +45,24 @@ export const readBatch = ({ sql, importId, projectId }: Undo, batch: number) => 
   select o.seq::float8 as seq, o.entity, o.task_id, t.external_id, o.name, coalesce(h.is_first, false) as is_first,
     case when o.task_id is null then o.name is null else t.id is null or coalesce(h.is_undone, false) end as is_undone,
     coalesce(h.is_created and h.changed is not null, false) as is_whole,
-    case when h.is_created and h.changed is not null then 'Somebody has changed the task since: seq ' || h.changed
+    case when o.task_id is not null and t.id is null then null
+      when h.is_created and h.changed is not null then 'Somebody has changed the task since: seq ' || h.changed
       when o.label_id in (select id from used_labels) then 'Tasks have the ' || o.name
       when o.field_key in (select key from used_fields) then 'Tasks have values of the ' || o.name
       end as kept
   from own o
   left join tasks t on t.id = o.task_id
   left join lateral (
+    with history as (select * from events x where x.task_id = o.task_id order by x.id limit 10000),
+    redone as (select undoes as seq from history where undoes is not null),
+    reversed as (select undoes as seq from history where undoes is not null and seq not in (select seq from redone))
     select min(x.seq) filter (where b.seq is not null) = o.seq as is_first,
       bool_or(x.undoes = o.seq) as is_undone,
       bool_or(b.seq is not null and x.entity = 'task' and x.before is null) as is_created,
-      string_agg(x.seq::text, ', ' order by x.seq) filter (where b.seq is null and u.seq is null and x.type <> 'task.due') as changed
-    from (select * from events x where x.task_id = o.task_id order by x.id limit 10000) x
+      string_agg(x.seq::text, ', ' order by x.seq) filter (where b.seq is null and u.seq is null and x.type <> 'task.due'
+        and x.seq not in (select seq from reversed)
+        and (x.undoes is null or y.undoes is not null or x.seq in (select seq from redone))) as changed
+    from history x
     left join import_batches b on b.import_id = ${importId} and b.seq = x.batch
     left join events y on y.project_id = ${projectId} and y.seq = x.undoes
     left join import_batches u on u.import_id = ${importId} and u.seq = y.batch
