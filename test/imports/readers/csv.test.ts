@@ -85,7 +85,7 @@ test('reads people, priorities, subtasks, blockers and completion', async () => 
 test('lists rows with other numbers of cells, and keeps cells without a header', async () => {
   const read = await reading(readCsv, 'title,status,note\na\nb,Done,x,,\nc,Done,x,more\n,,\n')
   expect(tasksOf(read)).toMatchObject([
-    { row: 1, title: 'a', messages: ['The row has 1 cells, and the header 3'] },
+    { row: 1, title: 'a', messages: ['The row has 1 cell, and the header 3'] },
     { row: 2, title: 'b', description: 'x' },
     {
       ...{ row: 3, title: 'c', list: 'Done', notes: ['Without a header: more'] },
@@ -177,4 +177,13 @@ test('names the number of a date, as spreadsheets store it', async () => {
     notes: ['Due: 45981'],
     messages: ['The date "45981" cannot be read: format the column of the spreadsheet as dates'],
   })
+})
+
+test('reads several columns for completed tasks', async () => {
+  const file = 'Title,Done,Completed at\na,1,\nb,0,2026-01-02\nc,0,\n'
+  expect(tasksOf(await reading(readCsv, file)).map(({ status }) => status)).toEqual([
+    'DONE',
+    'DONE',
+    undefined,
+  ])
 })

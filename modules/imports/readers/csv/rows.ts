@@ -33,7 +33,9 @@ export function unevenCells({ cells }: Row, columns: number): { messages: string
   const extra = cells.slice(columns).filter((cell) => cell.trim() !== '')
   if (cells.length < columns || extra.length > 0) {
     const advice = extra.length > 0 ? ': a cell that contains the separator must be quoted' : ''
-    messages.push(`The row has ${cells.length} cells, and the header ${columns}${advice}`)
+    messages.push(
+      `The row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, and the header ${columns}${advice}`,
+    )
   }
   if (cells.some((cell) => cell.length > maxCellCharacters))
     messages.push(`A cell was cut at ${maxCellCharacters} characters`)
