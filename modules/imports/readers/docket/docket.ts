@@ -1,6 +1,6 @@
 import { ImportError } from '../../items.ts'
 import type { Reader } from '../reader.ts'
-import { itemOf } from './items.ts'
+import { isImported, itemOf } from './items.ts'
 import { jsonLines, type Line } from './lines.ts'
 import { TaskOrder } from './order.ts'
 import { isBlank } from '../../plan/texts.ts'
@@ -70,9 +70,6 @@ function countKind(counts: Map<string, number>, kind: string): void {
   const name = counts.has(known) || counts.size < maxKinds ? known : 'others'
   counts.set(name, (counts.get(name) ?? 0) + 1)
 }
-
-const kinds = ['label', 'field', 'task', 'subtask', 'comment']
-const isImported = (kind: unknown): boolean => kinds.includes(kind as string)
 
 function checkFirstLine({ docket }: Line['value']): void {
   if (docket === undefined)

@@ -1,8 +1,8 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type TObject, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { fieldTypes } from '../../../fields/schema.ts'
 import { priorities, statuses } from '../../../tasks/schema.ts'
-import { ImportError, type ImportedItem, type ImportedPerson } from '../../items.ts'
+import { ImportError, type ImportedItem } from '../../items.ts'
 import type { Line } from './lines.ts'
 
 const Text = Type.String()
@@ -46,70 +46,40 @@ const SubtaskLine = Type.Object({
 })
 const CommentLine = Type.Object({ id: Text, taskId: Text, text: Text, ...origin })
 
-type Read = (value: object, row: number) => ImportedItem | string
+const kinds = new Map(
+  Object.entries({
+    label: LabelLine,
+    field: FieldLine,
+    task: TaskLine,
+    subtask: SubtaskLine,
+    comment: CommentLine,
+  }).map(([kind, line]) => [
+    kind as unknown,
+    { names: Object.keys(line.properties), check: TypeCompiler.Compile<TObject>(line) },
+  ]),
+)
 
-/** @returns a function that returns the name of the first invalid field if the line does not fit the schema */
-function reading<S extends TSchema>(schema: S, of: (line: Static<S>, row: number) => ImportedItem): Read {
-  const check = TypeCompiler.Compile(schema)
-  return (value, row) =>
-    check.Check(value) ? of(value, row) : (check.Errors(value).First()?.path.slice(1) ?? '')
-}
+export const isImported = (kind: unknown): boolean => kinds.has(kind)
 
-const readers: Record<string, Read> = {
-  label: reading(LabelLine, ({ name, color, createdAt }, row) =>
-    given({ kind: 'label', row, name, color, createdAt }),
-  ),
-  field: reading(FieldLine, ({ key, name, type, options, createdAt }, row) =>
-    given({ kind: 'field', row, key, name, type, options, createdAt }),
-  ),
-  task: reading(TaskLine, ({ id, blockedByIds, externalId, author, importedAuthor, ...line }, row) => {
-    const { title, description, status, priority, dueDate, remindAt, assignee, labels, fields, createdAt } =
-      line
-    return given({
-      ...{
-        kind: 'task',
-        row,
-        key: id,
-        externalId: externalId ?? `docket:${id}`,
-        title,
-        description,
-        status,
-        priority,
-        isExported: true,
-      },
-      ...{ dueDate, remindAt, assignee, labels, fields, createdAt, blockedBy: blockedByIds },
-      author: authorOf(author, importedAuthor),
-    })
-  }),
-  subtask: reading(SubtaskLine, ({ id, taskId, title, completed, createdAt }, row) =>
-    given({ kind: 'subtask', row, key: id, task: taskId, title, completed, createdAt }),
-  ),
-  comment: reading(CommentLine, ({ id, taskId, text, createdAt, author, importedAuthor }, row) =>
-    given({
-      kind: 'comment',
-      row,
-      key: id,
-      task: taskId,
-      text,
-      createdAt,
-      author: authorOf(author, importedAuthor),
-    }),
-  ),
-}
-
-/** The person who wrote a row, also if the exporting project had imported the row. */
-const authorOf = (author?: ImportedPerson | null, importedAuthor?: string | null) =>
-  importedAuthor ? { name: importedAuthor } : author
-
-const given = (item: object): ImportedItem =>
-  Object.fromEntries(Object.entries(item).filter(([, value]) => value != null)) as unknown as ImportedItem
+/** The fields of items that have another name in the file. */
+const itemNames: Record<string, string> = { id: 'key', taskId: 'task', blockedByIds: 'blockedBy' }
 
 /** Returns undefined for a line that is not imported. @throws ImportError for an invalid field */
 export function itemOf({ number, value }: Line): ImportedItem | undefined {
-  const read = Object.hasOwn(readers, String(value.kind)) ? readers[String(value.kind)] : undefined
+  const { kind } = value
+  const { check, names } = kinds.get(kind) ?? {}
+  if (!check || !names) return undefined
+  if (!check.Check(value)) {
+    const field = check.Errors(value).First()?.path.slice(1) ?? ''
+    throw new ImportError(`The field ${field} of the ${String(kind)} is not valid`, `line ${number}`)
+  }
   // The first line is the header, so rows count from the second.
-  const item = read?.(value, number - 1)
-  if (typeof item === 'string')
-    throw new ImportError(`The field ${item} of the ${String(value.kind)} is not valid`, `line ${number}`)
-  return item
+  const item: Record<string, unknown> = { kind, row: number - 1 }
+  for (const name of names) if (value[name] != null) item[itemNames[name] ?? name] = value[name]
+  // The person who wrote a row, also if the exporting project had imported the row.
+  const { importedAuthor, ...rest } = item
+  if (importedAuthor) rest.author = { name: importedAuthor }
+  if (kind === 'task')
+    Object.assign(rest, { isExported: true, externalId: rest.externalId ?? `docket:${rest.key}` })
+  return rest as unknown as ImportedItem
 }
