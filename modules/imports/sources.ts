@@ -12,34 +12,21 @@ import { readWekan } from './readers/wekan/wekan.ts'
 import { readGitHub } from './readers/github/github.ts'
 import type { Reader } from './readers/reader.ts'
 
-/** The systems whose files can be imported. */
-export const sources = [
-  'csv',
-  'jira',
-  'trello',
-  'linear',
-  'todoist',
-  'github',
-  'asana',
-  'planka',
-  'wekan',
-  'ticktick',
-  'deck',
-  'docket',
-] as const
-export type Source = (typeof sources)[number]
-
-export const readers: Record<Source, Reader> = {
+export const readers = {
   csv: readCsv,
   jira: readJira,
+  trello: readTrello,
   linear: readLinear,
   todoist: readTodoist,
-  asana: readAsana,
-  ticktick: readTickTick,
-  trello: readTrello,
   github: readGitHub,
+  asana: readAsana,
   planka: readPlanka,
   wekan: readWekan,
+  ticktick: readTickTick,
   deck: readDeck,
   docket: readDocket,
-}
+} satisfies Record<string, Reader>
+
+/** The systems whose files can be imported. */
+export type Source = keyof typeof readers
+export const sources = Object.keys(readers) as Source[]

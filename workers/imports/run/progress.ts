@@ -3,32 +3,19 @@ import type { Sql } from '../../../src/postgres/database.ts'
 import { ImportTaken } from './import-row.ts'
 import type { Run } from './run.ts'
 
-const stepOrder: ImportStep[] = [
-  'read',
-  'nest',
-  'labels',
-  'tasks',
-  'subtasks',
-  'comments',
-  'links',
-  'order',
-  'end',
-]
-
-/** The share of the work that each step has. */
+/** The steps in their order, with the share of the work that each step has. */
 const weights: Record<ImportStep, number> = {
-  ...{
-    read: 0.2,
-    nest: 0.05,
-    labels: 0.01,
-    tasks: 0.39,
-    subtasks: 0.1,
-    comments: 0.2,
-    links: 0.04,
-    order: 0.01,
-    end: 0,
-  },
+  read: 0.2,
+  nest: 0.05,
+  labels: 0.01,
+  tasks: 0.39,
+  subtasks: 0.1,
+  comments: 0.2,
+  links: 0.04,
+  order: 0.01,
+  end: 0,
 }
+const stepOrder = Object.keys(weights) as ImportStep[]
 
 /** @param part the part of the step that is done, from 0 to 1 */
 function progressAt(step: ImportStep, part: number): number {
