@@ -32,7 +32,6 @@ export const unescapeFormula = (cell: string): string => (ESCAPED.test(cell) ? c
 
 /** Labels, and the ids in `blockedBy`, are one per line. */
 export const linesCell = (lines: string[]): string => lines.join('\n')
-export const readLines = (cell: string): string[] => cell.split('\n').filter((line) => line.trim() !== '')
 
 export interface CellPerson {
   name: string
@@ -49,20 +48,9 @@ export function readPerson(cell: string): CellPerson | undefined {
   return text ? { name: text } : undefined
 }
 
-export interface CellSubtask {
-  title: string
-  completed: boolean
-}
-
 /** A line of the cell `subtasks`: `[x] Oil the wheels`, or `[ ] Draw the plate`. */
-export const subtaskCell = ({ title, completed }: CellSubtask): string =>
+export const subtaskCell = ({ title, completed }: { title: string; completed: boolean }): string =>
   `[${completed ? 'x' : ' '}] ${title}`
-
-export const readSubtasks = (cell: string): CellSubtask[] =>
-  readLines(cell).map((line) => {
-    const [, mark = '', title = line] = /^\s*\[([ xX])\]\s?(.*)$/.exec(line) ?? []
-    return { title: title.trim(), completed: mark.toLowerCase() === 'x' }
-  })
 
 export interface CellComment {
   text: string

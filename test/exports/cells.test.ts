@@ -6,12 +6,11 @@ import {
   linesCell,
   personCell,
   readComments,
-  readLines,
   readPerson,
-  readSubtasks,
   subtaskCell,
   unescapeFormula,
 } from '../../modules/exports/cells.ts'
+import { subtasksOf } from '../../modules/imports/readers/csv/values.ts'
 import { cases } from '../support/depth.ts'
 
 const numRuns = { numRuns: cases(200) }
@@ -39,7 +38,7 @@ test('an escaped cell is no formula, and is read as it was', () => {
   )
 })
 
-test('comments, subtasks, people and lines are read from cells as they were written', () => {
+test('comments, subtasks and people are read from cells as they were written', () => {
   fc.assert(
     fc.property(fc.array(comment), (all) => {
       expect(readComments(linesCell(all.map(commentCell)))).toEqual(all)
@@ -48,7 +47,7 @@ test('comments, subtasks, people and lines are read from cells as they were writ
   )
   fc.assert(
     fc.property(fc.array(fc.record({ title: name, completed: fc.boolean() })), (all) => {
-      expect(readSubtasks(linesCell(all.map(subtaskCell)))).toEqual(all)
+      expect(subtasksOf(linesCell(all.map(subtaskCell)))).toEqual(all)
     }),
     numRuns,
   )
@@ -56,15 +55,11 @@ test('comments, subtasks, people and lines are read from cells as they were writ
     fc.property(comment, ({ author }) => expect(readPerson(personCell(author))).toEqual(author)),
     numRuns,
   )
-  fc.assert(
-    fc.property(fc.array(name), (all) => expect(readLines(linesCell(all))).toEqual(all)),
-    numRuns,
-  )
 })
 
 test('reads cells that people wrote', () => {
   expect(readComments('In brass, please.')).toEqual([{ text: 'In brass, please.' }])
-  expect(readSubtasks('Draw\n[X] Oil\n\n')).toEqual([
+  expect(subtasksOf('Draw\n[X] Oil\n\n')).toEqual([
     { title: 'Draw', completed: false },
     { title: 'Oil', completed: true },
   ])
