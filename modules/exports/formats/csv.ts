@@ -24,7 +24,7 @@ function cell(value: unknown): string {
   return typeof value === 'string' ? quoted(escapeFormula(value)) : String(value)
 }
 
-type Cells = Record<Exclude<CsvColumn, 'subtasks' | 'comments'>, unknown>
+type Cells = Partial<Record<CsvColumn, unknown>>
 
 function cellsOf({ shown, author }: ExportedTask, { labels, people }: ProjectParts): Cells {
   const { labelIds, blockedByIds, assigneeId, ...own } = shown
@@ -36,9 +36,6 @@ function cellsOf({ shown, author }: ExportedTask, { labels, people }: ProjectPar
     labels: linesCell(labelIds.map((id) => labels.get(id)!)),
     blockedBy: linesCell(blockedByIds),
     author: known && personCell(known),
-    externalId: own.externalId,
-    remindAt: own.remindAt,
-    importedAuthor: own.importedAuthor,
   }
 }
 
@@ -62,7 +59,7 @@ export const csv: Format = {
   open(_, parts): Writer {
     const { fields } = parts
     const children = childCells(parts)
-    const own = csvColumns.slice(0, -2) as (keyof Cells)[]
+    const own = csvColumns.slice(0, -2)
     let rest = ''
     let separator = ''
     return {

@@ -5,7 +5,6 @@ import { originOf, type PlanContext } from './task.ts'
 import { cut, isBlank } from './texts.ts'
 import { titleIn } from './titles.ts'
 
-const maxSubtaskTitle = 500
 const maxComment = 20_000
 
 type Planned<Operation> = Omit<Operation, 'op' | 'id' | 'taskId'>
@@ -16,7 +15,7 @@ export function planSubtask(
   notes: Notes,
 ): Planned<SubtaskOperation> {
   const { createdAt } = originOf(item, context, notes)
-  const title = titleIn(item.title, maxSubtaskTitle, notes)
+  const title = titleIn(item.title, notes)
   return { title, completed: item.completed, ...(createdAt && { createdAt }) }
 }
 

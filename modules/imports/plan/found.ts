@@ -16,7 +16,7 @@ const maxDescription = 20_000
 export type LabelSpec = Pick<LabelItem, 'name' | 'color' | 'createdAt'>
 
 /** Two labels with the same key are the same label. Undefined for a name without visible characters. */
-export function labelKeyOf(name: string): string | undefined {
+function labelKeyOf(name: string): string | undefined {
   const label = nameIn(name, maxLabelName)
   return label === undefined ? undefined : caseless(label)
 }

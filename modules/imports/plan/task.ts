@@ -23,7 +23,6 @@ export interface PlanContext {
   now: string
 }
 
-const maxTitle = 500
 const maxAuthor = 200
 const maxLabels = 50
 
@@ -39,7 +38,7 @@ export function planTask(
   const listStatus = list === undefined ? undefined : statusOf(list, context.mapping)
   const labels = listStatus === null ? [list!, ...(item.labels ?? [])] : (item.labels ?? [])
   const values: Record<keyof Values, unknown> = {
-    title: titleIn(item.title, maxTitle, notes),
+    title: titleIn(item.title, notes),
     status: item.status ?? (listStatus === null ? 'TODO' : listStatus),
     priority: item.priority,
     dueDate: instantOf('Due', item.dueDate, notes),

@@ -3,16 +3,17 @@ import type { Notes } from './notes.ts'
 import { nameIn } from './texts.ts'
 
 const untitled = 'Untitled'
+const maxTitle = 500
 
-/** @param max characters. A longer title is also a line of the description. */
-export function titleIn(text: string, max: number, notes: Notes): string {
-  const title = nameIn(text, max)
+/** A title with more than 500 characters is also a line of the description. */
+export function titleIn(text: string, notes: Notes): string {
+  const title = nameIn(text, maxTitle)
   if (title === undefined) {
     notes.list(`The empty title was replaced by "${untitled}"`)
     return untitled
   }
   if (title === text.trim()) return title
   if (title === nameFrom(text)) notes.list('Control characters in the title were replaced by spaces')
-  else notes.keep(`Title: ${nameFrom(text)}`, `The title was cut at ${max} characters`)
+  else notes.keep(`Title: ${nameFrom(text)}`, `The title was cut at ${maxTitle} characters`)
   return title
 }

@@ -42,5 +42,3 @@ export function openFailures() {
     forget: (id: string): void => void outages.delete(id),
   }
 }
-
-export type Failures = ReturnType<typeof openFailures>

@@ -68,31 +68,28 @@ function planOf(
   ids: Map<string, string>,
   dryRun: boolean,
 ): PlannedChild {
-  const { n, row, item, taskId, taskOutcome, taskN, firstRow } = staged
-  const { task: key } = item
+  const { n, row, item, taskId, taskOutcome, taskN } = staged
+  const { kind, task: key } = item
   const externalId = externalIdOf(context.source, { key, externalId: staged.taskExternalId ?? undefined })
   const notes = new Notes(item.messages)
-  const planned: PlannedChild = { n, row, externalId, notes, taskN, subject: `The ${item.kind}` }
-  if (taskN === null || taskOutcome === 'rejected') {
-    notes.list(
-      taskN === null
-        ? `The task ${key} of this ${item.kind} is not in the file`
-        : `The task of this ${item.kind}, in row ${staged.taskRow}, was rejected`,
-    )
-    return { ...planned, outcome: 'rejected' }
-  }
-  if (firstRow !== null) {
-    notes.list(`Row ${firstRow} has the same id`)
-    return { ...planned, outcome: 'rejected' }
-  }
-  const fields =
-    item.kind === 'subtask' ? planSubtask(item, context, notes) : planComment(item, context, notes)
+  const planned: PlannedChild = { n, row, externalId, notes, taskN, subject: `The ${kind}` }
+  const problem = problemOf(staged)
+  if (problem) notes.list(problem)
+  const plan = () =>
+    kind === 'subtask' ? planSubtask(item, context, notes) : planComment(item, context, notes)
+  const fields = problem ? undefined : plan()
   if (!fields) return { ...planned, outcome: 'rejected' }
   // A dry run has not created the task. The task of a real run accepts every subtask and comment.
   if (dryRun && taskOutcome === 'created') return { ...planned, outcome: 'created' }
   const id = idOf(staged as StagedChild<Item> & ItsTask, context, ids, fields.createdAt)
-  const operation = { op: item.kind, id, taskId, ...fields } as SubtaskOperation | CommentOperation
+  const operation = { op: kind, id, taskId, ...fields } as SubtaskOperation | CommentOperation
   return { ...planned, operation }
+}
+
+function problemOf({ item: { kind, task }, taskOutcome, taskN, taskRow, firstRow }: StagedChild<Item>) {
+  if (taskN === null) return `The task ${task} of this ${kind} is not in the file`
+  if (taskOutcome === 'rejected') return `The task of this ${kind}, in row ${taskRow}, was rejected`
+  return firstRow === null ? undefined : `Row ${firstRow} has the same id`
 }
 
 /** Children of the same time, or without a time, are in the order of the file. Without a time, they follow their task. */

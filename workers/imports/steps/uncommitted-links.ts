@@ -31,15 +31,9 @@ export async function uncommittedLinks(run: Run, planned: Planned[]): Promise<Im
     .filter(({ key, linksN }) => linksN !== null && linksN < planned[0]!.n && ids.has(key))
     .sort((a, b) => a.linksN! - b.linksN!)
   return [
-    ...named.map(({ key, id, title, externalId }): ImportOperation => {
-      const values = { title: titleIn(title, 500, new Notes()) }
-      return {
-        op: 'task',
-        id,
-        ownId: id,
-        externalId: externalIdOf(run.row.source, { key, externalId }),
-        values,
-      }
+    ...named.map(({ key, id, title, externalId: given }): ImportOperation => {
+      const externalId = externalIdOf(run.row.source, { key, externalId: given })
+      return { op: 'task', id, ownId: id, externalId, values: { title: titleIn(title, new Notes()) } }
     }),
     ...earlier.map(({ id: taskId, keys }): ImportOperation => {
       const blockers = new Set(keys!.flatMap((key) => ids.get(key) ?? []))

@@ -14,14 +14,9 @@ export const isoTime = (milliseconds: number): string | undefined =>
     ? new Date(milliseconds).toISOString()
     : undefined
 
+/** Entries without the key are left out. */
 export function groupBy(entries: Entry[], key: string): Map<string, Entry[]> {
-  const groups = new Map<string, Entry[]>()
-  for (const entry of entries) {
-    const id = entry.text(key)
-    if (id === undefined) continue
-    const group = groups.get(id)
-    if (group) group.push(entry)
-    else groups.set(id, [entry])
-  }
+  const groups = Map.groupBy(entries, (entry) => entry.text(key) ?? '')
+  groups.delete('')
   return groups
 }

@@ -46,7 +46,7 @@ export function fieldValuesOf(card: Entry, known: ReadonlyMap<string, CustomFiel
       messages.push(...lostTime(field.item, value))
     }
   }
-  return { fields, notes: notes, messages }
+  return { fields, notes, messages }
 }
 
 function plainValueOf(entry: Entry): string | number | boolean | undefined {
