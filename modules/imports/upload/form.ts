@@ -1,6 +1,6 @@
-import { pipeline } from 'node:stream/promises'
 import Busboy, { type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
-import { badRequest, duplicateParameter, HttpError } from '../../../src/responses/errors.ts'
+import { badRequest, duplicateParameter } from '../../../src/responses/errors.ts'
+import { freeMemory } from './body.ts'
 import { addField, type Fields } from './fields.ts'
 
 export const fileMissing = () => badRequest('file is required: the part of the form that contains the file')
@@ -24,37 +24,76 @@ export async function readForm(
   write: Write,
 ): Promise<void> {
   const form = openForm(headers, fieldBytes)
-  let file: Promise<void> | undefined
-  let failure: unknown
-  const fail = (error: unknown) => {
-    failure ??= error
-    form.destroy(failure as Error)
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>()
+  failed.catch(() => {})
+  const done = (step?: Promise<void>) => Promise.race([step, failed])
+  let file: FormFile | undefined
+  form.on('file', (_, stream) => {
+    file = new FormFile(stream, write, fail)
+  })
+  readFields(form, fields, fail)
+  try {
+    for await (const part of parts) {
+      await done(new Promise((resolve) => form.write(part, () => resolve())))
+      await done(file?.written())
+      freeMemory(part)
+    }
+    const finished = new Promise<void>((resolve) => form.once('finish', resolve))
+    form.end()
+    await done(finished)
+    await done(file?.written())
+  } finally {
+    form.destroy()
   }
-  const attempt = async (work: () => unknown) => {
+  if (!file) throw fileMissing()
+}
+
+function readFields(form: BusboyInstance, fields: Fields, fail: (error: unknown) => void): void {
+  form.on('field', (name, value, _, isCut) => {
     try {
-      await work()
+      if (isCut) throw notForm()
+      addField(fields, name, value)
     } catch (error) {
       fail(error)
     }
-  }
-  form.on('file', (_, stream) => {
-    file = writeAll(stream, (bytes) => attempt(() => write(bytes)))
-    // The file ends early. The form then reports the error.
-    file.catch(() => {})
-  })
-  form.on('field', (name, value, _, isCut) => {
-    if (isCut) fail(notForm())
-    else void attempt(() => addField(fields, name, value))
   })
   form.on('filesLimit', () => fail(duplicateParameter('file')))
-  for (const event of ['fieldsLimit', 'partsLimit'] as const) form.on(event, () => fail(notForm()))
-  try {
-    await pipeline(parts, form)
-    await file
-  } catch (error) {
-    throw failure ?? (error instanceof HttpError ? error : notForm())
+  for (const event of ['fieldsLimit', 'partsLimit', 'error'] as const) form.on(event, () => fail(notForm()))
+}
+
+/** Writes the file of a form, one piece after another. The pieces are views of the parts of the body. */
+class FormFile {
+  private isWriting = false
+  private onWritten = () => {}
+
+  constructor(
+    private readonly stream: BusboyFileStream,
+    write: Write,
+    fail: (error: unknown) => void,
+  ) {
+    // The file ends early. The form then reports the error.
+    stream.on('error', () => {})
+    stream.on('data', (bytes: Uint8Array) => {
+      this.isWriting = true
+      stream.pause()
+      write(bytes).then(() => this.next(), fail)
+    })
   }
-  if (!file) throw fileMissing()
+
+  private next(): void {
+    this.isWriting = false
+    this.stream.resume()
+    if (this.isIdle) this.onWritten()
+  }
+
+  private get isIdle(): boolean {
+    return !this.isWriting && this.stream.readableLength === 0
+  }
+
+  /** Waits until all bytes that the form has found so far are written. */
+  async written(): Promise<void> {
+    if (!this.isIdle) await new Promise<void>((resolve) => (this.onWritten = resolve))
+  }
 }
 
 /** The most parts: the file, and each parameter once. */
@@ -70,8 +109,4 @@ function openForm(headers: Headers, fieldSize: number): BusboyInstance {
   } catch {
     throw notForm()
   }
-}
-
-async function writeAll(file: BusboyFileStream, write: Write): Promise<void> {
-  for await (const bytes of file) await write(bytes as Uint8Array)
 }
