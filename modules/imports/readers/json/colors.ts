@@ -1,4 +1,4 @@
-type Colors = Record<string, string>
+export type Colors = Record<string, string>
 
 /** Returns `#rrggbb` for a name in the table, or for a color in hexadecimal digits. */
 export function colorOf(color: string | undefined, colors: Colors = {}): string | undefined {

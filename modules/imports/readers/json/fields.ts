@@ -1,5 +1,7 @@
 import type { FieldItem } from '../../items.ts'
 import { fieldKeyOf } from '../../plan/fields.ts'
+import type { Entry } from './entry.ts'
+import { itemOf } from './items.ts'
 
 /** A field of the type `date` keeps no time. Returns a line for the report. */
 export const lostTime = ({ name, type }: FieldItem, value: unknown): string[] =>
@@ -24,4 +26,50 @@ export class FieldKeys {
 export interface CustomField {
   item: FieldItem
   options: ReadonlyMap<string, string>
+}
+
+interface FieldParts {
+  id: string
+  /** Default: text. */
+  type?: FieldItem['type'] | undefined
+  options?: [id: string, name: string][] | undefined
+}
+
+/** Returns the custom fields of a board by their ids. */
+export function customFields(
+  entries: Entry[],
+  partsOf: (entry: Entry) => FieldParts,
+): Map<string, CustomField> {
+  const keys = new FieldKeys()
+  return new Map(
+    entries.map((entry, n) => {
+      const name = entry.required('name')
+      const { id, type = 'text', options: pairs } = partsOf(entry)
+      const options = new Map(pairs)
+      const item = { kind: 'field' as const, row: n + 1, key: keys.keyFor(name), name, type }
+      return [id, { item: itemOf({ ...item, options: [...options.values()] }), options }]
+    }),
+  )
+}
+
+type Value = string | number | boolean
+
+/** Returns the values of a card, what no field can hold, and lines for the report. */
+export function fieldValues(
+  given: [id: string, value: Value | undefined][],
+  known: ReadonlyMap<string, CustomField>,
+) {
+  const fields: Record<string, Value> = {}
+  const notes: string[] = []
+  const messages: string[] = []
+  for (const [id, value] of given) {
+    const field = known.get(id)
+    if (value === undefined) continue
+    if (!field) notes.push(`Custom field ${id}: ${value}`)
+    else {
+      fields[field.item.key] = field.options.get(String(value)) ?? value
+      messages.push(...lostTime(field.item, value))
+    }
+  }
+  return { fields, notes, messages }
 }

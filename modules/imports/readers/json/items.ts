@@ -14,6 +14,9 @@ export const isoTime = (milliseconds: number): string | undefined =>
     ? new Date(milliseconds).toISOString()
     : undefined
 
+export const byId = (entries: Entry[]): Map<string, Entry> =>
+  new Map(entries.map((entry) => [entry.required('id'), entry]))
+
 /** Entries without the key are left out. */
 export function groupBy(entries: Entry[], key: string): Map<string, Entry[]> {
   const groups = Map.groupBy(entries, (entry) => entry.text(key) ?? '')

@@ -1,6 +1,29 @@
 import type { LabelItem } from '../../items.ts'
-import { colorOf } from './colors.ts'
+import { colorOf, type Colors } from './colors.ts'
+import type { Entry } from './entry.ts'
+import { itemOf } from './items.ts'
 import { maxNames } from './limits.ts'
+
+/** The labels of a board, and their names by their ids. */
+export interface BoardLabels {
+  items: LabelItem[]
+  names: ReadonlyMap<string, string>
+}
+
+export const boardLabels = (
+  labels: Entry[],
+  colors: Colors,
+  idOf = (label: Entry) => label.required('id'),
+): BoardLabels => ({
+  items: labels.map((label, n) => {
+    const color = colorOf(label.text('color'), colors)
+    return itemOf({ kind: 'label', row: n + 1, name: labelName(label), color })
+  }),
+  names: new Map(labels.map((label) => [idOf(label), labelName(label)])),
+})
+
+/** Boards show a label without a name as its color. */
+export const labelName = (label: Entry): string => label.text('name') ?? label.text('color') ?? 'label'
 
 /** Labels with colors that tasks of the file repeat. */
 export class Labels {

@@ -1,16 +1,17 @@
-import type { FieldItem, ImportedPerson, LabelItem } from '../../items.ts'
+import type { ImportedPerson } from '../../items.ts'
 import { CommentCounts } from '../json/comment-counts.ts'
 import type { Entry } from '../json/entry.ts'
-import { groupBy, itemOf } from '../json/items.ts'
+import { byId, groupBy } from '../json/items.ts'
 import type { JsonFile } from '../json/json-file.ts'
 import { maxLinks, maxNames } from '../json/limits.ts'
-import { colorOf, plankaColors } from '../json/colors.ts'
-import { fieldsOf } from './fields.ts'
+import { plankaColors } from '../json/colors.ts'
+import { type CustomField, customFields } from '../json/fields.ts'
+import { type BoardLabels, boardLabels } from '../json/labels.ts'
 
 export interface Board {
   lists: ReadonlyMap<string, Entry>
-  labels: { items: LabelItem[]; names: ReadonlyMap<string, string> }
-  fields: ReadonlyMap<string, FieldItem>
+  labels: BoardLabels
+  fields: ReadonlyMap<string, CustomField>
   taskLists: ReadonlyMap<string, Entry>
   /** Parts of cards, by the ids of their cards. */
   taskListsOf: ReadonlyMap<string, Entry[]>
@@ -43,17 +44,13 @@ export async function boardOf(file: JsonFile): Promise<Board> {
   })
   const of = (part: keyof typeof parts) => index[part]
   const users = new Map(of('included.users.*').map((user) => [user.required('id'), personOf(user)]))
-  const labels = unique(of('included.labels.*'))
   const comments = new CommentCounts()
   for (const item of of('items.*')) if (isComment(item)) comments.add(item.required('cardId'))
   return {
-    lists: new Map(of('included.lists.*').map((list) => [list.required('id'), list])),
-    labels: {
-      items: labels.map((label, n) => labelOf(label, n + 1)),
-      names: new Map(labels.map((label) => [label.required('id'), nameOf(label)])),
-    },
-    fields: fieldsOf(unique(of('included.customFields.*'))),
-    taskLists: new Map(of('included.taskLists.*').map((list) => [list.required('id'), list])),
+    lists: byId(of('included.lists.*')),
+    labels: boardLabels(unique(of('included.labels.*')), plankaColors),
+    fields: customFields(unique(of('included.customFields.*')), (field) => ({ id: field.required('id') })),
+    taskLists: byId(of('included.taskLists.*')),
     taskListsOf: groupBy(unique(of('included.taskLists.*')), 'cardId'),
     labelsOf: groupBy(of('included.cardLabels.*'), 'cardId'),
     membersOf: groupBy(of('included.cardMemberships.*'), 'cardId'),
@@ -69,9 +66,7 @@ export const isComment = (item: Entry): boolean =>
   item.has('cardId') && !item.has('listId') && (item.text('type') ?? 'commentCard') === 'commentCard'
 
 /** Several answers of the API may have the same entry. */
-const unique = (entries: Entry[]): Entry[] => [
-  ...new Map(entries.map((entry) => [entry.required('id'), entry])).values(),
-]
+const unique = (entries: Entry[]): Entry[] => [...byId(entries).values()]
 
 function personOf(user: Entry): ImportedPerson {
   const [name, email] = [
@@ -80,8 +75,3 @@ function personOf(user: Entry): ImportedPerson {
   ]
   return email ? { name, email } : { name }
 }
-
-const nameOf = (label: Entry): string => label.text('name') ?? label.text('color') ?? 'label'
-
-const labelOf = (label: Entry, row: number): LabelItem =>
-  itemOf({ kind: 'label', row, name: nameOf(label), color: colorOf(label.text('color'), plankaColors) })

@@ -1,16 +1,20 @@
 import type { TaskItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
+import { fieldValues } from '../json/fields.ts'
 import { itemOf } from '../json/items.ts'
 import { assigneesOf, attachmentNote, note } from '../json/notes.ts'
 import type { Board } from './board.ts'
-import { fieldValuesOf } from './fields.ts'
 
 export function cardOf(card: Entry, row: number, board: Board): TaskItem {
   const key = card.required('id')
   const list = board.lists.get(card.text('listId') ?? '')
   const members = board.membersOf.get(key) ?? []
   const { assignee, others } = assigneesOf(members.map((one) => board.user(one.required('userId'))!))
-  const { fields, notes } = fieldValuesOf(board.valuesOf.get(key) ?? [], board.fields)
+  const values = board.valuesOf.get(key) ?? []
+  const { fields, notes } = fieldValues(
+    values.map((value) => [value.required('customFieldId'), value.text('content')]),
+    board.fields,
+  )
   const isDone = ['isClosed', 'isDueCompleted', 'isDueDateCompleted'].some((flag) => card.isTrue(flag))
   return itemOf<TaskItem>({
     ...{ kind: 'task', row, key, title: card.required('name'), description: card.text('description') },

@@ -18,7 +18,7 @@ export const readPlanka: Reader = async function* ({ open }) {
       'The file is not an answer of the API of Planka: it has no included lists and cards',
     )
   yield* board.labels.items
-  yield* board.fields.values()
+  for (const { item } of board.fields.values()) yield item
   const [cards, subtasks] = [new InOrder<ImportedItem>(), new InOrder<ImportedItem>()]
   const rows = new Map(parts.map((part) => [part, 0]))
   for await (const entry of file.read(parts, { documents: 'many' })) {

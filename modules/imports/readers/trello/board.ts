@@ -1,15 +1,16 @@
-import type { ImportedPerson, LabelItem } from '../../items.ts'
+import type { ImportedPerson } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
 import type { CustomField } from '../json/fields.ts'
-import { itemOf } from '../json/items.ts'
+import { byId } from '../json/items.ts'
 import type { JsonFile } from '../json/json-file.ts'
 import { maxNames } from '../json/limits.ts'
-import { colorOf, trelloColors } from '../json/colors.ts'
+import { trelloColors } from '../json/colors.ts'
+import { type BoardLabels, boardLabels } from '../json/labels.ts'
 import { fieldsOf } from './fields.ts'
 
 export interface Board {
   lists: ReadonlyMap<string, Entry>
-  labels: { items: LabelItem[]; names: ReadonlyMap<string, string> }
+  labels: BoardLabels
   /** By their ids. */
   fields: ReadonlyMap<string, CustomField>
   member(id: string | undefined): ImportedPerson | undefined
@@ -24,14 +25,10 @@ export async function boardOf(file: JsonFile): Promise<Board> {
     'customFields.*': maxNames,
   }
   const index = await file.index(parts, { omit: ['limits', 'display', 'prefs', 'nonPublic'] })
-  const [lists, labels] = [index['lists.*'], index['labels.*']]
   const people = new Map(index['members.*'].map((member) => [member.required('id'), personOf(member)]))
   return {
-    lists: new Map(lists.map((list) => [list.required('id'), list])),
-    labels: {
-      items: labels.map((label, n) => labelOf(label, n + 1)),
-      names: new Map(labels.map((label) => [label.required('id'), nameOf(label)])),
-    },
+    lists: byId(index['lists.*']),
+    labels: boardLabels(index['labels.*'], trelloColors),
     fields: fieldsOf(index['customFields.*']),
     member: (id) => (id === undefined ? undefined : (people.get(id) ?? { name: id })),
   }
@@ -41,9 +38,3 @@ export function personOf(member: Entry | undefined): ImportedPerson | undefined 
   const name = member?.text('fullName') ?? member?.text('username')
   return name === undefined ? undefined : { name }
 }
-
-/** Trello shows a label without a name as its color. */
-export const nameOf = (label: Entry): string => label.text('name') ?? label.text('color') ?? 'label'
-
-const labelOf = (label: Entry, row: number): LabelItem =>
-  itemOf({ kind: 'label', row, name: nameOf(label), color: colorOf(label.text('color'), trelloColors) })

@@ -1,8 +1,9 @@
 import type { TaskItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
 import { isoTime, itemOf } from '../json/items.ts'
+import { labelName } from '../json/labels.ts'
 import { assigneesOf, attachmentNote, namesNote, note } from '../json/notes.ts'
-import { type Board, nameOf } from './board.ts'
+import type { Board } from './board.ts'
 import { fieldValuesOf } from './fields.ts'
 import { createdAtOf } from './ids.ts'
 
@@ -47,7 +48,7 @@ function notesOf(card: Entry, list: Entry | undefined, board: Board): string[] {
 
 function labelsOf(card: Entry, { labels }: Board): string[] {
   const known = card.texts('idLabels').flatMap((id) => labels.names.get(id) ?? [])
-  return [...new Set([...known, ...(card.has('labels') ? card.entries('labels').map(nameOf) : [])])]
+  return [...new Set([...known, ...(card.has('labels') ? card.entries('labels').map(labelName) : [])])]
 }
 
 /** A reminder is some minutes before the due time; -1: none. */

@@ -1,10 +1,11 @@
-import type { ImportedPerson, LabelItem } from '../../items.ts'
+import type { ImportedPerson } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
 import type { CustomField } from '../json/fields.ts'
-import { groupBy, itemOf } from '../json/items.ts'
+import { groupBy } from '../json/items.ts'
 import type { JsonFile } from '../json/json-file.ts'
 import { maxLinks, maxNames } from '../json/limits.ts'
-import { colorOf, wekanColors } from '../json/colors.ts'
+import { wekanColors } from '../json/colors.ts'
+import { type BoardLabels, boardLabels } from '../json/labels.ts'
 import { fieldsOf } from './fields.ts'
 import { idOf } from './ids.ts'
 
@@ -12,7 +13,7 @@ export interface Board {
   lists: ReadonlyMap<string, Entry>
   /** The titles by their ids. Empty if the board has only one. */
   swimlanes: ReadonlyMap<string, string>
-  labels: { items: LabelItem[]; names: ReadonlyMap<string, string> }
+  labels: BoardLabels
   fields: ReadonlyMap<string, CustomField>
   /** By the ids of their cards. */
   attachments: ReadonlyMap<string, Entry[]>
@@ -41,10 +42,7 @@ export async function boardOf(file: JsonFile): Promise<Board> {
   return {
     lists: byId('lists.*'),
     swimlanes: new Map(swimlanes.map((one) => [idOf(one), one.text('title') ?? ''])),
-    labels: {
-      items: index['labels.*'].map((label, n) => labelOf(label, n + 1)),
-      names: new Map(index['labels.*'].map((label) => [idOf(label), nameOf(label)])),
-    },
+    labels: boardLabels(index['labels.*'], wekanColors, idOf),
     fields: fieldsOf(index['customFields.*']),
     attachments: groupBy(index['attachments.*'], 'cardId'),
     checklistsOfCards: groupBy(index['checklists.*'], 'cardId'),
@@ -56,8 +54,3 @@ export async function boardOf(file: JsonFile): Promise<Board> {
 const personOf = (user: Entry): ImportedPerson => ({
   name: user.entry('profile')?.text('fullname') ?? user.text('username') ?? idOf(user),
 })
-
-const nameOf = (label: Entry): string => label.text('name') ?? label.text('color') ?? 'label'
-
-const labelOf = (label: Entry, row: number): LabelItem =>
-  itemOf({ kind: 'label', row, name: nameOf(label), color: colorOf(label.text('color'), wekanColors) })
