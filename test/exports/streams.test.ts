@@ -27,7 +27,8 @@ await sql`update streams set last_number = 1500 where project_id = ${projectId}`
 const openTransactions = async () =>
   (
     await sql`select from pg_stat_activity
-      where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`
+      where datname = current_database() and backend_type = 'client backend' and xact_start is not null
+        and pid <> pg_backend_pid()`
   ).length
 
 const path = `/api/v1/projects/${projectId}/export`

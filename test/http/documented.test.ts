@@ -25,8 +25,8 @@ async function call(caller: Client, method: string, path: string, body?: unknown
 async function callVariants(caller: Client, method: string, path: string, body?: object) {
   const repeated = method === 'GET' ? { 'if-none-match': '*' } : { 'idempotency-key': `${method} ${path}` }
   const [, { parameters }] = operationOf(api, method, path)
-  const ifMatch = parameters.some(({ name }) => name === 'If-Match') ? { 'if-match': '"other"' } : {}
-  for (const headers of [{}, repeated, repeated, ifMatch, { 'idempotency-key': '""' }])
+  const ifMatch = parameters.some(({ name }) => name === 'If-Match') ? [{ 'if-match': '"other"' }] : []
+  for (const headers of [{}, repeated, repeated, ...ifMatch, { 'idempotency-key': '""' }])
     await call(caller, method, path, body, headers)
   if (body) for (const invalid of ['{', '{}']) await call(caller, method, path, invalid)
 }
