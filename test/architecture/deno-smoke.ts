@@ -1,4 +1,4 @@
-// Runs on Deno (see deno.test.ts) and prints the responses of the service as JSON.
+// Runs on Deno (see deno.deep.test.ts) and prints the responses of the service as JSON.
 import process from 'node:process'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'

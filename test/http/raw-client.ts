@@ -3,8 +3,8 @@ import { make } from '../support/client.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { sendRaw, requestHead } from './raw.ts'
 
-export async function openRawClient() {
-  const { web, ada, close } = await openWebProcess()
+export async function openRawClient(overrides: Record<string, string> = {}) {
+  const { web, ada, close } = await openWebProcess(overrides)
   const { id: projectId } = await make(ada, '/projects', { name: 'Sockets' })
   const withToken = { Authorization: `Bearer ${ada.token}` }
   return {

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { connect } from 'node:net'
 
 // Shorter than the idle timeout of the service.
-const timeoutMs = 25_000
+const timeoutMs = 60_000
 
 export interface RawAnswer {
   /** 0 if the connection was closed without a response. */

@@ -38,7 +38,7 @@ test('if processes disagree about the home of a project, all writes and moves ar
   const tasks = await Promise.all(upTo(6).map(() => make(ada, '/tasks', { title: 'T', projectId: left })))
   const load = startLoad({ clients: people, projectIds: ids.slice(2), writers: 12 })
   const moves = startMoves(tasks, [left, right])
-  await load.acknowledged(cases(600))
+  await load.acknowledged(cases(300))
   await Promise.all([load.stop(), moves.stop()])
   await expectAllStored(sql, load, [])
   expect([...moves.statuses]).toEqual([200])

@@ -8,7 +8,7 @@ let guest: Person
 let project: Body
 let member: Body
 let task: Body
-const rounds = cases(20)
+const rounds = cases(10)
 // The guest writes at process B, so that B has the project cached when A changes the roles.
 const pair = await openPair()
 beforeEach(async () => {

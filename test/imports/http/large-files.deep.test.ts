@@ -1,21 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'bun:test'
 import { upTo } from '../../races/pair.ts'
 import type { Body } from '../../support/client.ts'
 import { holdTransaction, untilBlocked } from '../../support/database.ts'
+import { peakMib } from '../../support/peak-memory.ts'
 import { firstAnswer, openSocketScene } from './socket-scene.ts'
 
 const mebi = 1_048_576
 const { web, sql, open, newProject } = await openSocketScene()
-
-/** Returns the peak resident memory of a process in MiB; 0 on a system without /proc. The first tests measure it. */
-function peakMib(pid: number): number {
-  const path = `/proc/${pid}/status`
-  const [, kib = '0'] = (existsSync(path) && /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(path, 'utf8'))) || []
-  return Number(kib) / 1024
-}
 
 test('a larger body to another route gets 413 without being stored in memory', async () => {
   const { owner } = await newProject()

@@ -6,7 +6,7 @@ import { openFacts, writeAndCheck } from './facts.ts'
 
 const pair = await openPair()
 const { atA, atB, env } = pair
-const writes = cases(60)
+const writes = cases(120)
 
 async function expectFresh(): Promise<void> {
   const facts = openFacts([atA, atB], await makeProjects(atA, 3))
