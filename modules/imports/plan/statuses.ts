@@ -4,10 +4,20 @@ import type { Mapping } from '../mapping.ts'
 
 type Status = NonNullable<TaskItem['status']>
 
+/** The usual names, and those of Jira in Spanish, German, French and Portuguese, without white space. */
 const words: Record<Status, string[]> = {
-  TODO: ['todo', 'backlog', 'open', 'new'],
-  IN_PROGRESS: ['doing', 'inprogress', 'started', 'review'],
-  DONE: ['done', 'closed', 'complete', 'completed', 'resolved', 'archive', 'archived'],
+  TODO: [
+    ...['todo', 'backlog', 'open', 'new', 'notstarted'],
+    ...['porhacer', 'tareasporhacer', 'zuerledigen', 'offen', 'àfaire', 'afazer', 'tarefaspendentes'],
+  ],
+  IN_PROGRESS: [
+    ...['doing', 'inprogress', 'started', 'review', 'workingonit'],
+    ...['encurso', 'inarbeit', 'inbearbeitung', 'encours', 'emandamento'],
+  ],
+  DONE: [
+    ...['done', 'closed', 'complete', 'completed', 'resolved', 'archive', 'archived'],
+    ...['listo', 'finalizada', 'fertig', 'erledigt', 'terminé', 'terminée', 'concluído'],
+  ],
 }
 const known = new Map(
   Object.entries(words).flatMap(([status, all]) =>

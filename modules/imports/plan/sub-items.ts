@@ -5,17 +5,27 @@ import { cut, isBlank } from './texts.ts'
 
 const maxLine = 1_000
 
+export interface SubItemContext {
+  mapping: Mapping
+  /** By the keys of the fields in the file. */
+  fieldNames: ReadonlyMap<string, string>
+  /** The list of the task that gets the subtask. */
+  list?: string
+}
+
 /** Returns the subtask that a sub-item becomes, and what a subtask cannot hold as a line of the task's description. */
 export function subtaskOf(
   item: TaskItem,
-  mapping: Mapping,
-  taskList?: string,
+  { mapping, fieldNames, list: taskList }: SubItemContext,
 ): { subtask: SubtaskItem; line?: string } {
   const { row, key, parent = '', title, createdAt, messages = [] } = item
   const listStatus = item.list ? statusOf(item.list, mapping) : undefined
   const status = item.status ?? listStatus
   const isOther = listStatus === null && item.list !== taskList
-  const rest = restOf(item, status === 'IN_PROGRESS' ? status : undefined, isOther ? item.list : undefined)
+  const rest = restOf(item, fieldNames, {
+    status: status === 'IN_PROGRESS' ? status : undefined,
+    list: isOther ? item.list : undefined,
+  })
   const line = rest && cut(`Subtask "${cut(title.trim(), 100)}": ${rest}`, maxLine)
   const all = line ? [...messages, `At the foot of the task's description: ${cut(rest, maxLine)}`] : messages
   const completed = status === 'DONE'
@@ -28,7 +38,12 @@ export function subtaskOf(
 
 const nameOf = (person: TaskItem['author']) => person?.name || person?.email
 
-function restOf(item: TaskItem, status?: string, list?: string): string {
+interface Rest {
+  status?: string
+  list?: string
+}
+
+function restOf(item: TaskItem, fieldNames: ReadonlyMap<string, string>, { status, list }: Rest): string {
   const { labels = [], fields = {}, notes = [] } = item
   const parts: [string, unknown][] = [
     ['List', list],
@@ -39,7 +54,7 @@ function restOf(item: TaskItem, status?: string, list?: string): string {
     ['Reminder', item.remindAt],
     ['Assignee', nameOf(item.assignee)],
     ['Author', nameOf(item.author)],
-    ...Object.entries(fields),
+    ...Object.entries(fields).map(([key, value]): [string, unknown] => [fieldNames.get(key) ?? key, value]),
     ['Blocked by', item.blockedBy?.join(', ')],
   ]
   const texts = parts.flatMap(([name, value]) =>

@@ -78,6 +78,15 @@ test('gives a field the type of all its values, or text', async () => {
   expect(proposal.columns).toMatchObject({ empty: null })
 })
 
+test('reads the numbers that an export of Docket writes as numbers', async () => {
+  const { items } = await read('title,field.n,field.t\na,1e+21,1e5\nb,-1e-7,2\nc,0.1234567,3\n')
+  expect(items.filter(({ kind }) => kind === 'field')).toMatchObject([
+    { key: 'n', type: 'number' },
+    { key: 't', type: 'text' },
+  ])
+  expect(items.at(-1)).toMatchObject({ fields: { n: 0.1234567 } })
+})
+
 test('gives fields different keys, also for headers in other scripts', async () => {
   const { proposal } = await read('title,Größe,GRÖSSE!,2nd,優先,重要,Größe (m)\na,1,2,3,4,5,6\n')
   const keys = Object.values(proposal.columns!).slice(1)

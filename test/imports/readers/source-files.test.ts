@@ -4,6 +4,7 @@ import type { ImportedItem } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { readers, type Source } from '../../../modules/imports/sources.ts'
 import { reading, tasksOf } from './reading.ts'
+import { statusOf } from '../../../modules/imports/plan/statuses.ts'
 
 async function readSample(source: Source, mapping: Mapping = {}) {
   const file = await readFile(new URL(`../files/${source}.csv`, import.meta.url))
@@ -82,6 +83,17 @@ test.each([
       createdAt: '2025-12-04T10:57:00.000Z',
     },
   ])
+})
+
+test.each([
+  ['Resumen,Clave de incidencia,Estado,Prioridad', 'Tareas por hacer', 'En curso', 'Finalizada', 'Alta'],
+  ['Zusammenfassung,Vorgangsschlüssel,Status,Priorität', 'Zu erledigen', 'In Arbeit', 'Fertig', 'Hoch'],
+])('proposes statuses for the names of Jira below the header %s', async (header, open, begun, done, high) => {
+  const rows = [open, begun, done].map((status, n) => `Task,M-${n},${status},${high}`)
+  const { items } = await reading(readers.jira!, [header, ...rows].join('\n'))
+  const tasks = items.filter(({ kind }) => kind === 'task')
+  expect(tasks).toMatchObject(Array(3).fill({ priority: 'HIGH' }))
+  expect([open, begun, done].map((name) => statusOf(name, {}))).toEqual(['TODO', 'IN_PROGRESS', 'DONE'])
 })
 
 test('prefers the statuses of the mapping to the categories of Jira', async () => {

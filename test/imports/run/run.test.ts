@@ -111,6 +111,23 @@ test('lines have the outcome of their row, also if only a comment or a blocker o
   expect((await report(more)).at(-1)).toEqual([3, 'unchanged', expect.stringContaining('cycle')])
 })
 
+test('names the fields of a sub-item that becomes a subtask', async () => {
+  const { owner, projectId } = await newProject()
+  const { lines } = await importItems(owner, projectId, [
+    { kind: 'field', row: 1, key: 'losung', name: 'Lösung', type: 'text' },
+    task('1'),
+    task('2', { parent: '1', fields: { losung: 'Fertig' } }),
+    task('3', { parent: '9' }),
+  ])
+  expect(lines.map(({ message }) => message).sort()).toEqual([
+    "At the foot of the task's description: Lösung: Fertig",
+    'The parent "9" is not in the file',
+  ])
+  expect((await tasksOf(owner, projectId))[0]).toMatchObject({
+    description: 'Subtask "Task 2": Lösung: Fertig',
+  })
+})
+
 test('a sub-item with a description becomes a task', async () => {
   const { owner, projectId } = await newProject()
   const { lines } = await importItems(owner, projectId, [

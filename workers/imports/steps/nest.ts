@@ -12,7 +12,7 @@ const pageRows = 1_000
 /** Turns the sub-items without sub-items, comments and a description into subtasks. */
 export async function nestSubItems(run: Run): Promise<void> {
   const { sql, row } = run
-  const last = await lastOf(sql, row.id, 'task')
+  const [last, fieldNames] = [await lastOf(sql, row.id, 'task'), await readFieldNames(sql, row.id)]
   await forEachPage(run.throttle, row.cursor.n, async (after) => {
     if (after >= last) return undefined
     const until = after + pageRows
@@ -20,12 +20,18 @@ export async function nestSubItems(run: Run): Promise<void> {
     const subtasks = leaves.map(({ n, item, list, key }) => ({
       n,
       key,
-      ...subtaskOf(item, row.mapping, list),
+      ...subtaskOf(item, { mapping: row.mapping, fieldNames, list }),
     }))
     await moveCursor(run, { step: 'nest', n: until }, until / last, (tx) => store(tx, row.id, subtasks))
     return until
   })
   await endStep(run, 'nest', (tx) => countRead(tx, row.id))
+}
+
+async function readFieldNames(sql: Sql, id: string): Promise<ReadonlyMap<string, string>> {
+  const fields = await sql<{ key: string; name: string }[]>`
+    select item ->> 'key' as key, item ->> 'name' as name from import_items where import_id = ${id} and kind = 'field'`
+  return new Map(fields.map(({ key, name }) => [key, name]))
 }
 
 /** A sub-item of a task that is not in the file stays a task. */

@@ -59,7 +59,7 @@ function planOf(
     notes.list(
       `The sub-item of "${parentTitle}" became a task, because it has sub-items, comments or a description`,
     )
-  else if (parent !== null) notes.list(`The parent ${parent} is not in the file`)
+  else if (parent !== null) notes.list(`The parent "${parent}" is not in the file`)
   for (const line of item.subtaskNotes ?? []) notes.foot.push(line)
   const ownId = item.isExported && isId(key) ? key : undefined
   const { number } = item

@@ -3,9 +3,9 @@ import type { TaskItem } from '../../items.ts'
 type Priority = NonNullable<TaskItem['priority']>
 
 const priorities: Record<Priority, string> = {
-  HIGH: 'high,highest,urgent,critical,blocker,very high,p0,p1',
-  MEDIUM: 'medium,normal,moderate,major,p2',
-  LOW: 'low,lowest,minor,trivial,very low,p3,p4',
+  HIGH: 'high,highest,urgent,important,critical,blocker,very high,p0,p1,alta,más alta,hoch,höchste',
+  MEDIUM: 'medium,normal,moderate,major,p2,media,mittel',
+  LOW: 'low,lowest,minor,trivial,very low,p3,p4,baja,más baja,niedrig,niedrigste',
 }
 const noPriority = 'none,no priority,not set,unset,0'.split(',')
 const byWord = new Map(

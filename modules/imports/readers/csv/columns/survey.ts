@@ -10,10 +10,14 @@ export type FieldType = Exclude<FieldItem['type'], 'choice'>
 const dateTargets: unknown[] = ['dueDate', 'remindAt', 'createdAt', 'completed']
 const isDate = ({ target }: Column) => dateTargets.includes(target)
 const shapes: Record<Exclude<FieldType, 'text'>, (text: string) => boolean> = {
-  number: (text) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text),
+  number: (text) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text) || isShortest(text),
   boolean: (text) => /^(true|false)$/i.test(text),
   date: (text) => /^[12]\d{3}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text),
 }
+
+/** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
+const isShortest = (text: string) =>
+  /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
 
 /** Finds out from all rows which columns have values, their types, and the order of day and month. */
 export class Survey {
