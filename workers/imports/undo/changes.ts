@@ -24,23 +24,15 @@ export interface ImportedChange {
  * Reads the events of a batch. A task that the import created stays as a whole if somebody has changed a part of it.
  * A change that was undone, and its undo, do not count.
  */
-export const readBatch = ({ sql, importId, projectId }: Undo, batch: number) => sql<ImportedChange[]>`
-  with own as (
-    select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
-      coalesce(e.entity || ' "' || coalesce(l.name, f.name) || '"', p.name) as name
-    from events e
-    left join labels l on e.entity = 'label' and l.id = e.entity_id
-    left join task_fields f on e.entity = 'field' and f.id = e.entity_id
-    left join lateral (select 'description of the project' as name from projects
-      where id = e.entity_id and e.entity = 'project' and description is not null) p on true
-    where e.project_id = ${projectId} and e.batch = ${batch} and e.seq >= ${batch} and e.seq < ${batch}::bigint + ${maxEvents}::bigint),
+export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[]>`
+  with own as (${eventsOf(undo, batch)}),
   used_labels as materialized (
     select l.id from tasks t cross join lateral unnest(t.label_ids) l(id)
-    where t.project_id = ${projectId} and exists (select from own where label_id is not null)
+    where t.project_id = ${undo.projectId} and exists (select from own where label_id is not null)
       and t.label_ids && array(select label_id from own where label_id is not null)),
   used_fields as materialized (
     select f.key from tasks t cross join lateral jsonb_object_keys(t.fields) f(key)
-    where t.project_id = ${projectId} and exists (select from own where field_key is not null)
+    where t.project_id = ${undo.projectId} and exists (select from own where field_key is not null)
       and t.fields ?| array(select field_key from own where field_key is not null))
   select o.seq::float8 as seq, o.entity, o.task_id, t.external_id, o.name, coalesce(h.is_first, false) as is_first,
     case when o.task_id is null then o.name is null else t.id is null or coalesce(h.is_undone, false) end as is_undone,
@@ -63,8 +55,18 @@ export const readBatch = ({ sql, importId, projectId }: Undo, batch: number) => 
         and x.seq not in (select seq from reversed)
         and (x.undoes is null or y.undoes is not null or x.seq in (select seq from redone))) as changed
     from history x
-    left join import_batches b on b.import_id = ${importId} and b.seq = x.batch
-    left join events y on y.project_id = ${projectId} and y.seq = x.undoes
-    left join import_batches u on u.import_id = ${importId} and u.seq = y.batch
-    where x.project_id = ${projectId}) h on o.task_id is not null
+    left join import_batches b on b.import_id = ${undo.importId} and b.seq = x.batch
+    left join events y on y.project_id = ${undo.projectId} and y.seq = x.undoes
+    left join import_batches u on u.import_id = ${undo.importId} and u.seq = y.batch
+    where x.project_id = ${undo.projectId}) h on o.task_id is not null
   order by o.seq`
+
+const eventsOf = ({ sql, projectId }: Undo, batch: number) => sql`
+  select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
+    coalesce(e.entity || ' "' || coalesce(l.name, f.name) || '"', p.name) as name
+  from events e
+  left join labels l on e.entity = 'label' and l.id = e.entity_id
+  left join task_fields f on e.entity = 'field' and f.id = e.entity_id
+  left join lateral (select 'description of the project' as name from projects
+    where id = e.entity_id and e.entity = 'project' and description is not null) p on true
+  where e.project_id = ${projectId} and e.batch = ${batch} and e.seq >= ${batch} and e.seq < ${batch}::bigint + ${maxEvents}::bigint`
