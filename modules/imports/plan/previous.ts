@@ -24,7 +24,8 @@ export function previousOf(
   const isInFile = (some: string[]) => !parts || some.some((part) => parts.includes(part))
   const previous: Record<string, unknown> = {}
   for (const [name, from] of Object.entries(partsOf) as [keyof typeof partsOf, string[]][]) {
-    if (values[name] === undefined && imported[name] != null && isInFile(from))
+    const isFoot = name === 'description' && isFootOf(imported.description ?? '', values)
+    if (values[name] === undefined && imported[name] != null && (isFoot || isInFile(from)))
       previous[name] = imported[name]
   }
   // The time of the reminder has passed.
@@ -34,4 +35,10 @@ export function previousOf(
   )
   if (fields.length > 0) previous.fields = Object.fromEntries(fields)
   return Object.keys(previous).length > 0 ? previous : undefined
+}
+
+/** True if the description has only lines for values that the task now has, such as the assignee, who is a member by now. */
+function isFootOf(description: string, { assigneeId, fields = {} }: TaskOperation['values']): boolean {
+  const names = [...(assigneeId ? ['Assignee'] : []), ...Object.keys(fields)]
+  return description.split('\n').every((line) => names.some((name) => line.startsWith(`${name}: `)))
 }

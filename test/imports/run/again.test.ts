@@ -64,6 +64,17 @@ test('an empty cell clears the value of the earlier import, and a missing column
   expect(await tasksOf(owner, projectId)).toMatchObject([plain, plain])
 })
 
+test('clears the line about an assignee who is a member by now, also without a column of descriptions', async () => {
+  const { owner, projectId } = await newProject()
+  const { owner: ada } = await newProject()
+  const file = `ID,Title,Assignee,Assignee email\n1,A,Ada,${ada.email}\n`
+  await importCsv(owner, projectId, file)
+  expect(await tasksOf(owner, projectId)).toMatchObject([{ description: 'Assignee: Ada', assigneeId: null }])
+  await owner.post(`/projects/${projectId}/members/invite`, { email: ada.email, role: 'EDITOR' })
+  await importCsv(owner, projectId, file)
+  expect(await tasksOf(owner, projectId)).toMatchObject([{ description: null, assigneeId: ada.id }])
+})
+
 test('an edited comment replaces the comment, and what the file no longer contains remains', async () => {
   const { owner, projectId } = await newProject()
   const cell = (text: string) => `"2026-01-02T03:04:05.000Z Ada\n  ${text}"`
