@@ -1,5 +1,5 @@
 import type { CommentItem, SubtaskItem } from '../items.ts'
-import type { CommentOperation, SubtaskOperation } from '../rows/operations.ts'
+import type { CommentOperation, SubtaskOperation } from '../command/operations.ts'
 import type { Notes } from './notes.ts'
 import { originOf, type PlanContext } from './task.ts'
 import { cut, isBlank } from './texts.ts'

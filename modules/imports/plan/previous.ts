@@ -1,5 +1,5 @@
 import type { TaskItem } from '../items.ts'
-import type { Previous, TaskOperation } from '../rows/operations.ts'
+import type { Previous, TaskOperation } from '../command/operations.ts'
 
 /** The parts of a file from which each value comes. */
 const partsOf: Record<Exclude<keyof Previous, 'fields'>, string[]> = {

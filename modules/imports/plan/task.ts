@@ -1,7 +1,7 @@
 import { caseless, parseInstant } from '../../../src/schema/text.ts'
 import type { ImportedPerson, TaskItem } from '../items.ts'
 import type { Mapping } from '../mapping.ts'
-import type { TaskOperation } from '../rows/operations.ts'
+import type { TaskOperation } from '../command/operations.ts'
 import type { Source } from '../sources.ts'
 import { type FieldSpec, valuesOf } from './fields.ts'
 import { maxLabelName } from './found.ts'

@@ -1,5 +1,5 @@
 import type { ImportStep } from '../../../drizzle/schema/imports.ts'
-import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
+import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { forEachPage } from '../../throttle.ts'
 import { insertBatches, insertLines } from './lines.ts'

@@ -1,5 +1,5 @@
 import type { Notes } from '../../../modules/imports/plan/notes.ts'
-import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
+import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
 
 export type Outcome = 'created' | 'updated' | 'unchanged' | 'rejected'
 

@@ -1,6 +1,6 @@
 import type { ImportStep } from '../../../drizzle/schema/imports.ts'
-import { type ImportedRows, importRows } from '../../../modules/imports/rows/import-rows.ts'
-import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
+import { type ImportedRows, importRows } from '../../../modules/imports/command/import-rows.ts'
+import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
 import type { Decided, Planned } from './planned.ts'
 import type { Run } from '../run/run.ts'

@@ -2,7 +2,7 @@ import type { CommentItem, SubtaskItem } from '../../../modules/imports/items.ts
 import { planComment, planSubtask } from '../../../modules/imports/plan/children.ts'
 import { childId, childTail, externalIdOf, msOf, tailOf } from '../../../modules/imports/plan/keys.ts'
 import { Notes } from '../../../modules/imports/plan/notes.ts'
-import type { CommentOperation, SubtaskOperation } from '../../../modules/imports/rows/operations.ts'
+import type { CommentOperation, SubtaskOperation } from '../../../modules/imports/command/operations.ts'
 import { isId } from '../../../src/id-format.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { runBatches } from '../batches/batches.ts'

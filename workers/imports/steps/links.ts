@@ -1,6 +1,6 @@
 import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
 import { Notes } from '../../../modules/imports/plan/notes.ts'
-import type { LinksOperation } from '../../../modules/imports/rows/operations.ts'
+import type { LinksOperation } from '../../../modules/imports/command/operations.ts'
 import { runBatches } from '../batches/batches.ts'
 import { changedTasks, countChangedTasks, reportChangedTasks } from '../batches/outcomes.ts'
 import type { Planned } from '../batches/planned.ts'

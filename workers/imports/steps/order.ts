@@ -1,5 +1,5 @@
 import { Notes } from '../../../modules/imports/plan/notes.ts'
-import type { PlaceOperation } from '../../../modules/imports/rows/operations.ts'
+import type { PlaceOperation } from '../../../modules/imports/command/operations.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { runBatches } from '../batches/batches.ts'
 import type { Planned } from '../batches/planned.ts'

@@ -1,5 +1,5 @@
 import type { TaskRow } from '../../../drizzle/rows.ts'
-import type { Previous } from '../../../modules/imports/rows/operations.ts'
+import type { Previous } from '../../../modules/imports/command/operations.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import type { RunningImport } from '../run/import-row.ts'
 

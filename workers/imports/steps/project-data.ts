@@ -8,7 +8,7 @@ import type {
   ImportOperation,
   LabelOperation,
   ProjectOperation,
-} from '../../../modules/imports/rows/operations.ts'
+} from '../../../modules/imports/command/operations.ts'
 import { nowMs } from '../../../src/ids.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import type { Outcome } from '../batches/planned.ts'

@@ -1,7 +1,7 @@
 import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
 import { Notes } from '../../../modules/imports/plan/notes.ts'
 import { titleIn } from '../../../modules/imports/plan/titles.ts'
-import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
+import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
 import type { Planned } from '../batches/planned.ts'
 import type { Run } from '../run/run.ts'
 import { maxBlockers } from './linked-tasks.ts'

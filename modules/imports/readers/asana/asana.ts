@@ -1,4 +1,4 @@
-import { readAsanaCsv } from '../csv-sources/asana-csv.ts'
+import { readAsanaCsv } from './asana-csv.ts'
 import { readText } from '../csv/text.ts'
 import { readAsanaJson } from './asana-json.ts'
 import type { Reader } from '../reader.ts'

@@ -1,5 +1,5 @@
-import { importRows, type ImportedRows } from '../../../modules/imports/rows/import-rows.ts'
-import type { ImportOperation, TaskOperation } from '../../../modules/imports/rows/operations.ts'
+import { importRows, type ImportedRows } from '../../../modules/imports/command/import-rows.ts'
+import type { ImportOperation, TaskOperation } from '../../../modules/imports/command/operations.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
 import { newId } from '../../../src/ids.ts'
 import type { TestService } from '../../support/service.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { ImportOperation, TaskOperation } from '../../../modules/imports/rows/operations.ts'
+import type { ImportOperation, TaskOperation } from '../../../modules/imports/command/operations.ts'
 import { newId } from '../../../src/ids.ts'
 import { make, versionOf } from '../../support/client.ts'
 import { faultsOf } from '../../support/history.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
+import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
 import { newId } from '../../../src/ids.ts'
 import { openProject, openTeam } from '../../http/scene.ts'
 import { versionOf } from '../../support/client.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { ImportOperation } from '../../../modules/imports/rows/operations.ts'
+import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
 import { findTasks, firstTask, kinds } from '../../../workers/timed-events/find.ts'
 import { newId } from '../../../src/ids.ts'
 import { readFeed } from '../../http/feed.ts'
