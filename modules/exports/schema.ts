@@ -31,7 +31,7 @@ const text = (name: string) => named(name, Type.String())
 
 export const projectDownload: Download = {
   description: 'The file',
-  headers: ['Content-Disposition', 'Docket-Version'],
+  headers: ['Content-Encoding', 'Content-Disposition', 'Docket-Version'],
   content: {
     'application/x-ndjson': {
       schema: text('LinesOfJson'),

@@ -20,12 +20,20 @@ import { mappingNotJson, sourceMissing } from './upload/fields.ts'
 import { fileMissing, notForm } from './upload/form.ts'
 import { codingNotSupported, tooManyImports, uploadLimit } from './upload/start.ts'
 
-const example = responseExample(importView.schema)
-const importReply = (description: string, headers = {}) => ({
+const importReply = (description: string, values: object, headers = {}) => ({
   description,
   headers: { ...headerRefs(headersOf.write), ...headers },
-  content: { 'application/json': { schema: importView.schema, example } },
+  content: {
+    'application/json': {
+      schema: importView.schema,
+      example: { ...(responseExample(importView.schema) as object), ...values },
+    },
+  },
 })
+const counts = { read: 0, created: 0, updated: 0, unchanged: 0, rejected: 0 }
+const queued = { state: 'queued', progress: 0, counts, undo: null, startedAt: null, finishedAt: null }
+const undone = { state: 'done', progress: 1, undo: { state: 'done', undone: 98, kept: 2 } }
+const undoing = { ...undone, undo: { state: 'running', undone: 40, kept: 0 } }
 
 const written = { tag: 'Imports', scope: 'write' as const, general: [422 as const] }
 const active = { id: sampleId, state: 'running', undoState: null } as const
@@ -67,7 +75,9 @@ export function startHooks({ importBytes, bodyTimeoutMs }: Config) {
   const { detail, ...hooks } = operation({
     ...{ ...written, id: 'createImport', summary: 'Import a file', description: aboutStart(importBytes) },
     query: ImportParameters,
-    responses: { 202: importReply('The file is stored, and the import waits for a worker', location) },
+    responses: {
+      202: importReply('The file is stored, and the import waits for a worker', queued, location),
+    },
     errors,
   })
   return { ...hooks, detail: { ...detail, requestBody } }
@@ -92,8 +102,8 @@ export const undoHooks = operation({
   description:
     'Undoes everything that the import has written, except rows that somebody has changed since: the report lists these rows with the outcome `kept`. The response waits up to 10 seconds for the end of the undo. Requires the role EDITOR.',
   responses: {
-    200: importReply('The undo has ended'),
-    202: importReply('The undo continues: see `undo` of the import', location),
+    200: importReply('The undo has ended', undone),
+    202: importReply('The undo continues: see `undo` of the import', undoing, location),
   },
   errors: [
     ...[invalidIdempotencyKey(), notEnded(), wasDryRun(), alreadyUndone(), importActive(active)],

@@ -35,7 +35,10 @@ export const headers = {
     'The request headers that change the response; for a large response also Accept-Encoding',
     privateHeaders.vary,
   ),
-  'Content-Encoding': text('gzip, for a response of 8 KiB or more if the client accepts it', 'gzip'),
+  'Content-Encoding': text(
+    'gzip, if the client accepts it: for files, and for other responses of 8 KiB or more',
+    'gzip',
+  ),
   Link: text(
     'The next page, rel="next"; absent on the last page',
     '</api/v1/tasks?cursor=WyIwMTlhIl0>; rel="next"',
@@ -69,6 +72,7 @@ export const headersOf = {
   page: [...ofRead, 'Content-Encoding', 'Link'],
   notModified: ofRead,
   post: [...ofEveryResponse, 'Cache-Control', 'Vary', 'Content-Encoding'],
+  download: [...ofEveryResponse, 'Cache-Control', 'Vary'],
   write: [...ofEveryResponse, 'Idempotency-Replayed'],
   error: [...ofEveryResponse, 'Cache-Control', 'Vary'],
 } satisfies Record<string, readonly HeaderName[]>

@@ -32,7 +32,7 @@ export function queryHooks(query: Query, summary: string) {
 const downloadOf = ({ description, content, headers }: Download) => ({
   description,
   headers: {
-    ...headerRefs([...headersOf.post, ...(headers as HeaderName[])]),
+    ...headerRefs([...headersOf.download, ...(headers as HeaderName[])]),
     'Cache-Control': noStoreHeader,
   },
   content,

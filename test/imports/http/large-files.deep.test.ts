@@ -67,6 +67,6 @@ test('stores six files of 64 MiB at once in little memory, whether or not their 
   }
   const before = peakMib(web.pid)
   await Promise.all([file, pieces(), form, file, pieces(), form].map(store))
-  // Without COPY and `freeMemory`: 250 MiB.
+  // Without `freeMemory`: 144 MiB.
   expect(peakMib(web.pid) - before).toBeLessThan(128)
 })
