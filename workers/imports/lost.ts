@@ -1,6 +1,6 @@
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Throttle } from '../throttle.ts'
-import { deleteUpload } from './remains.ts'
+import { deleteUpload } from './remove.ts'
 
 /** Ends imports whose job became a dead letter or is lost. */
 export async function endLostImports(sql: Sql, throttle: Throttle): Promise<void> {

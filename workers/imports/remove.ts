@@ -1,12 +1,15 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { type Throttle, whilePagesAreFull } from '../throttle.ts'
-import { deleteRows, deleteUpload, importTables } from './remains.ts'
 
 /** A file must arrive within this time. */
 const receivingMinutes = 10
 const keptDays = 30
 /** Imports that one statement searches. The next statement continues. */
 const pageImports = 100
+
+const pageRows = { import_items: 2_000, import_chunks: 20, import_lines: 2_000, import_batches: 2_000 }
+type ImportTable = keyof typeof pageRows
+const importTables = Object.keys(pageRows) as ImportTable[]
 
 /**
  * Removes imports whose file did not arrive, and imports that ended long ago. Deletes the files of ended imports, in case
@@ -43,3 +46,22 @@ export const removeImports = (sql: Sql, where: SqlPart, throttle: Throttle): Pro
     }
     return page.length
   })
+
+export const deleteRows = (
+  sql: Sql,
+  table: ImportTable,
+  importId: string,
+  throttle: Throttle,
+): Promise<void> =>
+  whilePagesAreFull({ ...throttle, batchRows: pageRows[table] }, async () => {
+    const { count } = await sql`
+      delete from ${sql(table)} where ctid = any(array(
+        select ctid from ${sql(table)} where import_id = ${importId} limit ${pageRows[table]}))`
+    return count
+  })
+
+/** Deletes the file and its items. The report and the batches remain. */
+export async function deleteUpload(sql: Sql, importId: string, throttle: Throttle): Promise<void> {
+  await deleteRows(sql, 'import_items', importId, throttle)
+  await deleteRows(sql, 'import_chunks', importId, throttle)
+}

@@ -1,29 +1,17 @@
 import { caseless } from '../../../src/schema/text.ts'
 import type { TaskItem } from '../items.ts'
 import type { Mapping } from '../mapping.ts'
+import { byWord } from './words.ts'
 
 type Status = NonNullable<TaskItem['status']>
 
 /** The usual names, and those of Jira in Spanish, German, French and Portuguese, without white space. */
-const words: Record<Status, string[]> = {
-  TODO: [
-    ...['todo', 'backlog', 'open', 'new', 'notstarted'],
-    ...['porhacer', 'tareasporhacer', 'zuerledigen', 'offen', 'àfaire', 'afazer', 'tarefaspendentes'],
-  ],
-  IN_PROGRESS: [
-    ...['doing', 'inprogress', 'started', 'review', 'workingonit'],
-    ...['encurso', 'inarbeit', 'inbearbeitung', 'encours', 'emandamento'],
-  ],
-  DONE: [
-    ...['done', 'closed', 'complete', 'completed', 'resolved', 'archive', 'archived'],
-    ...['listo', 'finalizada', 'fertig', 'erledigt', 'terminé', 'terminée', 'concluído'],
-  ],
-}
-const known = new Map(
-  Object.entries(words).flatMap(([status, all]) =>
-    all.map((word): [string, Status] => [word, status as Status]),
-  ),
-)
+const known = byWord<Status>({
+  TODO: 'todo,backlog,open,new,notstarted,porhacer,tareasporhacer,zuerledigen,offen,àfaire,afazer,tarefaspendentes',
+  IN_PROGRESS:
+    'doing,inprogress,started,review,workingonit,encurso,inarbeit,inbearbeitung,encours,emandamento',
+  DONE: 'done,closed,complete,completed,resolved,archive,archived,listo,finalizada,fertig,erledigt,terminé,terminée,concluído',
+})
 
 const lettersOf = (list: string): string => caseless(list).replace(/[^\p{L}\p{N}]+/gu, '')
 

@@ -1,7 +1,7 @@
 import type { Notes } from '../../../modules/imports/plan/notes.ts'
-import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
+import type { ImportOperation, ImportResult } from '../../../modules/imports/command/operations.ts'
 
-export type Outcome = 'created' | 'updated' | 'unchanged' | 'rejected'
+export type Outcome = ImportResult['outcome']
 
 /** A row of the file, and the operation that imports it. Without an operation the outcome is already known. */
 export interface Planned {

@@ -15,7 +15,7 @@ import { countRead } from '../batches/outcomes.ts'
 import { ImportTaken, isActive } from '../run/import-row.ts'
 import { endStep, moveCursor, showProgress } from '../run/progress.ts'
 import { readPeople } from '../steps/project-data.ts'
-import { deleteRows } from '../remains.ts'
+import { deleteRows } from '../remove.ts'
 import type { Run } from '../run/run.ts'
 import { insertItems, Staging } from './staging.ts'
 

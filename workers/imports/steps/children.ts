@@ -7,7 +7,7 @@ import { isId } from '../../../src/id-format.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { runBatches } from '../batches/batches.ts'
 import type { Planned } from '../batches/planned.ts'
-import { type ItsTask, lastOf, readChildren, type StagedChild } from './items.ts'
+import { type TaskOfItem, lastOf, readChildren, type StagedChild } from './items.ts'
 import { changedTasks, countChangedTasks } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
 import { readContext, type StepContext } from './project-data.ts'
@@ -81,7 +81,7 @@ function planOf(
   if (!fields) return { ...planned, outcome: 'rejected' }
   // A dry run has not created the task. The task of a real run accepts every subtask and comment.
   if (dryRun && taskOutcome === 'created') return { ...planned, outcome: 'created' }
-  const id = idOf(staged as StagedChild<Item> & ItsTask, context, ids, fields.createdAt)
+  const id = idOf(staged as StagedChild<Item> & TaskOfItem, context, ids, fields.createdAt)
   const operation = { op: kind, id, taskId, ...fields } as SubtaskOperation | CommentOperation
   return { ...planned, operation }
 }
@@ -94,7 +94,7 @@ function problemOf({ item: { kind, task }, taskOutcome, taskN, taskRow, firstRow
 
 /** Children of the same time, or without a time, are in the order of the file. Without a time, they follow their task. */
 function idOf(
-  { n, key, taskId, item }: StagedChild<Item> & ItsTask,
+  { n, key, taskId, item }: StagedChild<Item> & TaskOfItem,
   { source }: StepContext,
   ids: Map<string, string>,
   createdAt?: string,

@@ -18,7 +18,7 @@ export interface StagedTask extends Staged {
 }
 
 /** The task of a staged subtask or comment, or of its blockers. */
-export interface ItsTask {
+export interface TaskOfItem {
   taskN: number
   taskId: string
   taskOutcome: Outcome
@@ -27,7 +27,7 @@ export interface ItsTask {
 }
 
 export type StagedChild<Item extends SubtaskItem | CommentItem> = Staged & { item: Item } & (
-    ItsTask | { [K in keyof ItsTask]: null }
+    TaskOfItem | { [K in keyof TaskOfItem]: null }
   )
 
 export async function lastOf(sql: Sql, importId: string, kind: string): Promise<number> {

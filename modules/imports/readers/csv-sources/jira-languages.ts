@@ -1,5 +1,8 @@
+import type { TaskItem } from '../../items.ts'
+import { byWord } from '../../plan/words.ts'
+
 /** Jira exports in the language of the person. The texts of its Spanish and German exports, in the form of plain headers. */
-const english: Record<string, string> = {
+const names = byWord({
   summary: 'resumen,zusammenfassung,résumé',
   'issue key': 'clave de incidencia,vorgangsschlüssel,clé de ticket',
   'issue id': 'id de la incidencia,vorgangs id',
@@ -24,27 +27,20 @@ const english: Record<string, string> = {
   'project name': 'nombre del proyecto,projektname',
   'inward issue link blocks': 'lien du ticket entrant blocks',
   'outward issue link blocks': 'lien de ticket sortant blocks',
-}
-const names = new Map(
-  Object.entries(english).flatMap(([name, others]) =>
-    others.split(',').map((other) => [other, name] as const),
-  ),
-)
+})
 
 export const jiraName = (name: string): string =>
   names.get(name) ?? name.replace(/^(campo personalizado|benutzerdefinierte felder) /, 'custom field ')
 
-const categories = {
-  TODO: ['to do', 'por hacer', 'zu erledigen'],
-  IN_PROGRESS: ['in progress', 'en curso', 'in arbeit', 'in bearbeitung'],
-  DONE: ['done', 'listo', 'fertig'],
-}
-export type JiraStatus = keyof typeof categories
+export type JiraStatus = NonNullable<TaskItem['status']>
 
-export const jiraStatus = (category: string): JiraStatus | undefined =>
-  (Object.keys(categories) as JiraStatus[]).find((status) =>
-    categories[status].includes(category.toLowerCase()),
-  )
+const categories = byWord<JiraStatus>({
+  TODO: 'to do,por hacer,zu erledigen',
+  IN_PROGRESS: 'in progress,en curso,in arbeit,in bearbeitung',
+  DONE: 'done,listo,fertig',
+})
+
+export const jiraStatus = (category: string): JiraStatus | undefined => categories.get(category.toLowerCase())
 
 export const isJiraSubtask = (type: string): boolean =>
   /^(sub[- ]?task|subtarea|unteraufgabe|teilaufgabe)/i.test(type)

@@ -20,11 +20,8 @@ class JiraRows implements SourceRows {
   private readonly keys = new Map<string, string>()
   private readonly blockers = new Map<string, string[]>()
   private readonly statuses = new Map<string, JiraStatus>()
-  private readonly context: SourceContext
 
-  constructor(context: SourceContext) {
-    this.context = context
-  }
+  constructor(private readonly context: SourceContext) {}
 
   look(row: Row): void {
     const key = row.text('issue key')

@@ -1,18 +1,14 @@
 import type { TaskItem } from '../../items.ts'
+import { byWord } from '../../plan/words.ts'
 
 type Priority = NonNullable<TaskItem['priority']>
 
-const priorities: Record<Priority, string> = {
+const priorities = byWord<Priority>({
   HIGH: 'high,highest,urgent,important,critical,blocker,very high,p0,p1,alta,más alta,hoch,höchste',
   MEDIUM: 'medium,normal,moderate,major,p2,media,mittel',
   LOW: 'low,lowest,minor,trivial,very low,p3,p4,baja,más baja,niedrig,niedrigste',
-}
+})
 const noPriority = 'none,no priority,not set,unset,0'.split(',')
-const byWord = new Map(
-  (Object.entries(priorities) as [Priority, string][]).flatMap(([priority, names]) =>
-    names.split(',').map((name) => [name, priority] as const),
-  ),
-)
 
 /** The priorities of a system that are numbers. */
 export type Priorities = Record<string, Priority | undefined>
@@ -21,7 +17,7 @@ export type Priorities = Record<string, Priority | undefined>
 export function priorityOf(text: string, own: Priorities = {}): Priority | undefined | null {
   if (Object.hasOwn(own, text)) return own[text]
   const word = text.toLowerCase()
-  return noPriority.includes(word) ? undefined : (byWord.get(word) ?? null)
+  return noPriority.includes(word) ? undefined : (priorities.get(word) ?? null)
 }
 
 export const listOf = (text: string, separator = /[,;\n]/): string[] =>
@@ -41,17 +37,12 @@ export function subtasksOf(text: string): { title: string; completed: boolean }[
 export type Answer = 'yes' | 'no' | 'other'
 
 /** In English, German, French, Spanish, Portuguese, Italian and Dutch, as spreadsheets write them too. */
-const answers: Record<Exclude<Answer, 'other'>, string> = {
+const answers = byWord<Exclude<Answer, 'other'>>({
   no: 'no,n,false,0,0%,open,incomplete,-,nein,falsch,non,faux,falso,não,nee,onwaar',
   yes: 'yes,y,true,1,100%,x,done,complete,completed,✓,✔,☑,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar',
-}
-const answerByWord = new Map(
-  (Object.entries(answers) as [Answer, string][]).flatMap(([answer, words]) =>
-    words.split(',').map((word) => [word, answer] as const),
-  ),
-)
+})
 
-export const answerOf = (text: string): Answer => answerByWord.get(text.toLowerCase()) ?? 'other'
+export const answerOf = (text: string): Answer => answers.get(text.toLowerCase()) ?? 'other'
 
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()

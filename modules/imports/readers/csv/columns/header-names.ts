@@ -33,14 +33,7 @@ const usual: Partial<Record<TaskTarget, string>> = {
 }
 
 /** Headers that may be repeated, and all of whose columns are read. */
-export const repeatable: readonly string[] = [
-  'completed',
-  'labels',
-  'blockedBy',
-  'comments',
-  'subtasks',
-  'notes',
-]
+const repeatable: readonly string[] = ['completed', 'labels', 'blockedBy', 'comments', 'subtasks', 'notes']
 
 /** Returns a target for each plain header. Each target but those of lists goes to one header. */
 export function usualTargets(headers: string[]): Map<string, TaskTarget> {

@@ -16,8 +16,7 @@ const shapes: Record<Exclude<FieldType, 'text'>, (text: string) => boolean> = {
 }
 
 /** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
-const isShortest = (text: string) =>
-  /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
+const isShortest = (text: string) => /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
 
 /** Finds out from all rows which columns have values, their types, and the order of day and month. */
 export class Survey {

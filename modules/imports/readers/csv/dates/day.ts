@@ -11,7 +11,7 @@ const dayFirst =
 const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/iu
 
 /** Returns which number of a date must be the day, if only one of both can be. */
-export function firstOf(text: string): { first?: First; isAmbiguous?: boolean; separator?: string } {
+export function firstOf(text: string): { first?: First; separator?: string } {
   if (text.length > maxCharacters) return {}
   const date = text.slice(0, clockIn(text)?.index)
   const [, one = '', separator, two = ''] = numbers.exec(date) ?? []
@@ -19,7 +19,7 @@ export function firstOf(text: string): { first?: First; isAmbiguous?: boolean; s
   if (Number(one) > 12) return { first: 'day', separator }
   if (Number(two) > 12) return { first: 'month', separator }
   if (separator === '.') return { first: 'day', separator }
-  return one === two ? {} : { isAmbiguous: true }
+  return {}
 }
 
 /** Returns the day that a text without a time names. */

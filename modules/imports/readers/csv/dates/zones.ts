@@ -9,13 +9,11 @@ export const isZone = (zone: string): boolean => zone === 'UTC' || IANAZone.isVa
 
 /** The offsets of a time zone, remembered for each day: a look-up in the time zone's rules takes microseconds. */
 export class ZoneClock {
-  readonly zone: string
   private readonly rules: IANAZone
   /** By day; null for days near a change of the clock. */
   private readonly days = new Map<number, number | null>()
 
-  constructor(zone: string) {
-    this.zone = zone
+  constructor(readonly zone: string) {
     this.rules = IANAZone.create(zone)
   }
 
