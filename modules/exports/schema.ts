@@ -14,12 +14,11 @@ import { ndjson } from './formats/ndjson.ts'
 
 export const formats = { docket, ndjson, csv }
 
-const names = ['docket', 'ndjson', 'csv'] as const
 const about =
   'docket is complete; ndjson has a task for each line; csv has a task for each row. Default: docket'
 
 export const ExportQuery = Input({
-  format: Type.Optional(OneOf('ExportFormat', names, about)),
+  format: Type.Optional(OneOf('ExportFormat', Object.keys(formats) as (keyof typeof formats)[], about)),
   asOf: AsOfParameter(),
   history: Flag('History', 'true adds all events; only with the format docket'),
 })

@@ -75,11 +75,7 @@ test.each([
   const file = `${header}\na,M-1,1,Epic,x,${time},,${category}\nb,M-2,2,${type},x,${time},1,${category}\n`
   expect((await reading(readers.jira!, file)).items.slice(-1)).toMatchObject([
     {
-      title: 'b',
-      key: 'M-2',
-      parent: 'M-1',
-      list: 'x',
-      status: 'TODO',
+      ...{ title: 'b', key: 'M-2', parent: 'M-1', list: 'x', status: 'TODO' },
       createdAt: '2025-12-04T10:57:00.000Z',
     },
   ])

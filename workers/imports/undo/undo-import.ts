@@ -4,9 +4,9 @@ import type { Sql } from '../../../src/postgres/database.ts'
 import { forEachPage, type Throttle } from '../../throttle.ts'
 import { openFailures } from '../run/failures.ts'
 import { requireToken } from '../run/token.ts'
+import type { Undo } from './read-batch.ts'
 import { storeUndone } from './store.ts'
-import type { Undo } from './undo.ts'
-import { undoBatch } from './undo-events.ts'
+import { undoBatch } from './undo-batch.ts'
 
 type JobData = Record<string, string>
 

@@ -1,7 +1,6 @@
 import { undoProject } from '../../../modules/undo/undo.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
-import { type ImportedChange, readBatch } from './changes.ts'
-import type { Undo } from './undo.ts'
+import { type ImportedChange, readBatch, type Undo } from './read-batch.ts'
 
 /** Undoes the events whose rows nobody has changed, and returns the events with the reasons why rows stay. */
 export async function undoBatch(undo: Undo, batch: number): Promise<ImportedChange[]> {

@@ -1,4 +1,15 @@
-import type { Undo } from './undo.ts'
+import type { Caller } from '../../../src/identity/rights.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import type { Services } from '../../../src/services.ts'
+
+/** An undo of an import by a caller. */
+export interface Undo {
+  services: Services
+  sql: Sql
+  importId: string
+  projectId: string
+  caller: Caller
+}
 
 /** More than the operations of a batch. */
 const maxEvents = 1_000
