@@ -15,12 +15,6 @@ const maxDescription = 20_000
 
 export type LabelSpec = Pick<LabelItem, 'name' | 'color' | 'createdAt'>
 
-/** Two labels with the same key are the same label. Undefined for a name without visible characters. */
-function labelKeyOf(name: string): string | undefined {
-  const label = nameIn(name, maxLabelName)
-  return label === undefined ? undefined : caseless(label)
-}
-
 /** Collects the names in a file while its items are read. */
 export class Found {
   private readonly lists = new Set<string>()
@@ -77,11 +71,13 @@ export class Found {
   }
 
   private addLabel({ name, color, createdAt }: LabelSpec): void {
-    const key = labelKeyOf(name)
-    if (key === undefined || (!this.labels.has(key) && this.labels.size >= max.labels)) return
+    const label = nameIn(name, maxLabelName)
+    if (label === undefined) return
+    const key = caseless(label)
+    if (!this.labels.has(key) && this.labels.size >= max.labels) return
     const before = this.labels.get(key)
     if (before?.color || (before && !color)) return
-    const known = before ?? { name: nameIn(name, maxLabelName)!, ...(createdAt && { createdAt }) }
+    const known = before ?? { name: label, ...(createdAt && { createdAt }) }
     this.labels.set(key, { ...known, ...(color && { color }) })
   }
 

@@ -17,7 +17,7 @@ export interface PlanContext {
   people: People
   /** The account that imports. */
   userId: string
-  /** The ids of labels by their names, see `labelKeyOf`. */
+  /** The ids of labels by their names, as `caseless` returns them. */
   labels: ReadonlyMap<string, string>
   fields: ReadonlyMap<string, FieldSpec>
   now: string

@@ -3,6 +3,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { badRequest, duplicateParameter } from '../../../src/responses/errors.ts'
 import { unknownField, validationError } from '../../../src/schema/validation.ts'
 import type { Mapping } from '../mapping.ts'
+import { parseObject } from '../parse-object.ts'
 import { columnsError } from '../readers/csv/columns/targets.ts'
 import { ImportMapping, ImportParameters } from '../schema.ts'
 import type { Source } from '../sources.ts'
@@ -39,23 +40,14 @@ export function addField(fields: Fields, name = '', value = ''): void {
 }
 
 function readMapping(text: string): Mapping {
-  const mapping: Mapping = parseObject(text)
+  const mapping: Mapping | undefined = parseObject(text)
+  if (!mapping) throw mappingNotJson()
   if (!given.Check({ mapping })) throw validationError(given.Errors({ mapping }))
   if (!textsIn(mapping).every((one) => one.isWellFormed() && !one.includes('\0')))
     throw badRequest('mapping must be text without U+0000 and lone surrogates')
   const problem = columnsError(mapping.columns)
   if (problem) throw badRequest(problem)
   return mapping
-}
-
-function parseObject(text: string): object {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value && !Array.isArray(value)) return value
-  } catch {
-    // falls through
-  }
-  throw mappingNotJson()
 }
 
 const textsIn = (value: unknown): string[] =>

@@ -10,7 +10,7 @@ import type { Planned } from '../batches/planned.ts'
 import { lastOf, readTasks, type StagedTask } from './items.ts'
 import { countTasks, storeItems } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
-import { isRepeated, readImported } from './previous.ts'
+import { isRepeated, readImported } from './imported-values.ts'
 import { readContext, type StepContext } from './project-data.ts'
 import type { Run } from '../run/run.ts'
 

@@ -1,4 +1,5 @@
 import { ImportError } from '../../items.ts'
+import { parseObject } from '../../parse-object.ts'
 
 /** The most bytes of a line: the longest comment takes about 120 KB as JSON. */
 const maxLineBytes = 1_048_576
@@ -39,7 +40,9 @@ const tooLong = (number: number) =>
 function parsed(number: number, parts: Uint8Array[]): Line {
   const whole = Buffer.concat(parts)
   if (whole.length > maxLineBytes) throw tooLong(number)
-  return { number, value: objectIn(number, textOf(number, whole)) }
+  const value = parseObject(textOf(number, whole))
+  if (!value) throw new ImportError('The line is not a JSON object', at(number))
+  return { number, value }
 }
 
 function textOf(number: number, bytes: Uint8Array): string {
@@ -48,15 +51,4 @@ function textOf(number: number, bytes: Uint8Array): string {
   } catch {
     throw new ImportError('The line is not UTF-8', at(number))
   }
-}
-
-function objectIn(number: number, text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>
-  } catch {
-    // falls through
-  }
-  throw new ImportError('The line is not a JSON object', at(number))
 }
