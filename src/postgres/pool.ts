@@ -2,7 +2,7 @@ import postgres from 'postgres'
 import { createConnector, connectMs, tlsModeOf, type PrimaryFinder } from './connect.ts'
 import { type QueryOptions, withTimeouts } from './timeouts.ts'
 import { isoInstant, arrayTypes } from './values.ts'
-import { padding } from './workarounds.ts'
+import { padding, withoutLateRollback } from './workarounds.ts'
 
 interface PoolOptions extends QueryOptions {
   url: string
@@ -43,5 +43,9 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  return withTimeouts(sql, { ...pool, limitMs: statementMs + graceMs, onStandby: sockets.closeAll })
+  return withTimeouts(withoutLateRollback(sql), {
+    ...pool,
+    limitMs: statementMs + graceMs,
+    onStandby: sockets.closeAll,
+  })
 }

@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Sql, TransactionSql } from 'postgres'
 import { connectionError } from './errors.ts'
 
 // Workarounds for defects of postgres.js 3.4.9. test/core/workarounds.test.ts proves that each defect still exists.
@@ -53,4 +55,28 @@ export function withoutHoles(rows: unknown[]): unknown[] {
   const holes = 0 in rows ? 0 : rows.findIndex((_, i) => i in rows)
   if (holes > 0) rows.splice(0, holes)
   return rows
+}
+
+/** After a connection broke within a transaction, postgres.js sends ROLLBACK to a socket that is null: the process ends. */
+export function withoutLateRollback(sql: Sql): Sql {
+  const { begin } = sql
+  type Work = (tx: TransactionSql) => unknown
+  const checked = (...args: [Work] | [string, Work]) => {
+    const work = args.pop() as Work
+    let isOver = false
+    const over = () => void (isOver = true)
+    const ended = begin(args.join(''), async (tx) => {
+      try {
+        return await work(tx)
+      } catch (error) {
+        await nextTurn()
+        // `ended` has the error of the connection.
+        if (isOver) await new Promise(() => {})
+        throw error
+      }
+    })
+    ended.then(over, over)
+    return ended
+  }
+  return Object.assign(sql, { begin: checked as Sql['begin'] })
 }
