@@ -26,3 +26,16 @@ test('reads lists of lists of GitHub issues, as `gh api --slurp` prints them', a
   expect(expected).toHaveLength(4)
   expect(await itemsOf('github', [[issue], [other]])).toEqual(expected)
 })
+
+test('counts the comments that are missing in a file of Trello without actions, or with cards before them', async () => {
+  const card = { id: 'c1', name: 'Draw', badges: { comments: 2 } }
+  const text = { card: { id: 'c1' }, text: 'In brass' }
+  const actions = [{ id: 'a1', type: 'commentCard', data: text }]
+  const messagesOf = async (file: object) => {
+    const { items } = await reading(readers.trello!, JSON.stringify({ lists: [], ...file }))
+    return items.flatMap((item) => (item.kind === 'task' ? (item.messages ?? []) : []))
+  }
+  expect(await messagesOf({ cards: [card] })).toEqual(['2 of 2 comments are not in the file'])
+  expect(await messagesOf({ cards: [card], actions })).toEqual(['1 of 2 comments are not in the file'])
+  expect(await messagesOf({ actions: [...actions, ...actions], cards: [card] })).toEqual([])
+})

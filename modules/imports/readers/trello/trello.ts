@@ -33,22 +33,17 @@ export const readTrello: Reader = async function* ({ open }) {
   for (const { item } of board.fields.values()) yield item
   const cards = new InOrder<ImportedItem>()
   const several = new Several()
-  const comments = new CommentCounts()
+  const comments = await countComments(file)
   const rows = { 'cards.*': 0, 'actions.*': 0, 'checklists.*': 0 }
   type Part = keyof typeof rows
   for await (const entry of file.read(Object.keys(rows), { omit: details })) {
     const row = (rows[entry.part as Part] += 1)
-    if (entry.part === 'actions.*')
-      for (const comment of commentsOf(entry, row, board)) {
-        comments.add(comment.task)
-        yield comment
-      }
+    if (entry.part === 'actions.*') yield* commentsOf(entry, row, board)
     else if (entry.part === 'checklists.*') yield* subtasksOf(entry, row, board, several)
     else {
       several.add(entry)
       const order = [board.lists.get(entry.text('idList') ?? '')?.number('pos'), entry.number('pos')]
-      // Trello writes the newest 1,000 actions, before the cards.
-      const total = rows['actions.*'] > 0 ? entry.entry('badges')?.number('comments') : 0
+      const total = entry.entry('badges')?.number('comments')
       const task = cardOf(entry, row, board, comments.missing(entry.required('id'), total))
       yield* cards.add(task, order, entry.characters)
     }
@@ -56,11 +51,25 @@ export const readTrello: Reader = async function* ({ open }) {
   yield* cards.take()
 }
 
-function* commentsOf(action: Entry, row: number, board: Board): Generator<CommentItem> {
+/** Trello writes the newest 1,000 actions. */
+async function countComments(file: JsonFile): Promise<CommentCounts> {
+  const comments = new CommentCounts()
+  for await (const action of file.read(['actions.*'], { omit: [...details, 'text', 'memberCreator'] })) {
+    const task = commentedCard(action)
+    if (task !== undefined) comments.add(task)
+  }
+  return comments
+}
+
+function commentedCard(action: Entry): string | undefined {
   const type = action.text('type')
-  if (type !== 'commentCard' && type !== 'copyCommentCard') return
+  const isComment = type === 'commentCard' || type === 'copyCommentCard'
+  return isComment ? action.entry('data')?.entry('card')?.text('id') : undefined
+}
+
+function* commentsOf(action: Entry, row: number, board: Board): Generator<CommentItem> {
+  const task = commentedCard(action)
   const data = action.entry('data')
-  const task = data?.entry('card')?.text('id')
   if (!data || task === undefined) return
   const author = personOf(action.entry('memberCreator')) ?? board.member(action.text('idMemberCreator'))
   const text = data.text('text') ?? ''
