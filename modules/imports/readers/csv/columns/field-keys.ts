@@ -5,8 +5,9 @@ const maxKeyCharacters = 40
 /** Jira adds the words to names of fields. */
 export const fieldName = (header: string): string =>
   (
-    /^(?:custom field|campo personalizado|benutzerdefinierte felder) \((.+)\)$/i.exec(header)?.[1] ??
-    header.replace(/^field\./, '')
+    /^(?:custom field|campo personalizado|benutzerdefinierte felder|pole niestandardowe) \((.+)\)$/i.exec(
+      header,
+    )?.[1] ?? header.replace(/^field\./, '')
   ).slice(0, 100)
 
 /** The keys of the fields for columns. */
