@@ -26,6 +26,8 @@ export async function readForm(
   const form = openForm(headers, fieldBytes)
   const { promise: failed, reject: fail } = Promise.withResolvers<never>()
   failed.catch(() => {})
+  // A body may go on after the end of its form.
+  const finished = new Promise<void>((resolve) => form.once('finish', resolve))
   const done = (step?: Promise<void>) => Promise.race([step, failed])
   let file: FormFile | undefined
   form.on('file', (_, stream) => {
@@ -38,7 +40,6 @@ export async function readForm(
       await done(file?.written())
       freeMemory(part)
     }
-    const finished = new Promise<void>((resolve) => form.once('finish', resolve))
     form.end()
     await done(finished)
     await done(file?.written())

@@ -75,6 +75,7 @@ test('rejects a wrong form with 400, and stores nothing', async () => {
     [`${head}title`, type],
     [`${head}title\r\n--x`, type],
     ['--x\r\n\r\n\r\n--x--', type],
+    [`--x\r\n--x--\r\n${head}title\r\n--x--`, type],
     ['\0'.repeat(100_000), type],
   ]
   for (const [text, type] of texts) expectError(await send(owner, projectId, text, '?source=csv', type), 400)
