@@ -7,6 +7,7 @@ import { afterAll, afterEach } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
+import { until } from '../../src/local/wait.ts'
 import { openServices } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
@@ -70,6 +71,9 @@ export async function openTestService(overrides: Env = {}) {
 
 export async function withService(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
   await using service = await openTestService(env)
+  // Until Redis is connected, the process counts requests in its own memory.
+  const isConnected = () => service.services.redisStatus() === 'ready' || undefined
+  if (!env.REDIS_URL) await until(isConnected, 30_000, { everyMs: 10 })
   await work(service)
 }
 
