@@ -29,8 +29,8 @@ export async function showProgress({ sql, row, announce }: Run, step: ImportStep
 }
 
 /**
- * Moves the cursor, and commits `work` in the same transaction. After a crash of Postgres the last transactions may be
- * lost, so that batches run again, which is harmless.
+ * Moves the cursor, and commits `work` in the same transaction: durably, because an import that is cancelled after a
+ * crash of Postgres must know the batches that its undo reverses.
  * @param part the part of the cursor's step that is done
  * @throws ImportTaken if another worker has moved the cursor, or the import was cancelled
  */
@@ -47,7 +47,7 @@ export async function moveCursor(
       tx<{ state: string }[]>`
         update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)}
         where id = ${row.id} and cursor = ${JSON.stringify(row.cursor)}::text::jsonb
-        returning state, set_config('synchronous_commit', 'off', true)`,
+        returning state`,
       work?.(tx as unknown as Sql),
     ])
     if (moved.length === 0) throw new ImportTaken()
