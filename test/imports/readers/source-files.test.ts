@@ -53,8 +53,10 @@ test('reads issues of Jira with repeated columns, comments, links at either issu
     ...{ 'In Progress': 'IN_PROGRESS', 'Waiting for brass': 'IN_PROGRESS', Done: 'DONE', 'To Do': 'TODO' },
   })
   expect(proposal.columns).toMatchObject({
-    ...{ Summary: 'title', 'Issue id': null, Comment: 'comments', 'Custom field (Rank)': null },
+    ...{ Summary: 'title', 'Project name': null, Comment: 'comments', 'Custom field (Rank)': null },
   })
+  for (const header of ['Issue id', 'Status Category', 'Outward issue link (Blocks)'])
+    expect(proposal.columns).not.toHaveProperty([header])
 })
 
 test('prefers the statuses of the mapping to the categories of Jira', async () => {

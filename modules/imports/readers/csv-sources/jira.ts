@@ -13,6 +13,7 @@ const outward = 'outward issue link blocks'
 export const readJira = csvReader({
   columns: jiraColumns,
   translate: jiraName,
+  reads: ['issue id', 'status category', outward],
   read: (context) => new JiraRows(context),
 })
 

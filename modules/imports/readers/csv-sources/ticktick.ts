@@ -7,10 +7,11 @@ import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
 import { oneLine } from '../csv/values.ts'
 
-const unused = `kind,is check list,status,order,timezone,is all day,is floating,column order,view mode,task id,parent id,project kind`
+const reads = ['kind', 'is check list', 'status', 'timezone', 'is all day', 'task id', 'parent id']
+const unused = ['order', 'is floating', 'column order', 'view mode', 'project kind']
 
 const columns: KnownColumns = {
-  ...Object.fromEntries(unused.split(',').map((name) => [name, null])),
+  ...Object.fromEntries([...reads, ...unused].map((name) => [name, null])),
   'folder name': 'field.folder',
   'list name': 'list',
   'column name': 'status',
@@ -26,6 +27,7 @@ const columns: KnownColumns = {
 /** Reads the backup of TickTick. Its header follows lines about the file. */
 export const readTickTick = csvReader({
   columns,
+  reads,
   zone: 'timezone',
   priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
   read: () => new TickTickRows(),

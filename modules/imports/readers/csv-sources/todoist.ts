@@ -29,6 +29,7 @@ const columns: KnownColumns = {
 /** Reads a Todoist project exported as a template, or a file of a Todoist backup. */
 export const readTodoist = csvReader({
   columns,
+  reads: ['type', 'indent', 'timezone', 'duration', 'duration unit'],
   zone: 'timezone',
   priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
   read: () => new TodoistRows(),

@@ -28,7 +28,7 @@ export const csvReader = (source: CsvSource): Reader =>
       rows.look?.(row)
     }
     const dateFormat = survey.decideOrder(dates)
-    const plan = planOf(columns, survey)
+    const plan = planOf(columns, survey, source.reads)
     propose({ columns: plan.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
     yield* plan.fields
     const keys = new DigestKeys()

@@ -8,6 +8,8 @@ import type { Priorities } from './values.ts'
 
 /** What the CSV files of one system have in particular. */
 export interface CsvSource {
+  /** The plain headers of the columns that `read` reads, although they have no target. */
+  reads?: readonly string[]
   /** Absent: columns are found by their usual names. Other columns become fields. */
   columns?: KnownColumns
   /** For sources with several kinds of files. */

@@ -15,17 +15,21 @@ export interface PlannedColumn extends Column {
 export interface Plan {
   columns: PlannedColumn[]
   fields: FieldItem[]
-  /** The target of each header, as the import shows it. */
+  /** The target of each header, as the import shows it. Null: not imported. */
   proposal: Record<string, string | null>
 }
 
-/** Decides which columns that fit nothing become fields: those with values, as many as a project can have. */
-export function planOf(columns: Column[], survey: Survey): Plan {
+/**
+ * Decides which columns that fit nothing become fields: those with values, as many as a project can have.
+ * @param reads the columns that the source reads itself: they have no target, but are imported
+ */
+export function planOf(columns: Column[], survey: Survey, reads: readonly string[] = []): Plan {
   const fields = new Map<string, FieldItem>()
   const proposal = new Map<string, string | null>()
   const planned = columns.flatMap((column): PlannedColumn[] => {
     const target = survey.hasValues(column) ? roomFor(column, fields) : emptyTarget(column)
-    if (!proposal.get(column.header)) proposal.set(column.header, target)
+    const isReadElsewhere = target === null && reads.includes(column.plain)
+    if (!isReadElsewhere && !proposal.get(column.header)) proposal.set(column.header, target)
     if (target === null || !survey.hasValues(column)) return []
     const type = isRepeated(column, columns) ? 'text' : survey.typeOf(column)
     const key = target === 'completed' ? column.key : target.slice('field.'.length)
