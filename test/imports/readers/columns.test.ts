@@ -123,3 +123,36 @@ test('lists the description of a section of Todoist, which has no place in Docke
   expect(oil!.messages).toEqual(['The description of the section was not imported: Around the house'])
   expect(buy).not.toHaveProperty('messages')
 })
+
+test('reads a plan of Microsoft Planner', async () => {
+  const file =
+    'Task ID,Task Name,Bucket Name,Progress,Assigned To,Checklist Items\np1,Draw,Mill,In progress,Ada;Bob Smith;Eve,one;two\n'
+  const { items, proposal } = await reading(readCsv, file)
+  expect(items).toEqual([
+    {
+      ...{ kind: 'task', row: 1, key: 'p1', title: 'Draw', list: 'In progress', labels: ['Mill'] },
+      ...{ assignee: { name: 'Ada' }, notes: ['Also assigned: Bob Smith, Eve'] },
+    },
+    { kind: 'subtask', row: 1, task: 'p1', title: 'one', completed: false },
+    { kind: 'subtask', row: 1, task: 'p1', title: 'two', completed: false },
+  ])
+  expect(proposal.columns).toMatchObject({ Progress: 'status' })
+  expect(tasksOf(await reading(readCsv, 'Title,Progress\na,50%\n'))).toMatchObject([
+    { fields: { progress: '50%' } },
+  ])
+})
+
+test('reads a list of ClickUp', async () => {
+  const header = 'Task ID,Task Name,Task Content,Parent ID,Priority,Due Date,Assignees,Tags,Comments'
+  const rows = [
+    'c1,null,In brass,null,null,1791288000000,"[Ada,Bob]","[brand,ui]",[]',
+    'c2,Oil,,c1,,null,[],[],',
+  ]
+  expect((await reading(readCsv, [header, ...rows].join('\n'))).items).toEqual([
+    {
+      ...{ kind: 'task', row: 1, key: 'c1', title: 'null', description: 'In brass', labels: ['brand', 'ui'] },
+      ...{ dueDate: '2026-10-06T12:00:00.000Z', assignee: { name: 'Ada' }, notes: ['Also assigned: Bob'] },
+    },
+    { kind: 'task', row: 2, key: 'c2', title: 'Oil', parent: 'c1' },
+  ])
+})

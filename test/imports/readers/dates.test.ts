@@ -32,6 +32,7 @@ test.each([
   ['11/20/2026', '2026-11-20'],
   ['20/11/99', '1999-11-20'],
   ['5/5/26', '2026-05-05'],
+  ['1791288000000', '2026-10-06T12:00:00.000Z'],
 ])('reads %j as %j', (text, expected) => {
   expect(new Dates({}).read(text)).toBe(expected)
 })
@@ -116,6 +117,21 @@ test('keeps dates that can be two dates as notes, and lists them', async () => {
   expect(tasksOf(read)[0]!.messages).toEqual([
     'The date "3/4/2026" cannot be read: send mapping.dateFormat, such as DD/MM/YYYY',
   ])
+})
+
+test('reads the end of a range of dates, and keeps its text', async () => {
+  const read = await reading(
+    readCsv,
+    'title,due\na,"October 8, 2026 → October 10, 2026"\nb,October 8 → October 10\n',
+  )
+  expect(tasksOf(read)).toMatchObject([
+    { dueDate: '2026-10-10', notes: ['due: October 8, 2026 → October 10, 2026'] },
+    {
+      notes: ['due: October 8 → October 10'],
+      messages: ['The date "October 8 → October 10" cannot be read: it has no year'],
+    },
+  ])
+  expect(tasksOf(read)[1]).not.toHaveProperty('dueDate')
 })
 
 test('proposes the time zone for times without an offset', async () => {

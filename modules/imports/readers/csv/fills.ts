@@ -40,7 +40,7 @@ export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading
   for (const column of columns) {
     const { target, header } = column
     const text = row.at(column.index)
-    if (text.trim() === '') continue
+    if (text.trim() === '' || isNothing(text, column, reading)) continue
     const first = single.includes(target) ? filled.get(target) : undefined
     if (first !== undefined) {
       if (first !== text) draft.notes.push(`${header}: ${text}`)
@@ -55,6 +55,12 @@ export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading
   return draft
 }
 
+/** In a file of ClickUp, `null` and `[]` are empty cells. In our own files, they are names. */
+const isNothing = (text: string, { target }: PlannedColumn, { listSeparator }: CellReading) =>
+  !listSeparator && mayBeNothing.test(target) && /^\s*(null|\[\])\s*$/.test(text)
+const mayBeNothing =
+  /^(status|list|priority|dueDate|remindAt|createdAt|completed|assignee|labels|parent|blockedBy|comments|subtasks)$/
+
 const short = (text: string) => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
 
 const one =
@@ -66,16 +72,32 @@ const one =
 const date =
   (part: 'dueDate' | 'remindAt' | 'createdAt'): Fill =>
   (draft, { text, column, dates, zone }) => {
-    const read = dates.read(text.trim(), zone)
+    // Notion writes `October 8, 2026 → October 10, 2026`.
+    const [end, ...starts] = text.split('→').reverse()
+    const read = dates.read(end!.trim(), zone)
     if (read) draft.task[part] = read
-    else {
-      const advice = /^\s*\d{5}([.,]\d+)?\s*$/.test(text) ? forSerials : forDates
-      keep(draft, column.header, text, `The date "${short(text)}" cannot be read: ${advice}`)
-    }
+    if (!read)
+      keep(draft, column.header, text, `The date "${short(text)}" cannot be read: ${adviceFor(end!)}`)
+    else if (starts.length > 0) keep(draft, column.header, text)
   }
+function adviceFor(date: string): string {
+  if (/^\s*\d{5}([.,]\d+)?\s*$/.test(date)) return forSerials
+  return /^\s*(\p{L}{3,10}\.? \d{1,2}|\d{1,2}\.? \p{L}{3,10})\s*$/u.test(date) ? 'it has no year' : forDates
+}
 const forDates = 'send mapping.dateFormat, such as DD/MM/YYYY'
 /** Spreadsheets store a date as the number of its day. */
 const forSerials = 'format the column of the spreadsheet as dates'
+
+const bracketed = /^\s*\[(.*)\]\s*$/s
+
+/** ClickUp writes `[Ada,Bob]`, others `Ada;Bob`. */
+const assignees: Fill = (draft, cell) => {
+  const { text, listSeparator } = cell
+  const inside = listSeparator ? undefined : bracketed.exec(text)?.[1]
+  const [first = text, ...others] = listOf(inside ?? text, listSeparator ?? (inside ? /[,;\n]/ : /[;\n]/))
+  person('assignee')(draft, { ...cell, text: first })
+  if (others.length > 0) draft.notes.push(`Also assigned: ${others.map(oneLine).join(', ')}`)
+}
 
 const person =
   (part: 'assignee' | 'author', isEmail = false): Fill =>
@@ -89,9 +111,10 @@ const person =
 
 const list =
   (part: 'labels' | 'blockedBy', usual = /[,;\n]/): Fill =>
-  ({ task }, { text, listSeparator = usual }) => {
+  ({ task }, { text, listSeparator }) => {
     const all = (task[part] ??= [])
-    all.push(...listOf(text, listSeparator))
+    const inside = listSeparator ? undefined : bracketed.exec(text)?.[1]
+    all.push(...listOf(inside ?? text, listSeparator ?? usual))
   }
 
 const field: Fill = ({ task }, { text, column }) => {
@@ -127,7 +150,7 @@ const fills: Record<TaskTarget, Fill> = {
   },
   dueDate: date('dueDate'),
   remindAt: date('remindAt'),
-  assignee: person('assignee'),
+  assignee: assignees,
   assigneeEmail: person('assignee', true),
   author: person('author'),
   authorEmail: person('author', true),
@@ -147,7 +170,9 @@ const fills: Record<TaskTarget, Fill> = {
   parent: one('parent'),
   blockedBy: list('blockedBy', /[,;\s]/),
   comments: ({ comments }, { text }) => comments.push(...readComments(text)),
-  subtasks: ({ subtasks }, { text }) => subtasks.push(...subtasksOf(text)),
+  // Microsoft Planner writes `one;two`.
+  subtasks: ({ subtasks }, { text, column }) =>
+    subtasks.push(...subtasksOf(column.plain === 'checklist items' ? text.replaceAll(';', '\n') : text)),
   notes: ({ notes }, { text, column }) => notes.push(`${column.header}: ${text}`),
   id: one('key'),
   externalId: one('externalId'),

@@ -11,7 +11,7 @@ export const plain = (header: string): string =>
 /** The usual headers of columns, the most certain first. */
 const usual: Partial<Record<TaskTarget, string>> = {
   title: 'title,task name,task title,card name,issue title,summary,name,subject,task,issue,to do',
-  description: 'description,notes,details,body,desc,content,note',
+  description: 'description,notes,details,body,desc,content,task content,note',
   status: 'status,state,stage',
   list: 'list,list name,section,section column,column,column name,bucket,bucket name,group',
   priority: 'priority,importance,urgency',
@@ -38,6 +38,8 @@ const repeatable: readonly string[] = ['completed', 'labels', 'blockedBy', 'comm
 /** Returns a target for each plain header. Each target but those of lists goes to one header. */
 export function usualTargets(headers: string[]): Map<string, TaskTarget> {
   const found = new Map<string, TaskTarget>()
+  // Microsoft Planner writes words such as `In progress`, others write numbers.
+  if (headers.includes('progress') && headers.includes('bucket name')) found.set('progress', 'status')
   for (const [target, names] of Object.entries(usual) as [TaskTarget, string][]) {
     const present = names.split(',').filter((name) => headers.includes(name))
     for (const name of repeatable.includes(target) ? present : present.slice(0, 1)) found.set(name, target)

@@ -60,6 +60,8 @@ export class Dates {
   }
 
   private guess(text: string, zoneClock: ZoneClock): string | undefined {
+    // Milliseconds since 1970, as ClickUp writes them.
+    if (/^\d{13}$/.test(text)) return new Date(Number(text)).toISOString()
     const clock = clockIn(text)
     const day = dayOf(text.slice(0, clock?.index), this.first)
     if (!day || !isDay(day)) return undefined
