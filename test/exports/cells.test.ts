@@ -59,6 +59,7 @@ test('comments, subtasks and people are read from cells as they were written', (
 
 test('reads cells that people wrote', () => {
   expect(readComments('In brass, please.')).toEqual([{ text: 'In brass, please.' }])
+  expect(subtasksOf('[x] Draw\u2028Oil')).toEqual([{ title: 'Draw\u2028Oil', completed: true }])
   expect(subtasksOf('Draw\n[X] Oil\n\n')).toEqual([
     { title: 'Draw', completed: false },
     { title: 'Oil', completed: true },

@@ -29,7 +29,7 @@ export const listOf = (text: string, separator = /[,;\n]/): string[] =>
 /** Reads lines such as `- [x] Oil the wheels`, `☑ Oil the wheels` and `Oil the wheels`. */
 export function subtasksOf(text: string): { title: string; completed: boolean }[] {
   return listOf(text, /\n/).flatMap((line) => {
-    const [, mark = '', title = ''] = /^(?:[-*•]\s+)?(\[[ xX]?\]|[☐☑✓✔▫▪])?\s*(.*)$/u.exec(line) ?? []
+    const [, mark = '', title = ''] = /^(?:[-*•]\s+)?(\[[ xX]?\]|[☐☑✓✔▫▪])?\s*(.*)$/su.exec(line) ?? []
     return title === '' ? [] : { title, completed: /[xX☑✓✔▪]/u.test(mark) }
   })
 }
