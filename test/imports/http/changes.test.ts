@@ -20,11 +20,11 @@ async function endedOne(values: Record<string, unknown> = {}) {
 }
 
 /** Ends the undo of an import, as a worker does. */
-async function endUndo({ id, projectId }: { id: string; projectId: string }, undo_state = 'done') {
+async function endUndo({ id, projectId }: { id: string; projectId: string }, undo_state = 'done', kept = 1) {
   for (let isQueued = false; !isQueued;)
     isQueued =
       (
-        await sql`update imports set ${sql({ undo_state, undone: 3, kept: 1 })} where id = ${id} and undo_state = 'queued'`
+        await sql`update imports set ${sql({ undo_state, undone: 3, kept })} where id = ${id} and undo_state = 'queued'`
       ).count > 0
   importNotifications.publish([{ projectId, version: 0 }])
 }
@@ -85,15 +85,17 @@ test('an undo that takes longer gets 202, and blocks other imports of the projec
   )
 })
 
-test('an import is undone once: concurrent and later undos get 409', async () => {
+test('an import is undone once if nothing is kept: concurrent and later undos get 409', async () => {
   const one = await endedOne()
   const undos = Promise.all([one.undo(), one.undo(), one.undo()])
-  await endUndo(one)
+  await endUndo(one, 'done', 0)
   expect(statuses(await undos)).toEqual({ 200: 1, 409: 2 })
   expectError(await one.undo(), 409, 'The import is already undone')
-  const failed = await endedOne({ undo_state: 'failed' })
-  const [again] = await Promise.all([failed.undo(), endUndo(failed)])
-  expect(again.status).toBe(200)
+  for (const values of [{ undo_state: 'failed' }, { undo_state: 'done', kept: 1 }]) {
+    const again = await endedOne(values)
+    const [answer] = await Promise.all([again.undo(), endUndo(again)])
+    expect(answer.status).toBe(200)
+  }
 })
 
 test('neither an active import nor a dry run can be undone, nor an import while another one runs', async () => {

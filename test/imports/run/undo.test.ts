@@ -47,14 +47,29 @@ test('keeps whole tasks that somebody has changed since, and lists them', async 
   expect(counts).toEqual({ undoState: 'done', undone: 1, kept: 2 })
   expect(lines.map(({ externalId }) => externalId)).toEqual(['planka:1', 'planka:3', null])
   expect(lines.map(({ message }) => message.replace(/\d+$/, 'N'))).toEqual([
-    'Somebody has changed the task since: seq N',
-    'Somebody has changed the task since: seq N',
+    'Somebody has changed the task "Task 1" since: seq N',
+    'Somebody has changed the task "Task 3" since: seq N',
     'Tasks have the label "bug"',
   ])
   expect((await tasksOf(owner, projectId)).map(({ title }) => title)).toEqual(['Task 1', 'Task 3'])
   expect((await owner.get(`/tasks/${first!.id}/subtasks`)).body).toHaveLength(1)
   expect((await owner.get(`/tasks/${third!.id}/comments`)).body).toHaveLength(2)
   expect((await owner.get(`/tasks/${second!.id}`)).status).toBe(404)
+})
+
+test('lists at most 5 changes of a kept task', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, [task('1'), task('2')])
+  const [one, two] = await tasksOf(owner, projectId)
+  for (let n = 0; n < 7; n++) await owner.patch(`/tasks/${one!.id}`, { priority: n % 2 ? 'LOW' : 'HIGH' })
+  for (let n = 0; n < 5; n++) await owner.patch(`/tasks/${two!.id}`, { priority: n % 2 ? 'LOW' : 'HIGH' })
+  const { lines } = await undo(owner, id)
+  expect(
+    lines.map(({ message }) => message.replace(/seq [\d, ]*\d/, (list) => String(list.split(',').length))),
+  ).toEqual([
+    'Somebody has changed the task "Task 1" since: 5 and 2 more',
+    'Somebody has changed the task "Task 2" since: 5',
+  ])
 })
 
 test('names the labels and fields that stay, and lists none that somebody has deleted', async () => {
@@ -121,6 +136,24 @@ test('leaves an empty project when a second import is undone, and then the first
   expect(await undo(owner, second.id)).toMatchObject({ undone: 2, kept: 0 })
   expect(await undo(owner, first.id)).toEqual({ undoState: 'done', undone: 3, kept: 0, lines: [] })
   expect(await tasksOf(owner, projectId)).toEqual([])
+})
+
+test('counts and lists the whole import again when it is undone again', async () => {
+  const { owner, projectId } = await newProject()
+  const first = await importItems(owner, projectId, items)
+  const changed = [task('1', { title: 'New title', labels: ['bug'] }), ...items.slice(1), comment('2', 'New')]
+  const second = await importItems(owner, projectId, changed)
+  const [, , third] = await tasksOf(owner, projectId)
+  await owner.patch(`/tasks/${third!.id}`, { status: 'DONE' })
+  expect(await undo(owner, first.id)).toMatchObject({ undoState: 'done', undone: 0, kept: 3 })
+  expect(await undo(owner, second.id)).toMatchObject({ undoState: 'done', undone: 2, kept: 0 })
+  const perBatch = { batchRows: 1, pauseMs: 0, isOver: () => true }
+  const { lines, ...counts } = await undo(owner, first.id, perBatch)
+  expect(counts).toEqual({ undoState: 'done', undone: 2, kept: 1 })
+  expect(lines.map(({ externalId }) => externalId)).toEqual(['planka:3'])
+  expect((await tasksOf(owner, projectId)).map(({ id }) => id)).toEqual([third!.id])
+  await owner.delete(`/tasks/${third!.id}`)
+  expect(await undo(owner, first.id)).toEqual({ undoState: 'done', undone: 3, kept: 0, lines: [] })
 })
 
 test('keeps a task whose change was undone and done again', async () => {

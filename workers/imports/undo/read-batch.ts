@@ -49,7 +49,8 @@ export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[
     case when o.task_id is null then o.name is null else t.id is null or coalesce(h.is_undone, false) end as is_undone,
     coalesce(h.is_created and h.changed is not null, false) as is_whole,
     case when o.task_id is not null and t.id is null then null
-      when h.is_created and h.changed is not null then 'Somebody has changed the task since: seq ' || h.changed
+      when h.is_created and h.changed is not null then 'Somebody has changed the task "' || t.title || '" since: seq '
+        || array_to_string(h.changed[:5], ', ') || coalesce(' and ' || nullif(cardinality(h.changed[6:]), 0) || ' more', '')
       when o.label_id in (select id from used_labels) then 'Tasks have the ' || o.name
       when o.field_key in (select key from used_fields) then 'Tasks have values of the ' || o.name
       end as kept
@@ -62,7 +63,7 @@ export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[
     select min(x.seq) filter (where b.seq is not null) = o.seq as is_first,
       bool_or(x.undoes = o.seq) as is_undone,
       bool_or(b.seq is not null and x.entity = 'task' and x.before is null) as is_created,
-      string_agg(x.seq::text, ', ' order by x.seq) filter (where b.seq is null and u.seq is null and x.type <> 'task.due'
+      array_agg(x.seq order by x.seq) filter (where b.seq is null and u.seq is null and x.type <> 'task.due'
         and x.seq not in (select seq from reversed)
         and (x.undoes is null or y.undoes is not null or x.seq in (select seq from redone))) as changed
     from history x

@@ -32,13 +32,15 @@ export function openUndoImport(services: Services) {
   }
 }
 
-/** Returns undefined if the undo has ended. */
+/** Begins a queued undo with the latest batch, also if the import was undone before. Returns undefined if the undo has ended. */
 async function begin(sql: Sql, importId: string) {
   const first: ImportCursor = { step: 'undo', n: Number.MAX_SAFE_INTEGER }
+  await sql`
+    with begun as (update imports set undo_state = 'running', cursor = ${JSON.stringify(first)}::text::jsonb, undone = 0, kept = 0
+      where id = ${importId} and undo_state = 'queued' returning id)
+    delete from import_lines where import_id in (select id from begun) and outcome = 'kept'`
   const [row] = await sql<{ projectId: string; cursor: ImportCursor }[]>`
-    update imports set undo_state = 'running',
-      cursor = case when cursor ->> 'step' = 'undo' then cursor else ${JSON.stringify(first)}::text::jsonb end
-    where id = ${importId} and undo_state in ('queued', 'running') returning project_id, cursor`
+    select project_id, cursor from imports where id = ${importId} and undo_state = 'running'`
   return row
 }
 
