@@ -5,12 +5,12 @@ import { byWord } from './words.ts'
 
 type Status = NonNullable<TaskItem['status']>
 
-/** The usual names, and those of Jira in Spanish, German, French and Portuguese, without white space. */
+/** The usual names, and those of Jira in Spanish, German, French, Portuguese and Polish, without white space. */
 const known = byWord<Status>({
-  TODO: 'todo,backlog,open,new,notstarted,porhacer,tareasporhacer,zuerledigen,offen,àfaire,afazer,tarefaspendentes',
+  TODO: 'todo,backlog,open,new,notstarted,porhacer,tareasporhacer,zuerledigen,offen,àfaire,afazer,tarefaspendentes,dozrobienia',
   IN_PROGRESS:
-    'doing,inprogress,started,review,workingonit,encurso,inarbeit,inbearbeitung,encours,emandamento',
-  DONE: 'done,closed,complete,completed,resolved,archive,archived,listo,finalizada,fertig,erledigt,terminé,terminée,concluído',
+    'doing,inprogress,started,review,workingonit,encurso,inarbeit,inbearbeitung,encours,emandamento,wtoku',
+  DONE: 'done,closed,complete,completed,resolved,archive,archived,listo,finalizada,fertig,erledigt,terminé,terminée,concluído,gotowe',
 })
 
 const lettersOf = (list: string): string => caseless(list).replace(/[^\p{L}\p{N}]+/gu, '')

@@ -41,6 +41,7 @@ test.each([
 test.each([
   ['Resumen,Clave de incidencia,Estado,Prioridad', 'Tareas por hacer', 'En curso', 'Finalizada', 'Alta'],
   ['Zusammenfassung,Vorgangsschlüssel,Status,Priorität', 'Zu erledigen', 'In Arbeit', 'Fertig', 'Hoch'],
+  ['Podsumowanie,Klucz zgłoszenia,Status,Priority', 'Do zrobienia', 'W toku', 'Gotowe', 'High'],
 ])('proposes statuses for the names of Jira below the header %s', async (header, open, begun, done, high) => {
   const rows = [open, begun, done].map((status, n) => `Task,M-${n},${status},${high}`)
   const { items } = await reading(readers.jira!, [header, ...rows].join('\n'))

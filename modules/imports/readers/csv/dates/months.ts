@@ -1,4 +1,4 @@
-/** In English, Spanish, German, French, Portuguese, Italian and Dutch, without accents. */
+/** In English, Spanish, German, French, Portuguese, Italian, Dutch and Polish, without accents. */
 const languages = [
   'january february march april may june july august september october november december',
   'enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre',
@@ -6,6 +6,8 @@ const languages = [
   'janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre',
   'janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro',
   'gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre',
+  'styczen luty marzec kwiecien maj czerwiec lipiec sierpien wrzesien pazdziernik listopad grudzien',
+  'stycznia lutego marca kwietnia maja czerwca lipca sierpnia wrzesnia pazdziernika listopada grudnia',
   'januari februari maart april mei juni juli augustus september oktober november december',
 ]
 const minCharacters = 3
