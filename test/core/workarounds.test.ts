@@ -1,18 +1,12 @@
 import { expect, test } from 'bun:test'
 import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net'
-import {
-  closeOnError,
-  startupMessageFirst,
-  withoutHoles,
-  withoutLateRollback,
-} from '../../src/postgres/workarounds.ts'
+import { closeOnError, startupMessageFirst, withoutHoles } from '../../src/postgres/workarounds.ts'
 import { Elysia } from 'elysia'
 import postgres from 'postgres'
 import { eventually } from '../races/pair.ts'
 import { freshDatabase } from '../support/database.ts'
 import { listen } from '../support/listen.ts'
 import { forFile } from '../support/service.ts'
-import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 
 const listening = async (server: Server) => (await listen(server)).port
 
@@ -177,39 +171,4 @@ test('Elysia parses a body before it authenticates the caller', async () => {
   const headers = { 'content-type': 'application/json' }
   const answer = await app.handle(new Request('http://localhost/', { method: 'POST', headers, body: '{' }))
   expect(await answer.text()).toBe('PARSE')
-})
-
-test('a connection that breaks within a transaction rejects the transaction, and sends no rollback', async () => {
-  const line = await forFile(openTcpProxyTo(fresh.url, { intercept: () => false }))
-  const sockets: Socket[] = []
-  const socket = async () => {
-    const one = new Socket().connect(Number(new URL(line.url).port), '127.0.0.1')
-    closeOnError(one)
-    sockets.push(one)
-    return one
-  }
-  const options = { max: 1, fetch_types: false, socket } as postgres.Options<{}>
-  const sql = withoutLateRollback(postgres(line.url, options))
-  await forFile({ close: () => sql.end({ timeout: 0 }) })
-  const ended = sql.begin(async (tx) => {
-    const [first, second] = [tx`select pg_sleep(60)`, tx`select 1`]
-    await eventually('the first query', async () => sockets.length === 1)
-    setTimeout(line.cut, soonMs)
-    await Promise.all([first, second])
-  })
-  expect(await ended.catch(({ code }: { code: string }) => code)).toBe('CONNECTION_CLOSED')
-  await Bun.sleep(soonMs)
-  expect(sockets).toHaveLength(1)
-})
-
-test('a transaction whose work fails is rolled back', async () => {
-  const sql = withoutLateRollback(await forFile(postgres(fresh.url, { max: 1, fetch_types: false })))
-  await sql`create table rolled_back (n int)`
-  const work = sql.begin(async (tx) => {
-    await tx`insert into rolled_back values (1)`
-    throw new Error('failed')
-  })
-  expect(work).rejects.toThrow('failed')
-  expect(await sql`select from rolled_back`).toHaveLength(0)
-  expect(await sql.begin((tx) => tx`select 1 as one`)).toEqual([{ one: 1 }] as never)
 })
