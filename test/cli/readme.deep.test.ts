@@ -4,11 +4,12 @@ import { expect, test } from 'bun:test'
 import { commands } from '../../clients/cli/src/commands.ts'
 import { read } from '../architecture/source.ts'
 import { blocksOf, difference } from '../docs/page.ts'
-import { runPage } from '../docs/shell.ts'
+import { openPages } from '../docs/shell.ts'
 import { newFolder } from '../support/service.ts'
 import { bundled } from './process.ts'
 
 const page = 'clients/cli/README.md'
+const runPage = await openPages()
 
 test('every shell block of the README prints the output that the page shows', async () => {
   const folder = await newFolder()

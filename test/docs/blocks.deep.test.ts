@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { blocksOf, difference, pages } from './page.ts'
-import { runPage } from './shell.ts'
+import { openPages } from './shell.ts'
 
+const runPage = await openPages()
 const isRun = (language: string) => language === 'sh'
 
 for (const page of pages().filter((path) => blocksOf(path).some(({ language }) => isRun(language))))

@@ -15,14 +15,20 @@ async function openService() {
   const { env } = await forFile(freshEnv())
   return { env, service: await forFile(spawnService('start', env)) }
 }
-const shared = await openService()
 
 /**
- * Runs the shell blocks of a page in one shell, and returns the output of each block. All pages use one service, except
- * a page that needs an empty database.
+ * Returns a function that runs the shell blocks of a page in one shell, and returns the output of each block. All pages
+ * of a test file use one service, except a page that needs an empty database.
  */
-export async function runPage(shell: string, blocks: Block[], needsEmpty = false): Promise<string[]> {
-  const { env, service } = needsEmpty ? await openService() : shared
+export async function openPages() {
+  const shared = await openService()
+  return async (shell: string, blocks: Block[], needsEmpty = false): Promise<string[]> =>
+    runPage(shell, blocks, needsEmpty ? await openService() : shared)
+}
+
+type Opened = Awaited<ReturnType<typeof openService>>
+
+async function runPage(shell: string, blocks: Block[], { env, service }: Opened): Promise<string[]> {
   const folder = await checkout()
   const ports = [Number(new URL(service.url).port), await freePort()]
   const withOwnPorts = (text: string) => replacePorts(text, shownPorts, ports)
