@@ -20,7 +20,8 @@ export interface PlanContext {
   /** The ids of labels by their names, as `caseless` returns them. */
   labels: ReadonlyMap<string, string>
   fields: ReadonlyMap<string, FieldSpec>
-  now: string
+  /** Earlier reminders are left out. Later than now, because a reminder must be in the future when its task is committed. */
+  firstReminder: string
 }
 
 const maxAuthor = 200
@@ -79,10 +80,14 @@ function instantOf(name: string, given: string | undefined, notes: Notes): strin
   return instant ?? undefined
 }
 
-function reminderOf({ remindAt }: TaskItem, { now }: PlanContext, notes: Notes): string | undefined {
+function reminderOf(
+  { remindAt }: TaskItem,
+  { firstReminder }: PlanContext,
+  notes: Notes,
+): string | undefined {
   const instant = instantOf('Reminder', remindAt, notes)
-  if (!instant || instant > now) return instant
-  notes.list(`The reminder was left out, because its time ${instant} has passed`)
+  if (!instant || instant >= firstReminder) return instant
+  notes.list(`The reminder was left out, because its time ${instant} has passed or is near`)
   return undefined
 }
 

@@ -14,6 +14,9 @@ import type { Sql } from '../../../src/postgres/database.ts'
 import type { Outcome } from '../batches/planned.ts'
 import type { Run } from '../run/run.ts'
 
+/** Longer than the time from the plan of a task to its commit. */
+const reminderMs = 10_000
+
 /** The owner and the members of a project. */
 export const readPeople = (sql: Sql, projectId: string) => sql<ProjectPerson[]>`
   select u.id, u.name, u.email from users u where u.id in (
@@ -66,7 +69,7 @@ export async function readContext({ sql, row }: Run): Promise<StepContext> {
     if (kind === 'field' && isChanged) known.set(key, withOptions(item, known.get(key)))
     if (dryRun && isChanged) uncommitted.set(kind === 'label' ? spec.id : key, operationOf(spec))
   }
-  const now = new Date(nowMs()).toISOString()
+  const firstReminder = new Date(nowMs() + reminderMs).toISOString()
   return {
     source,
     mapping,
@@ -74,7 +77,7 @@ export async function readContext({ sql, row }: Run): Promise<StepContext> {
     userId: caller.userId,
     labels,
     fields: known,
-    now,
+    firstReminder,
     uncommitted,
   }
 }
