@@ -75,7 +75,7 @@ export interface TaskItem extends Item {
   parent?: string
   /** The `key`s of tasks that must be done before. */
   blockedBy?: string[]
-  /** What the file can say of tasks, in the names of columns of the mapping. Default: everything. */
+  /** The fields that the columns of the file have, as the mapping names them. Default: all fields. */
   parts?: string[]
   /** What no field can hold, such as `Estimate: 3 days`: the foot of the description, and the report. */
   notes?: string[]

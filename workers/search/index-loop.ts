@@ -74,8 +74,8 @@ function openIndex({ sql, steps, pauseMs, warn }: Options) {
       undefined,
       isLate,
     )
-    const collect = left.length > 0 ? 0 : (performance.now() - startedAt) * pauses.factor
-    await sleep(Math.max(pauseMs, Math.min(collect, pauses.maxMs)))
+    const longPauseMs = left.length > 0 ? 0 : (performance.now() - startedAt) * pauses.factor
+    await sleep(Math.max(pauseMs, Math.min(longPauseMs, pauses.maxMs)))
     return left
   }
   return async (since: Map<string, number>): Promise<string[]> => {

@@ -22,11 +22,12 @@ export async function readImported(
   externalIds: string[],
 ): Promise<Map<string, Previous>> {
   const events = await sql<{ externalId: string; before: Partial<TaskRow> | null; after: TaskRow }[]>`
-    select t.external_id, e.before, e.after from tasks t
+    select t.external_id, e.before, e.after from unnest(${externalIds}::text[]) q(external_id)
+    cross join lateral (
+      select * from tasks where project_id = ${projectId} and external_id = q.external_id limit 1) t
     cross join lateral (
       select * from events x where x.task_id = t.id order by x.id desc limit ${maxEvents}) e
-    where t.project_id = ${projectId} and t.external_id = any(${externalIds}::text[])
-      and e.project_id = t.project_id and e.entity = 'task' and e.after is not null
+    where e.project_id = t.project_id and e.entity = 'task' and e.after is not null
       and exists (select from imports i join import_batches b on b.import_id = i.id
         where i.project_id = ${projectId} and i.source = ${source} and b.seq = e.batch)
     order by e.id`
