@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { readBatch } from '../../../workers/imports/undo/read-batch.ts'
 import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
 import { make, type Person } from '../../support/client.ts'
 import { openRunScene, tasksOf } from './scene.ts'
@@ -179,4 +180,26 @@ test('does not list a task that somebody has changed and then deleted', async ()
   await owner.patch(`/tasks/${one!.id}`, { status: 'DONE' })
   await owner.delete(`/tasks/${one!.id}`)
   expect(await undo(owner, id)).toEqual({ undoState: 'done', undone: 1, kept: 0, lines: [] })
+})
+
+test('reads few events for each change, also in a project that is younger than the statistics of Postgres', async () => {
+  const file = Array.from({ length: 600 }, (_, n) => task(`${n}`, { labels: ['bug'] }))
+  const tables = ['events', 'import_batches', 'tasks']
+  for (const table of tables) await sql`alter table ${sql(table)} set (autovacuum_enabled = false)`
+  const old = await newProject()
+  await importItems(old.owner, old.projectId, file)
+  await sql`analyze ${sql(tables)}`
+  const { owner, projectId } = await newProject()
+  const { id: importId } = await importItems(owner, projectId, file)
+  const [batch] = await sql<
+    { seq: string }[]
+  >`select max(seq) as seq from import_batches where import_id = ${importId}`
+  await sql.begin(async (transaction) => {
+    const tx = transaction as unknown as typeof sql
+    const undo = { services, sql: tx, importId, projectId, caller: { userId: owner.id } }
+    expect(await readBatch(undo, Number(batch!.seq))).toHaveLength(200)
+    const [read] = await tx`select max(idx_tup_fetch + seq_tup_read)::int4 as rows
+      from pg_stat_xact_user_tables where relname in ${tx(tables)}`
+    expect(read!.rows).toBeLessThan(20 * 200)
+  })
 })

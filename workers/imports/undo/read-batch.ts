@@ -60,18 +60,24 @@ export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[
     with history as (select * from events x where x.task_id = o.task_id order by x.id limit 10000),
     redone as (select undoes as seq from history where undoes is not null),
     reversed as (select undoes as seq from history where undoes is not null and seq not in (select seq from redone))
-    select min(x.seq) filter (where b.seq is not null) = o.seq as is_first,
+    select min(x.seq) filter (where x.is_own) = o.seq as is_first,
       bool_or(x.undoes = o.seq) as is_undone,
-      bool_or(b.seq is not null and x.entity = 'task' and x.before is null) as is_created,
-      array_agg(x.seq order by x.seq) filter (where b.seq is null and u.seq is null and x.type <> 'task.due'
+      bool_or(x.is_own and x.entity = 'task' and x.before is null) as is_created,
+      array_agg(x.seq order by x.seq) filter (where not x.is_own and not ${isOwn(undo, 'y')} and x.type <> 'task.due'
         and x.seq not in (select seq from reversed)
         and (x.undoes is null or y.undoes is not null or x.seq in (select seq from redone))) as changed
-    from history x
-    left join import_batches b on b.import_id = ${undo.importId} and b.seq = x.batch
-    left join events y on y.project_id = ${undo.projectId} and y.seq = x.undoes
-    left join import_batches u on u.import_id = ${undo.importId} and u.seq = y.batch
+    from (select *, ${isOwn(undo, 'history')} as is_own from history) x
+    left join lateral (
+      select undoes, batch from events where project_id = ${undo.projectId} and seq = x.undoes limit 1) y on true
     where x.project_id = ${undo.projectId}) h on o.task_id is not null
   order by o.seq`
+
+/**
+ * SQL: whether the import wrote the event. As a join, this condition and the one on `y` could read all rows of the
+ * project for each event, because Postgres expects few rows of a project that is younger than its statistics.
+ */
+const isOwn = ({ sql, importId }: Undo, event: 'history' | 'y') =>
+  sql`exists (select from import_batches where import_id = ${importId} and seq = ${sql(event)}.batch)`
 
 const eventsOf = ({ sql, projectId }: Undo, batch: number) => sql`
   select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
