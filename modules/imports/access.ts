@@ -7,15 +7,15 @@ import type { FindImport, ImportRow } from './rows.ts'
 
 export const noImport = () => notFound('Import')
 
-export interface SeenImport {
+interface VisibleImport {
   row: ImportRow
   project: VisibleProject
 }
 
-export type SeeImport = (caller: Caller, id?: string) => Promise<SeenImport>
+export type RequireImport = (caller: Caller, id?: string) => Promise<VisibleImport>
 
 /** Returns a function that reads an import. @throws HttpError 404 unless the caller may see its project */
-export function openSeeImport(findRole: FindRole, findImport: FindImport): SeeImport {
+export function openRequireImport(findRole: FindRole, findImport: FindImport): RequireImport {
   return async (caller, id = '') => {
     const row = isId(id) ? await findImport(id) : undefined
     const project = row && (await findRole(caller, row.projectId))
@@ -37,10 +37,10 @@ export async function requireEditableProject(
 
 /** @throws HttpError 403 or 404 */
 export async function requireEditableImport(
-  see: SeeImport,
+  requireImport: RequireImport,
   { caller, params }: ReadRequest,
 ): Promise<ImportRow> {
-  const { row, project } = await see(caller, params.id)
+  const { row, project } = await requireImport(caller, params.id)
   requireRole(project.role, 'EDITOR', 'Import')
   requireScope(caller, 'write')
   return row

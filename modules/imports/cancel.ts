@@ -1,17 +1,17 @@
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
-import { requireEditableImport, type SeeImport } from './access.ts'
+import { requireEditableImport, type RequireImport } from './access.ts'
 import { cancelImport } from './changes.ts'
 import { replyWith, writeOnce } from './write-once.ts'
 
 export const cancelled = { message: 'Import cancelled successfully' }
 export const importEnded = () => conflict('The import has already ended')
 
-export function openCancelImport(services: Services, see: SeeImport) {
+export function openCancelImport(services: Services, requireImport: RequireImport) {
   const { database, importNotifications } = services
   return async (context: ReadRequest): Promise<Response> => {
-    const { id, projectId } = await requireEditableImport(see, context)
+    const { id, projectId } = await requireEditableImport(requireImport, context)
     return writeOnce(services, context, async (toRecord) => {
       const reply = replyWith(cancelled)
       if (!(await cancelImport(database.background, id, toRecord(reply)))) throw importEnded()

@@ -15,7 +15,7 @@ import { respondByDigest } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import { isCount } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { noImport, type SeeImport } from './access.ts'
+import { noImport, type RequireImport } from './access.ts'
 import { importColumns, type ImportRow, isShown } from './rows.ts'
 import { importView, type ReportLine, reportLineView } from './schema.ts'
 
@@ -37,17 +37,17 @@ export const listImports = ({ database: { reads: sql }, findRole }: Services): Q
   },
 })
 
-export const getImport = (see: SeeImport): Query => ({
+export const getImport = (requireImport: RequireImport): Query => ({
   about: 'Returns the import with its progress and counts.',
   view: importView,
   errors: [noImport()],
   async read({ request, caller, params }) {
-    const { row, project } = await see(caller, params.id)
+    const { row, project } = await requireImport(caller, params.id)
     return respondByDigest(request, { body: JSON.stringify(importView.of(row)), link: null }, project.version)
   },
 })
 
-export const listReport = ({ database: { reads: sql } }: Services, see: SeeImport): Query => ({
+export const listReport = ({ database: { reads: sql } }: Services, requireImport: RequireImport): Query => ({
   about:
     'Returns a line for each row that was not imported exactly, in the order in which the import found them. The report of a dry run is the report that the import would have.',
   ...paged,
@@ -57,7 +57,7 @@ export const listReport = ({ database: { reads: sql } }: Services, see: SeeImpor
   async read({ request, caller, params, query }) {
     const limit = readLimit(query.limit, 50, 200)
     const [after] = query.cursor === undefined ? ['-1'] : readCursor(query.cursor, [isCount])
-    const { row, project } = await see(caller, params.id)
+    const { row, project } = await requireImport(caller, params.id)
     const lines = await sql<ReportLine[]>`
       select n, "row", external_id, outcome, message from import_lines
       where import_id = ${row.id} and n > ${after!}::int8 order by n limit ${limit + 1}`

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import { admitFirst, guarded } from '../../src/http/guards.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { Services } from '../../src/services.ts'
-import { openSeeImport } from './access.ts'
+import { openRequireImport } from './access.ts'
 import { openCancelImport } from './cancel.ts'
 import { cancelHooks, startHooks, undoHooks } from './hooks.ts'
 import { getImport, listImports, listReport } from './reads.ts'
@@ -14,11 +14,11 @@ import { openWatch } from './watch.ts'
 
 export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuilders, services: Services) {
   const findImport = openFindImport(services.database.reads)
-  const see = openSeeImport(services.findRole, findImport)
+  const requireImport = openRequireImport(services.findRole, findImport)
   const watch = openWatch(services)
   const start = guarded(openStartImport(services), { hasQuery: true })
-  const cancel = guarded(openCancelImport(services, see))
-  const undo = guarded(openUndoImport({ services, see, findImport, watch }))
+  const cancel = guarded(openCancelImport(services, requireImport))
+  const undo = guarded(openUndoImport({ services, requireImport, findImport, watch }))
   const uploads = new Elysia()
     .use(uploadGuard)
     .post('/projects/:id/imports', start as never, { ...startHooks(services.config), transform: admitFirst })
@@ -26,9 +26,21 @@ export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuil
     new Elysia()
       .use(callerGuard)
       .get(...queryRoute('/projects/:id/imports', listImports(services), 'List the imports of a project'))
-      .get(...queryRoute('/imports/:id', getImport(see), 'Get an import'))
-      .get(...queryRoute('/imports/:id/report', listReport(services, see), 'Read the report of an import'))
-      .get(...queryRoute('/imports/:id/events', followImport(services, see, watch), 'Follow an import'))
+      .get(...queryRoute('/imports/:id', getImport(requireImport), 'Get an import'))
+      .get(
+        ...queryRoute(
+          '/imports/:id/report',
+          listReport(services, requireImport),
+          'Read the report of an import',
+        ),
+      )
+      .get(
+        ...queryRoute(
+          '/imports/:id/events',
+          followImport(services, requireImport, watch),
+          'Follow an import',
+        ),
+      )
       .delete('/imports/:id', cancel as never, cancelHooks)
       .post('/imports/:id/undo', undo as never, undoHooks),
   )

@@ -12,7 +12,7 @@ import {
 } from '../../src/responses/server-sent-events.ts'
 import type { Services } from '../../src/services.ts'
 import { openStreamResponse } from '../events/stream.ts'
-import { noImport, type SeeImport } from './access.ts'
+import { noImport, type RequireImport } from './access.ts'
 import { type ImportRow, isFinal, isUndoActive } from './rows.ts'
 import { importView } from './schema.ts'
 import type { Watch } from './watch.ts'
@@ -27,7 +27,7 @@ const streamedImport = {
   example: `retry: 1500\n\n${eventOf(JSON.stringify(responseExample(importView.schema)))}`,
 }
 
-export function followImport(services: Services, see: SeeImport, watch: Watch): Query {
+export function followImport(services: Services, requireImport: RequireImport, watch: Watch): Query {
   const stream = openStreamResponse(services)
   return {
     about,
@@ -37,22 +37,22 @@ export function followImport(services: Services, see: SeeImport, watch: Watch): 
     isStreamOnly: true,
     errors: [noImport()],
     async read(reading) {
-      const { row } = await see(reading.caller, reading.params.id)
+      const { row } = await requireImport(reading.caller, reading.params.id)
       reading.permit.release()
-      return stream(reading, (signal) => progressOf({ services, see, watch }, reading, row, signal))
+      return stream(reading, (signal) => progressOf({ services, requireImport, watch }, reading, row, signal))
     },
   }
 }
 
 interface Dependencies {
   services: Services
-  see: SeeImport
+  requireImport: RequireImport
   watch: Watch
 }
 
 /** Checks the caller's rights again before each event. */
 async function* progressOf(
-  { services: { authenticate, subscriptions }, see, watch }: Dependencies,
+  { services: { authenticate, subscriptions }, requireImport, watch }: Dependencies,
   { request, params }: ReadRequest,
   { projectId }: ImportRow,
   signal: AbortSignal,
@@ -63,7 +63,7 @@ async function* progressOf(
     if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
     const watching = watch(projectId, signal)
     try {
-      const { row } = await see(await authenticate.caller(request), params.id)
+      const { row } = await requireImport(await authenticate.caller(request), params.id)
       const text = JSON.stringify(importView.of(row))
       if (text !== last || performance.now() >= sentAt + heartbeatMs) {
         yield text === last ? heartbeat() : encode(eventOf(text))

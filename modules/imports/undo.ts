@@ -1,7 +1,7 @@
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
-import { requireEditableImport, type SeeImport } from './access.ts'
+import { requireEditableImport, type RequireImport } from './access.ts'
 import { activeImport, importActive, importJob, queueUndo } from './changes.ts'
 import { type FindImport, type ImportRow, isFinal, isUndoActive } from './rows.ts'
 import { importView } from './schema.ts'
@@ -16,18 +16,18 @@ export const alreadyUndone = () => conflict('The import is already undone')
 
 interface Dependencies {
   services: Services
-  see: SeeImport
+  requireImport: RequireImport
   findImport: FindImport
   watch: Watch
 }
 
 /** Returns the handler that queues the undo. The response waits up to 10 s for its end. */
 export function openUndoImport(dependencies: Dependencies) {
-  const { services, see } = dependencies
+  const { services, requireImport } = dependencies
   const { database, jobs, importNotifications } = services
   const sql = database.background
   return async (context: ReadRequest): Promise<Response> => {
-    const row = await requireEditableImport(see, context)
+    const row = await requireEditableImport(requireImport, context)
     return writeOnce(services, context, async (toRecord) => {
       requireUndoable(row)
       const job = importJob('undo-import', row, { caller: JSON.stringify(context.caller) })
