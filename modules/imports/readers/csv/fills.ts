@@ -1,7 +1,7 @@
 import { readComments } from '../../../exports/cells.ts'
 import type { TaskItem } from '../../items.ts'
 import type { FieldType } from './columns/survey.ts'
-import type { TaskTarget } from './columns/targets.ts'
+import { type TaskTarget, useOf } from './columns/targets.ts'
 import type { PlannedColumn } from './columns/plan.ts'
 import type { Dates } from './dates/dates.ts'
 import { type Draft, keep } from './drafts.ts'
@@ -22,15 +22,6 @@ interface Cell extends CellReading {
 }
 type Fill = (draft: Draft, cell: Cell) => void
 
-/**
- * Of several columns with such a target, the first with a text counts. The other texts become notes. The export of
- * Docket has two columns for the author.
- */
-const single: readonly string[] = [
-  ...['title', 'status', 'list', 'priority', 'dueDate', 'remindAt', 'createdAt', 'id', 'externalId'],
-  ...['assignee', 'assigneeEmail'],
-]
-
 /** Puts the cells of a row into a draft. */
 export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading): Draft {
   const task: TaskItem = { kind: 'task', row: row.number, title: '' }
@@ -41,7 +32,7 @@ export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading
     const { target, header } = column
     const text = row.at(column.index)
     if (text.trim() === '' || isNothing(text, column, reading)) continue
-    const first = single.includes(target) ? filled.get(target) : undefined
+    const first = useOf(target) === 'first' ? filled.get(target) : undefined
     if (first !== undefined) {
       if (first !== text) draft.notes.push(`${header}: ${text}`)
       continue

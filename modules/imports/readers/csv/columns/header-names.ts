@@ -1,4 +1,4 @@
-import type { TaskTarget } from './targets.ts'
+import { type TaskTarget, useOf } from './targets.ts'
 
 /** Returns the same text for `Due date`, `due_date` and `dueDate`. */
 export const plain = (header: string): string =>
@@ -32,9 +32,6 @@ const usual: Partial<Record<TaskTarget, string>> = {
   externalId: 'external id',
 }
 
-/** Headers that may be repeated, and all of whose columns are read. */
-const repeatable: readonly string[] = ['completed', 'labels', 'blockedBy', 'comments', 'subtasks', 'notes']
-
 /** Returns a target for each plain header. Each target but those of lists goes to one header. */
 export function usualTargets(headers: string[]): Map<string, TaskTarget> {
   const found = new Map<string, TaskTarget>()
@@ -42,7 +39,7 @@ export function usualTargets(headers: string[]): Map<string, TaskTarget> {
   if (headers.includes('progress') && headers.includes('bucket name')) found.set('progress', 'status')
   for (const [target, names] of Object.entries(usual) as [TaskTarget, string][]) {
     const present = names.split(',').filter((name) => headers.includes(name))
-    for (const name of repeatable.includes(target) ? present : present.slice(0, 1)) found.set(name, target)
+    for (const name of useOf(target) === 'all' ? present : present.slice(0, 1)) found.set(name, target)
   }
   return found
 }

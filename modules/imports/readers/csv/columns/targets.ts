@@ -1,31 +1,44 @@
 import { nearest } from '../../../../../src/schema/nearest.ts'
 
-/** The fields of a task that a column can fill. Also `field.<key>`, for a custom field. */
-export const targets = [
-  'title',
-  'description',
-  'status',
-  'list',
-  'priority',
-  'dueDate',
-  'remindAt',
-  'assignee',
-  'assigneeEmail',
-  'author',
-  'authorEmail',
-  'createdAt',
-  'completed',
-  'labels',
-  'parent',
-  'blockedBy',
-  'comments',
-  'subtasks',
-  'notes',
-  'id',
-  'externalId',
-] as const
-export type TaskTarget = (typeof targets)[number]
+/**
+ * The fields of a task that a column can fill, with the use of several columns of a row for the same field:
+ * - `first`: the first text counts, the others become notes.
+ * - `merged`: their texts become one value.
+ * - `all`: all are read, also those that have different usual headers.
+ *
+ * A column can also fill `field.<key>`, a custom field.
+ */
+const useOfColumns = {
+  title: 'first',
+  description: 'merged',
+  status: 'first',
+  list: 'first',
+  priority: 'first',
+  dueDate: 'first',
+  remindAt: 'first',
+  assignee: 'first',
+  assigneeEmail: 'first',
+  author: 'merged',
+  authorEmail: 'merged',
+  createdAt: 'first',
+  completed: 'all',
+  labels: 'all',
+  parent: 'merged',
+  blockedBy: 'all',
+  comments: 'all',
+  subtasks: 'all',
+  notes: 'all',
+  id: 'first',
+  externalId: 'first',
+} as const
+export type TaskTarget = keyof typeof useOfColumns
 export type Target = TaskTarget | `field.${string}`
+
+const targets = Object.keys(useOfColumns) as TaskTarget[]
+
+/** Returns undefined for a custom field. */
+export const useOf = (target: Target): 'first' | 'merged' | 'all' | undefined =>
+  isTask(target) ? useOfColumns[target] : undefined
 
 const aliases = new Map<string, TaskTarget>([
   ['section', 'list'],
@@ -34,7 +47,7 @@ const aliases = new Map<string, TaskTarget>([
 ])
 const fieldTarget = /^field\.[a-z][a-z0-9_]{0,39}$/
 
-const isTask = (name: string): name is TaskTarget => (targets as readonly string[]).includes(name)
+const isTask = (name: string): name is TaskTarget => Object.hasOwn(useOfColumns, name)
 const isField = (name: string): name is `field.${string}` => fieldTarget.test(name)
 
 export const targetNamed = (name: string): Target | undefined =>
@@ -44,7 +57,7 @@ export const targetNamed = (name: string): Target | undefined =>
 export function columnsError(columns: Record<string, string | null> = {}): string | undefined {
   for (const [header, name] of Object.entries(columns)) {
     if (name === null || targetNamed(name)) continue
-    const suggestion = name.startsWith('field.') ? undefined : nearest(name, [...targets])
+    const suggestion = name.startsWith('field.') ? undefined : nearest(name, targets)
     const end = suggestion ? `; did you mean ${suggestion}?` : ''
     return `mapping.columns.${header.slice(0, 100)} must be null, field.<key>, or one of ${targets.join(', ')}${end}`
   }
