@@ -75,8 +75,6 @@ export interface TaskItem extends Item {
   parent?: string
   /** The `key`s of tasks that must be done before. */
   blockedBy?: string[]
-  /** The fields that the columns of the file have, as the mapping names them. Default: all fields. */
-  parts?: string[]
   /** What no field can hold, such as `Estimate: 3 days`: the foot of the description, and the report. */
   notes?: string[]
   /** Lines for the report: what the reader changed or could not read. */

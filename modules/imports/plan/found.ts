@@ -22,6 +22,8 @@ export class Found {
   readonly fields = new Map<string, FieldSpec>()
   private readonly people = new Set<string>()
   description: string | undefined
+  /** The fields that the file has columns for. Undefined: all fields. */
+  columns: string[] | undefined
   hasNested = false
 
   add(item: ImportedItem): void {

@@ -1,8 +1,8 @@
 import type { TaskItem } from '../items.ts'
 import type { Previous, TaskOperation } from '../command/operations.ts'
 
-/** The parts of a file from which each value comes. */
-const partsOf: Record<Exclude<keyof Previous, 'fields'>, string[]> = {
+/** The columns of a file from which each value comes, as the mapping names them. */
+const columnsOf: Record<Exclude<keyof Previous, 'fields'>, string[]> = {
   description: ['description'],
   status: ['status', 'list', 'completed'],
   priority: ['priority'],
@@ -15,15 +15,17 @@ const partsOf: Record<Exclude<keyof Previous, 'fields'>, string[]> = {
 /**
  * Returns the values that earlier imports gave to the task, and that the file has no longer.
  * @param imported the latest values from imports of the same source
+ * @param columns the fields that the file has columns for; undefined: all fields
  */
 export function previousOf(
-  { parts, remindAt }: TaskItem,
+  { remindAt }: TaskItem,
   values: TaskOperation['values'],
   imported: Previous = {},
+  columns?: string[],
 ): Previous | undefined {
-  const isInFile = (some: string[]) => !parts || some.some((part) => parts.includes(part))
+  const isInFile = (some: string[]) => !columns || some.some((name) => columns.includes(name))
   const previous: Record<string, unknown> = {}
-  for (const [name, from] of Object.entries(partsOf) as [keyof typeof partsOf, string[]][]) {
+  for (const [name, from] of Object.entries(columnsOf) as [keyof typeof columnsOf, string[]][]) {
     const isFoot = name === 'description' && isFootOf(imported.description ?? '', values)
     if (values[name] === undefined && imported[name] != null && (isFoot || isInFile(from)))
       previous[name] = imported[name]

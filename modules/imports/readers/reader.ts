@@ -7,6 +7,8 @@ export interface ReaderInput {
   mapping: Mapping
   /** Adds what the reader found out to the mapping that the import shows. The given mapping takes precedence. */
   propose(part: Mapping): void
+  /** Names the fields that the file has columns for, as the mapping names them. Without a call: all fields. */
+  declareFields(names: string[]): void
   /** Adds a line about the whole file to the report. */
   report(message: string): void
 }

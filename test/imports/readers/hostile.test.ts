@@ -13,7 +13,7 @@ async function readEndless(start: string, part: string) {
     yield new TextEncoder().encode(start)
     for (; bytes < 256 * MiB; bytes += parts.length) yield parts
   }
-  const items = readCsv({ open, mapping: {}, propose: () => {}, report: () => {} })
+  const items = readCsv({ open, mapping: {}, propose: () => {}, declareFields: () => {}, report: () => {} })
   const error = await (async () => {
     for await (const item of items) if (item.row > 1_000_000) return 'endless'
   })().catch((failure: unknown) => failure)
@@ -51,7 +51,13 @@ const errorOf = async (file: string, size = 7) => {
     for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size)
   }
   try {
-    for await (const _ of readCsv({ open, mapping: {}, propose: () => {}, report: () => {} }));
+    for await (const _ of readCsv({
+      open,
+      mapping: {},
+      propose: () => {},
+      declareFields: () => {},
+      report: () => {},
+    }));
   } catch (error) {
     return (error as Error).message
   }
@@ -92,6 +98,7 @@ test('cuts a cell of more than 100,000 characters, but no character', async () =
       },
       mapping: {},
       propose: () => {},
+      declareFields: () => {},
       report: () => {},
     }),
   )

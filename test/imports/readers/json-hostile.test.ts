@@ -16,7 +16,13 @@ async function failure(source: 'trello' | 'wekan' | 'github' | 'asana', file: It
       yield chunk
     }
   }
-  const items = readers[source]!({ open, mapping: {}, propose: () => {}, report: () => {} })
+  const items = readers[source]!({
+    open,
+    mapping: {},
+    propose: () => {},
+    declareFields: () => {},
+    report: () => {},
+  })
   const error = await Array.fromAsync(items).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(ImportError)
   return { message: (error as ImportError).message, bytes }

@@ -25,15 +25,9 @@ export async function reading(
   const propose = (part: Mapping) => Object.assign(proposal, part)
   const messages: string[] = []
   const report = (message: string) => void messages.push(message)
-  for await (const item of reader({ open, mapping, propose, report })) items.push(withoutParts(item))
+  const declareFields = () => {}
+  for await (const item of reader({ open, mapping, propose, declareFields, report })) items.push(item)
   return { items, proposal, messages }
-}
-
-/** The tests of imports that run again check the parts. */
-function withoutParts(item: ImportedItem): ImportedItem {
-  if (item.kind !== 'task') return item
-  const { parts: _, ...task } = item
-  return task
 }
 
 /** Returns the tasks without the keys that are digests. */

@@ -37,7 +37,7 @@ async function readItems(run: Run, reader: Reader): Promise<void> {
   await moveCursor(run, { step: 'read', n: row.cursor.n + 1 }, 0)
   await deleteItems(run)
   const [staging, found] = [new Staging(), new Found()]
-  const { items, proposed, messages, readPart } = await openItems(run, reader)
+  const { items, proposed, messages, readPart } = await openItems(run, reader, found)
   const throttle = { ...run.throttle, isOver: run.throttle.isStopping }
   // A page is stored while the next page is read.
   let stored: Promise<unknown> = Promise.resolve()
@@ -70,7 +70,7 @@ async function readItems(run: Run, reader: Reader): Promise<void> {
   await endStep(run, 'read', store, found.hasNested ? 'nest' : 'labels')
 }
 
-async function openItems(run: Run, reader: Reader) {
+async function openItems(run: Run, reader: Reader, found: Found) {
   const { id, mapping } = run.row
   const { sql } = run
   const [row] = await sql<{ count: number }[]>`
@@ -82,6 +82,7 @@ async function openItems(run: Run, reader: Reader) {
     open: openFile(run, (n) => (chunks = n)),
     mapping,
     propose: (part) => void Object.assign(proposed, part),
+    declareFields: (names) => void (found.columns = names),
     report: (message) => void messages.add(message),
   })
   const readPart = () => chunks / row!.count

@@ -67,11 +67,12 @@ export class Staging {
     this.push({ kind: 'links', row, key, parent: '', id: nilId, json: JSON.stringify(blockedBy) })
   }
 
-  /** Adds the description, the labels and the fields, which have no row. */
+  /** Adds what has no row: the description, the labels, the fields, and the fields that the file has columns for. */
   addFound(found: Found, mapping: Mapping): void {
     const add = (kind: string, key: string, spec: object) =>
       this.push({ kind, row: 0, key, parent: '', id: newId(), json: JSON.stringify(spec) })
-    const { description } = found
+    const { description, columns } = found
+    if (columns) add('columns', '', columns)
     if (description) add('project', '', { description })
     for (const [key, field] of found.fields) add('field', key, field)
     for (const [key, label] of found.allLabels(mapping)) add('label', key, label)

@@ -15,6 +15,13 @@ export async function isRepeated(sql: Sql, { id, projectId, source }: Import): P
   return earlier !== undefined
 }
 
+/** Returns the fields that the file has columns for, or undefined for all fields. */
+export async function readColumns(sql: Sql, { id }: Import): Promise<string[] | undefined> {
+  const [row] = await sql<{ item: string[] }[]>`
+    select item from import_items where import_id = ${id} and kind = 'columns'`
+  return row?.item
+}
+
 /** Returns the latest values that imports of the same source gave to tasks, by external id. */
 export async function readImported(
   sql: Sql,

@@ -10,7 +10,7 @@ import type { Planned } from '../batches/planned.ts'
 import { lastOf, readTasks, type StagedTask } from './items.ts'
 import { countTasks, storeItems } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
-import { isRepeated, readImported } from './imported-values.ts'
+import { isRepeated, readColumns, readImported } from './imported-values.ts'
 import { readContext, type StepContext } from './project-data.ts'
 import type { Run } from '../run/run.ts'
 
@@ -19,12 +19,13 @@ type PlannedTask = Planned & { kind: 'task'; item: TaskItem; operation?: TaskOpe
 export async function importTasks(run: Run): Promise<void> {
   const { sql, row } = run
   const [context, isAgain] = [await readContext(run), await isRepeated(sql, row)]
+  const columns = isAgain ? await readColumns(sql, row) : undefined
   await runBatches<PlannedTask>(run, {
     step: 'tasks',
     last: await lastOf(sql, row.id, 'task'),
     async plan(after) {
       const planned = (await readTasks(sql, row.id, after, run.batchRows)).map((one) => planOf(one, context))
-      if (isAgain) await addPrevious(run, planned)
+      if (isAgain) await addPrevious(run, planned, columns)
       return planned
     },
     prelude: (planned) => neededBy(planned, context),
@@ -33,12 +34,14 @@ export async function importTasks(run: Run): Promise<void> {
   await endStep(run, 'tasks')
 }
 
-async function addPrevious({ sql, row }: Run, planned: PlannedTask[]): Promise<void> {
+async function addPrevious({ sql, row }: Run, planned: PlannedTask[], columns?: string[]): Promise<void> {
   const ids = planned.flatMap(({ operation }) => operation?.externalId ?? [])
   const imported = await readImported(sql, row, ids)
   for (const { operation, item } of planned) {
     const previous =
-      operation && !item.isExported && previousOf(item, operation.values, imported.get(operation.externalId))
+      operation &&
+      !item.isExported &&
+      previousOf(item, operation.values, imported.get(operation.externalId), columns)
     if (previous) operation.previous = previous
   }
 }

@@ -13,7 +13,7 @@ import { Survey } from './columns/survey.ts'
 
 /** Returns the reader of a system's CSV files. It reads the file twice: first the kinds of values, then the tasks. */
 export const csvReader = (source: CsvSource): Reader =>
-  async function* ({ open, mapping, propose }) {
+  async function* ({ open, mapping, propose, declareFields }) {
     const dates = new Dates(mapping)
     const nameOf = (header: string) => source.translate?.(plain(header)) ?? plain(header)
     const header = await findHeader(open, isTitle(source.columns, mapping, nameOf))
@@ -30,15 +30,14 @@ export const csvReader = (source: CsvSource): Reader =>
     const dateFormat = survey.decideOrder(dates)
     const plan = planOf(columns, survey, source.reads)
     propose({ columns: plan.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
+    declareFields(fieldsOf(columns))
     yield* plan.fields
     const keys = new DigestKeys()
     const { priorities, zone } = source
-    const parts = partsOf(columns)
     const { listSeparator } = rows
     for await (const row of readRows(open, header, names)) {
       const inRow = { dates, priorities, listSeparator, zone: zone && row.text(zone) }
       const draft = draftOf(row, plan.columns, inRow)
-      draft.task.parts = parts
       const { messages, notes } = unevenCells(row, columns.length)
       draft.messages.push(...messages)
       draft.notes.push(...notes)
@@ -50,7 +49,7 @@ export const csvReader = (source: CsvSource): Reader =>
   }
 
 /** The column `completed` also has a field, for its times. */
-const partsOf = (columns: Column[]): string[] => [
+const fieldsOf = (columns: Column[]): string[] => [
   ...new Set(
     columns.flatMap(({ target, key }) =>
       target === 'completed' ? [target, `field.${key}`] : (target ?? []),
