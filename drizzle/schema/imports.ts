@@ -21,7 +21,10 @@ const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
 export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'removing'
 export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 
-/** The steps of an import, in their order. In the step `nest`, small sub-items become subtasks; in `order`, tasks are moved. */
+/**
+ * The steps of an import, in their order. In the step `nest`, small sub-items become subtasks. The step `labels` also
+ * creates fields, and the description of the project. In the step `order`, tasks are moved.
+ */
 export type ImportStep =
   'read' | 'nest' | 'labels' | 'tasks' | 'subtasks' | 'comments' | 'links' | 'order' | 'end'
 

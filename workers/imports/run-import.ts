@@ -13,7 +13,7 @@ import { beginImport, finishImport } from './run/import-row.ts'
 import type { Run } from './run/run.ts'
 import { requireToken } from './run/token.ts'
 import { importComments, importSubtasks } from './steps/children.ts'
-import { importLabels } from './steps/labels.ts'
+import { importSpecs } from './steps/specs.ts'
 import { importLinks } from './steps/links.ts'
 import { nestSubItems } from './steps/nest.ts'
 import { orderTasks } from './steps/order.ts'
@@ -23,7 +23,7 @@ type Step = (run: Run) => Promise<void>
 
 const steps: Record<Exclude<ImportStep, 'read' | 'end'>, Step> = {
   nest: nestSubItems,
-  labels: importLabels,
+  labels: importSpecs,
   tasks: importTasks,
   subtasks: importSubtasks,
   comments: importComments,
@@ -38,7 +38,7 @@ interface Options {
 
 /** The time between two notifications of an import. */
 const announceEveryMs = 250
-/** The time after which an import that waits for another one looks again. */
+/** The time after which an import that waits for another one is started again. */
 const waitMs = 1_000
 /** The length of the pause after a batch, as a multiple of the batch's duration. */
 const pauses = () => 0.1

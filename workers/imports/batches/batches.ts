@@ -4,50 +4,50 @@ import type { Sql } from '../../../src/postgres/database.ts'
 import { forEachPage } from '../../throttle.ts'
 import { insertBatches, insertLines } from './lines.ts'
 import { moveCursor } from '../run/progress.ts'
-import type { Decided, Planned } from './planned.ts'
+import type { FinishedRow, PreparedRow } from './prepared-row.ts'
 import { runOperations } from './run-operations.ts'
 import type { Run } from '../run/run.ts'
 
-export interface BatchStep<P extends Planned> {
+export interface BatchStep<P extends PreparedRow> {
   step: ImportStep
   last: number
-  /** Reads and plans the next rows, while the rows before them are imported. */
-  plan(after: number): Promise<P[]>
+  /** Reads and prepares the next rows, while the rows before them are imported. */
+  prepare(after: number): Promise<P[]>
   /** The operations of earlier batches that a dry run has not committed. */
-  prelude?(planned: P[]): ImportOperation[] | Promise<ImportOperation[]>
+  prelude?(prepared: P[]): ImportOperation[] | Promise<ImportOperation[]>
   /** Stores the outcomes, in the transaction that moves the cursor. */
-  store(tx: Sql, decided: Decided<P>[]): Promise<unknown>
+  store(tx: Sql, finished: FinishedRow<P>[]): Promise<unknown>
 }
 
 /** Runs the operations of a step in batches. After an interruption, the last batch may run again and changes nothing. */
-export async function runBatches<P extends Planned>(run: Run, spec: BatchStep<P>): Promise<void> {
+export async function runBatches<P extends PreparedRow>(run: Run, spec: BatchStep<P>): Promise<void> {
   const { row, throttle, services } = run
-  const { step, last, plan, prelude, store } = spec
-  let next = plan(row.cursor.n)
+  const { step, last, prepare, prelude, store } = spec
+  let next = prepare(row.cursor.n)
   await forEachPage(throttle, row.cursor.n, async () => {
-    const planned = await next
-    const n = planned.at(-1)?.n
+    const prepared = await next
+    const n = prepared.at(-1)?.n
     if (n === undefined) return undefined
-    next = plan(n)
+    next = prepare(n)
     // The next page throws the error.
     next.catch(() => {})
-    const before = row.dryRun ? await prelude?.(planned) : undefined
-    const { decided, batches } = await runOperations(run, step, planned, before)
+    const before = row.dryRun ? await prelude?.(prepared) : undefined
+    const { finished, batches } = await runOperations(run, step, prepared, before)
     await moveCursor(run, { step, n }, n / last, (tx) =>
       Promise.all([
-        insertLines(tx, row.id, linesOf(decided)),
+        insertLines(tx, row.id, linesOf(finished)),
         insertBatches(tx, row.id, batches),
-        store(tx, decided),
+        store(tx, finished),
       ]),
     )
-    services.counts.imports.rows += planned.length
+    services.counts.imports.rows += prepared.length
     return n
   })
 }
 
 /** The rows that were not imported exactly. */
-const linesOf = (decided: Decided[]) =>
-  decided
+const linesOf = (finished: FinishedRow[]) =>
+  finished
     .filter(({ notes, outcome }) => notes.message || outcome === 'rejected')
     .map(({ row, externalId, outcome, rowOutcome = outcome, notes }) => ({
       ...{ row, externalId, outcome: rowOutcome, message: notes.message },

@@ -1,14 +1,14 @@
 import type { Sql } from '../../../src/postgres/database.ts'
 import type { RunningImport } from '../run/import-row.ts'
-import type { Decided, Outcome, Planned } from './planned.ts'
+import type { FinishedRow, Outcome, PreparedRow } from './prepared-row.ts'
 
 /** Stores the outcomes of tasks, labels and fields, except of created rows: these keep their ids. */
 export async function storeItems(
   tx: Sql,
   importId: string,
-  decided: Decided<Planned & { kind: string }>[],
+  finished: FinishedRow<PreparedRow & { kind: string }>[],
 ): Promise<void> {
-  const changed = decided.filter(({ outcome }) => outcome !== 'created')
+  const changed = finished.filter(({ outcome }) => outcome !== 'created')
   if (changed.length === 0) return
   await tx`
     update import_items i set id = coalesce(nullif(q.id, '')::uuid, i.id), outcome = q.outcome
@@ -27,18 +27,18 @@ type Counts = Record<Outcome, number>
 export async function countTasks(
   tx: Sql,
   importId: string,
-  decided: Pick<Decided, 'outcome'>[],
+  finished: Pick<FinishedRow, 'outcome'>[],
 ): Promise<void> {
   const counts: Counts = { created: 0, updated: 0, unchanged: 0, rejected: 0 }
-  for (const { outcome } of decided) counts[outcome]++
+  for (const { outcome } of finished) counts[outcome]++
   await tx`
     update imports set created = created + ${counts.created}, updated = updated + ${counts.updated},
       unchanged = unchanged + ${counts.unchanged}, rejected = rejected + ${counts.rejected} where id = ${importId}`
 }
 
 /** The tasks whose children or links changed. */
-export const changedTasks = (decided: Decided<Planned & { taskN: number | null }>[]): number[] =>
-  decided.flatMap(({ taskN, outcome }) =>
+export const changedTasks = (finished: FinishedRow<PreparedRow & { taskN: number | null }>[]): number[] =>
+  finished.flatMap(({ taskN, outcome }) =>
     taskN !== null && (outcome === 'created' || outcome === 'updated') ? taskN : [],
   )
 

@@ -2,41 +2,41 @@ import type { ImportStep } from '../../../drizzle/schema/imports.ts'
 import { type ImportedRows, importRows } from '../../../modules/imports/command/import-rows.ts'
 import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
-import type { Decided, Planned } from './planned.ts'
+import type { FinishedRow, PreparedRow } from './prepared-row.ts'
 import type { Run } from '../run/run.ts'
 
-interface Ran<P extends Planned> {
-  decided: Decided<P>[]
+interface Ran<P extends PreparedRow> {
+  finished: FinishedRow<P>[]
   /** The `batch` of the events. */
   batches: number[]
 }
 
 /** Runs the operations of rows in one command, and returns the rows with their outcomes. */
-export async function runOperations<P extends Planned>(
+export async function runOperations<P extends PreparedRow>(
   run: Run,
   step: ImportStep,
-  planned: P[],
+  prepared: P[],
   prelude: ImportOperation[] = [],
 ): Promise<Ran<P>> {
-  const operations = planned.flatMap(({ operation }) => operation ?? [])
-  if (operations.length === 0) return { decided: planned as Decided<P>[], batches: [] }
+  const operations = prepared.flatMap(({ operation }) => operation ?? [])
+  if (operations.length === 0) return { finished: prepared as FinishedRow<P>[], batches: [] }
   try {
     const { batch, results } = await runCommand(
       run,
-      `${step} ${planned[0]!.n}-${planned.at(-1)!.n}`,
+      `${step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`,
       operations,
       prelude,
     )
     const left = results.values()
-    const decided = planned.map(
-      (one) => (one.operation ? withResult(one, left.next().value!) : one) as Decided<P>,
+    const finished = prepared.map(
+      (one) => (one.operation ? withResult(one, left.next().value!) : one) as FinishedRow<P>,
     )
-    return { decided, batches: batch === undefined ? [] : [batch] }
+    return { finished, batches: batch === undefined ? [] : [batch] }
   } catch (error) {
     if (!isRejected(error)) throw error
-    if (planned.length > 1) return runHalves(run, step, planned, prelude)
+    if (prepared.length > 1) return runHalves(run, step, prepared, prelude)
     return {
-      decided: planned.map((one) => withResult(one, { outcome: 'rejected', message: error.message })),
+      finished: prepared.map((one) => withResult(one, { outcome: 'rejected', message: error.message })),
       batches: [],
     }
   }
@@ -46,23 +46,23 @@ export async function runOperations<P extends Planned>(
 const isRejected = (error: unknown): error is HttpError =>
   error instanceof HttpError && [400, 409, 413, 422].includes(error.status)
 
-async function runHalves<P extends Planned>(
+async function runHalves<P extends PreparedRow>(
   run: Run,
   step: ImportStep,
-  planned: P[],
+  prepared: P[],
   prelude: ImportOperation[],
 ) {
-  const middle = planned.length >> 1
-  const first = await runOperations(run, step, planned.slice(0, middle), prelude)
-  const second = await runOperations(run, step, planned.slice(middle), prelude)
-  return { decided: [...first.decided, ...second.decided], batches: [...first.batches, ...second.batches] }
+  const middle = prepared.length >> 1
+  const first = await runOperations(run, step, prepared.slice(0, middle), prelude)
+  const second = await runOperations(run, step, prepared.slice(middle), prelude)
+  return { finished: [...first.finished, ...second.finished], batches: [...first.batches, ...second.batches] }
 }
 
-function withResult<P extends Planned>(
+function withResult<P extends PreparedRow>(
   one: P,
   { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
-): Decided<P> {
-  if (message) one.notes.list([...(one.subject ? [one.subject] : []), shown(message)].join(': '))
+): FinishedRow<P> {
+  if (message) one.notes.report([...(one.subject ? [one.subject] : []), shown(message)].join(': '))
   return { ...one, outcome, id }
 }
 

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ImportError, type ImportedItem, isSpec } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
-import { Found } from '../../../modules/imports/plan/found.ts'
-import { People } from '../../../modules/imports/plan/people.ts'
-import { storable, storableValue } from '../../../modules/imports/plan/texts.ts'
+import { NamesInFile } from '../../../modules/imports/convert/names-in-file.ts'
+import { People } from '../../../modules/imports/convert/people.ts'
+import { storable, storableValue } from '../../../modules/imports/convert/texts.ts'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { isTransient } from '../../../src/postgres/errors.ts'
@@ -22,7 +22,7 @@ import { insertItems, Staging } from './staging.ts'
 /** Other work of the process runs at least this often. */
 const turnMs = 5
 /** A cancelled import ends within this time. */
-const lookEveryMs = 1_000
+const checkEveryMs = 1_000
 
 /** Stores the items of the file. After an interruption, the whole file is read again. */
 export async function readFile(run: Run, reader: Reader): Promise<void> {
@@ -36,13 +36,13 @@ async function readItems(run: Run, reader: Reader): Promise<void> {
   // A worker that has lost the job, but still reads, cannot store items any more.
   await moveCursor(run, { step: 'read', n: row.cursor.n + 1 }, 0)
   await deleteItems(run)
-  const [staging, found] = [new Staging(), new Found()]
-  const { items, proposed, messages, readPart } = await openItems(run, reader, found)
+  const [staging, names] = [new Staging(), new NamesInFile()]
+  const { items, proposed, messages, readPart } = await openItems(run, reader, names)
   const throttle = { ...run.throttle, isOver: run.throttle.isStopping }
   // A page is stored while the next page is read.
   let stored: Promise<unknown> = Promise.resolve()
   await forEachPage(throttle, true, async () => {
-    const isEnd = await fillPage(items, staging, found)
+    const isEnd = await fillPage(items, staging, names)
     await stored
     stored = insertItems(sql, row, staging.takePage()).then(() => showProgress(run, 'read', readPart()))
     // The next page throws the error.
@@ -50,8 +50,8 @@ async function readItems(run: Run, reader: Reader): Promise<void> {
     return isEnd ? undefined : true
   }).finally(() => stored)
   const people = new People(await readPeople(sql, row.projectId), row.mapping)
-  row.mapping = storableValue(found.mapping(row.mapping, proposed, people))
-  staging.addFound(found, row.mapping)
+  row.mapping = storableValue(names.mapping(row.mapping, proposed, people))
+  staging.addSpecs(names, row.mapping)
   await insertItems(sql, row, staging.takePage())
   // Without statistics, Postgres would read all earlier items to find a key.
   await sql`analyze import_items`
@@ -67,10 +67,10 @@ async function readItems(run: Run, reader: Reader): Promise<void> {
     }))
     await insertLines(tx, row.id, lines)
   }
-  await endStep(run, 'read', store, found.hasNested ? 'nest' : 'labels')
+  await endStep(run, 'read', store, names.hasNested ? 'nest' : 'labels')
 }
 
-async function openItems(run: Run, reader: Reader, found: Found) {
+async function openItems(run: Run, reader: Reader, names: NamesInFile) {
   const { id, mapping } = run.row
   const { sql } = run
   const [row] = await sql<{ count: number }[]>`
@@ -82,7 +82,7 @@ async function openItems(run: Run, reader: Reader, found: Found) {
     open: openFile(run, (n) => (chunks = n)),
     mapping,
     propose: (part) => void Object.assign(proposed, part),
-    declareFields: (names) => void (found.columns = names),
+    declareFields: (fields) => void (names.columns = fields),
     report: (message) => void messages.add(message),
   })
   const readPart = () => chunks / row!.count
@@ -91,20 +91,20 @@ async function openItems(run: Run, reader: Reader, found: Found) {
 
 /**
  * Returns a function that reads the file, whenever a reader needs it. A hostile file may have hundreds of megabytes
- * without an item, so the function looks between the parts of the file whether the import is still active.
+ * without an item, so the function checks between the parts of the file whether the import is still active.
  */
 function openFile({ sql, row, throttle, largeFiles }: Run, onChunk: (n: number) => void) {
-  let lookAt = performance.now() + lookEveryMs
+  let checkAt = performance.now() + checkEveryMs
   return async function* () {
     let bytes = 0
     for await (const part of unpack(readChunks(sql, row.id, onChunk))) {
       bytes += part.length
       largeFiles.admit(row.id, bytes)
       yield part
-      if (performance.now() < lookAt) continue
+      if (performance.now() < checkAt) continue
       if (throttle.isStopping?.()) throw new SliceEnded()
       if (!(await isActive(sql, row.id))) throw new ImportTaken()
-      lookAt = performance.now() + lookEveryMs
+      checkAt = performance.now() + checkEveryMs
     }
   }
 }
@@ -113,7 +113,7 @@ function openFile({ sql, row, throttle, largeFiles }: Run, onChunk: (n: number) 
 async function fillPage(
   items: AsyncIterator<ImportedItem>,
   staging: Staging,
-  found: Found,
+  names: NamesInFile,
 ): Promise<boolean> {
   for (let turnAt = performance.now() + turnMs; !staging.isFull;) {
     const next = await items.next().catch((error: unknown) => {
@@ -123,7 +123,7 @@ async function fillPage(
     })
     if (next.done) return true
     const { item, json } = storable(next.value)
-    found.add(item)
+    names.add(item)
     if (!isSpec(item)) staging.add(item, json)
     if (performance.now() < turnAt) continue
     await nextTurn()

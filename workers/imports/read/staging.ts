@@ -4,8 +4,8 @@ import {
   type SubtaskItem,
   type TaskItem,
 } from '../../../modules/imports/items.ts'
-import type { Found } from '../../../modules/imports/plan/found.ts'
-import { DigestKeys, taskIdOf } from '../../../modules/imports/plan/keys.ts'
+import type { NamesInFile } from '../../../modules/imports/convert/names-in-file.ts'
+import { DigestKeys, taskIdOf } from '../../../modules/imports/convert/keys.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { ImportTaken, type RunningImport } from '../run/import-row.ts'
 import { newId } from '../../../src/ids.ts'
@@ -68,14 +68,14 @@ export class Staging {
   }
 
   /** Adds what has no row: the description, the labels, the fields, and the fields that the file has columns for. */
-  addFound(found: Found, mapping: Mapping): void {
+  addSpecs(names: NamesInFile, mapping: Mapping): void {
     const add = (kind: string, key: string, spec: object) =>
       this.push({ kind, row: 0, key, parent: '', id: newId(), json: JSON.stringify(spec) })
-    const { description, columns } = found
+    const { description, columns } = names
     if (columns) add('columns', '', columns)
     if (description) add('project', '', { description })
-    for (const [key, field] of found.fields) add('field', key, field)
-    for (const [key, label] of found.allLabels(mapping)) add('label', key, label)
+    for (const [key, field] of names.fields) add('field', key, field)
+    for (const [key, label] of names.allLabels(mapping)) add('label', key, label)
   }
 
   /** @param n orders the items of a kind. Default: the order of the file */

@@ -1,12 +1,12 @@
 import type { CommentItem, SubtaskItem } from '../../../modules/imports/items.ts'
-import { planComment, planSubtask } from '../../../modules/imports/plan/children.ts'
-import { childId, childTail, externalIdOf, msOf, tailOf } from '../../../modules/imports/plan/keys.ts'
-import { Notes } from '../../../modules/imports/plan/notes.ts'
+import { convertComment, convertSubtask } from '../../../modules/imports/convert/children.ts'
+import { childId, childTail, externalIdOf, msOf, tailOf } from '../../../modules/imports/convert/keys.ts'
+import { Notes } from '../../../modules/imports/convert/notes.ts'
 import type { CommentOperation, SubtaskOperation } from '../../../modules/imports/command/operations.ts'
 import { isId } from '../../../src/id-format.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { runBatches } from '../batches/batches.ts'
-import type { Planned } from '../batches/planned.ts'
+import type { PreparedRow } from '../batches/prepared-row.ts'
 import { type TaskOfItem, lastOf, readChildren, type StagedChild } from './items.ts'
 import { changedTasks, countChangedTasks } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
@@ -14,7 +14,7 @@ import { readContext, type StepContext } from './project-data.ts'
 import type { Run } from '../run/run.ts'
 
 type Item = SubtaskItem | CommentItem
-type PlannedChild = Planned & { taskN: number | null }
+type PreparedChild = PreparedRow & { taskN: number | null }
 
 const steps = {
   subtask: { step: 'subtasks', table: 'subtasks' },
@@ -28,15 +28,15 @@ async function importChildren(run: Run, kind: Item['kind']): Promise<void> {
   const { sql, row } = run
   const { step, table } = steps[kind]
   const context = await readContext(run)
-  await runBatches<PlannedChild>(run, {
+  await runBatches<PreparedChild>(run, {
     step,
     last: await lastOf(sql, row.id, kind),
-    async plan(after) {
+    async prepare(after) {
       const staged = await readChildren(sql, row.id, kind, after, run.batchRows)
       const ids = await readPresentIds(sql, table, staged)
-      return staged.map((one) => planOf(one, context, ids, row.dryRun))
+      return staged.map((one) => prepareChild(one, context, ids, row.dryRun))
     },
-    store: (tx, decided) => countChangedTasks(tx, row.id, changedTasks(decided)),
+    store: (tx, finished) => countChangedTasks(tx, row.id, changedTasks(finished)),
   })
   await endStep(run, step)
 }
@@ -62,28 +62,28 @@ async function readPresentIds(
   )
 }
 
-function planOf(
+function prepareChild(
   staged: StagedChild<Item>,
   context: StepContext,
   ids: Map<string, string>,
   dryRun: boolean,
-): PlannedChild {
+): PreparedChild {
   const { n, row, item, taskId, taskOutcome, taskN } = staged
   const { kind, task: key } = item
   const externalId = externalIdOf(context.source, { key, externalId: staged.taskExternalId ?? undefined })
   const notes = new Notes(item.messages)
-  const planned: PlannedChild = { n, row, externalId, notes, taskN, subject: `The ${kind}` }
+  const prepared: PreparedChild = { n, row, externalId, notes, taskN, subject: `The ${kind}` }
   const problem = problemOf(staged)
-  if (problem) notes.list(problem)
-  const plan = () =>
-    kind === 'subtask' ? planSubtask(item, context, notes) : planComment(item, context, notes)
-  const fields = problem ? undefined : plan()
-  if (!fields) return { ...planned, outcome: 'rejected' }
+  if (problem) notes.report(problem)
+  const convert = () =>
+    kind === 'subtask' ? convertSubtask(item, context, notes) : convertComment(item, context, notes)
+  const fields = problem ? undefined : convert()
+  if (!fields) return { ...prepared, outcome: 'rejected' }
   // A dry run has not created the task. The task of a real run accepts every subtask and comment.
-  if (dryRun && taskOutcome === 'created') return { ...planned, outcome: 'created' }
+  if (dryRun && taskOutcome === 'created') return { ...prepared, outcome: 'created' }
   const id = idOf(staged as StagedChild<Item> & TaskOfItem, context, ids, fields.createdAt)
   const operation = { op: kind, id, taskId, ...fields } as SubtaskOperation | CommentOperation
-  return { ...planned, operation }
+  return { ...prepared, operation }
 }
 
 function problemOf({ item: { kind, task }, taskOutcome, taskN, taskRow, firstRow }: StagedChild<Item>) {

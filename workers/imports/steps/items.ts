@@ -1,6 +1,6 @@
 import type { CommentItem, SubtaskItem, TaskItem } from '../../../modules/imports/items.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
-import type { Outcome } from '../batches/planned.ts'
+import type { Outcome } from '../batches/prepared-row.ts'
 
 interface Staged {
   n: number

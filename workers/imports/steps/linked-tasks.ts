@@ -1,5 +1,5 @@
 import type { Sql } from '../../../src/postgres/database.ts'
-import type { Outcome } from '../batches/planned.ts'
+import type { Outcome } from '../batches/prepared-row.ts'
 
 export const maxBlockers = 50
 

@@ -1,5 +1,5 @@
 import type { SubtaskItem, TaskItem } from '../../../modules/imports/items.ts'
-import { subtaskOf } from '../../../modules/imports/plan/sub-items.ts'
+import { subtaskOf } from '../../../modules/imports/convert/sub-items.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { forEachPage } from '../../throttle.ts'
 import { lastOf } from './items.ts'

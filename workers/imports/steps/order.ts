@@ -1,8 +1,8 @@
-import { Notes } from '../../../modules/imports/plan/notes.ts'
+import { Notes } from '../../../modules/imports/convert/notes.ts'
 import type { PlaceOperation } from '../../../modules/imports/command/operations.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { runBatches } from '../batches/batches.ts'
-import type { Planned } from '../batches/planned.ts'
+import type { PreparedRow } from '../batches/prepared-row.ts'
 import { endStep } from '../run/progress.ts'
 import type { Run } from '../run/run.ts'
 import { lastOf } from './items.ts'
@@ -11,10 +11,10 @@ import { lastOf } from './items.ts'
 export async function orderTasks(run: Run): Promise<void> {
   const { sql, row } = run
   if (!row.dryRun)
-    await runBatches<Planned>(run, {
+    await runBatches<PreparedRow>(run, {
       step: 'order',
       last: await lastOf(sql, row.id, 'order'),
-      plan: async (after) => (await readPlaces(sql, row.id, after, run.batchRows)).map(planOf),
+      prepare: async (after) => (await readPlaces(sql, row.id, after, run.batchRows)).map(preparePlace),
       store: async () => {},
     })
   await endStep(run, 'order')
@@ -31,11 +31,11 @@ interface Place {
   isFirst: boolean
 }
 
-function planOf({ n, row, externalId, taskId, afterId, isFirst }: Place): Planned {
-  const planned = { n, row, externalId, notes: new Notes() }
-  if (!taskId || (!afterId && !isFirst)) return { ...planned, outcome: 'unchanged' }
+function preparePlace({ n, row, externalId, taskId, afterId, isFirst }: Place): PreparedRow {
+  const prepared = { n, row, externalId, notes: new Notes() }
+  if (!taskId || (!afterId && !isFirst)) return { ...prepared, outcome: 'unchanged' }
   const operation: PlaceOperation = { op: 'place', taskId, ...(afterId && { after: afterId }) }
-  return { ...planned, operation }
+  return { ...prepared, operation }
 }
 
 const readPlaces = (sql: Sql, importId: string, after: number, limit: number) => sql<Place[]>`

@@ -1,8 +1,8 @@
 import type { FieldRow } from '../../../drizzle/rows.ts'
-import type { FieldSpec } from '../../../modules/imports/plan/fields.ts'
-import type { LabelSpec } from '../../../modules/imports/plan/found.ts'
-import { People, type ProjectPerson } from '../../../modules/imports/plan/people.ts'
-import type { PlanContext } from '../../../modules/imports/plan/task.ts'
+import type { FieldSpec } from '../../../modules/imports/convert/fields.ts'
+import type { LabelSpec } from '../../../modules/imports/convert/names-in-file.ts'
+import { People, type ProjectPerson } from '../../../modules/imports/convert/people.ts'
+import type { ConvertContext } from '../../../modules/imports/convert/task.ts'
 import type {
   FieldOperation,
   ImportOperation,
@@ -11,10 +11,10 @@ import type {
 } from '../../../modules/imports/command/operations.ts'
 import { nowMs } from '../../../src/ids.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
-import type { Outcome } from '../batches/planned.ts'
+import type { Outcome } from '../batches/prepared-row.ts'
 import type { Run } from '../run/run.ts'
 
-/** Longer than the time from the plan of a task to its commit. */
+/** Longer than the time from the conversion of a task to its commit. */
 const reminderMs = 10_000
 
 /** The owner and the members of a project. */
@@ -43,12 +43,12 @@ export const readSpecs = (sql: Sql, importId: string) => sql<StagedSpec[]>`
 export const operationOf = ({ kind, id, item }: Pick<StagedSpec, 'kind' | 'id' | 'item'>) =>
   ({ ...item, op: kind, id }) as ProjectOperation | LabelOperation | FieldOperation
 
-export interface StepContext extends PlanContext {
+export interface StepContext extends ConvertContext {
   /** In a dry run, the operations that were not committed: labels by id, fields by key. */
   uncommitted: ReadonlyMap<string, ImportOperation>
 }
 
-/** Reads the data of the project that the plans of rows need. */
+/** Reads the data of the project that rows are converted with. */
 export async function readContext({ sql, row }: Run): Promise<StepContext> {
   const { id, projectId, source, mapping, caller, dryRun } = row
   const [people, fields, specs] = await Promise.all([

@@ -1,8 +1,8 @@
-import { externalIdOf } from '../../../modules/imports/plan/keys.ts'
-import { Notes } from '../../../modules/imports/plan/notes.ts'
-import { titleIn } from '../../../modules/imports/plan/titles.ts'
+import { externalIdOf } from '../../../modules/imports/convert/keys.ts'
+import { Notes } from '../../../modules/imports/convert/notes.ts'
+import { titleIn } from '../../../modules/imports/convert/titles.ts'
 import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
-import type { Planned } from '../batches/planned.ts'
+import type { PreparedRow } from '../batches/prepared-row.ts'
 import type { Run } from '../run/run.ts'
 import { maxBlockers } from './linked-tasks.ts'
 
@@ -21,14 +21,14 @@ interface LinkedTask {
 }
 
 /** In a dry run, returns the tasks that the links of a batch need, and the earlier links of these tasks. */
-export async function uncommittedLinks(run: Run, planned: Planned[]): Promise<ImportOperation[]> {
-  const ns = planned.flatMap(({ n, operation }) => (operation ? n : []))
+export async function uncommittedLinks(run: Run, prepared: PreparedRow[]): Promise<ImportOperation[]> {
+  const ns = prepared.flatMap(({ n, operation }) => (operation ? n : []))
   const tasks = ns.length > 0 ? await readLinkedTasks(run, ns) : []
   const ids = new Map(tasks.flatMap(({ key, id, outcome }) => (outcome === 'rejected' ? [] : [[key, id]])))
   // Errors about cycles contain titles, so the prelude has existing tasks too.
   const named = tasks.filter(({ key }) => ids.has(key))
   const earlier = tasks
-    .filter(({ key, linksN }) => linksN !== null && linksN < planned[0]!.n && ids.has(key))
+    .filter(({ key, linksN }) => linksN !== null && linksN < prepared[0]!.n && ids.has(key))
     .sort((a, b) => a.linksN! - b.linksN!)
   return [
     ...named.map(({ key, id, title, externalId: given }): ImportOperation => {

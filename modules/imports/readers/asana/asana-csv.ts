@@ -1,6 +1,6 @@
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
-import { type Draft, keep } from '../csv/drafts.ts'
+import { addNote, type Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
 
@@ -34,7 +34,7 @@ class AsanaRows implements SourceRows {
   private readonly first = new Map<string, string>()
   private readonly latest = new Map<string, string>()
 
-  look(row: Row): void {
+  scan(row: Row): void {
     const id = row.text('task id')
     if (id === '') return
     this.ids.add(id)
@@ -55,7 +55,7 @@ class AsanaRows implements SourceRows {
     if (parent && parent !== draft.task.key) draft.task.parent = parent
     else {
       delete draft.task.parent
-      keep(draft, 'Parent task', given, 'The parent is not in the file')
+      addNote(draft, 'Parent task', given, 'The parent is not in the file')
     }
   }
 
@@ -63,7 +63,7 @@ class AsanaRows implements SourceRows {
     const { ids, unknown } = this.idsOf(row.text(blockedBy).split(','))
     if (ids.length > 0) draft.task.blockedBy = ids
     else delete draft.task.blockedBy
-    if (unknown.length > 0) keep(draft, 'Blocked by', unknown.join(', '), 'Blockers are not in the file')
+    if (unknown.length > 0) addNote(draft, 'Blocked by', unknown.join(', '), 'Blockers are not in the file')
   }
 
   /** Names are separated by commas, and may contain commas. The longest name counts. */

@@ -1,5 +1,5 @@
 import type { TaskItem } from '../../items.ts'
-import { byWord } from '../../plan/words.ts'
+import { byWord } from '../../convert/words.ts'
 
 /**
  * Jira exports in the language of the person. The texts of its Spanish, German, French, Portuguese and Polish exports,

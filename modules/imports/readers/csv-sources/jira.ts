@@ -24,7 +24,7 @@ class JiraRows implements SourceRows {
 
   constructor(private readonly context: SourceContext) {}
 
-  look(row: Row): void {
+  scan(row: Row): void {
     const key = row.text('issue key')
     if (row.has('issue id')) this.keys.set(row.text('issue id'), key)
     for (const blocked of row.texts(outward)) {

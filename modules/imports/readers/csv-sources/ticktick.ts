@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon'
-import { DigestKeys } from '../../plan/keys.ts'
+import { DigestKeys } from '../../convert/keys.ts'
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
@@ -36,10 +36,10 @@ export const readTickTick = csvReader({
 class TickTickRows implements SourceRows {
   private readonly keys = new DigestKeys()
   private readonly keysById = new Map<string, string>()
-  private readonly lookKeys = new DigestKeys()
+  private readonly scanKeys = new DigestKeys()
 
-  look(row: Row): void {
-    this.keysById.set(row.text('task id'), keyOf(row, this.lookKeys))
+  scan(row: Row): void {
+    this.keysById.set(row.text('task id'), keyOf(row, this.scanKeys))
   }
 
   finish(draft: Draft, row: Row): void {

@@ -1,5 +1,5 @@
 import type { CommentItem, ImportedItem } from '../../items.ts'
-import { DigestKeys } from '../../plan/keys.ts'
+import { DigestKeys } from '../../convert/keys.ts'
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'

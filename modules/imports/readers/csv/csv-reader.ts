@@ -1,12 +1,12 @@
-import { DigestKeys } from '../../plan/keys.ts'
+import { DigestKeys } from '../../convert/keys.ts'
 import type { Reader } from '../reader.ts'
 import { type Column, columnsOf, isTitle } from './columns/columns.ts'
 import { plain } from './columns/header-names.ts'
 import { Dates } from './dates/dates.ts'
-import { draftOf } from './fills.ts'
+import { draftOf } from './draft-of-row.ts'
 import { findHeader } from './header.ts'
 import { itemsOf } from './items-of.ts'
-import { planOf } from './columns/plan.ts'
+import { columnsToRead } from './columns/columns-to-read.ts'
 import { readRows, unevenCells } from './rows.ts'
 import type { CsvSource } from './source.ts'
 import { Survey } from './columns/survey.ts'
@@ -24,20 +24,20 @@ export const csvReader = (source: CsvSource): Reader =>
     const survey = new Survey(columns)
     for await (const row of readRows(open, header, names)) {
       if (row.repeatsHeader) continue
-      survey.look(row)
-      rows.look?.(row)
+      survey.scan(row)
+      rows.scan?.(row)
     }
     const dateFormat = survey.decideOrder(dates)
-    const plan = planOf(columns, survey, source.reads)
-    propose({ columns: plan.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
+    const toRead = columnsToRead(columns, survey, source.reads)
+    propose({ columns: toRead.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
     declareFields(fieldsOf(columns))
-    yield* plan.fields
+    yield* toRead.fields
     const keys = new DigestKeys()
     const { priorities, zone } = source
     const { listSeparator } = rows
     for await (const row of readRows(open, header, names)) {
       const inRow = { dates, priorities, listSeparator, zone: zone && row.text(zone) }
-      const draft = draftOf(row, plan.columns, inRow)
+      const draft = draftOf(row, toRead.columns, inRow)
       const { messages, notes } = unevenCells(row, columns.length)
       draft.messages.push(...messages)
       draft.notes.push(...notes)

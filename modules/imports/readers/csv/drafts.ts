@@ -14,7 +14,7 @@ export interface Draft {
 }
 
 /** Keeps a text at the foot of the description. */
-export function keep(draft: Draft, header: string, text: string, message?: string): void {
+export function addNote(draft: Draft, header: string, text: string, message?: string): void {
   draft.notes.push(`${header}: ${text}`)
   if (message) draft.messages.push(message)
 }

@@ -1,7 +1,7 @@
 import type { CommentItem, ImportedItem, SubtaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
-import type { DigestKeys } from '../../plan/keys.ts'
-import { statusOf } from '../../plan/statuses.ts'
+import type { DigestKeys } from '../../convert/keys.ts'
+import { statusOf } from '../../convert/statuses.ts'
 import type { Draft } from './drafts.ts'
 import { oneLine } from './values.ts'
 

@@ -29,11 +29,11 @@ export interface SourceContext {
   names: string[]
 }
 
-/** One reading of a file: `look` is called with each row, then `finish` with each row. */
+/** One reading of a file: `scan` is called with each row, then `finish` with each row. */
 export interface SourceRows {
   /** What separates labels. Default: commas, semicolons and line ends. */
   listSeparator?: RegExp
-  look?(row: Row): void
+  scan?(row: Row): void
   /** What the rows show of the mapping. */
   proposal?(): Mapping
   /** Completes the draft. With false, the row is no task. */

@@ -1,5 +1,5 @@
 import type { TaskItem } from '../../items.ts'
-import { byWord } from '../../plan/words.ts'
+import { byWord } from '../../convert/words.ts'
 
 type Priority = NonNullable<TaskItem['priority']>
 

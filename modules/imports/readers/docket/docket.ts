@@ -3,7 +3,7 @@ import type { Reader } from '../reader.ts'
 import { isImported, itemOf } from './items.ts'
 import { jsonLines, type Line } from './lines.ts'
 import { TaskOrder } from './order.ts'
-import { isBlank } from '../../plan/texts.ts'
+import { isBlank } from '../../convert/texts.ts'
 import { Addresses, partOf } from './addresses.ts'
 
 /** The number in the first line of the files that this reader can read. */

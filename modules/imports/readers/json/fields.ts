@@ -1,5 +1,5 @@
 import type { FieldItem } from '../../items.ts'
-import { fieldKeyOf } from '../../plan/fields.ts'
+import { fieldKeyOf } from '../../convert/fields.ts'
 import type { Entry } from './entry.ts'
 import { itemOf } from './items.ts'
 

@@ -31,7 +31,7 @@ export class Survey {
     this.open = columns.filter(({ target }) => target !== null)
   }
 
-  look(row: Row): void {
+  scan(row: Row): void {
     let isDecided = false
     for (const column of this.open) {
       const text = row.at(column.index).trim()
@@ -40,14 +40,14 @@ export class Survey {
       const types = before.filter((type) => type !== 'text' && shapes[type](text))
       this.types.set(column, types)
       if (column.target === 'completed' && answerOf(text) === 'other') this.others.add(column)
-      if (isDate(column)) this.lookAtDate(text)
+      if (isDate(column)) this.scanDate(text)
       else isDecided ||= types.length === 0
     }
     if (isDecided)
       this.open = this.open.filter((column) => isDate(column) || this.types.get(column)?.length !== 0)
   }
 
-  private lookAtDate(text: string): void {
+  private scanDate(text: string): void {
     const { first, separator } = firstOf(text)
     if (!first) return
     this.orders.add(first)

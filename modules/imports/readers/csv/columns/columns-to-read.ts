@@ -7,13 +7,13 @@ import type { FieldType, Survey } from './survey.ts'
 /** A project has at most this many fields. Further columns go to the foot of the description. */
 const maxFields = 50
 
-export interface PlannedColumn extends Column {
+export interface ReadColumn extends Column {
   target: Target
   type: FieldType
 }
 
-export interface Plan {
-  columns: PlannedColumn[]
+export interface ColumnsToRead {
+  columns: ReadColumn[]
   fields: FieldItem[]
   /** The target of each header, as the import shows it. Null: not imported. */
   proposal: Record<string, string | null>
@@ -23,10 +23,14 @@ export interface Plan {
  * Decides which columns that fit nothing become fields: those with values, as many as a project can have.
  * @param reads the columns that the source reads itself: they have no target, but are imported
  */
-export function planOf(columns: Column[], survey: Survey, reads: readonly string[] = []): Plan {
+export function columnsToRead(
+  columns: Column[],
+  survey: Survey,
+  reads: readonly string[] = [],
+): ColumnsToRead {
   const fields = new Map<string, FieldItem>()
   const proposal = new Map<string, string | null>()
-  const planned = columns.flatMap((column): PlannedColumn[] => {
+  const toRead = columns.flatMap((column): ReadColumn[] => {
     const target = survey.hasValues(column) ? roomFor(column, fields) : emptyTarget(column)
     const isReadElsewhere = target === null && reads.includes(column.plain)
     if (!isReadElsewhere && !proposal.get(column.header)) proposal.set(column.header, target)
@@ -37,7 +41,7 @@ export function planOf(columns: Column[], survey: Survey, reads: readonly string
       fields.set(key, { kind: 'field', row: 1, key, name: fieldName(column.header), type })
     return [{ ...column, target, type }]
   })
-  return { columns: planned, fields: [...fields.values()], proposal: Object.fromEntries(proposal) }
+  return { columns: toRead, fields: [...fields.values()], proposal: Object.fromEntries(proposal) }
 }
 
 const emptyTarget = ({ isSpare, target }: Column) => (isSpare ? null : target)

@@ -1,75 +1,43 @@
 import { readComments } from '../../../exports/cells.ts'
-import type { TaskItem } from '../../items.ts'
 import type { FieldType } from './columns/survey.ts'
-import { type TaskTarget, useOf } from './columns/targets.ts'
-import type { PlannedColumn } from './columns/plan.ts'
+import type { TaskTarget } from './columns/targets.ts'
+import type { ReadColumn } from './columns/columns-to-read.ts'
 import type { Dates } from './dates/dates.ts'
-import { type Draft, keep } from './drafts.ts'
+import { addNote, type Draft } from './drafts.ts'
 import { personOf } from './people.ts'
-import type { Row } from './row.ts'
 import { answerOf, listOf, oneLine, type Priorities, priorityOf, subtasksOf } from './values.ts'
 
-export interface CellReading {
+export interface CellOptions {
   dates: Dates
   /** The time zone of the row's dates. */
   zone?: string
   priorities?: Priorities
   listSeparator?: RegExp
 }
-interface Cell extends CellReading {
+export interface Cell extends CellOptions {
   text: string
-  column: PlannedColumn
+  column: ReadColumn
 }
-type Fill = (draft: Draft, cell: Cell) => void
-
-/** Puts the cells of a row into a draft. */
-export function draftOf(row: Row, columns: PlannedColumn[], reading: CellReading): Draft {
-  const task: TaskItem = { kind: 'task', row: row.number, title: '' }
-  const draft: Draft = { task, comments: [], subtasks: [], notes: [], messages: [] }
-  const cell: Cell = { ...reading, text: '', column: columns[0]! }
-  const filled = new Map<string, string>()
-  for (const column of columns) {
-    const { target, header } = column
-    const text = row.at(column.index)
-    if (text.trim() === '' || isNothing(text, column, reading)) continue
-    const first = useOf(target) === 'first' ? filled.get(target) : undefined
-    if (first !== undefined) {
-      if (first !== text) draft.notes.push(`${header}: ${text}`)
-      continue
-    }
-    filled.set(target, text)
-    const fill = target.startsWith('field.') ? field : fills[target as TaskTarget]
-    cell.text = text
-    cell.column = column
-    fill(draft, cell)
-  }
-  return draft
-}
-
-/** In a file of ClickUp, `null` and `[]` are empty cells. In our own files, they are names. */
-const isNothing = (text: string, { target }: PlannedColumn, { listSeparator }: CellReading) =>
-  !listSeparator && mayBeNothing.test(target) && /^\s*(null|\[\])\s*$/.test(text)
-const mayBeNothing =
-  /^(status|list|priority|dueDate|remindAt|createdAt|completed|assignee|labels|parent|blockedBy|comments|subtasks)$/
+export type CellReader = (draft: Draft, cell: Cell) => void
 
 const short = (text: string) => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
 
 const one =
-  (part: 'title' | 'parent' | 'key' | 'externalId'): Fill =>
+  (part: 'title' | 'parent' | 'key' | 'externalId'): CellReader =>
   ({ task }, { text }) => {
     task[part] ||= part === 'title' ? text.trim() : oneLine(text)
   }
 
 const date =
-  (part: 'dueDate' | 'remindAt' | 'createdAt'): Fill =>
+  (part: 'dueDate' | 'remindAt' | 'createdAt'): CellReader =>
   (draft, { text, column, dates, zone }) => {
     // Notion writes `October 8, 2026 → October 10, 2026`.
     const [end, ...starts] = text.split('→').reverse()
     const read = dates.read(end!.trim(), zone)
     if (read) draft.task[part] = read
     if (!read)
-      keep(draft, column.header, text, `The date "${short(text)}" cannot be read: ${adviceFor(end!)}`)
-    else if (starts.length > 0) keep(draft, column.header, text)
+      addNote(draft, column.header, text, `The date "${short(text)}" cannot be read: ${adviceFor(end!)}`)
+    else if (starts.length > 0) addNote(draft, column.header, text)
   }
 function adviceFor(date: string): string {
   if (/^\s*\d{5}([.,]\d+)?\s*$/.test(date)) return forSerials
@@ -82,7 +50,7 @@ const forSerials = 'format the column of the spreadsheet as dates'
 const bracketed = /^\s*\[(.*)\]\s*$/s
 
 /** ClickUp writes `[Ada,Bob]`, others `Ada;Bob`. */
-const assignees: Fill = (draft, cell) => {
+const assignees: CellReader = (draft, cell) => {
   const { text, listSeparator } = cell
   const inside = listSeparator ? undefined : bracketed.exec(text)?.[1]
   const [first = text, ...others] = listOf(inside ?? text, listSeparator ?? (inside ? /[,;\n]/ : /[;\n]/))
@@ -91,7 +59,7 @@ const assignees: Fill = (draft, cell) => {
 }
 
 const person =
-  (part: 'assignee' | 'author', isEmail = false): Fill =>
+  (part: 'assignee' | 'author', isEmail = false): CellReader =>
   ({ task }, { text }) => {
     const known = task[part]
     const read = personOf(oneLine(text))
@@ -101,14 +69,14 @@ const person =
   }
 
 const list =
-  (part: 'labels' | 'blockedBy', usual = /[,;\n]/): Fill =>
+  (part: 'labels' | 'blockedBy', usual = /[,;\n]/): CellReader =>
   ({ task }, { text, listSeparator }) => {
     const all = (task[part] ??= [])
     const inside = listSeparator ? undefined : bracketed.exec(text)?.[1]
     all.push(...listOf(inside ?? text, listSeparator ?? usual))
   }
 
-const field: Fill = ({ task }, { text, column }) => {
+export const readField: CellReader = ({ task }, { text, column }) => {
   const key = column.target.slice('field.'.length)
   const fields = (task.fields ??= {})
   if (Object.hasOwn(fields, key)) fields[key] = `${fields[key]}, ${text}`
@@ -121,7 +89,8 @@ function valueOf(text: string, type: FieldType): string | number | boolean {
   return type === 'date' ? text.trim() : text
 }
 
-const fills: Record<TaskTarget, Fill> = {
+/** Read the cells of a column into a draft, by the target of the column. */
+export const cellReaders: Record<TaskTarget, CellReader> = {
   title: one('title'),
   description: ({ task }, { text }) => {
     task.description = task.description ? `${task.description}\n\n${text}` : text
@@ -137,7 +106,8 @@ const fills: Record<TaskTarget, Fill> = {
   priority: (draft, { text, column, priorities }) => {
     const priority = priorityOf(text.trim(), priorities)
     if (priority) draft.task.priority = priority
-    else if (priority === null) keep(draft, column.header, text, `The priority "${short(text)}" is unknown`)
+    else if (priority === null)
+      addNote(draft, column.header, text, `The priority "${short(text)}" is unknown`)
   },
   dueDate: date('dueDate'),
   remindAt: date('remindAt'),

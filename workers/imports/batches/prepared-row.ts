@@ -1,10 +1,10 @@
-import type { Notes } from '../../../modules/imports/plan/notes.ts'
+import type { Notes } from '../../../modules/imports/convert/notes.ts'
 import type { ImportOperation, ImportResult } from '../../../modules/imports/command/operations.ts'
 
 export type Outcome = ImportResult['outcome']
 
 /** A row of the file, and the operation that imports it. Without an operation the outcome is already known. */
-export interface Planned {
+export interface PreparedRow {
   n: number
   row: number | null
   externalId: string | null
@@ -17,4 +17,4 @@ export interface Planned {
   rowOutcome?: Outcome
 }
 
-export type Decided<P extends Planned = Planned> = P & { outcome: Outcome; id?: string }
+export type FinishedRow<P extends PreparedRow = PreparedRow> = P & { outcome: Outcome; id?: string }

@@ -16,7 +16,7 @@ const maxDescription = 20_000
 export type LabelSpec = Pick<LabelItem, 'name' | 'color' | 'createdAt'>
 
 /** Collects the names in a file while its items are read. */
-export class Found {
+export class NamesInFile {
   private readonly lists = new Set<string>()
   private readonly labels = new Map<string, LabelSpec>()
   readonly fields = new Map<string, FieldSpec>()

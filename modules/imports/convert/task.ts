@@ -4,14 +4,14 @@ import type { Mapping } from '../mapping.ts'
 import type { TaskOperation } from '../command/operations.ts'
 import type { Source } from '../sources.ts'
 import { type FieldSpec, valuesOf } from './fields.ts'
-import { maxLabelName } from './found.ts'
+import { maxLabelName } from './names-in-file.ts'
 import type { Notes } from './notes.ts'
 import type { People } from './people.ts'
 import { statusOf } from './statuses.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
 import { titleIn } from './titles.ts'
 
-export interface PlanContext {
+export interface ConvertContext {
   source: Source
   mapping: Mapping
   people: People
@@ -30,9 +30,9 @@ const maxLabels = 50
 type Values = TaskOperation['values']
 
 /** Returns the values and the origin of a task. Adds to `notes` what they cannot hold. */
-export function planTask(
+export function convertTask(
   item: TaskItem,
-  context: PlanContext,
+  context: ConvertContext,
   notes: Notes,
 ): Pick<TaskOperation, 'values' | 'createdAt' | 'importedAuthor'> {
   const list = item.list && !isBlank(item.list) ? item.list : undefined
@@ -51,7 +51,7 @@ export function planTask(
     // The links, which follow, set other lists.
     blockedByIds: item.isExported && !item.blockedBy?.length ? [] : undefined,
   }
-  for (const note of item.notes ?? []) if (!isBlank(note)) notes.keep(note.trim())
+  for (const note of item.notes ?? []) if (!isBlank(note)) notes.addToFoot(note.trim())
   const origin = originOf(item, context, notes)
   values.description = notes.describe(item.description)
   return { values: withoutAbsent(values) as Values, ...origin }
@@ -59,7 +59,7 @@ export function planTask(
 
 export function originOf(
   { author, createdAt }: Pick<TaskItem, 'author' | 'createdAt'>,
-  { people, userId }: PlanContext,
+  { people, userId }: ConvertContext,
   notes: Notes,
 ): { createdAt?: string; importedAuthor?: string } {
   const isOwn = author && people.find(author)?.id === userId
@@ -73,7 +73,7 @@ function instantOf(name: string, given: string | undefined, notes: Notes): strin
   if (given === undefined || isBlank(given)) return undefined
   const instant = parseInstant(given.trim())
   if (instant === null)
-    notes.keep(
+    notes.addToFoot(
       `${name}: ${cut(given, 100)}`,
       `${name}: "${cut(given, 100)}" is not a date from year 1 to 9999`,
     )
@@ -82,37 +82,40 @@ function instantOf(name: string, given: string | undefined, notes: Notes): strin
 
 function reminderOf(
   { remindAt }: TaskItem,
-  { firstReminder }: PlanContext,
+  { firstReminder }: ConvertContext,
   notes: Notes,
 ): string | undefined {
   const instant = instantOf('Reminder', remindAt, notes)
   if (!instant || instant >= firstReminder) return instant
-  notes.list(`The reminder was left out, because its time ${instant} has passed or is near`)
+  notes.report(`The reminder was left out, because its time ${instant} has passed or is near`)
   return undefined
 }
 
-function assigneeOf(assignee: ImportedPerson, { people }: PlanContext, notes: Notes): string | undefined {
+function assigneeOf(assignee: ImportedPerson, { people }: ConvertContext, notes: Notes): string | undefined {
   const person = people.find(assignee)
   const name = cut(assignee.name || assignee.email || '', maxAuthor)
   if (!person && !isBlank(name))
-    notes.keep(`Assignee: ${name}`, `The assignee "${name}" is not a member of the project`)
+    notes.addToFoot(`Assignee: ${name}`, `The assignee "${name}" is not a member of the project`)
   return person?.id
 }
 
-function labelIdsOf(names: string[], { labels }: PlanContext, notes: Notes): string[] | undefined {
+function labelIdsOf(names: string[], { labels }: ConvertContext, notes: Notes): string[] | undefined {
   const ids = new Set<string>()
   for (const name of names) {
     const label = nameIn(name, maxLabelName)
     if (label === undefined) {
-      if (name !== '') notes.list('A label without visible characters was left out')
+      if (name !== '') notes.report('A label without visible characters was left out')
       continue
     }
     const id = labels.get(caseless(label))
     if (id === undefined || (ids.size === maxLabels && !ids.has(id)))
-      notes.keep(`Label: ${label}`, `The ${id ? 'task' : 'project'} has no space for the label "${label}"`)
+      notes.addToFoot(
+        `Label: ${label}`,
+        `The ${id ? 'task' : 'project'} has no space for the label "${label}"`,
+      )
     else ids.add(id)
     if (label !== name.trim())
-      notes.keep(
+      notes.addToFoot(
         `Label: ${cut(name.trim(), 500)}`,
         `The name of the label "${label}" was cut at ${maxLabelName} characters`,
       )

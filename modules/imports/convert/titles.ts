@@ -9,11 +9,11 @@ const maxTitle = 500
 export function titleIn(text: string, notes: Notes): string {
   const title = nameIn(text, maxTitle)
   if (title === undefined) {
-    notes.list(`The empty title was replaced by "${untitled}"`)
+    notes.report(`The empty title was replaced by "${untitled}"`)
     return untitled
   }
   if (title === text.trim()) return title
-  if (title === nameFrom(text)) notes.list('Control characters in the title were replaced by spaces')
-  else notes.keep(`Title: ${nameFrom(text)}`, `The title was cut at ${maxTitle} characters`)
+  if (title === nameFrom(text)) notes.report('Control characters in the title were replaced by spaces')
+  else notes.addToFoot(`Title: ${nameFrom(text)}`, `The title was cut at ${maxTitle} characters`)
   return title
 }

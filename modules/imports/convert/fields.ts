@@ -55,7 +55,10 @@ export function valuesOf(
     const accepted = field && !values.has(field.key) ? valueOf(field, value) : undefined
     const length = JSON.stringify(accepted ?? '').length + maxKey
     if (accepted === undefined || values.size === maxValues || characters + length > maxValueCharacters) {
-      notes.keep(`${field?.name ?? name}: ${value}`, reasonOf(name, field, value, accepted !== undefined))
+      notes.addToFoot(
+        `${field?.name ?? name}: ${value}`,
+        reasonOf(name, field, value, accepted !== undefined),
+      )
       continue
     }
     characters += length

@@ -1,14 +1,14 @@
-import { Notes } from '../../../modules/imports/plan/notes.ts'
+import { Notes } from '../../../modules/imports/convert/notes.ts'
 import { suffices } from '../../../src/identity/rights.ts'
 import { runBatches } from '../batches/batches.ts'
-import type { Planned } from '../batches/planned.ts'
+import type { PreparedRow } from '../batches/prepared-row.ts'
 import { storeItems } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
 import { operationOf, readFields, readSpecs, type StagedSpec } from './project-data.ts'
 import type { Run } from '../run/run.ts'
 
 /** Creates the missing labels, and the missing fields and description if the caller may do so. */
-export async function importLabels(run: Run): Promise<void> {
+export async function importSpecs(run: Run): Promise<void> {
   const { sql, row, services } = run
   const specs = await readSpecs(sql, row.id)
   const fields = new Map((await readFields(sql, row.projectId)).map((one) => [one.key, one]))
@@ -17,33 +17,33 @@ export async function importLabels(run: Run): Promise<void> {
   await runBatches(run, {
     step: 'labels',
     last: specs.at(-1)?.n ?? 0,
-    plan: async (after) =>
+    prepare: async (after) =>
       specs
         .filter(({ n }) => n > after)
         .slice(0, run.batchRows)
-        .map((spec) => ({ ...common(spec), ...planOf(spec) })),
-    store: (tx, decided) => storeItems(tx, row.id, decided),
+        .map((spec) => ({ ...common(spec), ...prepareSpec(spec) })),
+    store: (tx, finished) => storeItems(tx, row.id, finished),
   })
   await endStep(run, 'labels')
 
-  function planOf(spec: StagedSpec): Pick<Planned, 'operation' | 'outcome' | 'notes'> {
+  function prepareSpec(spec: StagedSpec): Pick<PreparedRow, 'operation' | 'outcome' | 'notes'> {
     const { kind, key, item } = spec
     const notes = new Notes()
     if (kind === 'label' || (kind === 'project' && isAdmin)) return { operation: operationOf(spec), notes }
     if (kind === 'project') {
-      notes.list('Only an ADMIN can give the project the description in the file')
+      notes.report('Only an ADMIN can give the project the description in the file')
       return { outcome: 'rejected', notes }
     }
     const existing = fields.get(key)
     if (existing && existing.type !== item.type && item.type !== 'text')
-      notes.list(
+      notes.report(
         `The field "${existing.name}" of the project has the type ${existing.type}, and not ${item.type}`,
       )
     if (existing && (existing.type !== item.type || item.type !== 'choice'))
       return { outcome: 'unchanged', notes }
     if (isAdmin) return { operation: operationOf(spec), notes }
     if (existing) return { outcome: 'unchanged', notes }
-    notes.list(`The field "${item.name}" was not created: this needs the role ADMIN`)
+    notes.report(`The field "${item.name}" was not created: this needs the role ADMIN`)
     return { outcome: 'rejected', notes }
   }
 }

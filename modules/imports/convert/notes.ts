@@ -9,23 +9,23 @@ const separator = '\n\n---\n'
 /** What the report lists for a row, and the lines at the foot of the task's description. */
 export class Notes {
   private readonly messages: string[]
-  /** All lines at the foot of the description. The report lists those in `kept`. */
+  /** All lines at the foot of the description. The report lists those in `reported`. */
   readonly foot: string[] = []
-  private readonly kept: string[] = []
+  private readonly reported: string[] = []
 
   constructor(messages: string[] = []) {
     this.messages = [...messages]
   }
 
-  list(message: string): void {
+  report(message: string): void {
     this.messages.push(message)
   }
 
   /** Adds a line to the foot of the description. @param reason why no field has it, for the report */
-  keep(line: string, reason?: string): void {
+  addToFoot(line: string, reason?: string): void {
     this.foot.push(line)
-    this.kept.push(cut(line.replace(/\s+/g, ' '), maxKeptCharacters))
-    if (reason) this.list(reason)
+    this.reported.push(cut(line.replace(/\s+/g, ' '), maxKeptCharacters))
+    if (reason) this.report(reason)
   }
 
   /** The message of the row's line in the report; empty if the row is imported exactly. */
@@ -36,7 +36,7 @@ export class Notes {
   /** Returns the description with its foot; undefined without both. Call this after all notes of a task. */
   describe(description = ''): string | undefined {
     const described = this.withFoot(description.trim())
-    if (this.kept.length > 0) this.list(`At the foot of the description: ${this.kept.join('; ')}`)
+    if (this.reported.length > 0) this.report(`At the foot of the description: ${this.reported.join('; ')}`)
     return described
   }
 
@@ -46,9 +46,9 @@ export class Notes {
     const end = foot && (body ? separator + foot : foot)
     const maxBody = maxDescription - end.length
     const fitting = cut(body, maxBody)
-    if (fitting !== body) this.list(`The description was cut at ${maxBody} characters`)
+    if (fitting !== body) this.report(`The description was cut at ${maxBody} characters`)
     if (foot !== this.foot.join('\n'))
-      this.list(`The foot of the description was cut at ${maxFoot} characters`)
+      this.report(`The foot of the description was cut at ${maxFoot} characters`)
     return fitting + end
   }
 }
