@@ -5,6 +5,7 @@ import { readers, type Source } from '../../modules/imports/sources.ts'
 import type { Services } from '../../src/services.ts'
 import { throttle as limitCalls } from '../../src/throttle.ts'
 import { SliceEnded, type Throttle } from '../throttle.ts'
+import { recordCommitted } from './batches/unrecorded.ts'
 import { openLargeFiles } from './read/large-files.ts'
 import { readFile } from './read/read.ts'
 import { deleteUpload } from './remove.ts'
@@ -73,6 +74,7 @@ export function openRunImport(services: Services, { known = readers, batchRows =
       if (error !== undefined) services.counts.imports.failed++
       notify()
     }
+    await recordCommitted(sql, importId)
     await deleteUpload(sql, importId, throttle)
   }
 }

@@ -4,6 +4,7 @@ import type { ImportOperation } from '../../../modules/imports/command/operation
 import { HttpError } from '../../../src/responses/errors.ts'
 import type { FinishedRow, PreparedRow } from './prepared-row.ts'
 import type { Run } from '../run/run.ts'
+import { batchKey } from './unrecorded.ts'
 
 interface Ran<P extends PreparedRow> {
   finished: FinishedRow<P>[]
@@ -83,7 +84,7 @@ async function runCommand(
     const { body } = await services.run({ ...request, input: { projectId, dryRun, prelude, operations } })
     return JSON.parse(body)
   }
-  const guard = { scope: 'imports', key: `${row.id} ${part}`, fingerprint: '' }
+  const guard = batchKey(row.id, part)
   const write = () => services.run({ ...request, input: { projectId, operations }, guard })
   const { body } = await services.withIdempotency(guard, write)
   return JSON.parse(body)

@@ -1,7 +1,8 @@
 import type { ImportCursor } from '../../../drizzle/schema/imports.ts'
 import type { Services } from '../../../src/services.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
-import { forEachPage, type Throttle } from '../../throttle.ts'
+import { forEachPage, SliceEnded, type Throttle } from '../../throttle.ts'
+import { recordCommitted } from '../batches/unrecorded.ts'
 import { openFailures } from '../run/failures.ts'
 import { requireToken } from '../run/token.ts'
 import type { Undo } from './read-batch.ts'
@@ -10,11 +11,16 @@ import { undoBatch } from './undo-batch.ts'
 
 type JobData = Record<string, string>
 
+/** The time after which an undo looks again whether the import's own job has ended. */
+const waitMs = 250
+
 /** Undoes the batches of an import, the latest first. Keeps the tasks that somebody has changed since. */
 export function openUndoImport(services: Services) {
   const sql = services.database.background
   const failures = openFailures()
   return async ({ importId = '', caller = '{}' }: JobData, throttle: Throttle): Promise<void> => {
+    if (await isEnding(sql, importId)) throw new SliceEnded(waitMs)
+    await recordCommitted(sql, importId)
     const begun = await begin(sql, importId)
     if (!begun) return
     const { projectId } = begun
@@ -30,6 +36,14 @@ export function openUndoImport(services: Services) {
       where id = ${importId} and undo_state = 'running'`
     announce(undo)
   }
+}
+
+/** True while a worker may still commit a batch of a cancelled or failed import. */
+async function isEnding(sql: Sql, importId: string): Promise<boolean> {
+  const [job] = await sql`
+    select from imports i join outbox o on o.project_id = i.project_id and o.data ->> 'importId' = i.id::text
+    where i.id = ${importId} and i.state in ('cancelled', 'failed') and o.name = 'run-import' and o.parked_at is null`
+  return job !== undefined
 }
 
 /** Begins a queued undo with the latest batch, also if the import was undone before. Returns undefined if the undo has ended. */

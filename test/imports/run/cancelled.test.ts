@@ -1,0 +1,114 @@
+import { expect, test } from 'bun:test'
+import type { ImportedItem } from '../../../modules/imports/items.ts'
+import type { Services } from '../../../src/services.ts'
+import { unavailable } from '../../../src/responses/errors.ts'
+import { openRunImport } from '../../../workers/imports/run-import.ts'
+import { SliceEnded } from '../../../workers/throttle.ts'
+import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
+import type { Person } from '../../support/client.ts'
+import { upTo } from '../../races/pair.ts'
+import { comment, subtask, task } from './items.ts'
+import { fileOf, lineReader, openRunScene } from './scene.ts'
+
+const { newProject, queue, work, resultOf, services, sql, client: _ } = await openRunScene()
+const throttle = { batchRows: 500, pauseMs: 0, pauses: () => 0 }
+const execute = openUndoImport(services)
+
+const items: ImportedItem[] = [
+  { kind: 'project', row: 1, description: 'An engine' },
+  { kind: 'field', row: 1, key: 'size', name: 'Size', type: 'number' },
+  ...upTo(4).flatMap((n) => [
+    task(String(n), {
+      ...{ labels: [`label ${n}`], fields: { size: n }, after: n === 1 ? '4' : n === 4 ? '' : String(n - 1) },
+      ...(n > 1 && { blockedBy: [String(n - 1)] }),
+    }),
+    subtask(String(n), 'Measure'),
+    comment(String(n), 'Oil it'),
+  ]),
+]
+
+/** Returns a worker that calls `onCommit` after each commit of a batch, before it stores the outcomes. */
+const workerWith = (onCommit: (n: number) => Promise<unknown>) => {
+  let commits = 0
+  const run: Services['run'] = async (request) => {
+    const reply = await services.run(request)
+    await onCommit(++commits)
+    return reply
+  }
+  return openRunImport({ ...services, run }, { known: { planka: lineReader } })
+}
+
+const undo = async (owner: Person, id: string) => {
+  await sql`update imports set undo_state = 'queued' where id = ${id}`
+  await work(id, throttle, (data, slice) =>
+    execute({ ...data, caller: JSON.stringify({ userId: owner.id }) }, slice),
+  )
+}
+
+async function rowsOf(projectId: string) {
+  const [row] = await sql<object[]>`
+    select description, (select count(*)::int4 from tasks where project_id = p.id) as tasks,
+      (select count(*)::int4 from labels where project_id = p.id) as labels,
+      (select count(*)::int4 from task_fields where project_id = p.id) as fields
+    from projects p where id = ${projectId}`
+  return row
+}
+const nothing = { description: null, tasks: 0, labels: 0, fields: 0 }
+
+const unrecorded = (id: string, projectId: string) => sql`
+  select distinct batch from events where project_id = ${projectId} and batch is not null
+    and batch not in (select seq from import_batches where import_id = ${id})`
+
+test('the undo of an import that was cancelled between a commit and its record undoes this commit too', async () => {
+  const { owner, projectId } = await newProject()
+  const all = await queue(owner, projectId, fileOf(items))
+  const commits: number[] = []
+  await work(
+    all,
+    throttle,
+    workerWith(async (n) => commits.push(n)),
+  )
+  expect(await resultOf(all)).toMatchObject({ state: 'done', lines: [] })
+  let lost = 0
+  for (const last of commits) {
+    const { owner, projectId } = await newProject()
+    const id = await queue(owner, projectId, fileOf(items))
+    const killed = workerWith(async (n) => {
+      if (n < last) return
+      await owner.delete(`/imports/${id}`)
+      throw unavailable('killed')
+    })
+    await expect(killed({ importId: id }, throttle)).rejects.toBeInstanceOf(SliceEnded)
+    lost += (await unrecorded(id, projectId)).length
+    await work(id)
+    expect(await unrecorded(id, projectId)).toHaveLength(0)
+    await undo(owner, id)
+    expect(await rowsOf(projectId)).toEqual(nothing)
+  }
+  const steps = ['labels', 'tasks', 'subtasks', 'comments', 'links', 'order']
+  expect([commits.length, lost]).toEqual([steps.length, steps.length])
+})
+
+test('an undo waits until the worker of a cancelled import has recorded its last batch', async () => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, fileOf(items))
+  const data = JSON.stringify({ importId: id })
+  const jobId = crypto.randomUUID()
+  await sql`insert into outbox (id, project_id, name, data) values (${jobId}, ${projectId}, 'run-import', ${data}::text::jsonb)`
+  const [committed, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const running = workerWith(async () => {
+    committed.resolve()
+    await stored.promise
+  })
+  const ran = work(id, throttle, running)
+  await committed.promise
+  await owner.delete(`/imports/${id}`)
+  await sql`update imports set undo_state = 'queued' where id = ${id}`
+  const caller = JSON.stringify({ userId: owner.id })
+  await expect(execute({ importId: id, caller }, throttle)).rejects.toBeInstanceOf(SliceEnded)
+  stored.resolve()
+  await ran
+  await sql`delete from outbox where id = ${jobId}`
+  await undo(owner, id)
+  expect(await rowsOf(projectId)).toEqual(nothing)
+})
