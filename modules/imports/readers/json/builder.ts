@@ -10,7 +10,10 @@ type Token = Parameters<Tokenizer['onToken']>[0]
 const { value, key, colon, comma, end } = may
 const { COLON, COMMA, LEFT_BRACE, LEFT_BRACKET, RIGHT_BRACE, RIGHT_BRACKET, STRING } = TokenType
 
-/** Builds the wanted parts of a JSON document from its tokens, and skips the rest. */
+/**
+ * Builds the wanted parts of a JSON document from its tokens, and skips the rest. The TokenParser of the library also
+ * checks the order of tokens, but it builds the omitted keys of a part too, and has no limits of depth and size.
+ */
 export class Builder {
   private readonly selection: Selection
   private readonly frames: Frame[] = []
