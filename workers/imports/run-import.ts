@@ -1,7 +1,7 @@
 import type { ImportStep } from '../../drizzle/schema/imports.ts'
 import { ImportError } from '../../modules/imports/items.ts'
 import type { Reader } from '../../modules/imports/readers/reader.ts'
-import { readers, type Source } from '../../modules/imports/sources.ts'
+import { readers as allReaders, type Source } from '../../modules/imports/sources.ts'
 import type { Services } from '../../src/services.ts'
 import { throttle as limitCalls } from '../../src/throttle.ts'
 import { SliceEnded, type Throttle } from '../throttle.ts'
@@ -33,7 +33,7 @@ const steps: Record<Exclude<ImportStep, 'read' | 'end'>, Step> = {
 }
 
 interface Options {
-  known?: Partial<Record<Source, Reader>>
+  readers?: Partial<Record<Source, Reader>>
   batchRows?: number
 }
 
@@ -45,32 +45,32 @@ const waitMs = 1_000
 const pauses = () => 0.1
 
 /** Runs an import until its end, or until the slice of the job ends. The next slice continues. */
-export function openRunImport(services: Services, { known = readers, batchRows = 200 }: Options = {}) {
+export function openRunImport(services: Services, { readers = allReaders, batchRows = 200 }: Options = {}) {
   const { importNotifications, database } = services
   const sql = database.background
   const failures = openFailures()
   const largeFiles = openLargeFiles()
   return async ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> => {
-    const row = await beginImport(sql, importId)
-    if (row === 'waits') throw new SliceEnded(waitMs)
-    if (row) {
-      const notify = () => importNotifications.publish([{ projectId: row.projectId, version: 0 }])
+    const running = await beginImport(sql, importId)
+    if (running === 'waits') throw new SliceEnded(waitMs)
+    if (running) {
+      const notify = () => importNotifications.publish([{ projectId: running.projectId, version: 0 }])
       const limited = limitCalls(announceEveryMs, notify)
       const run: Run = {
         services,
         sql,
-        row,
+        running,
         throttle: { pauses, ...throttle },
         largeFiles,
         batchRows,
         announce: () => limited(undefined),
       }
-      const error = await runSteps(run, known[row.source]).then(
+      const error = await runSteps(run, readers[running.source]).then(
         () => undefined,
-        (error: unknown) => failures.messageOf(row, error),
+        (error: unknown) => failures.messageOf(running, error),
       )
-      failures.forget(row.id)
-      await finishImport(sql, row.id, error)
+      failures.forget(running.id)
+      await finishImport(sql, running.id, error)
       if (error !== undefined) services.counts.imports.failed++
       notify()
     }
@@ -80,9 +80,9 @@ export function openRunImport(services: Services, { known = readers, batchRows =
 }
 
 async function runSteps(run: Run, reader: Reader | undefined): Promise<void> {
-  const { row } = run
-  if (!reader) throw new ImportError(`This release cannot read files of ${row.source}`)
-  await requireToken(run.sql, row.caller)
-  for (let { step } = row.cursor; step !== 'end' && step !== 'undo'; { step } = row.cursor)
+  const { running } = run
+  if (!reader) throw new ImportError(`This release cannot read files of ${running.source}`)
+  await requireToken(run.sql, running.caller)
+  for (let { step } = running.cursor; step !== 'end' && step !== 'undo'; { step } = running.cursor)
     await (step === 'read' ? readFile(run, reader) : steps[step](run))
 }

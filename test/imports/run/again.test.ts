@@ -6,7 +6,7 @@ import { task } from './items.ts'
 import { openRunScene, tasksOf } from './scene.ts'
 
 const { newProject, importItems, queue, work, resultOf, services } = await openRunScene()
-const runCsv = openRunImport(services, { known: { planka: readCsv } })
+const runCsv = openRunImport(services, { readers: { planka: readCsv } })
 
 async function importCsv(owner: Person, projectId: string, file: string, options = {}) {
   const id = await queue(owner, projectId, file, options)

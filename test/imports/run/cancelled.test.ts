@@ -35,7 +35,7 @@ const workerWith = (onCommit: (n: number) => Promise<unknown>) => {
     await onCommit(++commits)
     return reply
   }
-  return openRunImport({ ...services, run }, { known: { planka: lineReader } })
+  return openRunImport({ ...services, run }, { readers: { planka: lineReader } })
 }
 
 const undo = async (owner: Person, id: string) => {

@@ -74,7 +74,7 @@ test('a batch whose outcome was not stored runs again without a double', async (
         return reply
       },
     },
-    { known: { planka: lineReader }, batchRows: 3 },
+    { readers: { planka: lineReader }, batchRows: 3 },
   )
   await work(id, { batchRows: 500, pauseMs: 0, isStopping: () => true }, failing)
   expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
@@ -95,7 +95,7 @@ test('the same file five times creates nothing twice', async () => {
 
 /** Runs an import, and `change` after its first tasks. */
 async function changedAfterTasks(id: string, change: () => Promise<unknown>) {
-  const run = openRunImport(services, { known: { planka: lineReader }, batchRows: 3 })
+  const run = openRunImport(services, { readers: { planka: lineReader }, batchRows: 3 })
   let isChanged = false
   await work(id, perBatch(), async (data, throttle) => {
     const [row] = await sql<{ created: number }[]>`select created from imports where id = ${id}`

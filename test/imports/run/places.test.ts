@@ -15,7 +15,7 @@ const throttle = { batchRows: 500, pauseMs: 0 }
 const endless: Reader = async function* ({ open }) {
   for (;;) for await (const part of open()) if (part.length === 0) yield task('0')
 }
-const runEndlessly = openRunImport(services, { known: { planka: endless } })
+const runEndlessly = openRunImport(services, { readers: { planka: endless } })
 
 async function startEndless(content: string | Uint8Array = file, run = runEndlessly) {
   const { owner, projectId } = await newProject()
@@ -58,7 +58,7 @@ test('a worker reads one large file at a time, and small files meanwhile', async
     yield* endless(input)
   }
   const untilRead = (count: number) => until(async () => largeFiles === count || undefined, 10_000)
-  const run = openRunImport(services, { known: { planka: endlessIfLarge } })
+  const run = openRunImport(services, { readers: { planka: endlessIfLarge } })
   const large = gzipSync(Buffer.alloc(9_000_000))
   const first = await startEndless(large, run)
   await untilRead(1)

@@ -61,7 +61,7 @@ export async function openRunScene(batchRows = 200) {
     return id
   }
 
-  const execute = openRunImport(services, { known: { planka: lineReader }, batchRows })
+  const execute = openRunImport(services, { readers: { planka: lineReader }, batchRows })
 
   /** Runs a queued import, as a worker does. `throttle` may end slices, after which the import continues. */
   async function work(importId: string, throttle: Throttle = fast, run = execute): Promise<number> {

@@ -38,7 +38,7 @@ test('a worker that continues to read after another one has read the file stores
       yield item
     }
   }
-  const first = openRunImport(services, { known: { planka: pausing } })({ importId: id }, throttle)
+  const first = openRunImport(services, { readers: { planka: pausing } })({ importId: id }, throttle)
   await paused.promise
   // Another worker turns the parts into subtasks, and imports the first tasks.
   const created = async () =>

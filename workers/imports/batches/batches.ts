@@ -21,22 +21,22 @@ export interface BatchStep<P extends PreparedRow> {
 
 /** Runs the operations of a step in batches. After an interruption, the last batch may run again and changes nothing. */
 export async function runBatches<P extends PreparedRow>(run: Run, spec: BatchStep<P>): Promise<void> {
-  const { row, throttle, services } = run
+  const { running, throttle, services } = run
   const { step, last, prepare, prelude, store } = spec
-  let next = prepare(row.cursor.n)
-  await forEachPage(throttle, row.cursor.n, async () => {
+  let next = prepare(running.cursor.n)
+  await forEachPage(throttle, running.cursor.n, async () => {
     const prepared = await next
     const n = prepared.at(-1)?.n
     if (n === undefined) return undefined
     next = prepare(n)
     // The next page throws the error.
     next.catch(() => {})
-    const before = row.dryRun ? await prelude?.(prepared) : undefined
+    const before = running.dryRun ? await prelude?.(prepared) : undefined
     const { finished, batches } = await runOperations(run, step, prepared, before)
     await moveCursor(run, { step, n }, n / last, (tx) =>
       Promise.all([
-        insertLines(tx, row.id, linesOf(finished)),
-        insertBatches(tx, row.id, batches),
+        insertLines(tx, running.id, linesOf(finished)),
+        insertBatches(tx, running.id, batches),
         store(tx, finished),
       ]),
     )

@@ -73,18 +73,18 @@ const shown = (message: string): string =>
 
 /** The stored reply makes a repeated batch harmless: after a kill, or if the caller has lost the role since. */
 async function runCommand(
-  { services, row }: Run,
+  { services, running }: Run,
   part: string,
   operations: ImportOperation[],
   prelude: ImportOperation[],
 ): Promise<ImportedRows> {
-  const { projectId, caller, dryRun } = row
+  const { projectId, caller, dryRun } = running
   const request = { name: importRows.name, caller }
   if (dryRun) {
     const { body } = await services.run({ ...request, input: { projectId, dryRun, prelude, operations } })
     return JSON.parse(body)
   }
-  const guard = batchKey(row.id, part)
+  const guard = batchKey(running.id, part)
   const write = () => services.run({ ...request, input: { projectId, operations }, guard })
   const { body } = await services.withIdempotency(guard, write)
   return JSON.parse(body)

@@ -26,15 +26,15 @@ const checkEveryMs = 1_000
 
 /** Stores the items of the file. After an interruption, the whole file is read again. */
 export async function readFile(run: Run, reader: Reader): Promise<void> {
-  const { largeFiles, row } = run
-  largeFiles.admit(row.id)
-  await readItems(run, reader).finally(() => largeFiles.release(row.id))
+  const { largeFiles, running } = run
+  largeFiles.admit(running.id)
+  await readItems(run, reader).finally(() => largeFiles.release(running.id))
 }
 
 async function readItems(run: Run, reader: Reader): Promise<void> {
-  const { sql, row } = run
+  const { sql, running } = run
   // A worker that has lost the job, but still reads, cannot store items any more.
-  await moveCursor(run, { step: 'read', n: row.cursor.n + 1 }, 0)
+  await moveCursor(run, { step: 'read', n: running.cursor.n + 1 }, 0)
   await deleteItems(run)
   const [staging, names] = [new Staging(), new NamesInFile()]
   const { items, proposed, messages, readPart } = await openItems(run, reader, names)
@@ -44,34 +44,34 @@ async function readItems(run: Run, reader: Reader): Promise<void> {
   await forEachPage(throttle, true, async () => {
     const isEnd = await fillPage(items, staging, names)
     await stored
-    stored = insertItems(sql, row, staging.takePage()).then(() => showProgress(run, 'read', readPart()))
+    stored = insertItems(sql, running, staging.takePage()).then(() => showProgress(run, 'read', readPart()))
     // The next page throws the error.
     stored.catch(() => {})
     return isEnd ? undefined : true
   }).finally(() => stored)
-  const people = new People(await readPeople(sql, row.projectId), row.mapping)
-  row.mapping = storableValue(names.mapping(row.mapping, proposed, people))
-  staging.addSpecs(names, row.mapping)
-  await insertItems(sql, row, staging.takePage())
+  const people = new People(await readPeople(sql, running.projectId), running.mapping)
+  running.mapping = storableValue(names.mapping(running.mapping, proposed, people))
+  staging.addSpecs(names, running.mapping)
+  await insertItems(sql, running, staging.takePage())
   // Without statistics, Postgres would read all earlier items to find a key.
   await sql`analyze import_items`
-  const mapping = JSON.stringify(row.mapping)
+  const mapping = JSON.stringify(running.mapping)
   const store = async (tx: Sql) => {
-    await tx`update imports set mapping = ${mapping}::text::jsonb where id = ${row.id}`
-    await countRead(tx, row.id)
+    await tx`update imports set mapping = ${mapping}::text::jsonb where id = ${running.id}`
+    await countRead(tx, running.id)
     const lines = [...messages].map((message) => ({
       row: null,
       externalId: null,
       outcome: 'rejected',
       message,
     }))
-    await insertLines(tx, row.id, lines)
+    await insertLines(tx, running.id, lines)
   }
   await endStep(run, 'read', store, names.hasNested ? 'nest' : 'labels')
 }
 
 async function openItems(run: Run, reader: Reader, names: NamesInFile) {
-  const { id, mapping } = run.row
+  const { id, mapping } = run.running
   const { sql } = run
   const [row] = await sql<{ count: number }[]>`
     select coalesce(max(n), 0)::int4 + 1 as count from import_chunks where import_id = ${id}`
@@ -93,17 +93,17 @@ async function openItems(run: Run, reader: Reader, names: NamesInFile) {
  * Returns a function that reads the file, whenever a reader needs it. A hostile file may have hundreds of megabytes
  * without an item, so the function checks between the parts of the file whether the import is still active.
  */
-function openFile({ sql, row, throttle, largeFiles }: Run, onChunk: (n: number) => void) {
+function openFile({ sql, running, throttle, largeFiles }: Run, onChunk: (n: number) => void) {
   let checkAt = performance.now() + checkEveryMs
   return async function* () {
     let bytes = 0
-    for await (const part of unpack(readChunks(sql, row.id, onChunk))) {
+    for await (const part of unpack(readChunks(sql, running.id, onChunk))) {
       bytes += part.length
-      largeFiles.admit(row.id, bytes)
+      largeFiles.admit(running.id, bytes)
       yield part
       if (performance.now() < checkAt) continue
       if (throttle.isStopping?.()) throw new SliceEnded()
-      if (!(await isActive(sql, row.id))) throw new ImportTaken()
+      if (!(await isActive(sql, running.id))) throw new ImportTaken()
       checkAt = performance.now() + checkEveryMs
     }
   }
@@ -133,5 +133,5 @@ async function fillPage(
 }
 
 /** Deletes the items of an interrupted step. */
-const deleteItems = ({ sql, row: { id }, throttle }: Run): Promise<void> =>
+const deleteItems = ({ sql, running: { id }, throttle }: Run): Promise<void> =>
   deleteRows(sql, 'import_items', id, { ...throttle, isOver: undefined })

@@ -23,8 +23,8 @@ function progressAt(step: ImportStep, part: number): number {
   return before + weights[step] * Math.min(part, 1)
 }
 
-export async function showProgress({ sql, row, announce }: Run, step: ImportStep, part: number) {
-  await sql`update imports set progress = ${progressAt(step, part)} where id = ${row.id}`
+export async function showProgress({ sql, running, announce }: Run, step: ImportStep, part: number) {
+  await sql`update imports set progress = ${progressAt(step, part)} where id = ${running.id}`
   announce()
 }
 
@@ -40,20 +40,20 @@ export async function moveCursor(
   part: number,
   work?: (tx: Sql) => Promise<unknown>,
 ): Promise<void> {
-  const { sql, row, announce } = run
+  const { sql, running, announce } = run
   const [moved] = await sql.begin(async (tx) => {
     // The statements of the transaction are sent together.
     const [moved] = await Promise.all([
       tx<{ state: string }[]>`
         update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)}
-        where id = ${row.id} and cursor = ${JSON.stringify(row.cursor)}::text::jsonb
+        where id = ${running.id} and cursor = ${JSON.stringify(running.cursor)}::text::jsonb
         returning state`,
       work?.(tx as unknown as Sql),
     ])
     if (moved.length === 0) throw new ImportTaken()
     return moved
   })
-  row.cursor = cursor
+  running.cursor = cursor
   announce()
   if (moved!.state !== 'running') throw new ImportTaken()
 }

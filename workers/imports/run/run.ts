@@ -8,7 +8,7 @@ import type { RunningImport } from './import-row.ts'
 export interface Run {
   services: Services
   sql: Sql
-  row: RunningImport
+  running: RunningImport
   throttle: Throttle
   largeFiles: LargeFiles
   /** The most rows that one command imports. */

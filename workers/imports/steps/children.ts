@@ -25,18 +25,18 @@ export const importSubtasks = (run: Run): Promise<void> => importChildren(run, '
 export const importComments = (run: Run): Promise<void> => importChildren(run, 'comment')
 
 async function importChildren(run: Run, kind: Item['kind']): Promise<void> {
-  const { sql, row } = run
+  const { sql, running } = run
   const { step, table } = steps[kind]
   const context = await readContext(run)
   await runBatches<PreparedChild>(run, {
     step,
-    last: await lastOf(sql, row.id, kind),
+    last: await lastOf(sql, running.id, kind),
     async prepare(after) {
-      const staged = await readChildren(sql, row.id, kind, after, run.batchRows)
+      const staged = await readChildren(sql, running.id, kind, after, run.batchRows)
       const ids = await readPresentIds(sql, table, staged)
-      return staged.map((one) => prepareChild(one, context, ids, row.dryRun))
+      return staged.map((one) => prepareChild(one, context, ids, running.dryRun))
     },
-    store: (tx, finished) => countChangedTasks(tx, row.id, changedTasks(finished)),
+    store: (tx, finished) => countChangedTasks(tx, running.id, changedTasks(finished)),
   })
   await endStep(run, step)
 }

@@ -13,22 +13,22 @@ import { uncommittedLinks } from './uncommitted-links.ts'
 type PreparedLinks = PreparedRow & { taskN: number; operation?: LinksOperation }
 
 export async function importLinks(run: Run): Promise<void> {
-  const { sql, row } = run
+  const { sql, running } = run
   await runBatches<PreparedLinks>(run, {
     step: 'links',
-    last: await lastOf(sql, row.id, 'links'),
+    last: await lastOf(sql, running.id, 'links'),
     async prepare(after) {
-      const links = await readLinks(sql, row.id, after, run.batchRows)
-      const blockers = await readBlockers(sql, row.id, links)
+      const links = await readLinks(sql, running.id, after, run.batchRows)
+      const blockers = await readBlockers(sql, running.id, links)
       return links.map((one) => prepareLinks(one, blockers, run))
     },
     prelude: (prepared) => uncommittedLinks(run, prepared),
-    store: (tx, finished) => countChangedTasks(tx, row.id, changedTasks(finished)),
+    store: (tx, finished) => countChangedTasks(tx, running.id, changedTasks(finished)),
   })
-  await endStep(run, 'links', (tx) => reportChangedTasks(tx, row))
+  await endStep(run, 'links', (tx) => reportChangedTasks(tx, running))
 }
 
-function prepareLinks(links: StagedLinks, blockers: Blockers, { row: { source } }: Run): PreparedLinks {
+function prepareLinks(links: StagedLinks, blockers: Blockers, { running: { source } }: Run): PreparedLinks {
   const { n, row, key, keys, taskN, taskId, externalId, taskOutcome: rowOutcome, isImported } = links
   const notes = new Notes()
   const prepared = {

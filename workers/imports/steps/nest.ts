@@ -11,21 +11,21 @@ const pageRows = 1_000
 
 /** Turns the sub-items without sub-items, comments and a description into subtasks. */
 export async function nestSubItems(run: Run): Promise<void> {
-  const { sql, row } = run
-  const [last, fieldNames] = [await lastOf(sql, row.id, 'task'), await readFieldNames(sql, row.id)]
-  await forEachPage(run.throttle, row.cursor.n, async (after) => {
+  const { sql, running } = run
+  const [last, fieldNames] = [await lastOf(sql, running.id, 'task'), await readFieldNames(sql, running.id)]
+  await forEachPage(run.throttle, running.cursor.n, async (after) => {
     if (after >= last) return undefined
     const until = after + pageRows
-    const leaves = await readLeaves(sql, row.id, after, until)
+    const leaves = await readLeaves(sql, running.id, after, until)
     const subtasks = leaves.map(({ n, item, list, key }) => ({
       n,
       key,
-      ...subtaskOf(item, { mapping: row.mapping, fieldNames, list }),
+      ...subtaskOf(item, { mapping: running.mapping, fieldNames, list }),
     }))
-    await moveCursor(run, { step: 'nest', n: until }, until / last, (tx) => store(tx, row.id, subtasks))
+    await moveCursor(run, { step: 'nest', n: until }, until / last, (tx) => store(tx, running.id, subtasks))
     return until
   })
-  await endStep(run, 'nest', (tx) => countRead(tx, row.id))
+  await endStep(run, 'nest', (tx) => countRead(tx, running.id))
 }
 
 async function readFieldNames(sql: Sql, id: string): Promise<ReadonlyMap<string, string>> {

@@ -9,12 +9,12 @@ import { lastOf } from './items.ts'
 
 /** New tasks have the order of their numbers. Moves the tasks that have another place in the file. */
 export async function orderTasks(run: Run): Promise<void> {
-  const { sql, row } = run
-  if (!row.dryRun)
+  const { sql, running } = run
+  if (!running.dryRun)
     await runBatches<PreparedRow>(run, {
       step: 'order',
-      last: await lastOf(sql, row.id, 'order'),
-      prepare: async (after) => (await readPlaces(sql, row.id, after, run.batchRows)).map(preparePlace),
+      last: await lastOf(sql, running.id, 'order'),
+      prepare: async (after) => (await readPlaces(sql, running.id, after, run.batchRows)).map(preparePlace),
       store: async () => {},
     })
   await endStep(run, 'order')

@@ -49,8 +49,8 @@ export interface StepContext extends ConvertContext {
 }
 
 /** Reads the data of the project that rows are converted with. */
-export async function readContext({ sql, row }: Run): Promise<StepContext> {
-  const { id, projectId, source, mapping, caller, dryRun } = row
+export async function readContext({ sql, running }: Run): Promise<StepContext> {
+  const { id, projectId, source, mapping, caller, dryRun } = running
   const [people, fields, specs] = await Promise.all([
     readPeople(sql, projectId),
     readFields(sql, projectId),

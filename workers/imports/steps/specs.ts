@@ -9,11 +9,11 @@ import type { Run } from '../run/run.ts'
 
 /** Creates the missing labels, and the missing fields and description if the caller may do so. */
 export async function importSpecs(run: Run): Promise<void> {
-  const { sql, row, services } = run
-  const specs = await readSpecs(sql, row.id)
-  const fields = new Map((await readFields(sql, row.projectId)).map((one) => [one.key, one]))
-  const { role = 'VIEWER' } = (await services.findRole(row.caller, row.projectId)) ?? {}
-  const isAdmin = suffices(role, 'ADMIN') && (row.caller.token?.scope ?? 'admin') === 'admin'
+  const { sql, running, services } = run
+  const specs = await readSpecs(sql, running.id)
+  const fields = new Map((await readFields(sql, running.projectId)).map((one) => [one.key, one]))
+  const { role = 'VIEWER' } = (await services.findRole(running.caller, running.projectId)) ?? {}
+  const isAdmin = suffices(role, 'ADMIN') && (running.caller.token?.scope ?? 'admin') === 'admin'
   await runBatches(run, {
     step: 'labels',
     last: specs.at(-1)?.n ?? 0,
@@ -22,7 +22,7 @@ export async function importSpecs(run: Run): Promise<void> {
         .filter(({ n }) => n > after)
         .slice(0, run.batchRows)
         .map((spec) => ({ ...common(spec), ...prepareSpec(spec) })),
-    store: (tx, finished) => storeItems(tx, row.id, finished),
+    store: (tx, finished) => storeItems(tx, running.id, finished),
   })
   await endStep(run, 'labels')
 

@@ -17,14 +17,14 @@ import type { Run } from '../run/run.ts'
 type PreparedTask = PreparedRow & { kind: 'task'; item: TaskItem; operation?: TaskOperation }
 
 export async function importTasks(run: Run): Promise<void> {
-  const { sql, row } = run
-  const [context, isAgain] = [await readContext(run), await isRepeated(sql, row)]
-  const columns = isAgain ? await readColumns(sql, row) : undefined
+  const { sql, running } = run
+  const [context, isAgain] = [await readContext(run), await isRepeated(sql, running)]
+  const columns = isAgain ? await readColumns(sql, running) : undefined
   await runBatches<PreparedTask>(run, {
     step: 'tasks',
-    last: await lastOf(sql, row.id, 'task'),
+    last: await lastOf(sql, running.id, 'task'),
     async prepare(after) {
-      const prepared = (await readTasks(sql, row.id, after, run.batchRows)).map((one) =>
+      const prepared = (await readTasks(sql, running.id, after, run.batchRows)).map((one) =>
         prepareTask(one, context),
       )
       if (isAgain) await addPrevious(run, prepared, columns)
@@ -32,14 +32,18 @@ export async function importTasks(run: Run): Promise<void> {
     },
     prelude: (prepared) => neededBy(prepared, context),
     store: (tx, finished) =>
-      Promise.all([storeItems(tx, row.id, finished), countTasks(tx, row.id, finished)]),
+      Promise.all([storeItems(tx, running.id, finished), countTasks(tx, running.id, finished)]),
   })
   await endStep(run, 'tasks')
 }
 
-async function addPrevious({ sql, row }: Run, prepared: PreparedTask[], columns?: string[]): Promise<void> {
+async function addPrevious(
+  { sql, running }: Run,
+  prepared: PreparedTask[],
+  columns?: string[],
+): Promise<void> {
   const ids = prepared.flatMap(({ operation }) => operation?.externalId ?? [])
-  const imported = await readImported(sql, row, ids)
+  const imported = await readImported(sql, running, ids)
   for (const { operation, item } of prepared) {
     const previous =
       operation &&

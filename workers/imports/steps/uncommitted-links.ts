@@ -32,7 +32,7 @@ export async function uncommittedLinks(run: Run, prepared: PreparedRow[]): Promi
     .sort((a, b) => a.linksN! - b.linksN!)
   return [
     ...named.map(({ key, id, title, externalId: given }): ImportOperation => {
-      const externalId = externalIdOf(run.row.source, { key, externalId: given })
+      const externalId = externalIdOf(run.running.source, { key, externalId: given })
       return { op: 'task', id, ownId: id, externalId, values: { title: titleIn(title, new Notes()) } }
     }),
     ...earlier.map(({ id: taskId, keys }): ImportOperation => {
@@ -44,7 +44,7 @@ export async function uncommittedLinks(run: Run, prepared: PreparedRow[]): Promi
 }
 
 /** Reads the tasks with these links, and the tasks that block them, directly or through others. */
-const readLinkedTasks = ({ sql, row: { id } }: Run, ns: number[]) => sql<LinkedTask[]>`
+const readLinkedTasks = ({ sql, running: { id } }: Run, ns: number[]) => sql<LinkedTask[]>`
   with recursive reached(key) as (
     select key from import_items where import_id = ${id} and kind = 'links' and n = any(${ns}::bigint[])
     union select k.key from reached r
