@@ -5,7 +5,7 @@ import type { Snapshot } from './as-of.ts'
 import { type Children, noChildren } from './children.ts'
 import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
 import type { LoggedEvent } from './undo-input.ts'
-import { firstLaterEventId, recordColumns } from './rows-at.ts'
+import { eventsOfTask, firstLaterEventId, recordColumns } from './rows-at.ts'
 
 // The children of a deleted or moved task are read from the log, because their rows may have been deleted or changed.
 
@@ -17,24 +17,31 @@ interface EventsBefore {
   eventId: SqlPart
 }
 
-const isBefore = (sql: Sql, { projectId, taskId, eventId }: EventsBefore) =>
-  sql`e.task_id = ${taskId} and e.project_id = ${projectId} and e.id < ${eventId}`
-
 /** SQL for the id of the last event that created, restored or moved in the task; null if beyond `limit` events. */
-const arrivalEvent = (sql: Sql, at: EventsBefore, limit: number | null = null) => sql`(
-  select id from (select id, entity, before from events e where ${isBefore(sql, at)} order by id desc limit ${limit}) e
+const arrivalEvent = (
+  sql: Sql,
+  { taskId, eventId, projectId }: EventsBefore,
+  limit: number | null = null,
+) => sql`(
+  select id from (select id, entity, before from events
+    where task_id = ${taskId} and project_id = ${projectId} and id < ${eventId} order by id desc limit ${limit}) e
   where entity = 'task' and before is null limit 1)`
 
 /** SQL for a task's children: their last states in events since `arrivalId`. A move logs all children in one event. */
-const childrenSince = (sql: Sql, at: EventsBefore, arrivalId: SqlPart, children = model().ofTask) => sql`
+const childrenSince = (
+  sql: Sql,
+  { taskId, eventId, projectId }: EventsBefore,
+  arrivalId: SqlPart,
+  children = model().ofTask,
+) => sql`
   select * from (
-    select distinct on (c.id) c.* from events e cross join lateral (
+    select distinct on (c.id) c.* from ${eventsOfTask(sql, taskId, sql`id < ${eventId} and id >= ${arrivalId}`)} e cross join lateral (
       select e.entity, e.entity_id as id, e.after where e.entity = any(${children.map(({ name }) => name)}::text[])
       union all
       select k.entity, (a.after ->> 'id')::uuid, a.after
       from unnest(${children.map(({ name }) => name)}::text[], ${children.map(({ plural }) => plural)}::text[]) k(entity, plural)
       cross join lateral jsonb_array_elements(e.after -> k.plural) a(after) where e.type = 'task.moved_in') c
-    where ${isBefore(sql, at)} and e.id >= ${arrivalId} order by c.id, e.id desc) c
+    where e.project_id = ${projectId} order by c.id, e.id desc) c
   where after is not null`
 
 const atSnapshot = (sql: Sql, moment: Snapshot, taskId: string | SqlPart): EventsBefore => ({
@@ -68,8 +75,8 @@ export async function isArrivalLogged(sql: Sql, moment: Snapshot, taskId: string
 
 /** SQL for: the task was deleted or moved after the snapshot, so only the log contains its children. */
 export const hasLeft = (sql: Sql, moment: Snapshot, taskId: string | SqlPart): SqlPart =>
-  sql`exists(select from events where task_id = ${taskId} and id >= ${firstLaterEventId(sql, moment)}
-    and project_id = ${moment.projectId} and entity = 'task' and after is null)`
+  sql`exists(select from ${eventsOfTask(sql, taskId, sql`id >= ${firstLaterEventId(sql, moment)}`)} e
+    where project_id = ${moment.projectId} and entity = 'task' and after is null)`
 
 type LoggedChild = { seq: number; isLogged: boolean } & (
   { entity: ChildOfTask; after: Rows[ChildOfTask] } | { entity: null }
