@@ -1,31 +1,18 @@
-import { createHash } from 'node:crypto'
 import { isNameText, parseInstant } from '../../../src/schema/text.ts'
 import type { FieldItem } from '../items.ts'
 import type { Notes } from './notes.ts'
+import { fieldKeyOf, maxKeyCharacters } from './field-keys.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
 
 export type FieldSpec = Pick<FieldItem, 'key' | 'name' | 'type' | 'options' | 'createdAt'>
 type Value = string | number | boolean
 
-const maxKey = 40
 const maxName = 100
 const maxOptions = 100
 const maxOption = 100
 const maxText = 2_000
 const maxValues = 50
 const maxValueCharacters = 20_000
-const isKey = /^[a-z][a-z0-9_]{0,39}$/
-
-/** Returns the key of the field for a key or a column name of the file. */
-export function fieldKeyOf(name: string): string {
-  if (isKey.test(name)) return name
-  const words = name
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-  const key = words.replace(/^[_0-9]+|_+$/g, '').slice(0, maxKey)
-  return key || `field_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
-}
 
 /** A field whose options no field can have becomes a field of texts. */
 export function fieldSpecOf({ key, name, type, options, createdAt }: FieldSpec): FieldSpec {
@@ -53,7 +40,7 @@ export function valuesOf(
     if (typeof value === 'string' && isBlank(value)) continue
     const field = fields.get(fieldKeyOf(name))
     const accepted = field && !values.has(field.key) ? valueOf(field, value) : undefined
-    const length = JSON.stringify(accepted ?? '').length + maxKey
+    const length = JSON.stringify(accepted ?? '').length + maxKeyCharacters
     if (accepted === undefined || values.size === maxValues || characters + length > maxValueCharacters) {
       notes.addToFoot(
         `${field?.name ?? name}: ${value}`,

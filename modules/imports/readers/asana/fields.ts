@@ -1,6 +1,7 @@
 import type { FieldItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
-import { FieldKeys, lostTime } from '../json/fields.ts'
+import { FieldKeys } from '../../convert/field-keys.ts'
+import { lostTime } from '../json/fields.ts'
 import { itemOf } from '../json/items.ts'
 import { maxNames } from '../json/limits.ts'
 

@@ -1,5 +1,5 @@
 import type { FieldItem } from '../../items.ts'
-import { fieldKeyOf } from '../../convert/fields.ts'
+import { FieldKeys } from '../../convert/field-keys.ts'
 import type { Entry } from './entry.ts'
 import { itemOf } from './items.ts'
 
@@ -8,19 +8,6 @@ export const lostTime = ({ name, type }: FieldItem, value: unknown): string[] =>
   type === 'date' && /T(?!00:00:00)/.test(String(value))
     ? [`The field "${name}" has only the date of ${value}`]
     : []
-
-/** Several names may give the same key. */
-export class FieldKeys {
-  private readonly keys = new Set<string>()
-
-  keyFor(name: string): string {
-    const key = fieldKeyOf(name)
-    let unique = key
-    for (let n = 2; this.keys.has(unique); n++) unique = `${key.slice(0, 34)}_${n}`
-    this.keys.add(unique)
-    return unique
-  }
-}
 
 /** A custom field, and the names of its options by their ids. */
 export interface CustomField {
@@ -46,7 +33,7 @@ export function customFields(
       const name = entry.required('name')
       const { id, type = 'text', options: pairs } = partsOf(entry)
       const options = new Map(pairs)
-      const item = { kind: 'field' as const, row: n + 1, key: keys.keyFor(name), name, type }
+      const item = { kind: 'field' as const, row: n + 1, key: keys.keyFor(name, id), name, type }
       return [id, { item: itemOf({ ...item, options: [...options.values()] }), options }]
     }),
   )

@@ -1,6 +1,6 @@
 import type { FieldItem } from '../../../items.ts'
 import type { Column } from './columns.ts'
-import { fieldName } from './field-keys.ts'
+import { fieldName } from './header-names.ts'
 import type { Target } from './targets.ts'
 import type { FieldType, Survey } from './survey.ts'
 

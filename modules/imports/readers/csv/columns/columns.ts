@@ -1,7 +1,7 @@
 import { ImportError } from '../../../items.ts'
 import type { Mapping } from '../../../mapping.ts'
-import { FieldKeys } from './field-keys.ts'
-import { usualTargets } from './header-names.ts'
+import { FieldKeys } from '../../../convert/field-keys.ts'
+import { fieldName, usualTargets } from './header-names.ts'
 import { columnsError, type Target, targetNamed } from './targets.ts'
 
 export interface Column {
@@ -48,7 +48,7 @@ export function columnsOf(names: string[], mapping: Mapping, nameOf: NameOf, kno
   const keys = new FieldKeys()
   const columns = names.map((name, index): Column => {
     const header = name || `Column ${index + 1}`
-    const key = keys.keyOf(header)
+    const key = keys.keyFor(fieldName(header), header)
     const own = givenIn(mapping, header)
     const named = nameOf(header)
     if (own !== undefined) {

@@ -8,6 +8,14 @@ export const plain = (header: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
+/** Jira adds the words to names of fields. */
+export const fieldName = (header: string): string =>
+  (
+    /^(?:custom field|campo personalizado|benutzerdefinierte felder|pole niestandardowe) \((.+)\)$/i.exec(
+      header,
+    )?.[1] ?? header.replace(/^field\./, '')
+  ).slice(0, 100)
+
 /** The usual headers of columns, the most certain first. */
 const usual: Partial<Record<TaskTarget, string>> = {
   title: 'title,task name,task title,card name,issue title,summary,name,subject,task,issue,to do',

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+
+export const maxKeyCharacters = 40
+const isKey = /^[a-z][a-z0-9_]{0,39}$/
+
+/** Returns the key of the field for a key or a column name of the file. */
+export function fieldKeyOf(name: string): string {
+  if (isKey.test(name)) return name
+  const words = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+  const key = words.replace(/^[_0-9]+|_+$/g, '').slice(0, maxKeyCharacters)
+  return key || `f_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+}
+
+/** The keys of the fields of a file. Several names may give the same key. */
+export class FieldKeys {
+  private readonly keys = new Map<string, string>()
+  private readonly used = new Set<string>()
+
+  /** Returns the same key for the same id, and different keys for different ids. */
+  keyFor(name: string, id = name): string {
+    const known = this.keys.get(id)
+    if (known) return known
+    const key = fieldKeyOf(name)
+    let unique = key
+    for (let n = 2; this.used.has(unique); n++) unique = `${key.slice(0, maxKeyCharacters - 6)}_${n}`
+    this.used.add(unique)
+    this.keys.set(id, unique)
+    return unique
+  }
+}
