@@ -19,26 +19,25 @@ interface Known {
 /** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
 export const readAsanaJson: Reader = async function* ({ open }) {
   const known: Known = { fields: new AsanaFields(), keys: new Set() }
-  let row = 0
+  let isEmpty = true
   for await (const task of new JsonFile(open).read(['data.*', '*'], { omit, documents: 'many' })) {
     // The address of the next page is beside the tasks of a page.
     if (task.part === '*' && !task.has('gid')) continue
-    row += 1
-    yield* itemsOf(task, row, known)
+    isEmpty = false
+    yield* itemsOf(task, known)
   }
-  if (row === 0) throw new ImportError('The file has no tasks: expected the JSON export of an Asana project')
+  if (isEmpty) throw new ImportError('The file has no tasks: expected the JSON export of an Asana project')
 }
 
-function* itemsOf(task: Entry, row: number, known: Known, parent?: string): Generator<ImportedItem> {
+function* itemsOf(task: Entry, known: Known, parent?: string): Generator<ImportedItem> {
   const key = task.required('gid')
   // A section is the list of its tasks.
   if (task.text('resource_subtype') === 'section' || known.keys.has(key)) return
   if (known.keys.size < maxLinks) known.keys.add(key)
-  const { items, fields, notes, messages } = known.fields.of(task, row)
+  const { items, fields, notes, messages } = known.fields.of(task)
   yield* items
-  const item = taskOf(task, row, parent ?? task.entry('parent')?.text('gid'))
+  const item = taskOf(task, parent ?? task.entry('parent')?.text('gid'))
   yield itemOf<TaskItem>({ ...item, fields, notes: [...(item.notes ?? []), ...notes], messages })
-  for (const story of [...task.entries('stories'), ...task.entries('comments')])
-    yield* commentOf(story, row, key)
-  for (const part of task.entries('subtasks')) yield* itemsOf(part, row, known, key)
+  for (const story of [...task.entries('stories'), ...task.entries('comments')]) yield* commentOf(story, key)
+  for (const part of task.entries('subtasks')) yield* itemsOf(part, known, key)
 }

@@ -15,7 +15,7 @@ export class AsanaFields {
   private readonly fields = new Map<string, FieldItem>()
 
   /** Returns the values of the task, and the fields that no task before had. */
-  of(task: Entry, row: number) {
+  of(task: Entry) {
     const items: FieldItem[] = []
     const fields: Record<string, string | number> = {}
     const notes: string[] = []
@@ -24,7 +24,7 @@ export class AsanaFields {
       const name = entry.text('name')
       const value = valueOf(entry)
       if (name === undefined || value === undefined) continue
-      const field = this.fields.get(name) ?? this.add(name, entry, row, items)
+      const field = this.fields.get(name) ?? this.add(name, entry, items)
       if (!field) notes.push(`${name}: ${value}`)
       else {
         fields[field.key] = value
@@ -34,12 +34,12 @@ export class AsanaFields {
     return { items, fields, notes, messages }
   }
 
-  private add(name: string, entry: Entry, row: number, items: FieldItem[]): FieldItem | undefined {
+  private add(name: string, entry: Entry, items: FieldItem[]): FieldItem | undefined {
     if (this.fields.size === maxNames) return undefined
     const options = entry.entries('enum_options').flatMap((option) => option.text('name') ?? [])
     const type = types[typeOf(entry)] ?? 'text'
     const field: FieldItem = itemOf({
-      ...{ kind: 'field', row, key: this.keys.keyFor(name), name },
+      ...{ kind: 'field', row: entry.row, key: this.keys.keyFor(name), name },
       ...(type === 'choice' && options.length === 0 ? { type: 'text' } : { type, options }),
     })
     this.fields.set(name, field)

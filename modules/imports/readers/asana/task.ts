@@ -3,14 +3,14 @@ import type { Entry } from '../json/entry.ts'
 import { itemOf } from '../json/items.ts'
 import { assigneesOf, namesNote, note } from '../json/notes.ts'
 
-export function taskOf(task: Entry, row: number, parent: string | undefined): TaskItem {
+export function taskOf(task: Entry, parent: string | undefined): TaskItem {
   const [membership, ...others] = task.entries('memberships')
   const section = membership?.entry('section')?.text('name')
   const kind = task.text('resource_subtype')
   const tags = task.entries('tags').flatMap((tag) => tag.text('name') ?? [])
   const { assignee } = assigneesOf(personOf(task.entry('assignee')))
   return {
-    ...{ kind: 'task', row, key: task.required('gid'), title: task.required('name') },
+    ...{ kind: 'task', row: task.row, key: task.required('gid'), title: task.required('name') },
     description: task.text('notes'),
     list: section && !/^(\(no section\)|untitled section)$/i.test(section) ? section : undefined,
     status: task.isTrue('completed') ? 'DONE' : undefined,
@@ -43,10 +43,10 @@ function personOf(user: Entry | undefined): ImportedPerson[] {
   return name ? [email ? { name, email } : { name }] : []
 }
 
-export function* commentOf(story: Entry, row: number, task: string): Generator<ImportedItem> {
+export function* commentOf(story: Entry, task: string): Generator<ImportedItem> {
   if ((story.text('type') ?? 'comment') !== 'comment') return
   yield itemOf({
-    ...{ kind: 'comment', row, task, key: story.text('gid'), text: story.text('text') ?? '' },
+    ...{ kind: 'comment', row: story.row, task, key: story.text('gid'), text: story.text('text') ?? '' },
     ...{ author: personOf(story.entry('created_by'))[0], createdAt: story.text('created_at') },
   })
 }

@@ -5,14 +5,14 @@ import { isoTime, itemOf } from '../json/items.ts'
 import { assigneesOf, attachmentNote, note } from '../json/notes.ts'
 import type { Stack } from './stacks.ts'
 
-export function cardOf(card: Entry, row: number, stack: Stack | undefined): TaskItem {
+export function cardOf(card: Entry, stack: Stack | undefined): TaskItem {
   const people = card.entries('assignedUsers').flatMap((one) => personOf(one, 'participant') ?? [])
   const { assignee, others } = assigneesOf(people)
   const done = card.text('done')
   const createdAt = card.number('createdAt')
   const names = card.entries('labels').map((label) => label.text('title') ?? 'label')
   return itemOf<TaskItem>({
-    ...{ kind: 'task', row, key: card.required('id'), title: card.required('title') },
+    ...{ kind: 'task', row: card.row, key: card.required('id'), title: card.required('title') },
     description: card.text('description'),
     list: stack?.title,
     status: done || stack?.isDone ? 'DONE' : undefined,
@@ -44,10 +44,16 @@ function personOf(entry: Entry, key: string): ImportedPerson | undefined {
 const attachmentOf = (attachment: Entry): string[] =>
   attachmentNote(attachment.text('data'), attachment.entry('extendedData')?.text('path'))
 
-export function commentOf(comment: Entry, row: number, task: string): CommentItem {
+export function commentOf(comment: Entry, task: string): CommentItem {
   const name = comment.text('actorDisplayName') ?? comment.text('actorId')
   return itemOf({
-    ...{ kind: 'comment', row, task, key: comment.required('id'), text: comment.required('message') },
+    ...{
+      kind: 'comment',
+      row: comment.row,
+      task,
+      key: comment.required('id'),
+      text: comment.required('message'),
+    },
     author: name === undefined ? undefined : { name },
     createdAt: comment.text('creationDateTime'),
   })

@@ -14,15 +14,13 @@ export const readDeck: Reader = async function* ({ open }) {
   if (!stacks) throw new ImportError('The file is not a Deck export: it has no boards and no stacks')
   yield* stacks.labels
   const inOrder = new InOrder<ImportedItem>()
-  let row = 0
   for await (const card of file.read(cards, {
     omit: ['contentBase64', 'board', 'acl', 'mentions', 'replyTo'],
   })) {
-    row += 1
     const stack = stacks.of(card)
-    const task = cardOf(card, row, stack)
+    const task = cardOf(card, stack)
     yield* inOrder.add(task, [...(stack?.order ?? []), card.number('order')], card.characters)
-    for (const comment of card.entries('comments')) yield commentOf(comment, row, task.key!)
+    for (const comment of card.entries('comments')) yield commentOf(comment, task.key!)
   }
   yield* inOrder.take()
 }

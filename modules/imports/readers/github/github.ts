@@ -20,13 +20,13 @@ export const readGitHub: Reader = async function* ({ open }) {
   const file = new JsonFile(open)
   const comments = await countComments(file)
   const labels = new Labels()
-  let row = 0
+  let isEmpty = true
   for await (const entry of file.read(parts, { omit, documents: 'many' })) {
-    row += 1
-    if (entry.has('issue_url')) yield commentOf(entry, row, keyOf(entry, 'issue_url'))
-    else yield* issueOf(entry, row, labels, comments)
+    isEmpty = false
+    if (entry.has('issue_url')) yield commentOf(entry, keyOf(entry, 'issue_url'))
+    else yield* issueOf(entry, labels, comments)
   }
-  if (row === 0) throw new ImportError('The file has no issues: expected a list of issues of GitHub')
+  if (isEmpty) throw new ImportError('The file has no issues: expected a list of issues of GitHub')
 }
 
 async function countComments(file: JsonFile): Promise<CommentCounts> {
@@ -37,19 +37,15 @@ async function countComments(file: JsonFile): Promise<CommentCounts> {
   return counts
 }
 
-function* issueOf(
-  issue: Entry,
-  row: number,
-  labels: Labels,
-  comments: CommentCounts,
-): Generator<ImportedItem> {
+function* issueOf(issue: Entry, labels: Labels, comments: CommentCounts): Generator<ImportedItem> {
   if (!issue.has('number') || !issue.has('title'))
     throw new ImportError(
       'The file is not a list of issues of GitHub: an issue has a number and a title',
-      `row ${row}`,
+      `row ${issue.row}`,
     )
-  const task = taskOf(issue, row)
-  for (const label of labelsOf(issue)) yield* labels.newItem(label.text('name'), label.text('color'), row)
+  const task = taskOf(issue)
+  for (const label of labelsOf(issue))
+    yield* labels.newItem(label.text('name'), label.text('color'), issue.row)
   // In lists of the REST API, this is the number of comments.
   const total = issue.value.comments
   if (typeof total === 'number') {
@@ -57,5 +53,5 @@ function* issueOf(
     return
   }
   yield task
-  for (const comment of issue.entries('comments')) yield commentOf(comment, row, task.key!)
+  for (const comment of issue.entries('comments')) yield commentOf(comment, task.key!)
 }

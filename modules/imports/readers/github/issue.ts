@@ -4,14 +4,14 @@ import { itemOf } from '../json/items.ts'
 import { assigneesOf, note } from '../json/notes.ts'
 import { issueKeyOf, keyOf, labelsOf, personOf } from './parts.ts'
 
-export function taskOf(issue: Entry, row: number): TaskItem {
+export function taskOf(issue: Entry): TaskItem {
   const list = issue.entries('assignees').flatMap((user) => personOf(user) ?? [])
   const { assignee, others } = assigneesOf(list)
   const milestone = issue.entry('milestone')
   const names = labelsOf(issue).flatMap((label) => label.text('name') ?? [])
   const isPullRequest = (issue.value.pull_request ?? undefined) !== undefined
   return itemOf<TaskItem>({
-    ...{ kind: 'task', row, key: issueKeyOf(issue), title: issue.required('title') },
+    ...{ kind: 'task', row: issue.row, key: issueKeyOf(issue), title: issue.required('title') },
     description: issue.text('body'),
     status: issue.text('state')?.toLowerCase() === 'closed' ? 'DONE' : 'TODO',
     createdAt: issue.text('created_at') ?? issue.text('createdAt'),

@@ -15,9 +15,9 @@ export function personOf(user: Entry | undefined): ImportedPerson | undefined {
   return name === undefined ? undefined : { name }
 }
 
-export function commentOf(comment: Entry, row: number, task: string): CommentItem {
+export function commentOf(comment: Entry, task: string): CommentItem {
   return itemOf({
-    ...{ kind: 'comment', row, task, key: comment.text('id'), text: comment.text('body') ?? '' },
+    ...{ kind: 'comment', row: comment.row, task, key: comment.text('id'), text: comment.text('body') ?? '' },
     author: personOf(comment.entry('user') ?? comment.entry('author')),
     createdAt: comment.text('created_at') ?? comment.text('createdAt'),
   })

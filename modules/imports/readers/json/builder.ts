@@ -21,6 +21,7 @@ export class Builder {
   private next: number = value
   private characters = 0
   private ready: Entry[] = []
+  private readonly rows = new Map<string, number>()
   private last: Token | undefined
   private bytesAtToken = 0
   private tokenAtCheck: Token | undefined
@@ -162,7 +163,9 @@ export class Builder {
     this.next = this.top ? comma | end : this.documents === 'many' ? value : 0
     if (frame.part === undefined) return
     const path = this.frames.map((outer) => outer.key)
-    this.ready.push(new Entry(frame.part, path, frame.content as Record<string, Json>, this.characters))
+    const row = (this.rows.get(frame.part) ?? 0) + 1
+    this.rows.set(frame.part, row)
+    this.ready.push(new Entry(frame.part, path, frame.content as Record<string, Json>, row, this.characters))
   }
 
   /** Limits the memory of a wanted part. */

@@ -9,6 +9,8 @@ export class Entry {
     readonly part: string,
     readonly path: (string | number)[],
     readonly value: Record<string, Json>,
+    /** The number of the object among those of its pattern, from 1. Objects inside it have the same number. */
+    readonly row: number,
     /** About the memory of the object. */
     readonly characters = 0,
   ) {}
@@ -55,13 +57,13 @@ export class Entry {
     const value = this.value[key] ?? undefined
     if (value === undefined) return undefined
     if (!isObject(value)) throw this.error(key, 'an object')
-    return new Entry(this.part, [...this.path, key], value)
+    return new Entry(this.part, [...this.path, key], value, this.row)
   }
 
   entries(key: string): Entry[] {
     return this.list(key).map((value, n) => {
       if (!isObject(value)) throw this.error(key, 'a list of objects')
-      return new Entry(this.part, [...this.path, key, n], value)
+      return new Entry(this.part, [...this.path, key, n], value, this.row)
     })
   }
 
@@ -69,13 +71,13 @@ export class Entry {
   children(key: string): Entry[] {
     const value = this.value[key] ?? []
     if (Array.isArray(value)) return this.entries(key)
-    const children = new Entry(this.part, [...this.path, key], this.entry(key)!.value)
+    const children = new Entry(this.part, [...this.path, key], this.entry(key)!.value, this.row)
     return Object.keys(children.value).flatMap((id) => children.entry(id) ?? [])
   }
 
   /** Returns another object in the place of this one. */
   with(key: string, value: Record<string, Json>): Entry {
-    return new Entry(this.part, [...this.path, key], value)
+    return new Entry(this.part, [...this.path, key], value, this.row)
   }
 
   private list(key: string): Json[] {

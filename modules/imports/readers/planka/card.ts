@@ -5,7 +5,7 @@ import { itemOf } from '../json/items.ts'
 import { assigneesOf, attachmentNote, note } from '../json/notes.ts'
 import type { Board } from './board.ts'
 
-export function cardOf(card: Entry, row: number, board: Board): TaskItem {
+export function cardOf(card: Entry, board: Board): TaskItem {
   const key = card.required('id')
   const list = board.lists.get(card.text('listId') ?? '')
   const members = board.membersOf.get(key) ?? []
@@ -17,7 +17,13 @@ export function cardOf(card: Entry, row: number, board: Board): TaskItem {
   )
   const isDone = ['isClosed', 'isDueCompleted', 'isDueDateCompleted'].some((flag) => card.isTrue(flag))
   return itemOf<TaskItem>({
-    ...{ kind: 'task', row, key, title: card.required('name'), description: card.text('description') },
+    ...{
+      kind: 'task',
+      row: card.row,
+      key,
+      title: card.required('name'),
+      description: card.text('description'),
+    },
     list: listNameOf(card, list, board),
     status: isDone || list?.text('type') === 'closed' ? 'DONE' : undefined,
     dueDate: card.text('dueDate'),

@@ -5,13 +5,13 @@ import { note } from '../json/notes.ts'
 import type { Board } from './board.ts'
 
 /** An item of a checklist. With an assignee or a linked card it is a nested task, because a subtask has neither. */
-export function checkItemOf(item: Entry, row: number, board: Board): ImportedItem {
+export function checkItemOf(item: Entry, board: Board): ImportedItem {
   const list = board.taskLists.get(item.text('taskListId') ?? '')
   const task = list?.text('cardId') ?? item.required('cardId')
   const isOneOfMany = (board.taskListsOf.get(task)?.length ?? 0) > 1
   const name = isOneOfMany ? list?.text('name') : undefined
   const title = (name ? `${name}: ` : '') + item.required('name')
-  const common = { row, key: item.required('id'), title, createdAt: item.text('createdAt') }
+  const common = { row: item.row, key: item.required('id'), title, createdAt: item.text('createdAt') }
   const completed = item.isTrue('isCompleted')
   const assignee = board.user(item.text('assigneeUserId'))
   const notes = note('Linked card', item.text('linkedCardId'))
@@ -21,10 +21,16 @@ export function checkItemOf(item: Entry, row: number, board: Board): ImportedIte
 }
 
 /** @param comment of version 2, or an action of version 1 */
-export function commentOf(comment: Entry, row: number, board: Board): ImportedItem {
+export function commentOf(comment: Entry, board: Board): ImportedItem {
   const text = comment.entry('data')?.text('text') ?? comment.text('text') ?? ''
   return itemOf({
-    ...{ kind: 'comment', row, task: comment.required('cardId'), key: comment.required('id'), text },
+    ...{
+      kind: 'comment',
+      row: comment.row,
+      task: comment.required('cardId'),
+      key: comment.required('id'),
+      text,
+    },
     ...{ author: board.user(comment.text('userId')), createdAt: comment.text('createdAt') },
   })
 }

@@ -20,15 +20,12 @@ export const readPlanka: Reader = async function* ({ open }) {
   yield* board.labels.items
   for (const { item } of board.fields.values()) yield item
   const [cards, subtasks] = [new InOrder<ImportedItem>(), new InOrder<ImportedItem>()]
-  const rows = new Map(parts.map((part) => [part, 0]))
   for await (const entry of file.read(parts, { documents: 'many' })) {
-    const row = rows.get(entry.part)! + 1
-    rows.set(entry.part, row)
     if (entry.part === 'included.tasks.*')
-      yield* subtasks.add(checkItemOf(entry, row, board), taskOrderOf(entry, board), entry.characters)
+      yield* subtasks.add(checkItemOf(entry, board), taskOrderOf(entry, board), entry.characters)
     else if (entry.has('listId'))
-      yield* cards.add(cardOf(entry, row, board), cardOrderOf(entry, board), entry.characters)
-    else if (isComment(entry)) yield commentOf(entry, row, board)
+      yield* cards.add(cardOf(entry, board), cardOrderOf(entry, board), entry.characters)
+    else if (isComment(entry)) yield commentOf(entry, board)
   }
   yield* cards.take()
   yield* subtasks.take()

@@ -7,13 +7,13 @@ import type { Board } from './board.ts'
 import { fieldValuesOf } from './fields.ts'
 import { createdAtOf } from './ids.ts'
 
-export function cardOf(card: Entry, row: number, board: Board, missing: string[]): TaskItem {
+export function cardOf(card: Entry, board: Board, missing: string[]): TaskItem {
   const key = card.required('id')
   const list = board.lists.get(card.text('idList') ?? '')
   const { assignee, others } = assigneesOf(card.texts('idMembers').map((id) => board.member(id)!))
   const { fields, notes, messages } = fieldValuesOf(card, board.fields)
   return itemOf<TaskItem>({
-    ...{ kind: 'task', row, key, title: card.required('name'), description: card.text('desc') },
+    ...{ kind: 'task', row: card.row, key, title: card.required('name'), description: card.text('desc') },
     list: list?.text('name'),
     status: card.isTrue('dueComplete') ? 'DONE' : undefined,
     dueDate: card.text('due'),

@@ -18,24 +18,19 @@ export class Several {
   }
 }
 
-export function* subtasksOf(
-  checklist: Entry,
-  row: number,
-  board: Board,
-  several: Several,
-): Generator<ImportedItem> {
+export function* subtasksOf(checklist: Entry, board: Board, several: Several): Generator<ImportedItem> {
   const task = checklist.text('idCard')
   if (task === undefined) return
   const prefix = several.prefixFor(checklist)
   const positions = checklist.entries('checkItems').map((item) => ({ item, at: item.number('pos') ?? 0 }))
   for (const { item } of positions.sort((one, other) => one.at - other.at))
-    yield checkItemOf(item, row, task, prefix, board)
+    yield checkItemOf(item, task, prefix, board)
 }
 
 /** An item with a due date or a member is a nested task, because a subtask has neither. */
-function checkItemOf(item: Entry, row: number, task: string, prefix: string, board: Board): ImportedItem {
+function checkItemOf(item: Entry, task: string, prefix: string, board: Board): ImportedItem {
   const key = item.required('id')
-  const common = { row, key, title: prefix + item.required('name'), createdAt: createdAtOf(key) }
+  const common = { row: item.row, key, title: prefix + item.required('name'), createdAt: createdAtOf(key) }
   const completed = item.text('state') === 'complete'
   const dueDate = item.text('due')
   const assignee = board.member(item.text('idMember'))

@@ -9,6 +9,7 @@ import { cardOf } from './card.ts'
 import { Several, subtasksOf } from './checklists.ts'
 import { type Board, boardOf, personOf } from './board.ts'
 
+const parts = ['cards.*', 'actions.*', 'checklists.*']
 const details = [
   'limits',
   'attachmentsByType',
@@ -34,17 +35,14 @@ export const readTrello: Reader = async function* ({ open }) {
   const cards = new InOrder<ImportedItem>()
   const several = new Several()
   const comments = await countComments(file)
-  const rows = { 'cards.*': 0, 'actions.*': 0, 'checklists.*': 0 }
-  type Part = keyof typeof rows
-  for await (const entry of file.read(Object.keys(rows), { omit: details })) {
-    const row = (rows[entry.part as Part] += 1)
-    if (entry.part === 'actions.*') yield* commentsOf(entry, row, board)
-    else if (entry.part === 'checklists.*') yield* subtasksOf(entry, row, board, several)
+  for await (const entry of file.read(parts, { omit: details })) {
+    if (entry.part === 'actions.*') yield* commentsOf(entry, board)
+    else if (entry.part === 'checklists.*') yield* subtasksOf(entry, board, several)
     else {
       several.add(entry)
       const order = [board.lists.get(entry.text('idList') ?? '')?.number('pos'), entry.number('pos')]
       const total = entry.entry('badges')?.number('comments')
-      const task = cardOf(entry, row, board, comments.missing(entry.required('id'), total))
+      const task = cardOf(entry, board, comments.missing(entry.required('id'), total))
       yield* cards.add(task, order, entry.characters)
     }
   }
@@ -67,14 +65,14 @@ function commentedCard(action: Entry): string | undefined {
   return isComment ? action.entry('data')?.entry('card')?.text('id') : undefined
 }
 
-function* commentsOf(action: Entry, row: number, board: Board): Generator<CommentItem> {
+function* commentsOf(action: Entry, board: Board): Generator<CommentItem> {
   const task = commentedCard(action)
   const data = action.entry('data')
   if (!data || task === undefined) return
   const author = personOf(action.entry('memberCreator')) ?? board.member(action.text('idMemberCreator'))
   const text = data.text('text') ?? ''
   yield itemOf({
-    ...{ kind: 'comment', row, task, key: action.required('id'), text },
+    ...{ kind: 'comment', row: action.row, task, key: action.required('id'), text },
     ...{ author, createdAt: action.text('date') },
   })
 }

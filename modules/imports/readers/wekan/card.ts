@@ -7,7 +7,7 @@ import { fieldValuesOf } from './fields.ts'
 import { idOf } from './ids.ts'
 import { dependenciesOf, notesOf } from './notes.ts'
 
-export function cardOf(card: Entry, row: number, board: Board): TaskItem {
+export function cardOf(card: Entry, board: Board): TaskItem {
   const list = board.lists.get(card.text('listId') ?? '')
   const people = [...new Set([...card.texts('assignees'), ...card.texts('members')])]
   const { assignee, others } = assigneesOf(people.map((id) => board.user(id)!))
@@ -15,7 +15,7 @@ export function cardOf(card: Entry, row: number, board: Board): TaskItem {
   const swimlane = board.swimlanes.get(card.text('swimlaneId') ?? '')
   const names = card.texts('labelIds').flatMap((id) => board.labels.names.get(id) ?? [])
   return itemOf<TaskItem>({
-    ...{ kind: 'task', row, key: idOf(card), title: card.required('title') },
+    ...{ kind: 'task', row: card.row, key: idOf(card), title: card.required('title') },
     description: card.text('description'),
     list: list?.text('title'),
     status: card.isTrue('dueComplete') ? 'DONE' : undefined,

@@ -21,17 +21,14 @@ export const readWekan: Reader = async function* ({ open }) {
   for (const { item } of board.fields.values()) yield item
   const [cards, subtasks] = [new InOrder<ImportedItem>(), new InOrder<ImportedItem>()]
   const subCards = new Set<string>()
-  const rows = new Map(parts.map((part) => [part, 0]))
   for await (const entry of file.read(parts)) {
     const { part, characters } = entry
-    const row = rows.get(part)! + 1
-    rows.set(part, row)
-    if (part === 'comments.*') yield commentOf(entry, row, board)
+    if (part === 'comments.*') yield commentOf(entry, board)
     else if (part === 'checklistItems.*')
-      yield* subtasks.add(subtaskOf(entry, row, board), orderOf(entry, board), characters)
+      yield* subtasks.add(subtaskOf(entry, board), orderOf(entry, board), characters)
     else if (isNew(entry, subCards)) {
       const list = board.lists.get(entry.text('listId') ?? '')
-      yield* cards.add(cardOf(entry, row, board), [list?.number('sort'), entry.number('sort')], characters)
+      yield* cards.add(cardOf(entry, board), [list?.number('sort'), entry.number('sort')], characters)
     }
   }
   yield* cards.take()
@@ -47,13 +44,13 @@ function isNew(card: Entry, subCards: Set<string>): boolean {
   return true
 }
 
-function subtaskOf(item: Entry, row: number, board: Board): ImportedItem {
+function subtaskOf(item: Entry, board: Board): ImportedItem {
   const task = item.required('cardId')
   const checklist = board.checklists.get(item.text('checklistId') ?? '')?.text('title')
   const isOneOfMany = (board.checklistsOfCards.get(task)?.length ?? 0) > 1
   const prefix = isOneOfMany && checklist ? `${checklist}: ` : ''
   return itemOf({
-    ...{ kind: 'subtask', row, task, key: idOf(item), title: prefix + item.required('title') },
+    ...{ kind: 'subtask', row: item.row, task, key: idOf(item), title: prefix + item.required('title') },
     ...{ completed: item.isTrue('isFinished'), createdAt: item.text('createdAt') },
   })
 }
@@ -62,9 +59,9 @@ function orderOf(item: Entry, board: Board): (number | undefined)[] {
   return [board.checklists.get(item.text('checklistId') ?? '')?.number('sort'), item.number('sort')]
 }
 
-function commentOf(comment: Entry, row: number, board: Board): ImportedItem {
+function commentOf(comment: Entry, board: Board): ImportedItem {
   return itemOf({
-    ...{ kind: 'comment', row, task: comment.required('cardId'), key: idOf(comment) },
+    ...{ kind: 'comment', row: comment.row, task: comment.required('cardId'), key: idOf(comment) },
     ...{ text: comment.required('text'), author: board.user(comment.text('userId')) },
     createdAt: comment.text('createdAt'),
   })
