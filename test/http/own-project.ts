@@ -11,7 +11,7 @@ export async function createOwnProject(owner: Person, guest: Person, stranger: P
   return { ...parts, accountId: account.id }
 }
 
-const commentSeq = 5
+const commentSeq = 8
 
 /** Returns the query parameters without which no call of the operation succeeds. */
 export const queryFor = ({ operationId }: Operation): string =>

@@ -1,4 +1,4 @@
-import { type Client, invite, make, type Person, register } from '../support/client.ts'
+import { type Body, type Client, make, type Person, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { unknownId } from './responses.ts'
 
@@ -37,16 +37,24 @@ export async function openTeam<Name extends string = never>(
 
 export async function openProject({ owner, admin, editor, viewer }: Team, name = 'Engine'): Promise<string> {
   const { id } = await make(owner, '/projects', { name })
-  await Promise.all([
-    invite(owner, id, admin, 'ADMIN'),
-    invite(owner, id, editor, 'EDITOR'),
-    invite(owner, id, viewer, 'VIEWER'),
-  ])
+  const members = { ADMIN: admin, EDITOR: editor, VIEWER: viewer }
+  await runBatch(
+    owner,
+    id,
+    Object.entries(members).map(([role, { email }]) => ({ op: 'member.invite', email, role })),
+  )
   return id
 }
 
+/** Runs a batch and returns the rows in the order of the operations. */
+async function runBatch(client: Client, projectId: string, operations: object[]): Promise<Body[]> {
+  const { status, text, body } = await client.post(`/projects/${projectId}/batch`, { operations })
+  if (status !== 200) throw new Error(`The batch answered ${status} ${text}`)
+  return (body as unknown as { results: Body[] }).results
+}
+
 /** The seqs of the events that create these rows. */
-export const seqOf = { subtask: 7, comment: 8 }
+export const seqOf = { subtask: 7, comment: 11 }
 
 /** No server listens at this port. */
 export const unreachableUrl = 'http://127.0.0.1:9/hook'
@@ -55,27 +63,28 @@ export const unreachableUrl = 'http://127.0.0.1:9/hook'
 export async function createFullProject(people: Team, guest: Person, given?: string): Promise<ProjectParts> {
   const { owner, editor, stranger } = people
   const projectId = given ?? (await openProject(people))
-  const member = await invite(owner, projectId, guest)
-  const { id: taskId } = await make(owner, '/tasks', { title: 'Wheels', projectId })
-  const subtask = await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
-  const comment = await make(editor, `/tasks/${taskId}/comments`, { text: 'Slow' })
-  const view = await make(owner, `/projects/${projectId}/views`, { name: 'Mine', query: {} })
-  const label = await make(owner, `/projects/${projectId}/labels`, { name: 'urgent' })
+  const [member, task, subtask, view, label, field] = await runBatch(owner, projectId, [
+    { op: 'member.invite', email: guest.email, role: 'VIEWER' },
+    { op: 'task.create', as: 'task', title: 'Wheels' },
+    { op: 'subtask.create', taskId: '#task', title: 'Oil' },
+    { op: 'view.create', name: 'Mine', query: {} },
+    { op: 'label.create', name: 'urgent' },
+    { op: 'field.create', key: 'note', name: 'Note', type: 'text' },
+  ])
+  const comment = await make(editor, `/tasks/${task!.id}/comments`, { text: 'Slow' })
   const webhook = await make(owner, `/projects/${projectId}/webhooks`, { url: unreachableUrl })
-  const field = await make(owner, `/projects/${projectId}/fields`, {
-    key: 'note',
-    name: 'Note',
-    type: 'text',
-  })
-  const rows = {
-    subtaskId: subtask.id,
+  return {
+    projectId,
+    memberId: member!.id,
+    inviteeEmail: stranger.email,
+    taskId: task!.id,
+    subtaskId: subtask!.id,
     commentId: comment.id,
-    labelId: label.id,
-    viewId: view.id,
-    fieldId: field.id,
+    fieldId: field!.id,
+    labelId: label!.id,
+    viewId: view!.id,
+    webhookId: webhook.id,
   }
-  const ids = { memberId: member.id, taskId, ...rows }
-  return { projectId, inviteeEmail: stranger.email, webhookId: webhook.id, ...ids }
 }
 
 /** Puts the ids into a documented path, and returns the path relative to /api/v1. An id after `tasks/` is `taskId`. */

@@ -16,14 +16,16 @@ const tokens: Record<Scope, Token> = Object.fromEntries(
 )
 
 const createProject = () => createOwnProject(owner, guest, other)
+const unchanged = await createProject()
 
-async function call(name: string, operation: Operation, token?: string): Promise<Answer> {
-  const own = await createProject()
+/** Calls an operation in a new project if the call will change the project. */
+async function call(name: string, operation: Operation, scope: Scope, isChange: boolean): Promise<Answer> {
+  const own = isChange ? await createProject() : unchanged
   const importId = await createOwnImport(sql, owner, own, operation)
   const ids = { ...own, importId, tokenId: tokens.read.id }
   const [method = '', path = ''] = name.split(' ')
   const filled = fillPath(path, ids) + queryFor(operation)
-  const answer = owner.as(token).call(method.toUpperCase(), filled, exampleFor(operation, ids))
+  const answer = owner.as(tokens[scope].token).call(method.toUpperCase(), filled, exampleFor(operation, ids))
   return endingUndo(sql, operation, answer)
 }
 
@@ -33,8 +35,9 @@ test('every operation accepts exactly the scopes that the document lists', async
     const { security, 'x-scope': role } = operation
     if (security.length === 0) continue
     for (const scope of scopes) {
-      const answer = await call(name, operation, tokens[scope].token)
       const expected = !role ? 'sign-in token' : rank(scope) < rank(role) ? 'more scope' : 'success'
+      const isChange = expected === 'success' && !name.startsWith('get')
+      const answer = await call(name, operation, scope, isChange)
       const needed = /sign-in token/.test(answer.body?.message) ? 'sign-in token' : 'more scope'
       const found =
         { 403: needed, 200: 'success', 201: 'success', 202: 'success', 204: 'success' }[answer.status] ??
