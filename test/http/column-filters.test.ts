@@ -66,6 +66,8 @@ const known: Omit<Known, 'me'> = {
   now: Date.now(),
 }
 const allLabels = projects.flatMap(({ id }) => labels.get(id)!)
+/** A deleted label, two labels of the first project, and one of the second project. */
+const someLabels = allLabels.filter((_, n) => [0, 1, 2, 5].includes(n))
 const blockers = [...new Set(known.tasks.flatMap(({ blockedByIds }) => blockedByIds ?? []))]
 
 const choices: Record<string, string[]> = {
@@ -74,10 +76,10 @@ const choices: Record<string, string[]> = {
   assigneeId: ['me', bob.id],
   dueBefore: ['2027-01-15', '2028-01-01'],
   dueAfter: ['2027-01-15', '2026-01-01'],
-  labels: [...allLabels, `${allLabels[1]},${allLabels[2]}`, `${allLabels[0]},${allLabels[1]}`],
+  labels: [...someLabels, `${allLabels[1]},${allLabels[2]}`, `${allLabels[0]},${allLabels[1]}`],
   anyLabel: [`${allLabels[1]},${allLabels[2]},${allLabels[5]}`, allLabels[0]!, allLabels.join()],
   noLabel: ['true'],
-  blocks: blockers.slice(0, 8),
+  blocks: blockers.slice(0, 4),
   ready: ['true'],
   claimedBy: ['me', 'none', bob.id],
   sort: ['createdAt', '-createdAt', 'dueDate', '-dueDate'],
@@ -96,15 +98,15 @@ test('each filter returns the same tasks as the reference implementation', async
   for (const [name, values] of Object.entries(choices))
     for (const value of values)
       for (const more of [{}, { projectId: first }, { projectId: second }])
-        found += await expectReference({ [name]: value, ...more } as Query, ada, 50)
+        found += await expectReference({ [name]: value, ...more } as Query, ada, 200)
   for (const [name, values] of Object.entries(ofProject))
-    for (const value of values) found += await expectReference({ projectId: first, [name]: value }, ada, 50)
+    for (const value of values) found += await expectReference({ projectId: first, [name]: value }, ada, 200)
   expect(found).toBeGreaterThan(1_000)
 })
 
 test('random combinations of filters return the same tasks as the reference implementation', async () => {
   let found = 0
-  for (let n = 0; n < cases(80); n++) {
+  for (let n = 0; n < cases(40); n++) {
     const across = randomQuery(random, choices, 4)
     found += await expectReference(across, random.pick([ada, bob])!)
     const sorted: Query = random.chance(0.3) ? { sort: 'position' } : {}
