@@ -2,9 +2,10 @@ import { beforeEach, expect, test } from 'bun:test'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { migrate, withConnections, isMigrated, knownMigrations } from '../../drizzle/migrate.ts'
+import { withConnections, isMigrated, knownMigrations } from '../../drizzle/migrate.ts'
 import { make, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { freshDatabase } from '../support/database.ts'
+import { forFile, openTestService, type TestService } from '../support/service.ts'
 import { openBackupScene } from './backup-scene.ts'
 import { applyMissing } from '../../drizzle/apply.ts'
 import { isDerived, tablesOf } from '../../workers/backup/format.ts'
@@ -12,25 +13,26 @@ import { isDerived, tablesOf } from '../../workers/backup/format.ts'
 let file: string
 const scene = await openBackupScene()
 beforeEach(() => void (file = scene.newFile()))
+const backup = scene.newFile()
+const made = await scene.admin(scene.own, 'backup', backup)
+const restored = await scene.fresh()
+const restoration = await scene.admin(restored, 'restore', backup)
+const answers = await scene.answersOn(scene.own)
 
 test('a service on a restored database gives byte-identical responses', async () => {
-  const made = await scene.admin(scene.own, 'backup', file)
   expect(made).toEqual({
     code: 0,
-    text: expect.stringContaining(`The backup is in ${file}. Keep JWT_SECRET too`),
+    text: expect.stringContaining(`The backup is in ${backup}. Keep JWT_SECRET too`),
   })
-  expect((await stat(file)).mode & 0o777).toBe(0o600)
-  const restored = await scene.fresh()
-  expect(await scene.admin(restored, 'restore', file)).toEqual({ code: 0, text: 'The backup is restored' })
-  const before = await scene.answersOn(scene.own)
-  expect(before.filter(([, status]) => status !== 200)).toEqual([])
-  expect(await scene.answersOn(restored)).toEqual(before)
+  expect((await stat(backup)).mode & 0o777).toBe(0o600)
+  expect(restoration).toEqual({ code: 0, text: 'The backup is restored' })
+  expect(answers.filter(([, status]) => status !== 200)).toEqual([])
+  expect(await scene.answersOn(restored)).toEqual(answers)
 })
 
 test('a backup contains every table, except the tables of the search index', async () => {
-  await scene.admin(scene.own, 'backup', file)
   const copied = [
-    ...gunzipSync(await readFile(file))
+    ...gunzipSync(await readFile(backup))
       .toString()
       .matchAll(/^COPY "(\w+)"/gm),
   ]
@@ -43,8 +45,7 @@ test('a backup contains every table, except the tables of the search index', asy
 })
 
 test('backs up and restores a table with 20,000 rows', async () => {
-  const [many, restored] = [await scene.fresh(), await scene.fresh()]
-  await migrate(many)
+  const [{ url: many }, restored] = [await forFile(freshDatabase()), await scene.fresh()]
   await withConnections(
     many,
     (sql) => sql`
@@ -61,9 +62,6 @@ test('backs up and restores a table with 20,000 rows', async () => {
 })
 
 test('a restored service accepts writes, and its outbox has the same jobs', async () => {
-  await scene.admin(scene.own, 'backup', file)
-  const restored = await scene.fresh()
-  await scene.admin(restored, 'restore', file)
   await using other = await openTestService({ DATABASE_URL: restored })
   const caller = other.client.as(scene.ada.token)
   const [project] = (await caller.get('/projects')).body
@@ -87,24 +85,21 @@ test('does not overwrite an existing file, and names a file that cannot be opene
 })
 
 test('restore overwrites existing data only if the command ends with the word replace', async () => {
-  await scene.admin(scene.own, 'backup', file)
-  const url = await scene.fresh()
-  await migrate(url)
-  await using other = await openTestService({ DATABASE_URL: url })
+  await using other = await openTestService()
+  const url = other.env.DATABASE_URL!
   const bea = await register(other.client)
-  expect(await scene.admin(url, 'restore', file)).toEqual({
+  expect(await scene.admin(url, 'restore', backup)).toEqual({
     code: 1,
     text: expect.stringContaining('is not empty'),
   })
-  expect((await scene.admin(url, 'restore', file, 'please')).code).toBe(1)
+  expect((await scene.admin(url, 'restore', backup, 'please')).code).toBe(1)
   expect((await bea.get('/auth/me')).status).toBe(200)
-  expect((await scene.admin(url, 'restore', file, 'replace')).code).toBe(0)
-  expect(await scene.answersOn(url)).toEqual(await scene.answersOn(scene.own))
+  expect((await scene.admin(url, 'restore', backup, 'replace')).code).toBe(0)
+  expect(await scene.answersOn(url)).toEqual(answers)
 })
 
 test('a damaged backup leaves the database unchanged', async () => {
-  await scene.admin(scene.own, 'backup', file)
-  const whole = await readFile(file)
+  const whole = await readFile(backup)
   const lines = gunzipSync(whole).toString().split('\n')
   const at = lines.findIndex((line) => line.startsWith('COPY "users"')) + 1
   const damages = {
@@ -118,7 +113,6 @@ test('a damaged backup leaves the database unchanged', async () => {
     'no backup': gzipSync('select 1;\n'),
     empty: Buffer.alloc(0),
   }
-  const before = await scene.answersOn(scene.own)
   for (const [damage, content] of Object.entries(damages)) {
     await writeFile(file, content)
     const { code, text } = await scene.admin(scene.own, 'restore', file, 'replace')
@@ -128,7 +122,7 @@ test('a damaged backup leaves the database unchanged', async () => {
       expect.stringMatching(/^(The backup is damaged|The file is not)/),
     ])
   }
-  expect(await scene.answersOn(scene.own)).toEqual(before)
+  expect(await scene.answersOn(scene.own)).toEqual(answers)
 })
 
 test('restores and migrates a backup of an earlier release, and rejects a backup of a later release', async () => {
@@ -152,7 +146,7 @@ test('restores and migrates a backup of an earlier release, and rejects a backup
     .toString()
     .replace('\n', ' 0123abc\n')
   await writeFile(file, gzipSync(later))
-  expect((await scene.admin(await scene.fresh(), 'restore', file)).text).toBe(
+  expect((await scene.admin(restored, 'restore', file)).text).toBe(
     'A later release made the backup: restore the backup with that release',
   )
 })
