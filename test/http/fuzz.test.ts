@@ -56,10 +56,12 @@ async function prepare(name: string, operation: Operation) {
 }
 
 /** Several operations at a time, because the service delays the errors of a client that causes many. */
-const forEachOperation = (work: (prepared: Awaited<ReturnType<typeof prepare>>) => Promise<void>) => {
-  const left = [...operationsOf(api)]
+const forEachOperation = (
+  work: (prepared: Awaited<ReturnType<typeof prepare>>, n: number) => Promise<void>,
+) => {
+  const operations = [...operationsOf(api)].entries()
   const lane = async () => {
-    for (let next = left.shift(); next; next = left.shift()) await work(await prepare(...next))
+    for (const [n, operation] of operations) await work(await prepare(...operation), n)
   }
   return Promise.all(upTo(16).map(lane))
 }
@@ -100,12 +102,12 @@ test('every operation answers arbitrary requests with a documented success or er
     await fc.assert(property, { seed, numRuns: cases(4) })
   }))
 
-test('every operation answers each hostile body, and each hostile text in each of its fields', () =>
-  forEachOperation(async ({ parts, send, valid, hasBody }) => {
+test('every operation answers hostile bodies, and hostile texts in each of its fields', () =>
+  forEachOperation(async ({ parts, send, valid, hasBody }, n) => {
     if (!hasBody) return
-    for (const body of hostileBodies) await send('owner', parts, '', body)
-    for (const [n, field] of Object.keys(valid).entries())
-      for (const text of sampleOf(hostileTexts, n))
+    for (const body of sampleOf(hostileBodies, n)) await send('owner', parts, '', body)
+    for (const [at, field] of Object.keys(valid).entries())
+      for (const text of sampleOf(hostileTexts, at))
         await send('owner', parts, '', JSON.stringify({ ...valid, [field]: text }))
   }))
 
