@@ -107,19 +107,21 @@ test('while Postgres is unavailable, a stream starts with 200 and ends immediate
 })
 
 test('a stopping process ends its streams first, with retry times spread over seconds', async () => {
-  const own = await openWebProcess()
-  const { web, ada: bea } = own
-  const { id } = await make(bea, '/projects', { name: 'Engine' })
+  const [id, atOther] = [await openProject(), ada.at(other.url)]
   const paths = ['/events', `/projects/${id}/events`]
-  const streams = await Promise.all(Array.from({ length: 40 }, (_, n) => openStream(bea, web, paths[n % 2]!)))
+  const streams = await Promise.all(
+    Array.from({ length: 40 }, (_, n) => openStream(ada, other, paths[n % 2]!)),
+  )
   for (const { messages } of streams) await messages.next()
   const waiting = paths.map((_, n) =>
-    n ? bea.get(`${paths[1]}?after=1&wait=25`) : bea.post('/events/read', { after: { [id]: 1 }, wait: 25 }),
+    n
+      ? atOther.get(`${paths[1]}?after=1&wait=25`)
+      : atOther.post('/events/read', { after: { [id]: 1 }, wait: 25 }),
   )
   // The service handles requests in order: after these responses, the long polls have arrived.
-  await Promise.all(waiting.map(() => bea.get('/auth/me')))
+  await Promise.all(waiting.map(() => atOther.get('/auth/me')))
   const ends = streams.map(({ messages }) => takeEvents(messages, 9))
-  const stopped = web.stop()
+  const stopped = other.stop()
   const last = (await Promise.all(ends)).map((messages) => messages.at(-1))
   for (const end of last) expect(end).toMatchObject({ event: 'end', data: { statusCode: 503 } })
   const retries = last.map((end) => Number(end?.retry))
