@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { openPair, statuses, tally, upTo } from '../races/pair.ts'
 import { invite, make, makeToken, type Person, register, withToken } from '../support/client.ts'
-import { withService } from '../support/service.ts'
+import { withOneDatabase } from '../support/service.ts'
 import { expectError, remainingBudget } from './responses.ts'
 
+const withService = await withOneDatabase()
 const createProject = (owner: Person) => make(owner, '/projects', { name: 'P' })
 
 test("requests with a revoked token do not reduce the account's budget", () =>

@@ -3,8 +3,10 @@ import { Budget, type Share } from '../../src/http/limits/budget.ts'
 import { eventually, openPair, statuses, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
-import { withService } from '../support/service.ts'
+import { withOneDatabase } from '../support/service.ts'
 import { expectError, remainingBudget } from './responses.ts'
+
+const withService = await withOneDatabase()
 
 function expectLimited(answer: Answer, name: string, quota: number, window: number) {
   expectError(answer, 429, /^Too many requests; try again in \d+ seconds?$/)

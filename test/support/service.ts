@@ -77,6 +77,12 @@ export async function withService(env: Env, work: (service: TestService) => Prom
   await work(service)
 }
 
+/** Returns `withService` for services that use one database. */
+export async function withOneDatabase(): Promise<typeof withService> {
+  const { url } = await forFile(freshDatabase())
+  return (env, work) => withService({ DATABASE_URL: url, ...env }, work)
+}
+
 export const disposable = <T extends { close(): Promise<void> }>(one: T): T & AsyncDisposable =>
   Object.assign(one, { [Symbol.asyncDispose]: () => one.close() })
 
