@@ -137,10 +137,17 @@ export function* callsOf(api: OpenApi) {
   }
 }
 
+const patterns = new Map<string, RegExp>()
+
+function patternOf(name: string): RegExp {
+  const pattern = patterns.get(name) ?? new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]*')}$`)
+  patterns.set(name, pattern)
+  return pattern
+}
+
 export function operationOf(api: OpenApi, method: string, path: string): [string, Operation] {
   const requested = `${method.toLowerCase()} /api/v1${path.replace(/[?#].*/, '').replace(/\/$/, '')}`
-  const fits = (name: string) => new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]*')}$`).test(requested)
-  const found = [...operationsOf(api)].find(([name]) => fits(name))
+  const found = [...operationsOf(api)].find(([name]) => patternOf(name).test(requested))
   if (!found) throw new Error(`the document has no ${requested}`)
   return found
 }
