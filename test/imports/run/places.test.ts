@@ -68,8 +68,9 @@ test('a worker reads one large file at a time, and small files meanwhile', async
       return queue(owner, projectId, content)
     }),
   )
-  const runs = others.map((importId) => run({ importId }, throttle).catch((error: SliceEnded) => error))
-  const [second, third, small] = await Promise.all(runs)
+  const runOnce = (importId: string) => run({ importId }, throttle).catch((error: SliceEnded) => error)
+  // The order in which the files are found to be large is the order in which they are read.
+  const [second, third, small] = await Array.fromAsync(others, runOnce)
   for (const waiting of [second, third]) expect(waiting).toMatchObject({ delayMs: 1_000 })
   expect(small).toBeUndefined()
   expect(largeFiles).toBe(1)

@@ -17,6 +17,7 @@ import { endStep, moveCursor, showProgress } from '../run/progress.ts'
 import { readPeople } from '../steps/project-data.ts'
 import { deleteRows } from '../remove.ts'
 import type { Run } from '../run/run.ts'
+import type { Reading } from './large-files.ts'
 import { insertItems, Staging } from './staging.ts'
 
 /** Other work of the process runs at least this often. */
@@ -26,18 +27,18 @@ const checkEveryMs = 1_000
 
 /** Stores the items of the file. After an interruption, the whole file is read again. */
 export async function readFile(run: Run, reader: Reader): Promise<void> {
-  const { largeFiles, running } = run
-  largeFiles.admit(running.id)
-  await readItems(run, reader).finally(() => largeFiles.release(running.id))
+  const reading = run.largeFiles.begin(run.running.id)
+  reading.admit()
+  await readItems(run, reader, reading).finally(reading.end)
 }
 
-async function readItems(run: Run, reader: Reader): Promise<void> {
+async function readItems(run: Run, reader: Reader, reading: Reading): Promise<void> {
   const { sql, running } = run
   // A worker that has lost the job, but still reads, cannot store items any more.
   await moveCursor(run, { step: 'read', n: running.cursor.n + 1 }, 0)
   await deleteItems(run)
   const [staging, names] = [new Staging(), new NamesInFile()]
-  const { items, proposed, messages, readPart } = await openItems(run, reader, names)
+  const { items, proposed, messages, readPart } = await openItems(run, reader, reading, names)
   const throttle = { ...run.throttle, isOver: run.throttle.isStopping }
   // A page is stored while the next page is read.
   let stored: Promise<unknown> = Promise.resolve()
@@ -70,7 +71,7 @@ async function readItems(run: Run, reader: Reader): Promise<void> {
   await endStep(run, 'read', store, names.hasNested ? 'nest' : 'labels')
 }
 
-async function openItems(run: Run, reader: Reader, names: NamesInFile) {
+async function openItems(run: Run, reader: Reader, reading: Reading, names: NamesInFile) {
   const { id, mapping } = run.running
   const { sql } = run
   const [row] = await sql<{ count: number }[]>`
@@ -79,7 +80,7 @@ async function openItems(run: Run, reader: Reader, names: NamesInFile) {
   const proposed: Mapping = {}
   const messages = new Set<string>()
   const items = reader({
-    open: openFile(run, (n) => (chunks = n)),
+    open: openFile(run, reading, (n) => (chunks = n)),
     mapping,
     propose: (part) => void Object.assign(proposed, part),
     declareFields: (fields) => void (names.columns = fields),
@@ -93,13 +94,13 @@ async function openItems(run: Run, reader: Reader, names: NamesInFile) {
  * Returns a function that reads the file, whenever a reader needs it. A hostile file may have hundreds of megabytes
  * without an item, so the function checks between the parts of the file whether the import is still active.
  */
-function openFile({ sql, running, throttle, largeFiles }: Run, onChunk: (n: number) => void) {
+function openFile({ sql, running, throttle }: Run, reading: Reading, onChunk: (n: number) => void) {
   let checkAt = performance.now() + checkEveryMs
   return async function* () {
     let bytes = 0
     for await (const part of unpack(readChunks(sql, running.id, onChunk))) {
       bytes += part.length
-      largeFiles.admit(running.id, bytes)
+      reading.admit(bytes)
       yield part
       if (performance.now() < checkAt) continue
       if (throttle.isStopping?.()) throw new SliceEnded()
