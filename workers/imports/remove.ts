@@ -23,9 +23,11 @@ export async function expireImports(sql: Sql, throttle: Throttle): Promise<void>
       or state = 'removing'`,
     throttle,
   )
+  // With `exists`, Postgres would read the whole tables for each import while most of their rows are of one import.
   const left = await sql<{ id: string }[]>`
-    select id from imports i where state in ('done', 'failed', 'cancelled')
-      and (exists (select from import_chunks where import_id = i.id) or exists (select from import_items where import_id = i.id))
+    select id from imports i where state in ('done', 'failed', 'cancelled') and coalesce(
+      (select n from import_chunks where import_id = i.id order by n limit 1),
+      (select n from import_items where import_id = i.id order by kind, n limit 1)) is not null
     limit ${pageImports}`
   for (const { id } of left) await deleteUpload(sql, id, throttle)
 }

@@ -53,6 +53,29 @@ test('removes the file of an ended import at once, and the rest 30 days after it
   expect(await tablesWith(id)).toEqual([])
 })
 
+test('searches for files of ended imports without reading the items of a large one', async () => {
+  const newImport = async () => {
+    const { owner, projectId } = await newProject()
+    return (await start(owner, projectId)).body.id
+  }
+  const ended = await Promise.all(Array.from({ length: 20 }, newImport))
+  for (const id of ended) await scene.end(id)
+  await expireImports(sql, { batchRows: 20, pauseMs: 0 })
+  await sql`alter table import_items set (autovacuum_enabled = false)`
+  await sql`insert into import_items (import_id, kind, n, "row", key, id, item)
+    select ${await newImport()}, 'task', n, n, n::text, gen_random_uuid(), '{}' from generate_series(1, 5000) n`
+  await sql`analyze import_items`
+  await sql.begin(async (transaction) => {
+    const tx = transaction as unknown as typeof sql
+    await expireImports(tx, throttle)
+    const [read] = await tx<
+      { rows: number }[]
+    >`select (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int4 as rows
+      from pg_stat_xact_user_tables where relname = 'import_items'`
+    expect(read!.rows).toBeLessThan(5_000)
+  })
+})
+
 test('an active import stays, however old', async () => {
   const { owner, projectId } = await newProject()
   const id = await fullImport(owner, projectId)
