@@ -15,7 +15,7 @@ import { fileHeaders, type FileInfo, respondWithFile } from './file-response.ts'
 import { docket } from './formats/docket.ts'
 import type { ExportsInProgress } from './in-progress.ts'
 import { accountDownload, fileName } from './schema.ts'
-import { openSource, readParts } from './source.ts'
+import { openExportedProject, readParts } from './exported-project.ts'
 import { openTransaction } from './transaction.ts'
 import { projectTexts } from './write-project.ts'
 
@@ -94,11 +94,11 @@ async function* once(bytes: Uint8Array) {
 async function spoolProject(services: Services, caller: Caller, projectId: string) {
   const { sql, close } = await openTransaction(services.database.exports)
   try {
-    const source = await openSource(services, sql, caller, { projectId })
-    const parts = await readParts(source)
+    const exported = await openExportedProject(services, sql, caller, { projectId })
+    const parts = await readParts(exported)
     const name = `${fileName(parts.name)}-${projectId}.${docket.extension}`
     const options = { format: docket, history: false, findPerson: services.findPerson }
-    return { name, ...(await spool(projectTexts(source, parts, options))) }
+    return { name, ...(await spool(projectTexts(exported, parts, options))) }
   } catch (error) {
     if (error instanceof HttpError && error.status === 404) return undefined
     throw error

@@ -9,14 +9,18 @@ import type { ExportsInProgress } from './in-progress.ts'
 import { fileHeaders, type FileInfo, respondWithFile } from './file-response.ts'
 import type { Format } from './formats/format.ts'
 import { ExportQuery, fileName, formats, historyNeedsDocket, projectDownload } from './schema.ts'
-import { openSource, readName, readParts, type Source } from './source.ts'
+import { openExportedProject, readName, readParts, type ExportedProject } from './exported-project.ts'
 import { asTemporary, openTransaction } from './transaction.ts'
 import { projectTexts } from './write-project.ts'
 
-const costOf = ({ lastNumber, currentVersion, version }: Source, history: boolean): number =>
+const costOf = ({ lastNumber, currentVersion, version }: ExportedProject, history: boolean): number =>
   exportCost(lastNumber + (history ? version : 0), currentVersion - version)
 
-const infoOf = ({ version }: Source, name: string, { extension, contentType }: Format): FileInfo => ({
+const infoOf = (
+  { version }: ExportedProject,
+  name: string,
+  { extension, contentType }: Format,
+): FileInfo => ({
   name: `${fileName(name)}-${version}.${extension}`,
   contentType,
   headers: { [versionHeader]: String(version) },
@@ -41,18 +45,18 @@ export function exportProject(services: Services, inProgress: ExportsInProgress)
       await requireVisible(findRole, caller, id)
       const [format, wanted] = [formats[name], { projectId: id, asOf }]
       if (request.method === 'HEAD') {
-        const source = await openSource(services, database.expensive, caller, wanted)
-        await charge(services, caller, exportCost(0, source.currentVersion - source.version))
-        return respondToHead(fileHeaders(request, infoOf(source, await readName(source), format)))
+        const exported = await openExportedProject(services, database.expensive, caller, wanted)
+        await charge(services, caller, exportCost(0, exported.currentVersion - exported.version))
+        return respondToHead(fileHeaders(request, infoOf(exported, await readName(exported), format)))
       }
       const opened = await inProgress.begin(caller, () => openTransaction(database.exports))
       try {
-        const source = await openSource(services, opened.sql, caller, wanted)
-        await charge(services, caller, costOf(source, history))
-        const parts = await readParts(source)
+        const exported = await openExportedProject(services, opened.sql, caller, wanted)
+        await charge(services, caller, costOf(exported, history))
+        const parts = await readParts(exported)
         return respondWithFile(request, {
-          ...infoOf(source, parts.name, format),
-          chunks: projectTexts(source, parts, { format, history, findPerson }),
+          ...infoOf(exported, parts.name, format),
+          chunks: projectTexts(exported, parts, { format, history, findPerson }),
           close: opened.close,
           failed: (error) => log.warn({ projectId: id, reason: String(error) }, 'export failed'),
         })

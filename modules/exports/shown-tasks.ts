@@ -6,19 +6,19 @@ import { showClaims } from '../claims/shown.ts'
 import { taskView } from '../tasks/schema.ts'
 import type { ExportedTask, ShownTask } from './formats/format.ts'
 import { authorsOf, existingTasks } from './rows.ts'
-import type { ProjectParts, Source } from './source.ts'
+import type { ProjectParts, ExportedProject } from './exported-project.ts'
 
 /** Returns tasks as their view shows them, without references to deleted rows. */
 export async function shownTasks(
-  source: Source,
+  exported: ExportedProject,
   { all, ids }: ProjectParts,
   rows: TaskRow[],
   hasAuthors: boolean,
   findPerson: FindPerson,
 ): Promise<ExportedTask[]> {
-  const { sql, projectId, isPast } = source
+  const { sql, projectId, isPast } = exported
   const [existing, authors] = await Promise.all([
-    existingTasks(sql, source, [...new Set(rows.flatMap((row) => referencedTasks('task', row)))]),
+    existingTasks(sql, exported, [...new Set(rows.flatMap((row) => referencedTasks('task', row)))]),
     hasAuthors
       ? authorsOf(
           sql,

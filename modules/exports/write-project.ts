@@ -9,7 +9,7 @@ import { eventView } from '../events/schema.ts'
 import type { ExportedTask, Format, Writer } from './formats/format.ts'
 import { childRows, shownRow, type StoredChild, taskRows } from './rows.ts'
 import { shownTasks } from './shown-tasks.ts'
-import type { ProjectParts, Source } from './source.ts'
+import type { ProjectParts, ExportedProject } from './exported-project.ts'
 import { CursorRows } from './transaction.ts'
 
 /** A text of the file has at least this many characters, and at most one row more. */
@@ -24,15 +24,15 @@ interface Options {
 
 /** Yields the texts of a file with the project. Only some pages of rows are in memory. */
 export async function* projectTexts(
-  source: Source,
+  exported: ExportedProject,
   parts: ProjectParts,
   { format, history, findPerson }: Options,
 ): AsyncGenerator<string, void, void> {
-  const writer = format.open(source, parts)
+  const writer = format.open(exported, parts)
   yield writer.begin()
-  const prepare = (rows: TaskRow[]) => shownTasks(source, parts, rows, format.hasAuthors, findPerson)
-  yield* taskTexts(source, writer, await openRows(source, prepare))
-  if (history && writer.event) yield* eventTexts(source, writer.event)
+  const prepare = (rows: TaskRow[]) => shownTasks(exported, parts, rows, format.hasAuthors, findPerson)
+  yield* taskTexts(exported, writer, await openRows(exported, prepare))
+  if (history && writer.event) yield* eventTexts(exported, writer.event)
   yield writer.end()
 }
 
@@ -40,24 +40,24 @@ type Children = { definition: EntityDefinition<ChildOfTask>; rows: CursorRows<Sh
 type ShownChild = { taskId: string; shown: object }
 
 async function openRows(
-  source: Source,
+  exported: ExportedProject,
   prepare: Parameters<typeof CursorRows.open<TaskRow, ExportedTask>>[3],
 ) {
-  const { sql } = source
+  const { sql } = exported
   const children = model().ofTask.map(async (definition): Promise<Children> => {
     const shown = (rows: StoredChild[]) =>
       rows.map((row) => ({ taskId: row.taskId, shown: shownRow(definition, row) }))
-    const query = childRows(sql, definition, source)
+    const query = childRows(sql, definition, exported)
     return { definition, rows: await CursorRows.open(sql, definition.plural, query, shown) }
   })
-  const tasks = CursorRows.open(sql, 'tasks', taskRows(sql, source), prepare)
+  const tasks = CursorRows.open(sql, 'tasks', taskRows(sql, exported), prepare)
   const [opened, ...others] = await Promise.all([tasks, ...children])
   return { tasks: opened, children: others }
 }
 
 /** Merges tasks and their children, which all are in the order of the tasks. */
 async function* taskTexts(
-  { exportedAt }: Source,
+  { exportedAt }: ExportedProject,
   writer: Writer,
   { tasks, children }: Awaited<ReturnType<typeof openRows>>,
 ) {
@@ -87,7 +87,7 @@ async function* taskTexts(
   yield text
 }
 
-async function* eventTexts({ sql, projectId, version }: Source, textOf: (shown: object) => string) {
+async function* eventTexts({ sql, projectId, version }: ExportedProject, textOf: (shown: object) => string) {
   const oldestSeq = openOldestSeq(sql)
   for (let after = ((await oldestSeq(projectId)) ?? 1) - 1; after < version;) {
     const slice = { projectId, after, version, limit: eventsPerPage, types: null }

@@ -1,5 +1,5 @@
 import type { FieldRow } from '../../../drizzle/rows.ts'
-import type { ProjectParts } from '../source.ts'
+import type { ProjectParts } from '../exported-project.ts'
 import {
   commentCell,
   csvColumns,

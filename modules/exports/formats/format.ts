@@ -1,7 +1,7 @@
 import type { TaskRow } from '../../../drizzle/rows.ts'
 import type { Entity } from '../../../src/model/entities.ts'
 import type { User } from '../../accounts/user.ts'
-import type { ProjectParts, Source } from '../source.ts'
+import type { ProjectParts, ExportedProject } from '../exported-project.ts'
 
 /** A task as `GET /tasks/{id}` shows it. */
 export interface ShownTask extends Omit<TaskRow, 'labelIds' | 'blockedByIds' | 'fields'> {
@@ -35,5 +35,5 @@ export interface Format {
   extension: string
   /** Whether tasks have an `author`. */
   hasAuthors: boolean
-  open(source: Source, parts: ProjectParts): Writer
+  open(exported: ExportedProject, parts: ProjectParts): Writer
 }

@@ -12,7 +12,7 @@ import type { User } from '../accounts/user.ts'
 import { hasLoggedChildren, type ProjectAt, projectRows, shownRow, type WithPerson } from './rows.ts'
 
 /** A project in the snapshot of a transaction. */
-export interface Source extends ProjectAt {
+export interface ExportedProject extends ProjectAt {
   sql: Sql
   version: number
   /** The events between `version` and this version are reversed. */
@@ -29,26 +29,26 @@ interface Wanted {
 }
 
 /** @throws HttpError 404 if the caller may not see the project; 400 and 410 for `asOf` */
-export async function openSource(
+export async function openExportedProject(
   { snapshots }: Pick<Services, 'snapshots'>,
   sql: Sql,
   { userId }: Caller,
   { projectId, asOf }: Wanted,
-): Promise<Source> {
+): Promise<ExportedProject> {
   const [found] = await sql<{ version: number; lastNumber: number; exportedAt: string }[]>`
     select s.version::float8 as version, s.last_number, now() as exported_at
     from ${visibleProject(sql, sql`${projectId}::uuid`, sql`${userId}::uuid`)} p join streams s on s.project_id = p.id`
   if (!found) throw notFound('Project')
-  const source = { ...found, sql, projectId, currentVersion: found.version, isPast: asOf !== undefined }
-  if (asOf === undefined) return source
-  const snapshot = await snapshots.find({ ...source, lastEventId: '' }, asOf)
+  const exported = { ...found, sql, projectId, currentVersion: found.version, isPast: asOf !== undefined }
+  if (asOf === undefined) return exported
+  const snapshot = await snapshots.find({ ...exported, lastEventId: '' }, asOf)
   if (!snapshot) throw notFound('Project')
   const { version } = snapshot
-  if (version === source.version) return source
+  if (version === exported.version) return exported
   const oldestSeq = openOldestSeq(sql)
   await requireRetained(oldestSeq, projectId, version)
   if (!(await hasLoggedChildren(sql, snapshot))) throw eventsExpired((await oldestSeq(projectId)) ?? 1)
-  return { ...source, version, snapshot }
+  return { ...exported, version, snapshot }
 }
 
 /** The rows of a project besides its tasks: few enough to be loaded at once. */
@@ -68,24 +68,24 @@ export interface ProjectParts {
 const partsOfProject = () =>
   model().all.filter((one) => one.parent === 'project' && one.load === 'with project')
 
-function readRows<Row>(source: Source, name: Entity) {
-  const { sql, snapshot } = source
-  const query = sql<(Row & WithPerson)[]>`${projectRows(sql, definitionOf(name), source)}`
+function readRows<Row>(exported: ExportedProject, name: Entity) {
+  const { sql, snapshot } = exported
+  const query = sql<(Row & WithPerson)[]>`${projectRows(sql, definitionOf(name), exported)}`
   return snapshot ? unprepared(query) : query
 }
 
 /** Returns the name that the project had. @throws HttpError 404 if the project was deleted meanwhile */
-export async function readName(source: Source): Promise<string> {
-  const [project] = await readRows<ProjectRow>(source, 'project')
+export async function readName(exported: ExportedProject): Promise<string> {
+  const [project] = await readRows<ProjectRow>(exported, 'project')
   if (!project) throw notFound('Project')
   return project.name
 }
 
-export async function readParts(source: Source): Promise<ProjectParts> {
+export async function readParts(exported: ExportedProject): Promise<ProjectParts> {
   const names = partsOfProject().map(({ name }) => name)
   const [[project], ...lists] = await Promise.all([
-    readRows<ProjectRow>(source, 'project'),
-    ...names.map((name) => readRows<{ id: string }>(source, name)),
+    readRows<ProjectRow>(exported, 'project'),
+    ...names.map((name) => readRows<{ id: string }>(exported, name)),
   ])
   const rows = new Map(names.map((name, n) => [name, lists[n]!]))
   const ofEntity = <Row>(name: Entity) => (rows.get(name) ?? []) as unknown as (Row & WithPerson)[]
