@@ -5,12 +5,11 @@ import { unavailable } from '../../../src/responses/errors.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
 import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
-import type { Person } from '../../support/client.ts'
 import { upTo } from '../../races/pair.ts'
 import { comment, subtask, task } from './items.ts'
 import { fileOf, lineReader, openRunScene } from './scene.ts'
 
-const { newProject, queue, work, resultOf, services, sql, client: _ } = await openRunScene()
+const { newProject, queue, work, undo, resultOf, services, sql, client: _ } = await openRunScene()
 const throttle = { batchRows: 500, pauseMs: 0, pauses: () => 0 }
 const execute = openUndoImport(services)
 
@@ -36,13 +35,6 @@ const workerWith = (onCommit: (n: number) => Promise<unknown>) => {
     return reply
   }
   return openRunImport({ ...services, run }, { readers: { planka: lineReader } })
-}
-
-const undo = async (owner: Person, id: string) => {
-  await sql`update imports set undo_state = 'queued' where id = ${id}`
-  await work(id, throttle, (data, slice) =>
-    execute({ ...data, caller: JSON.stringify({ userId: owner.id }) }, slice),
-  )
 }
 
 async function rowsOf(projectId: string) {

@@ -6,6 +6,7 @@ import type { Caller } from '../../../src/identity/rights.ts'
 import { newId } from '../../../src/ids.ts'
 import { SliceEnded, type Throttle } from '../../../workers/throttle.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
+import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
 import { type Body, type Client, make, type Person, register } from '../../support/client.ts'
 import { openScene } from '../../support/scene.ts'
 
@@ -90,8 +91,21 @@ export async function openRunScene(batchRows = 200) {
     }
   }
 
+  const executeUndo = openUndoImport(services)
+
+  /** Undoes an import, as a worker does. */
+  async function undo(owner: Person, id: string, throttle?: Throttle, run = executeUndo) {
+    await sql`update imports set undo_state = 'queued' where id = ${id}`
+    const caller = JSON.stringify({ userId: owner.id })
+    await work(id, throttle, (data, slice) => run({ ...data, caller }, slice))
+    const [row] = await sql<{ undoState: string; undone: number; kept: number }[]>`
+      select undo_state, undone, kept from imports where id = ${id}`
+    const { lines } = await resultOf(id)
+    return { ...row!, lines: lines.filter(({ outcome }) => outcome === 'kept') }
+  }
+
   return {
-    ...{ service, services, client, sql, queue, work, resultOf, execute },
+    ...{ service, services, client, sql, queue, work, resultOf, execute, undo },
     async newProject() {
       const owner = await register(client)
       return { owner, projectId: (await make(owner, '/projects', { name: 'P' })).id }

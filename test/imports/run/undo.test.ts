@@ -1,23 +1,10 @@
 import { expect, test } from 'bun:test'
 import { readBatch } from '../../../workers/imports/undo/read-batch.ts'
-import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
-import { make, type Person } from '../../support/client.ts'
+import { make } from '../../support/client.ts'
 import { openRunScene, tasksOf } from './scene.ts'
 import { comment, subtask, task } from './items.ts'
 
-const { newProject, importItems, resultOf, work, services, sql } = await openRunScene()
-const execute = openUndoImport(services)
-
-async function undo(owner: Person, importId: string, throttle?: Parameters<typeof work>[1]) {
-  await sql`update imports set undo_state = 'queued' where id = ${importId}`
-  const caller = JSON.stringify({ userId: owner.id })
-  await work(importId, throttle, (data, one) => execute({ ...data, caller }, one))
-  const [row] = await sql<{ undoState: string; undone: number; kept: number }[]>`
-    select undo_state, undone, kept from imports where id = ${importId}`
-  const { lines } = await resultOf(importId)
-  return { ...row!, lines: lines.filter(({ outcome }) => outcome === 'kept') }
-}
-
+const { newProject, importItems, undo, services, sql } = await openRunScene()
 const items = [
   task('1', { labels: ['bug'] }),
   task('2', { fields: { size: 'large' } }),

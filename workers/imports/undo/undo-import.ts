@@ -32,7 +32,8 @@ export function openUndoImport(services: Services) {
     )
     failures.forget(importId)
     await sql`
-      update imports set undo_state = ${error === undefined ? 'done' : 'failed'}, error = coalesce(${error ?? null}, error)
+      update imports set undo_state = ${error === undefined ? 'done' : 'failed'},
+        error = coalesce(${error ?? null}, case when state = 'failed' then error end)
       where id = ${importId} and undo_state = 'running'`
     announce(undo)
   }
