@@ -8,6 +8,8 @@ import { eventually, upTo } from '../../races/pair.ts'
 // With these pauses, each step takes long enough to be interrupted.
 const { service, client, sql } = await openScene([], { JOB_PAUSE_MS: '40', JOB_SLICE_MS: '300' })
 const count = 1_500
+// Several batches.
+const labels = 450
 
 let worker: ServiceProcess
 const start = async () => (worker = await forFile(spawnService('worker', service.env)))
@@ -17,7 +19,7 @@ const file = [
   ...upTo(count).map((n) => {
     const comment = `"2024-01-02T03:04:05.000Z Ada\n  Comment ${n}"`
     const subtasks = `"[x] First of ${n}\n[ ] Second of ${n}"`
-    return [n, `Task ${n}`, `label ${n % 20}`, n % 3 === 0 ? n - 1 : '', subtasks, comment, ''].join(',')
+    return [n, `Task ${n}`, `label ${n % labels}`, n % 3 === 0 ? n - 1 : '', subtasks, comment, ''].join(',')
   }),
   ...upTo(count).map((n) => [`s${n}`, `Part of ${n}`, '', '', '', '', n].join(',')),
 ].join('\n')
@@ -27,8 +29,13 @@ const newProject = async () => (await make(owner, '/projects', { name: 'Engine' 
 const rowOf = async (id: string) => (await sql<ImportRow[]>`select * from imports where id = ${id}`)[0]!
 
 /** Imports the file, and kills the worker after the first batch of a step. */
-async function importFile(projectId: string, step: string): Promise<ImportRow> {
-  const { body } = await owner.call('POST', `/projects/${projectId}/imports?source=csv`, file)
+async function importFile(
+  projectId: string,
+  step: string,
+  source = 'csv',
+  content = file,
+): Promise<ImportRow> {
+  const { body } = await owner.call('POST', `/projects/${projectId}/imports?source=${source}`, content)
   const isIn = ({ cursor }: ImportRow) => cursor?.step === step && (cursor.n > 0 || step === 'read')
   await eventually(`the step ${step}`, async () => isIn(await rowOf(body.id)))
   await worker.stop('SIGKILL')
@@ -49,12 +56,12 @@ async function rowsOf(projectId: string) {
     from t`
   return row
 }
-const all = { tasks: count, links: count / 3, ids: count, subtasks: 3 * count, comments: count, labels: 20 }
+const all = { tasks: count, links: count / 3, ids: count, subtasks: 3 * count, comments: count, labels }
 const counts = { read: count, updated: 0, rejected: 0 }
 
 await start()
 
-test.each(['read', 'nest', 'tasks', 'subtasks', 'comments', 'links'])(
+test.each(['read', 'nest', 'labels', 'tasks', 'subtasks', 'comments', 'links'])(
   'a worker that is killed in the step %s loses nothing and creates nothing twice',
   async (step) => {
     const row = await importFile(await newProject(), step)
@@ -62,6 +69,31 @@ test.each(['read', 'nest', 'tasks', 'subtasks', 'comments', 'links'])(
     expect(await rowsOf(row.projectId)).toEqual(all)
   },
 )
+
+/** An export with its tasks in the reverse order, so that the import moves each task. */
+function reversed(exported: string): string {
+  const lines = exported.split('\n')
+  const isTask = (line: string) => line.startsWith('{"kind":"task"')
+  const tasks = lines.filter(isTask)
+  return lines.map((line) => (isTask(line) ? tasks.pop() : line)).join('\n')
+}
+
+test('a worker that is killed while it moves tasks gives them the order of the file', async () => {
+  const { id: from } = await make(owner, '/projects', { name: 'Engine', description: 'In brass' })
+  const titles = upTo(500).map((n) => `Task ${n}`)
+  await owner.call('POST', `/projects/${from}/batch`, {
+    operations: titles.map((title) => ({ op: 'task.create', title })),
+  })
+  const { text } = await owner.get(`/projects/${from}/export`)
+  const { projectId, ...row } = await importFile(await newProject(), 'order', 'docket', reversed(text))
+  expect(row).toMatchObject({ state: 'done', error: null, created: titles.length, rejected: 0 })
+  const copy = (await owner.get(`/projects/${projectId}/export`)).text
+  const tasks = copy
+    .split('\n')
+    .flatMap((line) => /^{"kind":"task".*?"title":"([^"]*)"/.exec(line)?.[1] ?? [])
+  expect(tasks).toEqual(titles.toReversed())
+  expect(copy).toContain('"description":"In brass"')
+})
 
 test('an import that changes nothing, and an undo, survive kills too', async () => {
   const projectId = await newProject()
