@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { everydayFolder } from './runner/folder.ts'
 import { installPrograms, deepPrograms, redis } from './runner/programs.ts'
 import { readTimings, slowestOf } from './runner/report.ts'
 import { bundleService } from './runner/bundle.ts'
@@ -33,7 +34,7 @@ async function main(args: string[]): Promise<number> {
   const flags = ['--all', '--deep', '--profile'] as const
   const [isAll, isDeep, isProfile] = flags.map((flag) => args.includes(flag))
   const given = args.filter((arg) => !flags.some((flag) => flag === arg))
-  const dataDir = await mkdtemp(join(tmpdir(), 'docket-test-'))
+  const dataDir = await mkdtemp(join(isAll || isDeep ? tmpdir() : await everydayFolder(), 'docket-test-'))
   let servers: TestServers | undefined
   let result = { passed: 0, failed: 1 }
   try {
