@@ -43,12 +43,12 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
       await purgeRows(sql, table, sql`project_id = ${projectId}`, throttle)
   await deleteServiceAccounts(sql, projectId, throttle)
   await forEachPage(throttle, 0, async (after) => {
-    const [row] = await sql<{ last: number | null }[]>`
+    const [row] = await sql<{ last: number }[]>`
       with deleted as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + throttle.batchRows}
         returning seq)
-      select min(e.seq)::float8 - 1 as last from events e
-      where e.project_id = ${projectId} and e.seq > ${after + throttle.batchRows}`
-    return row?.last ?? undefined
+      select seq::float8 - 1 as last from events
+      where project_id = ${projectId} and seq > ${after + throttle.batchRows} order by seq limit 1`
+    return row?.last
   })
   await sql`
     with deleted as (delete from streams where project_id = ${projectId}

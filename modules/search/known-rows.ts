@@ -18,10 +18,11 @@ export async function findKnownRows(
           from comments c join tasks t on t.id = c.task_id where c.id = ${id} union all
         select p.id, p.created_at, p.id, ${kinds.project}::int from projects p where p.id = ${id} union all`
     : sql``
+  // Without the offset, Postgres could read all tasks of a project to find the task of a comment.
   return unprepared(sql<FoundDocument[]>`
     select id, kind, at, 0 as rank from (${byId}
       select t.id, t.created_at as at, ${columns(kinds.task)}
-      from tasks t where t.project_id = any(${projectIds}::uuid[]) and t.external_id = ${text}) r
+      from tasks t where t.project_id = any(${projectIds}::uuid[]) and t.external_id = ${text} offset 0) r
     where kind = any(${wantedKinds}::bigint[]) and project_id = any(${projectIds}::uuid[])
     order by at desc, id desc limit ${maxHits}`)
 }

@@ -28,6 +28,7 @@ export async function readLiveRows(
 ): Promise<Map<string, LiveRow>> {
   if (found.length === 0) return new Map()
   const ids = (kind: Kind) => sql`${found.filter((one) => one.kind === kind).map(({ id }) => id)}::uuid[]`
+  // Without the offset, Postgres could read all tasks of a project to find the tasks of comments.
   const rows = await unprepared(sql<LiveRow[]>`
     select r.* from (
       select 'task' as type, t.id, t.project_id, t.id as task_id, t.title, t.description as text
@@ -35,7 +36,7 @@ export async function readLiveRows(
       union all select 'comment', c.id, t.project_id, t.id, t.title, c.text
         from comments c join tasks t on t.id = c.task_id where c.id = any(${ids(kinds.comment)})
       union all select 'project', p.id, p.id, null, p.name, p.description
-        from projects p where p.id = any(${ids(kinds.project)})) r
+        from projects p where p.id = any(${ids(kinds.project)}) offset 0) r
     cross join lateral ${visibleProject(sql, sql`r.project_id`, sql`${userId}`)} v
     where r.project_id = any(${projectIds}::uuid[])`)
   return new Map(rows.map((row) => [row.id, row]))
