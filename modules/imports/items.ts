@@ -48,7 +48,7 @@ export interface TaskItem extends Item {
   externalId?: string
   /**
    * From an export of Docket: `key` is the id of the task, which this project may contain, and an absent value is an
-   * empty value.
+   * empty value. A CSV export may lack the columns of some fields: their values are unknown.
    */
   isExported?: true
   /** The number of the task in its project. Tasks are created in the order of their numbers. */

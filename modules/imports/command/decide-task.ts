@@ -15,13 +15,13 @@ export function decideTask(state: ProjectState, context: RuleContext, operation:
   const own = ownId === undefined ? undefined : state.row('task', ownId)
   if (own?.projectId === projectId) {
     const ownExternalId = externalId === `docket:${own.id}` ? null : externalId
-    const input = { ...allValues(state, own, values), id: own.id, externalId: ownExternalId }
+    const input = { ...allValues(state, own, operation), id: own.id, externalId: ownExternalId }
     return update(state, context, updateTask, input)
   }
   const holder = state.fact(externalIds).holderOf(externalId.trim())
   if (holder) {
     const row = state.requireRow('task', holder.id)
-    const wanted = ownId === undefined ? withCleared(state, row, operation) : allValues(state, row, values)
+    const wanted = ownId === undefined ? withCleared(state, row, operation) : allValues(state, row, operation)
     return update(state, context, updateTask, { ...wanted, id: holder.id })
   }
   const input = { ...values, id, projectId, externalId }
@@ -33,10 +33,15 @@ export function decideTask(state: ProjectState, context: RuleContext, operation:
 type Values = TaskOperation['values']
 
 /** An export of Docket contains all values of a task, so the values that it does not contain are empty. */
-function allValues(state: ProjectState, row: TaskRow, { fields, ...values }: Values): Values {
+function allValues(
+  state: ProjectState,
+  row: TaskRow,
+  { values: { fields, ...values }, fieldKeys }: TaskOperation,
+): Values {
   const empty = { description: null, dueDate: null, remindAt: null, assigneeId: null, labelIds: [] }
   // An export does not contain hidden values, so these do not change.
-  const shown = state.all('field').filter((field) => fitsField(field, row.fields?.[field.key]))
+  const inFile = state.all('field').filter(({ key }) => !fieldKeys || fieldKeys.includes(key))
+  const shown = inFile.filter((field) => fitsField(field, row.fields?.[field.key]))
   const noFields = Object.fromEntries(shown.map(({ key }) => [key, null]))
   return { ...empty, ...values, fields: { ...noFields, ...fields } }
 }

@@ -51,6 +51,7 @@ const task = {
   id: RowId,
   externalId: UpsertTask.properties.externalId,
   ...{ ownId: Type.Optional(RowId), number: Type.Optional(Num) },
+  fieldKeys: Type.Optional(Type.Array(Type.String(), { description: 'A list of keys' })),
   previous: Type.Optional(checked<Previous>((value) => typeof value === 'object', { type: 'object' })),
   ...ofRow,
 }
@@ -77,8 +78,8 @@ export type LabelOperation = Of<'label', typeof LabelFields>
 export type FieldOperation = Of<'field', typeof FieldFields>
 /**
  * Changes the task with the id `ownId` or else with the external id, or else creates a task with `id`. Absent values do
- * not change, unless there is an `ownId`, or the task still has the value of `previous`: then they are cleared. A new task
- * gets `number` if the project has no higher number.
+ * not change, unless there is an `ownId`, or the task still has the value of `previous`: then they are cleared. Of fields,
+ * only those in `fieldKeys` are cleared, if it is given. A new task gets `number` if the project has no higher number.
  */
 export type TaskOperation = Of<'task', typeof TaskFields>
 export type SubtaskOperation = Of<'subtask', typeof SubtaskFields>

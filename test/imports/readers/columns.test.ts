@@ -122,6 +122,8 @@ test('lists the description of a section of Todoist, which has no place in Docke
   const [oil, buy] = tasksOf(await reading(readers.todoist!, file))
   expect(oil!.messages).toEqual(['The description of the section was not imported: Around the house'])
   expect(buy).not.toHaveProperty('messages')
+  const { messages } = await reading(readers.todoist!, `${file}section,Attic,Below the roof,,\n`)
+  expect(messages).toEqual(['The description of the section was not imported: Below the roof'])
 })
 
 test('reads a plan of Microsoft Planner', async () => {

@@ -1,71 +1,47 @@
 import type { CommentItem, SubtaskItem } from '../../../modules/imports/items.ts'
 import { convertComment, convertSubtask } from '../../../modules/imports/convert/children.ts'
-import { childId, childTail, externalIdOf, msOf, tailOf } from '../../../modules/imports/convert/keys.ts'
+import { childId, childTail, externalIdOf, msOf } from '../../../modules/imports/convert/keys.ts'
 import { Notes } from '../../../modules/imports/convert/notes.ts'
 import type { CommentOperation, SubtaskOperation } from '../../../modules/imports/command/operations.ts'
 import { isId } from '../../../src/id-format.ts'
-import type { Sql } from '../../../src/postgres/database.ts'
 import { runBatches } from '../batches/batches.ts'
 import type { PreparedRow } from '../batches/prepared-row.ts'
 import { type TaskOfItem, lastOf, readChildren, type StagedChild } from './items.ts'
 import { changedTasks, countChangedTasks } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
+import { type PresentChildren, readPresentChildren } from './present-children.ts'
 import { readContext, type StepContext } from './project-data.ts'
 import type { Run } from '../run/run.ts'
 
 type Item = SubtaskItem | CommentItem
 type PreparedChild = PreparedRow & { taskN: number | null }
 
-const steps = {
-  subtask: { step: 'subtasks', table: 'subtasks' },
-  comment: { step: 'comments', table: 'comments' },
-} as const
+const steps = { subtask: 'subtasks', comment: 'comments' } as const
 
 export const importSubtasks = (run: Run): Promise<void> => importChildren(run, 'subtask')
 export const importComments = (run: Run): Promise<void> => importChildren(run, 'comment')
 
 async function importChildren(run: Run, kind: Item['kind']): Promise<void> {
   const { sql, running } = run
-  const { step, table } = steps[kind]
+  const step = steps[kind]
   const context = await readContext(run)
   await runBatches<PreparedChild>(run, {
     step,
     last: await lastOf(sql, running.id, kind),
     async prepare(after) {
       const staged = await readChildren(sql, running.id, kind, after, run.batchRows)
-      const ids = await readPresentIds(sql, table, staged)
-      return staged.map((one) => prepareChild(one, context, ids, running.dryRun))
+      const present = await readPresentChildren(sql, kind, staged)
+      return staged.map((one) => prepareChild(one, context, present, running.dryRun))
     },
     store: (tx, finished) => countChangedTasks(tx, running.id, changedTasks(finished)),
   })
   await endStep(run, step)
 }
 
-/** The ids of children in the project, also by their last digits, by which children of earlier imports are found. */
-async function readPresentIds(
-  sql: Sql,
-  table: string,
-  staged: StagedChild<Item>[],
-): Promise<Map<string, string>> {
-  const taskIds = staged.flatMap(({ taskId, taskOutcome }) =>
-    taskId && (taskOutcome === 'updated' || taskOutcome === 'unchanged') ? taskId : [],
-  )
-  if (taskIds.length === 0) return new Map()
-  const rows = await sql<
-    { id: string }[]
-  >`select id from ${sql(table)} where task_id = any(${[...new Set(taskIds)]}::uuid[])`
-  return new Map(
-    rows.flatMap(({ id }) => [
-      [tailOf(id), id],
-      [id, id],
-    ]),
-  )
-}
-
 function prepareChild(
   staged: StagedChild<Item>,
   context: StepContext,
-  ids: Map<string, string>,
+  present: PresentChildren,
   dryRun: boolean,
 ): PreparedChild {
   const { n, row, item, taskId, taskOutcome, taskN } = staged
@@ -81,7 +57,7 @@ function prepareChild(
   if (!fields) return { ...prepared, outcome: 'rejected' }
   // A dry run has not created the task. The task of a real run accepts every subtask and comment.
   if (dryRun && taskOutcome === 'created') return { ...prepared, outcome: 'created' }
-  const id = idOf(staged as StagedChild<Item> & TaskOfItem, context, ids, fields.createdAt)
+  const id = idOf(staged as StagedChild<Item> & TaskOfItem, context, present, fields.createdAt)
   const operation = { op: kind, id, taskId, ...fields } as SubtaskOperation | CommentOperation
   return { ...prepared, operation }
 }
@@ -94,13 +70,19 @@ function problemOf({ item: { kind, task }, taskOutcome, taskN, taskRow, firstRow
 
 /** Children of the same time, or without a time, are in the order of the file. Without a time, they follow their task. */
 function idOf(
-  { n, key, taskId, item }: StagedChild<Item> & TaskOfItem,
+  staged: StagedChild<Item> & TaskOfItem,
   { source }: StepContext,
-  ids: Map<string, string>,
+  present: PresentChildren,
   createdAt?: string,
 ): string {
+  const { n, key, taskId, item } = staged
   const tail = childTail(taskId, source, item.kind, key)
   const own = source === 'docket' && isId(item.key ?? '') ? item.key! : undefined
   const ms = own ? msOf(own) : createdAt ? Date.parse(createdAt) : msOf(taskId)
-  return ids.get(own ?? '') ?? ids.get(tail) ?? childId(ms + (n >> 12), n, tail)
+  return (
+    present.find(own ?? '') ??
+    present.find(tail) ??
+    present.findExported(source, staged) ??
+    childId(ms + (n >> 12), n, tail)
+  )
 }

@@ -19,13 +19,13 @@ type PreparedTask = PreparedRow & { kind: 'task'; item: TaskItem; operation?: Ta
 export async function importTasks(run: Run): Promise<void> {
   const { sql, running } = run
   const [context, isAgain] = [await readContext(run), await isRepeated(sql, running)]
-  const columns = isAgain ? await readColumns(sql, running) : undefined
+  const columns = await readColumns(sql, running)
   await runBatches<PreparedTask>(run, {
     step: 'tasks',
     last: await lastOf(sql, running.id, 'task'),
     async prepare(after) {
       const prepared = (await readTasks(sql, running.id, after, run.batchRows)).map((one) =>
-        prepareTask(one, context),
+        prepareTask(one, context, columns),
       )
       if (isAgain) await addPrevious(run, prepared, columns)
       return prepared
@@ -56,6 +56,7 @@ async function addPrevious(
 function prepareTask(
   { n, row, key, id, item, parent, firstRow, parentTitle }: StagedTask,
   context: StepContext,
+  columns?: string[],
 ): PreparedTask {
   const externalId = externalIdOf(context.source, { key, externalId: item.externalId })
   const notes = new Notes(item.messages)
@@ -73,7 +74,14 @@ function prepareTask(
   for (const line of item.subtaskNotes ?? []) notes.foot.push(line)
   const ownId = item.isExported && isId(key) ? key : undefined
   const { number } = item
-  const ids = { id, externalId, ...(ownId && { ownId }), ...(number && { number }) }
+  const fieldKeys = ownId && columns?.flatMap((name) => /^field\.(.*)$/.exec(name)?.[1] ?? [])
+  const ids = {
+    id,
+    externalId,
+    ...(ownId && { ownId }),
+    ...(number && { number }),
+    ...(fieldKeys && { fieldKeys }),
+  }
   const operation = { op: 'task' as const, ...ids, ...convertTask(item, context, notes) }
   return { ...prepared, operation }
 }

@@ -1,3 +1,4 @@
+import { isId } from '../../../../src/id-format.ts'
 import { csvColumns } from '../../../exports/cells.ts'
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
@@ -19,8 +20,11 @@ export const readCsv = csvReader({
   read: ({ names }) => (isOwn(names) ? { listSeparator: /\n/, finish: finishOwn } : {}),
 })
 
-/** A task that was imported before keeps its first author. */
+/** Rows with an id are found again by it. A task that was imported before keeps its first author. */
 function finishOwn({ task }: Draft, row: Row): void {
   const name = row.text(plain('importedAuthor'))
   if (name !== '') task.author = { name }
+  if (!isId(task.key ?? '')) return
+  task.isExported = true
+  task.externalId ??= `docket:${task.key}`
 }

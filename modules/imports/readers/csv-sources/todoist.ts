@@ -75,6 +75,11 @@ class TodoistRows implements SourceRows {
     return [{ ...comment, ...(author && { author }) }]
   }
 
+  /** What no task after it could list. */
+  end(): string[] {
+    return this.pending
+  }
+
   private finishTask(draft: Draft, row: Row): void {
     const { task } = draft
     const { title, labels } = withoutLabels(task.title)

@@ -13,7 +13,7 @@ import { Survey } from './columns/survey.ts'
 
 /** Returns the reader of a system's CSV files. It reads the file twice: first the kinds of values, then the tasks. */
 export const csvReader = (source: CsvSource): Reader =>
-  async function* ({ open, mapping, propose, declareFields }) {
+  async function* ({ open, mapping, propose, declareFields, report }) {
     const dates = new Dates(mapping)
     const nameOf = (header: string) => source.translate?.(plain(header)) ?? plain(header)
     const header = await findHeader(open, isTitle(source.columns, mapping, nameOf))
@@ -45,6 +45,7 @@ export const csvReader = (source: CsvSource): Reader =>
       else if (rows.finish?.(draft, row) === false) yield* rows.others?.(draft, row) ?? []
       else yield* itemsOf(draft, keys, mapping)
     }
+    for (const message of rows.end?.() ?? []) report(message)
     if (dates.usedZone) propose({ timeZone: dates.zone })
   }
 

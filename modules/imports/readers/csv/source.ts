@@ -40,4 +40,6 @@ export interface SourceRows {
   finish?(draft: Draft, row: Row): boolean | void
   /** Returns what a row that is no task adds to tasks before it. */
   others?(draft: Draft, row: Row): ImportedItem[]
+  /** Returns lines for the report, after the last row. */
+  end?(): string[]
 }

@@ -1,0 +1,71 @@
+import { expect, test } from 'bun:test'
+import { eventually } from '../races/pair.ts'
+import { make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { examined, type Import, makeEverything } from './everything.ts'
+import { exported } from './scene.ts'
+
+const { service, ada, bea } = await openScene(['Ada', 'Bea'])
+service.startWorkers()
+
+async function importCsv(projectId: string, file: string): Promise<Import['counts']> {
+  const path = `/projects/${projectId}/imports?source=csv`
+  const { body } = await ada.call('POST', path, file, { 'content-type': 'text/csv' })
+  let last = body as unknown as Import
+  await eventually('the end of the import', async () => {
+    last = (await ada.get(`/imports/${body.id}`)).body as unknown as Import
+    return last.state === 'done' || last.state === 'failed'
+  })
+  return last.counts
+}
+
+test('a CSV export finds its tasks, subtasks and comments in the exported project', async () => {
+  const projectId = await makeEverything(ada, bea)
+  const before = examined(await exported(ada, projectId))
+  const file = await exported(ada, projectId, 'format=csv')
+  expect(await importCsv(projectId, file)).toMatchObject({
+    created: 0,
+    updated: 0,
+    unchanged: 9,
+    rejected: 0,
+  })
+  expect(examined(await exported(ada, projectId))).toEqual(before)
+
+  // The values of the file replace changed values, also by empty values.
+  const tasks = (await ada.get(`/tasks?projectId=${projectId}`)).body
+  const moved = tasks.find(({ title }) => title === 'Written by Bea')
+  const other = tasks.find(({ title }) => title === 'Moved')
+  await ada.patch(`/tasks/${moved!.id}`, { title: 'Changed', externalId: 'OTHER-1', dueDate: '2030-01-01' })
+  await ada.patch(`/tasks/${other!.id}`, { fields: { unused: 'now used' }, description: 'Changed' })
+  const [comment] = (await ada.get(`/tasks/${moved!.id}/comments`)).body
+  await ada.patch(`/tasks/comments/${comment!.id}`, { text: 'Changed' })
+  const [subtask] = (await ada.get(`/tasks/${moved!.id}/subtasks`)).body
+  await ada.patch(`/tasks/subtasks/${subtask!.id}`, { completed: !subtask!.completed })
+  expect(await importCsv(projectId, file)).toMatchObject({
+    created: 0,
+    updated: 2,
+    unchanged: 7,
+    rejected: 0,
+  })
+  expect(examined(await exported(ada, projectId))).toEqual(before)
+}, 60_000)
+
+test('a CSV export without the column of a field keeps the values of this field', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+  for (const key of ['size', 'note'])
+    await make(ada, `/projects/${projectId}/fields`, { key, name: key, type: 'text' })
+  const fields = { size: 'large', note: 'In brass' }
+  await make(ada, '/tasks', { projectId, title: 'Oil', dueDate: '2030-01-01', fields })
+  const file = await exported(ada, projectId, 'format=csv')
+  const edited = file
+    .replace(',field.note', '')
+    .replace(',In brass', '')
+    .replace(/2030-01-01[^,]*/, '')
+  expect(await importCsv(projectId, edited.replace('large', ''))).toMatchObject({ updated: 1, created: 0 })
+  const [task] = (await ada.get(`/tasks?projectId=${projectId}`)).body
+  const { fields: kept, ...rest } = task as typeof task & { fields: object }
+  expect([rest, kept]).toEqual([
+    expect.objectContaining({ title: 'Oil', dueDate: null }),
+    { note: 'In brass' },
+  ])
+}, 60_000)

@@ -1,0 +1,74 @@
+import type { CommentItem, SubtaskItem } from '../../../modules/imports/items.ts'
+import { tailOf } from '../../../modules/imports/convert/keys.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
+import type { StagedChild } from './items.ts'
+
+type Item = SubtaskItem | CommentItem
+interface Child {
+  id: string
+  taskId: string
+  title?: string
+  createdAt: string
+  author?: string | null
+}
+
+/** The children that the tasks of a batch have in the project. */
+export class PresentChildren {
+  /** By ids, and by their last digits, by which children of earlier imports are found. */
+  private readonly ids = new Map<string, string>()
+  private readonly idsByContent = new Map<string, string>()
+
+  constructor(children: Child[]) {
+    const counts = new Map<string, number>()
+    for (const { id, taskId, title, createdAt, author } of children) {
+      this.ids.set(tailOf(id), id).set(id, id)
+      const content = contentOf(taskId, { title, createdAt: new Date(createdAt).toISOString(), author })
+      const n = (counts.get(content) ?? 0) + 1
+      counts.set(content, n)
+      this.idsByContent.set(`${content} ${n}`, id)
+    }
+  }
+
+  find(id: string): string | undefined {
+    return this.ids.get(id)
+  }
+
+  /** A CSV export has no ids of children: those of the exported project are found by title, or by author and time. */
+  findExported(source: string, { item, taskId, key }: StagedChild<Item>): string | undefined {
+    if (source !== 'csv' || taskId === null || taskId !== item.task) return undefined
+    const { title, createdAt, author } = { title: undefined, author: undefined, ...item }
+    // The keys of equal children end with their numbers.
+    const n = key.split('#')[1] ?? '1'
+    return this.idsByContent.get(`${contentOf(taskId, { title, createdAt, author: author?.name })} ${n}`)
+  }
+}
+
+interface Content {
+  title: string | undefined
+  createdAt: string | undefined
+  author: string | null | undefined
+}
+
+const contentOf = (taskId: string, { title, createdAt, author }: Content): string =>
+  JSON.stringify([taskId, title ?? [createdAt, author ?? '']])
+
+export async function readPresentChildren(
+  sql: Sql,
+  kind: Item['kind'],
+  staged: StagedChild<Item>[],
+): Promise<PresentChildren> {
+  const taskIds = staged.flatMap(({ taskId, taskOutcome }) =>
+    taskId && (taskOutcome === 'updated' || taskOutcome === 'unchanged') ? taskId : [],
+  )
+  const ids = [...new Set(taskIds)]
+  if (ids.length === 0) return new PresentChildren([])
+  return new PresentChildren(
+    kind === 'subtask'
+      ? await sql<
+          Child[]
+        >`select id, task_id, title, created_at from subtasks where task_id = any(${ids}::uuid[]) order by id`
+      : await sql<Child[]>`
+          select c.id, c.task_id, c.created_at, coalesce(c.imported_author, u.name) as author
+          from comments c left join users u on u.id = c.author_id where c.task_id = any(${ids}::uuid[]) order by c.id`,
+  )
+}
