@@ -38,14 +38,18 @@ export function subtaskOf(
 
 const nameOf = (person: TaskItem['author']) => person?.name || person?.email
 
+/** People know issues of Jira and Linear by keys such as `DOIT-42`. */
+const issueKey = /^[A-Z][A-Z0-9_]{0,19}-\d{1,9}$/
+
 interface Rest {
   status?: string
   list?: string
 }
 
 function restOf(item: TaskItem, fieldNames: ReadonlyMap<string, string>, { status, list }: Rest): string {
-  const { labels = [], fields = {}, notes = [] } = item
+  const { key = '', labels = [], fields = {}, notes = [] } = item
   const parts: [string, unknown][] = [
+    ['Key', issueKey.test(key) ? key : undefined],
     ['List', list],
     ['Status', status],
     ['Labels', labels.join(', ')],

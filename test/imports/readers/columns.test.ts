@@ -126,6 +126,23 @@ test('lists the description of a section of Todoist, which has no place in Docke
   expect(messages).toEqual(['The description of the section was not imported: Below the roof'])
 })
 
+test('keeps the cells of a file of Todoist whose titles have commas without quotes', async () => {
+  const file = `TYPE,CONTENT,PRIORITY,INDENT
+task,Inventory: services, jobs, batch processes,1,1
+section,Identity, Secrets,,
+note,Look,,,extra
+`
+  const { items, messages } = await reading(readers.todoist!, file)
+  expect(tasksOf({ items })).toMatchObject([
+    {
+      title: 'Inventory: services',
+      notes: ['PRIORITY:  jobs', 'Without a header: 1', 'Without a header: 1', 'INDENT: batch processes'],
+    },
+  ])
+  expect(messages.join('\n')).toContain('Row 2: PRIORITY:  Secrets')
+  expect(messages.join('\n')).toContain('Row 3: Without a header: extra')
+})
+
 test('reads a plan of Microsoft Planner', async () => {
   const file =
     'Task ID,Task Name,Bucket Name,Progress,Assigned To,Checklist Items\np1,Draw,Mill,In progress,Ada;Bob Smith;Eve,one;two\n'

@@ -116,15 +116,15 @@ test('names the fields of a sub-item that becomes a subtask', async () => {
   const { lines } = await importItems(owner, projectId, [
     { kind: 'field', row: 1, key: 'losung', name: 'Lösung', type: 'text' },
     task('1'),
-    task('2', { parent: '1', fields: { losung: 'Fertig' } }),
+    task('DOIT-2', { row: 3, parent: '1', fields: { losung: 'Fertig' } }),
     task('3', { parent: '9' }),
   ])
   expect(lines.map(({ message }) => message).sort()).toEqual([
-    "At the foot of the task's description: Lösung: Fertig",
+    "At the foot of the task's description: Key: DOIT-2; Lösung: Fertig",
     'The parent "9" is not in the file',
   ])
   expect((await tasksOf(owner, projectId))[0]).toMatchObject({
-    description: 'Subtask "Task 2": Lösung: Fertig',
+    description: 'Subtask "Task DOIT-2": Key: DOIT-2; Lösung: Fertig',
   })
 })
 

@@ -2,7 +2,7 @@ import type { CommentItem, ImportedItem } from '../../items.ts'
 import { DigestKeys } from '../../convert/keys.ts'
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
-import type { Draft } from '../csv/drafts.ts'
+import { addNote, type Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
 import { oneLine } from '../csv/values.ts'
@@ -60,6 +60,7 @@ class TodoistRows implements SourceRows {
       if (description) this.pending.push(`The description of the section was not imported: ${description}`)
     }
     if (type === 'task') this.finishTask(draft, row)
+    else this.pending.push(...[...draft.notes, ...draft.messages].map((line) => `Row ${row.number}: ${line}`))
     return type === 'task'
   }
 
@@ -72,7 +73,7 @@ class TodoistRows implements SourceRows {
     }
     const author = task.author && withoutId(task.author)
     const comment: CommentItem = { kind: 'comment', row: row.number, task: this.latest, text }
-    return [{ ...comment, ...(author && { author }) }]
+    return [{ ...comment, ...(author && { author }), ...(task.dueDate && { createdAt: task.dueDate }) }]
   }
 
   /** What no task after it could list. */
@@ -85,6 +86,7 @@ class TodoistRows implements SourceRows {
     const { title, labels } = withoutLabels(task.title)
     if (labels.length > 0) task.labels = [...(task.labels ?? []), ...labels]
     task.title = title
+    if (Number.isNaN(Number(row.text('indent')))) addNote(draft, 'INDENT', row.text('indent'))
     const indent = Math.min(Math.round(Number(row.text('indent'))) || 1, maxIndent)
     while (this.parents.length > 0 && this.parents.at(-1)!.indent >= indent) this.parents.pop()
     const path = [this.section ?? '', ...this.parents.map((parent) => parent.title)]
