@@ -2,10 +2,12 @@ import { expect, test } from 'bun:test'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
 import type { Services } from '../../../src/services.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
+import { endLostImports } from '../../../workers/imports/lost.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
 import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
 import { upTo } from '../../races/pair.ts'
+import type { Person } from '../../support/client.ts'
 import { comment, subtask, task } from './items.ts'
 import { fileOf, lineReader, openRunScene } from './scene.ts'
 
@@ -81,12 +83,23 @@ test('the undo of an import that was cancelled between a commit and its record u
   expect([commits.length, lost]).toEqual([steps.length, steps.length])
 })
 
+/** Inserts the job of an import. Returns a function that begins the undo of the import, as a worker does. */
+async function withJob(owner: Person, projectId: string, importId: string, isParked = false) {
+  const jobId = crypto.randomUUID()
+  await sql`
+    insert into outbox (id, project_id, name, data, parked_at) values (${jobId}, ${projectId}, 'run-import',
+      ${JSON.stringify({ importId })}::text::jsonb, case when ${isParked} then now() end)`
+  const beginUndo = async () => {
+    await sql`update imports set undo_state = 'queued' where id = ${importId}`
+    await execute({ importId, caller: JSON.stringify({ userId: owner.id }) }, throttle)
+  }
+  return { jobId, beginUndo }
+}
+
 test('an undo waits until the worker of a cancelled import has recorded its last batch', async () => {
   const { owner, projectId } = await newProject()
   const id = await queue(owner, projectId, fileOf(items))
-  const data = JSON.stringify({ importId: id })
-  const jobId = crypto.randomUUID()
-  await sql`insert into outbox (id, project_id, name, data) values (${jobId}, ${projectId}, 'run-import', ${data}::text::jsonb)`
+  const { jobId, beginUndo } = await withJob(owner, projectId, id)
   const [committed, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const running = workerWith(async () => {
     committed.resolve()
@@ -95,12 +108,25 @@ test('an undo waits until the worker of a cancelled import has recorded its last
   const ran = work(id, throttle, running)
   await committed.promise
   await owner.delete(`/imports/${id}`)
-  await sql`update imports set undo_state = 'queued' where id = ${id}`
-  const caller = JSON.stringify({ userId: owner.id })
-  await expect(execute({ importId: id, caller }, throttle)).rejects.toBeInstanceOf(SliceEnded)
+  await expect(beginUndo()).rejects.toBeInstanceOf(SliceEnded)
   stored.resolve()
   await ran
   await sql`delete from outbox where id = ${jobId}`
   await undo(owner, id)
+  expect(await rowsOf(projectId)).toEqual(nothing)
+})
+
+test('an undo does not wait for a dead letter, and undoes the last batch of the import', async () => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, fileOf(items))
+  const { beginUndo } = await withJob(owner, projectId, id, true)
+  const killed = workerWith(async (n) => {
+    if (n === 2) throw unavailable('killed')
+  })
+  await expect(killed({ importId: id }, throttle)).rejects.toBeInstanceOf(SliceEnded)
+  await endLostImports(sql, throttle)
+  expect(await resultOf(id)).toMatchObject({ state: 'failed' })
+  expect(await unrecorded(id, projectId)).toHaveLength(1)
+  await beginUndo()
   expect(await rowsOf(projectId)).toEqual(nothing)
 })
