@@ -108,7 +108,8 @@ export function queueUndo(sql: Sql, { id }: ImportRow, job: OutboxJob, record?: 
     sql`
       with done as (update imports i set undo_state = 'queued'
         where id = ${id} and state in ('done', 'failed', 'cancelled') and not dry_run
-          and (coalesce(undo_state, 'failed') = 'failed' or (undo_state = 'done' and kept > 0))
+          and (coalesce(undo_state, 'failed') = 'failed' or (undo_state = 'done'
+            and exists (select from import_lines where import_id = i.id and outcome = 'kept')))
           and not exists (select from imports where project_id = i.project_id and ${isActive(sql)}) returning id),
       queued as (${insertJob(sql, job)}),
       recorded as (${insertRecord(sql, record)})

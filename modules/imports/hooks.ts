@@ -100,7 +100,7 @@ export const cancelHooks = operation({
 export const undoHooks = operation({
   ...{ ...written, id: 'undoImport', summary: 'Undo an import' },
   description:
-    'Undoes everything that the import has written, except rows that somebody has changed since: the report lists these rows with the outcome `kept`. An import with kept tasks can be undone again, for example after the undo of a later import: the numbers and these lines are then replaced. The response waits up to 10 seconds for the end of the undo. Requires the role EDITOR.',
+    'Undoes everything that the import has written, except rows that somebody has changed since: the report lists these rows with the outcome `kept`. An import with kept rows can be undone again, for example after the undo of a later import: the numbers and these lines are then replaced. The response waits up to 10 seconds for the end of the undo. Requires the role EDITOR.',
   responses: {
     200: importReply('The undo has ended', undone),
     202: importReply('The undo continues: see `undo` of the import', undoing, location),

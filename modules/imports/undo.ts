@@ -48,7 +48,6 @@ export function openUndoImport(dependencies: Dependencies) {
 function requireUndoable(row: ImportRow): void {
   if (!isFinal(row)) throw notEnded()
   if (row.dryRun) throw wasDryRun()
-  if (row.undoState === 'done' && row.kept === 0) throw alreadyUndone()
 }
 
 /** Waits for the end of the undo. Returns undefined if it takes longer. */

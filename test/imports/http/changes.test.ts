@@ -91,9 +91,18 @@ test('an import is undone once if nothing is kept: concurrent and later undos ge
   await endUndo(one, 'done', 0)
   expect(statuses(await undos)).toEqual({ 200: 1, 409: 2 })
   expectError(await one.undo(), 409, 'The import is already undone')
-  for (const values of [{ undo_state: 'failed' }, { undo_state: 'done', kept: 1 }]) {
-    const again = await endedOne(values)
-    const [answer] = await Promise.all([again.undo(), endUndo(again)])
+})
+
+test('an import is undone again if the undo has failed, or has kept a task, a label or a field', async () => {
+  const failed = await endedOne({ undo_state: 'failed' })
+  const kept = [
+    await endedOne({ undo_state: 'done', kept: 1 }),
+    await endedOne({ undo_state: 'done', kept: 0 }),
+  ]
+  for (const { id } of kept)
+    await sql`insert into import_lines (import_id, n, outcome, message) values (${id}, 1, 'kept', 'Tasks have it')`
+  for (const one of [failed, ...kept]) {
+    const [answer] = await Promise.all([one.undo(), endUndo(one)])
     expect(answer.status).toBe(200)
   }
 })
