@@ -9,10 +9,13 @@ import { isZone } from './readers/csv/dates/zones.ts'
 const maxEntries = 2_000
 
 /** An object of values by names that the file contains. */
-const byName = <T extends TSchema>(value: T, description: string, example: Record<string, Static<T>>) =>
+const byName = <T extends TSchema>(value: T, values: string, example: Record<string, Static<T>>) =>
   Type.Object(
     {},
-    { additionalProperties: value, maxProperties: maxEntries, description, examples: [example] },
+    {
+      ...{ additionalProperties: value, maxProperties: maxEntries, examples: [example] },
+      description: `An object of at most ${maxEntries} entries with ${values}`,
+    },
   ) as unknown as TUnsafe<Record<string, Static<T>>>
 
 const text = (
@@ -34,15 +37,15 @@ export const Mapping = Type.Partial(
     {
       statuses: byName(
         Nullable(Status),
-        'An object with the status for each list, section, column or status of the source. With null it becomes a label',
+        'the status for each list, section, column or status of the source. With null it becomes a label',
         { Backlog: 'TODO', Doing: 'IN_PROGRESS', Ideas: null },
       ),
       columns: byName(
         Column,
-        'An object with the field for each column of a CSV file, such as `title`, or `field.estimate` for a custom field. With null the column is not imported',
+        'the field for each column of a CSV file, such as `title`, or `field.estimate` for a custom field. With null the column is not imported',
         { Summary: 'title', Estimate: 'field.estimate', Rank: null },
       ),
-      people: byName(Email(), 'An object with the email address for each name in the file', {
+      people: byName(Email(), 'the email address for each name in the file', {
         'Ada L.': 'ada@example.com',
       }),
       dateFormat: text(

@@ -36,9 +36,12 @@ test('without the people of the project, an export differs only by assignees, wh
   await importInto(dee, secondId, first)
   const second = await exported(dee, secondId)
   const unassigned = examined(first).map((line) => {
-    const { assignee, description } = line as { assignee?: { name: string }; description?: string }
+    const { assignee, description } = line as {
+      assignee?: { name: string; email: string }
+      description?: string
+    }
     if (!assignee) return line
-    const foot = `Assignee: ${assignee.name}`
+    const foot = `Assignee: ${assignee.name} <${assignee.email}>`
     return { ...line, assignee: null, description: description ? `${description}\n\n---\n${foot}` : foot }
   })
   expect(examined(second)).toEqual(unassigned)

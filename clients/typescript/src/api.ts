@@ -928,15 +928,15 @@ export interface components {
       mapping?: string
     }
     ImportMapping: {
-      /** @description An object with the status for each list, section, column or status of the source. With null it becomes a label */
+      /** @description An object of at most 2000 entries with the status for each list, section, column or status of the source. With null it becomes a label */
       statuses?: {
         [key: string]: components['schemas']['TaskStatus'] | null
       }
-      /** @description An object with the field for each column of a CSV file, such as `title`, or `field.estimate` for a custom field. With null the column is not imported */
+      /** @description An object of at most 2000 entries with the field for each column of a CSV file, such as `title`, or `field.estimate` for a custom field. With null the column is not imported */
       columns?: {
         [key: string]: string | null
       }
-      /** @description An object with the email address for each name in the file */
+      /** @description An object of at most 2000 entries with the email address for each name in the file */
       people?: {
         [key: string]: string
       }

@@ -35,3 +35,7 @@ export class People {
     return same?.length === 1 ? same[0] : undefined
   }
 }
+
+/** Returns `Ada <ada@example.com>`, or only the name or the address. */
+export const textOfPerson = ({ name, email = '' }: ImportedPerson): string =>
+  name && email && name !== email ? `${name} <${email}>` : name || email

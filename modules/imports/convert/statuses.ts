@@ -9,7 +9,7 @@ type Status = NonNullable<TaskItem['status']>
 const known = byWord<Status>({
   TODO: 'todo,backlog,open,new,notstarted,porhacer,tareasporhacer,zuerledigen,offen,àfaire,afazer,tarefaspendentes,dozrobienia',
   IN_PROGRESS:
-    'doing,inprogress,started,review,workingonit,encurso,inarbeit,inbearbeitung,encours,emandamento,wtoku',
+    'doing,inprogress,started,review,inreview,workingonit,encurso,inarbeit,inbearbeitung,encours,emandamento,wtoku',
   DONE: 'done,closed,complete,completed,resolved,archive,archived,listo,finalizada,fertig,erledigt,terminé,terminée,concluído,gotowe',
 })
 

@@ -1,5 +1,6 @@
 import type { SubtaskItem, TaskItem } from '../items.ts'
 import type { Mapping } from '../mapping.ts'
+import { textOfPerson } from './people.ts'
 import { statusOf } from './statuses.ts'
 import { cut, isBlank } from './texts.ts'
 
@@ -56,7 +57,7 @@ function restOf(item: TaskItem, fieldNames: ReadonlyMap<string, string>, { statu
     ['Priority', item.priority],
     ['Due', item.dueDate],
     ['Reminder', item.remindAt],
-    ['Assignee', nameOf(item.assignee)],
+    ['Assignee', item.assignee && textOfPerson(item.assignee)],
     ['Author', nameOf(item.author)],
     ...Object.entries(fields).map(([key, value]): [string, unknown] => [fieldNames.get(key) ?? key, value]),
     ['Blocked by', item.blockedBy?.join(', ')],

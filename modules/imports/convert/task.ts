@@ -6,7 +6,7 @@ import type { Source } from '../sources.ts'
 import { type FieldSpec, valuesOf } from './fields.ts'
 import { maxLabelName } from './names-in-file.ts'
 import type { Notes } from './notes.ts'
-import type { People } from './people.ts'
+import { type People, textOfPerson } from './people.ts'
 import { statusOf } from './statuses.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
 import { titleIn } from './titles.ts'
@@ -95,7 +95,10 @@ function assigneeOf(assignee: ImportedPerson, { people }: ConvertContext, notes:
   const person = people.find(assignee)
   const name = cut(assignee.name || assignee.email || '', maxAuthor)
   if (!person && !isBlank(name))
-    notes.addToFoot(`Assignee: ${name}`, `The assignee "${name}" is not a member of the project`)
+    notes.addToFoot(
+      `Assignee: ${cut(textOfPerson(assignee), 2 * maxAuthor)}`,
+      `The assignee "${name}" is not a member of the project`,
+    )
   return person?.id
 }
 

@@ -56,7 +56,10 @@ test('rejects an empty file, a ZIP archive and wrong parameters with 400, and st
     [mapping('[]'), 'mapping must be a JSON object'],
     [mapping({ colums: {} }), 'mapping.colums is not known here; did you mean columns?'],
     [mapping({ statuses: { Doing: 'BUSY' } }), /^mapping.statuses.Doing must be one of TODO/],
-    [mapping({ statuses: [] }), /^mapping.statuses must be an object with the status for each list/],
+    [
+      mapping({ statuses: [] }),
+      /^mapping.statuses must be an object of at most 2000 entries with the status for each list/,
+    ],
     [
       mapping({ people: { Ada: 1 } }),
       'mapping.people.Ada must be an email address of at most 254 characters',

@@ -77,6 +77,7 @@ test.each([
     '"title";"a"\n"x";"y"\n"x";"cut',
     'The quote at the start of a cell is never closed. The file may be cut off (line 3)',
   ],
+  ['{"a":1}\n', 'No column is the title. Send mapping.columns, such as {"{\\"a\\":1}": "title"}'],
   ['"Aufgabe";"a"\n"x";"y"\n', 'No column is the title. Send mapping.columns, such as {"Aufgabe": "title"}'],
   ['title,a\nx,"y" z\n', 'A quote within a quoted cell must be doubled (line 2)'],
   ['title\n"a\r\nb"\n"c"d\n', 'A quote within a quoted cell must be doubled (line 4)'],

@@ -38,6 +38,10 @@ test.each([
   ])
 })
 
+test('proposes IN_PROGRESS for the status In Review', () => {
+  expect(statusOf('In Review', {})).toBe('IN_PROGRESS')
+})
+
 test.each([
   ['Resumen,Clave de incidencia,Estado,Prioridad', 'Tareas por hacer', 'En curso', 'Finalizada', 'Alta'],
   ['Zusammenfassung,Vorgangsschlüssel,Status,Priorität', 'Zu erledigen', 'In Arbeit', 'Fertig', 'Hoch'],

@@ -116,6 +116,13 @@ test('reads a template of Todoist with sections, indents, notes and labels in ti
   expect(again).toMatchObject({ key: `${(inSection as { key: string }).key}#2` })
 })
 
+test('keeps the time of a comment of Todoist', async () => {
+  const file =
+    'TYPE,CONTENT,PRIORITY,INDENT,AUTHOR,DATE\ntask,Oil,4,1,,\nnote,Done today,,,Ada (1),2026-10-05T09:30:00.000000Z\n'
+  const { items } = await reading(readers.todoist!, file)
+  expect(items.at(-1)).toMatchObject({ text: 'Done today', createdAt: '2026-10-05T09:30:00.000Z' })
+})
+
 test('reads a backup of TickTick with columns, all-day dates and checklists', async () => {
   const { items, proposal } = await readSample('ticktick')
   const [frame, brass, shopping, ideas] = tasksOf({ items })

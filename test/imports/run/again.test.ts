@@ -69,7 +69,9 @@ test('clears the line about an assignee who is a member by now, also without a c
   const { owner: ada } = await newProject()
   const file = `ID,Title,Assignee,Assignee email\n1,A,Ada,${ada.email}\n`
   await importCsv(owner, projectId, file)
-  expect(await tasksOf(owner, projectId)).toMatchObject([{ description: 'Assignee: Ada', assigneeId: null }])
+  expect(await tasksOf(owner, projectId)).toMatchObject([
+    { description: `Assignee: Ada <${ada.email}>`, assigneeId: null },
+  ])
   await owner.post(`/projects/${projectId}/members/invite`, { email: ada.email, role: 'EDITOR' })
   await importCsv(owner, projectId, file)
   expect(await tasksOf(owner, projectId)).toMatchObject([{ description: null, assigneeId: ada.id }])

@@ -72,6 +72,6 @@ function checkTitle(columns: Column[]): void {
   throw new ImportError(
     titles.length > 1
       ? `Only one column can be the title, but these are: ${titles.slice(0, 10).join(', ')}`
-      : `No column is the title. Send mapping.columns, such as {"${headers[0]}": "title"}. The columns are ${headers.join(', ')}`,
+      : `No column is the title. Send mapping.columns, such as {${JSON.stringify(headers[0])}: "title"}. The columns are ${headers.join(', ')}`,
   )
 }
