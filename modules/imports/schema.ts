@@ -70,7 +70,10 @@ export const importView = view<ImportRow>({
     state: OneOf('ImportState', ['queued', 'running', 'done', 'failed', 'cancelled']),
     progress: Type.Number(fraction),
     counts: Counts,
-    error: OrNull(Type.String(), 'Why the import failed, with the place in the file; otherwise null'),
+    error: OrNull(
+      Type.String(),
+      'Why the import failed, with the place in the file, or why its undo failed; otherwise null',
+    ),
     mapping: ImportMapping,
     undo: OrNull(Undo, 'The undo of the import; null if the import was not undone'),
     createdAt: Timestamp('When the file had begun to arrive'),

@@ -1,11 +1,12 @@
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Throttle } from '../throttle.ts'
 import { deleteUpload } from './remove.ts'
+import { withUndoError } from './undo/undo-import.ts'
 
 /** Ends imports whose job became a dead letter or is lost. */
 export async function endLostImports(sql: Sql, throttle: Throttle): Promise<void> {
   await sql`
-    update imports i set undo_state = 'failed', error = ${reason(sql, 'undo-import')}
+    update imports i set undo_state = 'failed', error = ${withUndoError(sql, reason(sql, 'undo-import'))}
     where undo_state in ('queued', 'running') and ${hasNoJob(sql, 'undo-import')}`
   const lost = await sql<{ id: string }[]>`
     update imports i set state = 'failed', finished_at = now(), error = ${reason(sql, 'run-import')}

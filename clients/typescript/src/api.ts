@@ -900,7 +900,7 @@ export interface components {
         /** @description Tasks rejected; the report has the reasons */
         rejected: number
       }
-      /** @description Why the import failed, with the place in the file; otherwise null */
+      /** @description Why the import failed, with the place in the file, or why its undo failed; otherwise null */
       error: string | null
       mapping: components['schemas']['ImportMapping']
       /** @description The undo of the import; null if the import was not undone */

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { unavailable } from '../../../src/responses/errors.ts'
+import { endLostImports } from '../../../workers/imports/lost.ts'
 import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
 import { upTo } from '../../races/pair.ts'
 import { invite, makeToken, type Person } from '../../support/client.ts'
@@ -81,6 +82,24 @@ test('an EDITOR cannot undo the import of another account that has comments, but
   expect(await tasksOf(owner, projectId)).toHaveLength(9)
   expect(await undo(owner, id)).toEqual(all)
   await expectNothing(owner, projectId)
+})
+
+test('the error of a failed import remains, also after an undo that failed and one that succeeded', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, items)
+  await sql`update imports set state = 'failed', error = 'Row 10: broken' where id = ${id}`
+  const { owner: stranger } = await newProject()
+  for (let n = 0; n < 2; n++) {
+    expect(await undo(stranger, id)).toMatchObject({ undoState: 'failed' })
+    expect(await errorOf(id)).toBe(
+      'Row 10: broken. The undo failed: The project was deleted, or the account is no longer its member',
+    )
+  }
+  await sql`update imports set undo_state = 'queued' where id = ${id}`
+  await endLostImports(sql, throttle)
+  expect(await errorOf(id)).toBe('Row 10: broken. The undo failed: The worker failed at each attempt')
+  expect(await undo(owner, id)).toEqual(all)
+  expect(await errorOf(id)).toBe('Row 10: broken')
 })
 
 test('an undo fails if its API token is deleted, and can be repeated', async () => {

@@ -1,6 +1,6 @@
 import type { ImportCursor } from '../../../drizzle/schema/imports.ts'
 import type { Services } from '../../../src/services.ts'
-import type { Sql } from '../../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../../src/postgres/database.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../../throttle.ts'
 import { recordCommitted } from '../batches/unrecorded.ts'
 import { openFailures } from '../run/failures.ts'
@@ -33,11 +33,17 @@ export function openUndoImport(services: Services) {
     failures.forget(importId)
     await sql`
       update imports set undo_state = ${error === undefined ? 'done' : 'failed'},
-        error = coalesce(${error ?? null}, case when state = 'failed' then error end)
+        error = ${withUndoError(sql, sql`${error ?? null}::text`)}
       where id = ${importId} and undo_state = 'running'`
     announce(undo)
   }
 }
+
+const undoFailed = '. The undo failed: '
+
+/** SQL for the error of a row of `imports`: why the import failed, and then why its undo failed. */
+export const withUndoError = (sql: Sql, error: SqlPart): SqlPart => sql`
+  nullif(concat_ws(${undoFailed}, case when state = 'failed' then split_part(error, ${undoFailed}, 1) end, ${error}), '')`
 
 /** True while a worker may still commit a batch of a cancelled or failed import. */
 async function isEnding(sql: Sql, importId: string): Promise<boolean> {
