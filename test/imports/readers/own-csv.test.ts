@@ -10,6 +10,20 @@ const file = (rows: Record<string, string>[], fields: string[] = []) => {
   return `\ufeff${[names.join(), ...lines].join('\r\n')}\r\n`
 }
 
+test('reads external ids, and fields of texts, exactly as an export of Docket has them', async () => {
+  const texts = ['1.50', 'TRUE', '-0', '1e5', '007', '0.10']
+  const rows = texts.map((text, n) => ({ title: `${n}`, externalId: `A  ${n}`, 'field.note': text }))
+  for (const row of rows) {
+    const { items } = await reading(readCsv, file([row], ['field.note']))
+    expect(items).toMatchObject([
+      { kind: 'field', type: 'text' },
+      { externalId: row.externalId, fields: { note: row['field.note'] } },
+    ])
+  }
+  const { items } = await reading(readCsv, file([{ title: 'a', 'field.note': '-0.125' }], ['field.note']))
+  expect(items[0]).toMatchObject({ type: 'number' })
+})
+
 test('reads an export of Docket without a mapping', async () => {
   const rows = [
     {

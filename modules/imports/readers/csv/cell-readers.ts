@@ -25,7 +25,7 @@ const short = (text: string) => (text.length > 100 ? `${text.slice(0, 100)}…` 
 const one =
   (part: 'title' | 'parent' | 'key' | 'externalId'): CellReader =>
   ({ task }, { text }) => {
-    task[part] ||= part === 'title' ? text.trim() : oneLine(text)
+    task[part] ||= part === 'title' || part === 'externalId' ? text.trim() : oneLine(text)
   }
 
 const date =

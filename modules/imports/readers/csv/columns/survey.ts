@@ -1,3 +1,4 @@
+import { fieldPrefix } from '../../../../exports/cells.ts'
 import type { FieldItem } from '../../../items.ts'
 import type { Column } from './columns.ts'
 import type { Dates } from '../dates/dates.ts'
@@ -18,6 +19,10 @@ const shapes: Record<Exclude<FieldType, 'text'>, (text: string) => boolean> = {
 /** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
 const isShortest = (text: string) => /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
 
+/** A column of our export has each number and boolean in one form: 1.50 and TRUE are texts, which another form would change. */
+const isExact = ({ header }: Column, type: FieldType, text: string) =>
+  !header.startsWith(fieldPrefix) || text === (type === 'number' ? String(Number(text)) : text.toLowerCase())
+
 /** Finds out from all rows which columns have values, their types, and the order of day and month. */
 export class Survey {
   /** The columns of which a further value can show more. */
@@ -37,7 +42,9 @@ export class Survey {
       const text = row.at(column.index).trim()
       if (text === '') continue
       const before = this.types.get(column) ?? ['number', 'boolean', 'date']
-      const types = before.filter((type) => type !== 'text' && shapes[type](text))
+      const types = before.filter(
+        (type) => type !== 'text' && shapes[type](text) && isExact(column, type, text),
+      )
       this.types.set(column, types)
       if (column.target === 'completed' && answerOf(text) === 'other') this.others.add(column)
       if (isDate(column)) this.scanDate(text)
