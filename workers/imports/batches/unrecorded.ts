@@ -1,11 +1,10 @@
 import type { Sql } from '../../../src/postgres/database.ts'
 
-/** Orders after each step of an import, in every collation. */
-const afterSteps = 'z'
+const scope = 'imports'
 
 /** The key under which the reply to a batch is stored. */
 export const batchKey = (importId: string, part: string) => ({
-  scope: 'imports',
+  scope,
   key: `${importId} ${part}`,
   fingerprint: '',
 })
@@ -15,14 +14,15 @@ export const batchKey = (importId: string, part: string) => ({
  * stored replies contain their numbers.
  */
 export async function recordCommitted(sql: Sql, importId: string): Promise<void> {
-  const { scope, key } = batchKey(importId, afterSteps)
+  // In every collation, the space after the id in a key orders before letters; letters order differently.
+  const afterKeys = `${importId}z`
   await sql`
     with ended as materialized (
       select id from imports where id = ${importId} and state in ('cancelled', 'failed') and not dry_run for update)
     insert into import_batches (import_id, seq)
     select ended.id, r.batch::bigint from ended
     cross join lateral (select substring(left(k.body, 40) from '^{"batch":([0-9]+)') as batch from idempotency_keys k
-      where k.scope = ${scope} and k.key > ${importId} and k.key < ${key}) r
+      where k.scope = ${scope} and k.key > ${importId} and k.key < ${afterKeys}) r
     where r.batch is not null
     on conflict do nothing`
 }
