@@ -17,13 +17,19 @@ interface Import extends Body {
   counts: Record<string, number>
 }
 
-/** Imports a file into a new project with the same members, and waits for the end. */
+async function newProject(): Promise<string> {
+  const { id } = await make(ada, '/projects', { name: 'Other' })
+  for (const person of [bea, cy]) await invite(ada, id, person, 'EDITOR')
+  return id
+}
+
+/** Imports a file into the project, by default a new one with the same members, and waits for the end. */
 async function imported(
   source: string,
   file: string,
+  into?: string,
 ): Promise<{ projectId: string; counts: Import['counts'] }> {
-  const { id: projectId } = await make(ada, '/projects', { name: 'Other' })
-  for (const person of [bea, cy]) await invite(ada, projectId, person, 'EDITOR')
+  const projectId = into ?? (await newProject())
   const path = `/projects/${projectId}/imports?source=${source}`
   const { status, body } = await ada.call('POST', path, file, { 'content-type': 'text/plain' })
   expect(status).toBe(202)
@@ -36,13 +42,52 @@ async function imported(
   return { projectId, counts: last.counts }
 }
 
+const awkward = [
+  ...[
+    '=1+1',
+    '"',
+    "'=",
+    "'",
+    ',',
+    ';',
+    '\t',
+    '\r\n',
+    '\n---\n',
+    '  ',
+    '[x] ',
+    '- ',
+    '🎡',
+    'e\u0301',
+    '[a,b]',
+    '1.50',
+    'TRUE',
+  ],
+  ...['<b@example.com>', '2026-01-01T00:00:00.000Z Ada\n  text', '\u2028', '\ufeff', '\\n', 'null'],
+]
+const visible = awkward.filter((text) => text.trim() !== '')
+const randomText = (random: Random) =>
+  `${Array.from({ length: random.below(9) }, () => random.pick(awkward)).join('')}.`
+const randomName = (random: Random) => randomText(random).replace(/[\p{Cc}\u2028]/gu, ' ')
+
 async function randomProject() {
-  const world = await startRandomWrites(new Random(Date.now()), [ada, bea, cy])
+  const random = new Random(Date.now())
+  const world = await startRandomWrites(random, [ada, bea, cy])
   for (let round = 0; round < 8; round++) await writeRandomly(world, 60)
   const { id } = world.projects[0]!
+  await make(ada, `/projects/${id}/fields`, { key: 'awkward', name: 'Awkward', type: 'text' })
   for (const { id: taskId } of (await ada.get(`/tasks?projectId=${id}&limit=20`)).body) {
-    await make(ada, `/tasks/${taskId}/comments`, { text: '=1\n\nIn "brass",\n  please' })
-    await make(ada, `/tasks/${taskId}/subtasks`, { title: "'=Oil, the wheels" })
+    await make(ada, `/tasks/${taskId}/comments`, { text: randomText(random) })
+    await make(ada, `/tasks/${taskId}/subtasks`, { title: randomName(random) })
+    const changes = {
+      title: randomName(random),
+      description: randomText(random),
+      externalId: `${randomName(random)}${taskId}`,
+    }
+    const { status } = await ada.patch(`/tasks/${taskId}`, {
+      ...changes,
+      fields: { awkward: random.pick(visible)! },
+    })
+    expect(status).toBe(200)
   }
   return id
 }
@@ -58,14 +103,17 @@ const compared = (text: string) => {
 }
 
 test('a project is the same after an export as docket and an import into another project', async () => {
-  const before = await exported(ada, await randomProject())
+  const id = await randomProject()
+  const before = await exported(ada, id)
   const { projectId, counts } = await imported('docket', before)
   const tasks = linesOf(before).filter(({ kind }) => kind === 'task').length
   expect(tasks).toBeGreaterThan(5)
   expect(counts).toMatchObject({ read: tasks, created: tasks, rejected: 0 })
   const after = await exported(ada, projectId)
   expect(compared(after)).toEqual(compared(before))
-  // The same file again creates nothing.
+  // The file changes nothing in its own project, and creates nothing in the other one.
+  await imported('docket', before, id)
+  expect(compared(await exported(ada, id))).toEqual(compared(before))
   const path = `/projects/${projectId}/imports?source=docket`
   const { body } = await ada.call('POST', path, before, { 'content-type': 'text/plain' })
   await eventually('the end of the second import', async () => {
@@ -97,8 +145,13 @@ function cells(text: string) {
 }
 
 test('what a csv file holds is the same after an export and an import into another project', async () => {
-  const before = await exported(ada, await randomProject(), 'format=csv')
+  const id = await randomProject()
+  const all = await exported(ada, id)
+  const before = await exported(ada, id, 'format=csv')
   const { projectId, counts } = await imported('csv', before)
   expect(counts.rejected).toBe(0)
   expect(cells(await exported(ada, projectId, 'format=csv'))).toEqual(cells(before))
+  // The file changes nothing in its own project.
+  await imported('csv', before, id)
+  expect(compared(await exported(ada, id))).toEqual(compared(all))
 }, 60_000)
