@@ -54,7 +54,7 @@ const fraction = {
   minimum: 0,
   maximum: 1,
   description: 'The part that is complete, from 0 to 1',
-  examples: [0.4],
+  examples: [1],
 }
 
 /** Floats of four bytes have about seven digits. */
@@ -67,7 +67,10 @@ export const importView = view<ImportRow>({
     projectId: Id('The project'),
     source: Source,
     dryRun: Type.Boolean({ description: 'True if the import changes nothing', examples: [false] }),
-    state: OneOf('ImportState', ['queued', 'running', 'done', 'failed', 'cancelled']),
+    state: {
+      ...OneOf('ImportState', ['queued', 'running', 'done', 'failed', 'cancelled']),
+      examples: ['done'],
+    },
     progress: Type.Number(fraction),
     counts: Counts,
     error: OrNull(
@@ -77,8 +80,16 @@ export const importView = view<ImportRow>({
     mapping: ImportMapping,
     undo: OrNull(Undo, 'The undo of the import; null if the import was not undone'),
     createdAt: Timestamp('When the file had begun to arrive'),
-    startedAt: OrNull(Timestamp('When a worker began'), 'When a worker began; null before'),
-    finishedAt: OrNull(Timestamp('When the import ended'), 'When the import ended; null before'),
+    startedAt: OrNull(
+      Timestamp('When a worker began'),
+      'When a worker began; null before',
+      '2027-01-15T09:30:02.000Z',
+    ),
+    finishedAt: OrNull(
+      Timestamp('When the import ended'),
+      'When the import ended; null before',
+      '2027-01-15T09:30:41.000Z',
+    ),
   }),
   computed: {
     progress: ({ progress }) => rounded(progress),
