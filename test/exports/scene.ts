@@ -11,6 +11,7 @@ export const linesOf = (text: string): Record<string, unknown>[] =>
   text
     .trimEnd()
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 
 /** Two exports of the same version differ only by the time of the export. */
