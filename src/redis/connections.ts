@@ -36,9 +36,12 @@ export function openSubscriber(url: string, log: Log): Redis {
   return redis.once('end', () => clearInterval(timer))
 }
 
-/** For BullMQ workers. Commands wait until Redis is available. */
+/** Longer than the 10 s for which BullMQ blocks. Without it, a worker would wait forever for a reply that was lost. */
+const blockingTimeoutMs = 15_000
+
+/** For BullMQ workers, which repeat a command that failed. */
 export const openBlocking = (url: string, log: Log) =>
-  logOutages(connect(url, { maxRetriesPerRequest: null }), log)
+  logOutages(connect(url, { maxRetriesPerRequest: null, commandTimeout: blockingTimeoutMs }), log)
 
 function connect(url: string, own: RedisOptions): RedisClient {
   if (!isCluster(url)) return connectServer(url, { ...commonOptions, ...own })
