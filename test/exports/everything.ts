@@ -98,19 +98,19 @@ async function makeSubtasks(ada: Person, taskId: string): Promise<void> {
   }
 }
 
-export interface Import extends Body {
+interface Import extends Body {
   state: string
   counts: Record<'read' | 'created' | 'updated' | 'unchanged' | 'rejected', number>
 }
 
-/** Imports a file, and waits for the end. */
+/** Imports a file, and waits for the end. @throws unless the import is done */
 export async function importInto(
   client: Client,
   projectId: string,
   file: string,
-  parameters = '',
+  parameters = 'source=docket',
 ): Promise<Import> {
-  const path = `/projects/${projectId}/imports?source=docket${parameters}`
+  const path = `/projects/${projectId}/imports?${parameters}`
   const { status, text, body } = await client.call('POST', path, file, { 'content-type': 'text/plain' })
   if (status !== 202) throw new Error(`The import answered ${status} ${text}`)
   let last = body as unknown as Import

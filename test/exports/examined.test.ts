@@ -78,7 +78,7 @@ test('an unchanged export imported into its own project changes nothing', async 
   const projectId = await makeEverything(ada, bea)
   const before = await exported(ada, projectId)
   for (const dryRun of [true, false]) {
-    const { counts } = await importInto(ada, projectId, before, `&dryRun=${dryRun}`)
+    const { counts } = await importInto(ada, projectId, before, `source=docket&dryRun=${dryRun}`)
     expect(counts).toEqual({ read: 9, created: 0, updated: 0, unchanged: 9, rejected: 0 })
   }
   const [{ exportedAt: _, ...head }, ...lines] = linesOf(await exported(ada, projectId)) as [

@@ -1,23 +1,14 @@
 import { expect, test } from 'bun:test'
-import { eventually } from '../races/pair.ts'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { examined, type Import, makeEverything } from './everything.ts'
+import { examined, importInto, makeEverything } from './everything.ts'
 import { exported } from './scene.ts'
 
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])
 service.startWorkers()
 
-async function importCsv(projectId: string, file: string): Promise<Import['counts']> {
-  const path = `/projects/${projectId}/imports?source=csv`
-  const { body } = await ada.call('POST', path, file, { 'content-type': 'text/csv' })
-  let last = body as unknown as Import
-  await eventually('the end of the import', async () => {
-    last = (await ada.get(`/imports/${body.id}`)).body as unknown as Import
-    return last.state === 'done' || last.state === 'failed'
-  })
-  return last.counts
-}
+const importCsv = async (projectId: string, file: string) =>
+  (await importInto(ada, projectId, file, 'source=csv')).counts
 
 test('a CSV export finds its tasks, subtasks and comments in the exported project', async () => {
   const projectId = await makeEverything(ada, bea)

@@ -3,19 +3,13 @@ import { parse } from 'csv-parse/sync'
 import { unescapeFormula } from '../../modules/exports/cells.ts'
 import { Random } from '../faults/random.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
-import { eventually } from '../races/pair.ts'
-import { type Body, invite, make } from '../support/client.ts'
+import { invite, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { examined } from './everything.ts'
+import { examined, importInto } from './everything.ts'
 import { exported, linesOf } from './scene.ts'
 
 const { service, ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
 service.startWorkers()
-
-interface Import extends Body {
-  state: string
-  counts: Record<string, number>
-}
 
 async function newProject(): Promise<string> {
   const { id } = await make(ada, '/projects', { name: 'Other' })
@@ -23,23 +17,12 @@ async function newProject(): Promise<string> {
   return id
 }
 
-/** Imports a file into the project, by default a new one with the same members, and waits for the end. */
-async function imported(
-  source: string,
-  file: string,
-  into?: string,
-): Promise<{ projectId: string; counts: Import['counts'] }> {
+/** Imports a file into the project, by default a new one with the same members. */
+async function imported(source: string, file: string, into?: string) {
   const projectId = into ?? (await newProject())
-  const path = `/projects/${projectId}/imports?source=${source}`
-  const { status, body } = await ada.call('POST', path, file, { 'content-type': 'text/plain' })
-  expect(status).toBe(202)
-  let last = body as unknown as Import
-  await eventually('the end of the import', async () => {
-    last = (await ada.get(`/imports/${body.id}`)).body as unknown as Import
-    return last.state === 'done' || last.state === 'failed'
-  })
-  expect(last).toMatchObject({ state: 'done', error: null })
-  return { projectId, counts: last.counts }
+  const { error, counts } = await importInto(ada, projectId, file, `source=${source}`)
+  expect(error).toBeNull()
+  return { projectId, counts }
 }
 
 const awkward = [
@@ -114,12 +97,7 @@ test('a project is the same after an export as docket and an import into another
   // The file changes nothing in its own project, and creates nothing in the other one.
   await imported('docket', before, id)
   expect(compared(await exported(ada, id))).toEqual(compared(before))
-  const path = `/projects/${projectId}/imports?source=docket`
-  const { body } = await ada.call('POST', path, before, { 'content-type': 'text/plain' })
-  await eventually('the end of the second import', async () => {
-    const { state, counts } = (await ada.get(`/imports/${body.id}`)).body as unknown as Import
-    return state === 'done' && counts.created === 0
-  })
+  expect((await imported('docket', before, projectId)).counts.created).toBe(0)
   expect(linesOf(await exported(ada, projectId))).toHaveLength(linesOf(after).length)
 }, 60_000)
 

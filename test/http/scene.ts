@@ -1,4 +1,4 @@
-import { type Body, type Client, make, type Person, register } from '../support/client.ts'
+import { type Client, make, type Person, register, runBatch } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { unknownId } from './responses.ts'
 
@@ -44,13 +44,6 @@ export async function openProject({ owner, admin, editor, viewer }: Team, name =
     Object.entries(members).map(([role, { email }]) => ({ op: 'member.invite', email, role })),
   )
   return id
-}
-
-/** Runs a batch and returns the rows in the order of the operations. */
-async function runBatch(client: Client, projectId: string, operations: object[]): Promise<Body[]> {
-  const { status, text, body } = await client.post(`/projects/${projectId}/batch`, { operations })
-  if (status !== 200) throw new Error(`The batch answered ${status} ${text}`)
-  return (body as unknown as { results: Body[] }).results
 }
 
 /** The seqs of the events that create these rows. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { purgeProject } from '../../workers/cascade.ts'
-import { make, versionOf } from '../support/client.ts'
+import { make, runBatch, versionOf } from '../support/client.ts'
 import { fill } from './fill.ts'
 import { costOf, costOfGet, openExplained } from './plans.ts'
 
@@ -15,7 +15,7 @@ for (const table of ['tasks', 'events', 'comments', 'subtasks'])
   await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`
 
 const { id: projectId } = await make(owner, '/projects', { name: 'Young' })
-const batch = (operations: object[]) => make200(`/projects/${projectId}/batch`, { operations })
+const batch = (operations: object[]) => runBatch(owner, projectId, operations)
 const results = await batch(
   Array.from({ length: tasks }, (_, n) => ({ op: 'task.create', title: `Task ${n}` })),
 )
@@ -23,12 +23,6 @@ const ids = results.map(({ id }) => id)
 const version = await versionOf(owner, projectId)
 await batch(ids.map((taskId) => ({ op: 'comment.create', taskId, text: 'Talk' })))
 await batch(ids.map((id) => ({ op: 'task.update', id, title: 'Changed', blockedByIds: [ids[0]!] })).slice(1))
-
-async function make200(path: string, input: object): Promise<{ id: string }[]> {
-  const { status, text, body } = await owner.post(path, input)
-  if (status !== 200) throw new Error(text)
-  return (body as unknown as { results: { id: string }[] }).results
-}
 
 test('an export of a past version reads few rows for each task', async () => {
   const { rows } = await costOfGet(owner, `/projects/${projectId}/export?asOf=${version}`)

@@ -100,6 +100,13 @@ export async function make(client: Client, path: string, body: unknown): Promise
   return answer.body
 }
 
+/** Runs a batch and returns the rows in the order of the operations. @throws unless the status is 200 */
+export async function runBatch(client: Client, projectId: string, operations: object[]): Promise<Body[]> {
+  const { status, text, body } = await client.post(`/projects/${projectId}/batch`, { operations })
+  if (status !== 200) throw new Error(`The batch answered ${status} ${text}`)
+  return (body as unknown as { results: Body[] }).results
+}
+
 export const invite = (owner: Client, projectId: string, person: Person, role = 'VIEWER') =>
   make(owner, `/projects/${projectId}/members/invite`, { email: person.email, role })
 

@@ -70,3 +70,11 @@ export const untilBlocked = (sql: postgres.Sql, count = 1, like = '%') =>
 export const terminateConnections = (sql: postgres.Sql) => sql`
   select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and application_name = 'docket'`
+
+/** Returns how many rows of a table a transaction has read. */
+export async function rowsRead(tx: postgres.ISql, table: string): Promise<number> {
+  const [read] = await tx<{ rows: number }[]>`
+    select (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int4 as rows
+    from pg_stat_xact_user_tables where relname = ${table}`
+  return read!.rows
+}

@@ -10,10 +10,9 @@ import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
 import { upTo } from '../../races/pair.ts'
 import type { Person } from '../../support/client.ts'
 import { comment, subtask, task } from './items.ts'
-import { fileOf, lineReader, openRunScene } from './scene.ts'
+import { fast, fileOf, lineReader, openRunScene } from './scene.ts'
 
 const { newProject, queue, work, undo, resultOf, services, sql, client: _ } = await openRunScene()
-const throttle = { batchRows: 500, pauseMs: 0, pauses: () => 0 }
 const execute = openUndoImport(services)
 
 const items: ImportedItem[] = [
@@ -60,7 +59,7 @@ test('the undo of an import that was cancelled between a commit and its record u
   const commits: number[] = []
   await work(
     all,
-    throttle,
+    fast,
     workerWith(async (n) => commits.push(n)),
   )
   expect(await resultOf(all)).toMatchObject({ state: 'done', lines: [] })
@@ -73,7 +72,7 @@ test('the undo of an import that was cancelled between a commit and its record u
       await owner.delete(`/imports/${id}`)
       throw unavailable('killed')
     })
-    await expect(killed({ importId: id }, throttle)).rejects.toBeInstanceOf(SliceEnded)
+    await expect(killed({ importId: id }, fast)).rejects.toBeInstanceOf(SliceEnded)
     lost += (await unrecorded(id, projectId)).length
     await work(id)
     expect(await unrecorded(id, projectId)).toHaveLength(0)
@@ -92,7 +91,7 @@ async function withJob(owner: Person, projectId: string, importId: string, isPar
       ${JSON.stringify({ importId })}::text::jsonb, case when ${isParked} then now() end)`
   const beginUndo = async () => {
     await sql`update imports set undo_state = 'queued' where id = ${importId}`
-    await execute({ importId, caller: JSON.stringify({ userId: owner.id }) }, throttle)
+    await execute({ importId, caller: JSON.stringify({ userId: owner.id }) }, fast)
   }
   return { jobId, beginUndo }
 }
@@ -106,7 +105,7 @@ test('an undo waits until the worker of a cancelled import has recorded its last
     committed.resolve()
     await stored.promise
   })
-  const ran = work(id, throttle, running)
+  const ran = work(id, fast, running)
   await committed.promise
   await owner.delete(`/imports/${id}`)
   await expect(beginUndo()).rejects.toBeInstanceOf(SliceEnded)
@@ -124,8 +123,8 @@ test('an undo does not wait for a dead letter, and undoes the last batch of the 
   const killed = workerWith(async (n) => {
     if (n === 2) throw unavailable('killed')
   })
-  await expect(killed({ importId: id }, throttle)).rejects.toBeInstanceOf(SliceEnded)
-  await endLostImports(sql, throttle)
+  await expect(killed({ importId: id }, fast)).rejects.toBeInstanceOf(SliceEnded)
+  await endLostImports(sql, fast)
   expect(await resultOf(id)).toMatchObject({ state: 'failed' })
   expect(await unrecorded(id, projectId)).toHaveLength(1)
   await beginUndo()

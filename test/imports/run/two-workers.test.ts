@@ -5,7 +5,7 @@ import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
 import { upTo } from '../../races/pair.ts'
 import { task } from './items.ts'
-import { fileOf, lineReader, openRunScene } from './scene.ts'
+import { fast, fileOf, lineReader, openRunScene } from './scene.ts'
 
 // Two workers run the same job if Redis has lost it, or if the lock of a paused worker has expired.
 const {
@@ -19,7 +19,6 @@ const {
   sql,
   client: _,
 } = await openRunScene()
-const throttle = { batchRows: 500, pauseMs: 0, pauses: () => 0 }
 const pageRows = 500
 
 test('a worker that continues to read after another one has read the file stores nothing', async () => {
@@ -38,13 +37,13 @@ test('a worker that continues to read after another one has read the file stores
       yield item
     }
   }
-  const first = openRunImport(services, { readers: { planka: pausing } })({ importId: id }, throttle)
+  const first = openRunImport(services, { readers: { planka: pausing } })({ importId: id }, fast)
   await paused.promise
   // Another worker turns the parts into subtasks, and imports the first tasks.
   const created = async () =>
     (await sql<{ created: number }[]>`select created from imports where id = ${id}`)[0]!.created
   while ((await created()) === 0)
-    await execute({ importId: id }, { ...throttle, isOver: () => true }).catch(() => {})
+    await execute({ importId: id }, { ...fast, isOver: () => true }).catch(() => {})
   going.resolve()
   expect(await first.catch((error: unknown) => error)).toBeInstanceOf(SliceEnded)
   await work(id)
@@ -60,7 +59,7 @@ test('two workers that undo the same import undo each task once', async () => {
   const caller = JSON.stringify({ userId: owner.id })
   const undoWith = (run: typeof services.run) => {
     const undo = openUndoImport({ ...services, run })
-    return work(id, throttle, (data, one) => undo({ ...data, caller }, one))
+    return work(id, fast, (data, one) => undo({ ...data, caller }, one))
   }
   const first = undoWith(async (request) => {
     await read!.promise

@@ -5,10 +5,9 @@ import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
 import { upTo } from '../../races/pair.ts'
 import { invite, makeToken, type Person } from '../../support/client.ts'
 import { comment, subtask, task } from './items.ts'
-import { openRunScene, tasksOf } from './scene.ts'
+import { fast, openRunScene, tasksOf } from './scene.ts'
 
 const { newProject, importItems, undo, work, services, sql, client: _ } = await openRunScene(3)
-const throttle = { batchRows: 500, pauseMs: 0, pauses: () => 0 }
 
 const items = upTo(9).flatMap((n) => [
   task(String(n), { labels: [`label ${n}`], fields: { size: `${n}` } }),
@@ -48,7 +47,7 @@ test('an undo whose worker is killed before it stores the result of each batch u
       return reply
     },
   })
-  expect(await undo(owner, id, throttle, killed)).toEqual(all)
+  expect(await undo(owner, id, fast, killed)).toEqual(all)
   expect(calls).toBeGreaterThan(9)
   await expectNothing(owner, projectId)
 })
@@ -63,7 +62,7 @@ test.each([
   const { id } = await importItems(editor, projectId, items)
   const path = `/projects/${projectId}/members/${memberId}`
   const revoke = () => (role ? owner.patch(`${path}/role`, { role }) : owner.delete(path))
-  const half = await undo(editor, id, throttle, afterBatches(4, revoke))
+  const half = await undo(editor, id, fast, afterBatches(4, revoke))
   expect(half).toMatchObject({ undoState: 'failed', kept: 0 })
   expect(half.undone).toBeLessThan(9)
   expect(await errorOf(id)).toEndWith(error)
@@ -96,7 +95,7 @@ test('the error of a failed import remains, also after an undo that failed and o
     )
   }
   await sql`update imports set undo_state = 'queued' where id = ${id}`
-  await endLostImports(sql, throttle)
+  await endLostImports(sql, fast)
   expect(await errorOf(id)).toBe('Row 10: broken. The undo failed: The worker failed at each attempt')
   expect(await undo(owner, id)).toEqual(all)
   expect(await errorOf(id)).toBe('Row 10: broken')
@@ -109,7 +108,7 @@ test('an undo fails if its API token is deleted, and can be repeated', async () 
   const caller = JSON.stringify({ userId: owner.id, token: { id: tokenId, scope: 'admin', projects: null } })
   const execute = afterBatches(2, () => owner.delete(`/tokens/${tokenId}`))
   await sql`update imports set undo_state = 'queued' where id = ${id}`
-  await work(id, throttle, (data, slice) => execute({ ...data, caller }, slice))
+  await work(id, fast, (data, slice) => execute({ ...data, caller }, slice))
   expect(await errorOf(id)).toBe('The API token of the request was deleted, or has expired')
   expect(await undo(owner, id)).toEqual(all)
   await expectNothing(owner, projectId)
@@ -122,7 +121,7 @@ test('an undo keeps the fields if the caller is no longer an ADMIN, and a second
   const { id } = await importItems(admin, projectId, items)
   const path = `/projects/${projectId}/members/${memberId}/role`
   const demote = () => owner.patch(path, { role: 'EDITOR' })
-  const { lines, ...counts } = await undo(admin, id, throttle, afterBatches(4, demote))
+  const { lines, ...counts } = await undo(admin, id, fast, afterBatches(4, demote))
   expect([counts, lines.map(({ message }) => message)]).toEqual([
     { undoState: 'done', undone: 9, kept: 0 },
     ['The field "size": This needs the role ADMIN in the project'],
