@@ -14,7 +14,7 @@ export const batchKey = (importId: string, part: string) => ({
  * stored replies contain their numbers.
  */
 export async function recordCommitted(sql: Sql, importId: string): Promise<void> {
-  // In every collation, the space after the id in a key orders before letters; letters order differently.
+  // The order of letters depends on the collation, but a space is before the letters in each of them.
   const afterKeys = `${importId}z`
   await sql`
     with ended as materialized (

@@ -76,7 +76,7 @@ class TodoistRows implements SourceRows {
     return [{ ...comment, ...(author && { author }), ...(task.dueDate && { createdAt: task.dueDate }) }]
   }
 
-  /** What no task after it could list. */
+  /** The messages that no later task can report. */
   end(): string[] {
     return this.pending
   }
