@@ -84,6 +84,7 @@ test('an undo of several events has the same result before and after workers pur
     await purgeRows()
     expect(await faultsOf(scene.sql)).toEqual([])
   })
-  await assertInTime(property, { numRuns: cases(12), withinMs: 30_000 })
-  expect(Math.min(...Object.values(statusCounts))).toBeGreaterThan(0)
+  const isCovered = () => Math.min(...Object.values(statusCounts)) > 0
+  await assertInTime(property, { numRuns: cases(12), withinMs: 30_000, isCovered })
+  expect(statusCounts).not.toContainValue(0)
 })
