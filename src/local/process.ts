@@ -52,13 +52,24 @@ async function lsofCwd(pid: number): Promise<string | undefined> {
 
 export async function endServer(pid: number, dir: string, signal: NodeJS.Signals, withinMs = 10_000) {
   if (!(await isServerProcess(pid, dir))) return true
+  send(pid, signal)
+  const hasEnded = async () => ((await isServerProcess(pid, dir)) ? undefined : true)
+  return (await until(hasEnded, withinMs)) ?? false
+}
+
+/** Ends a child of this process. A new child has no command line for a moment, so `isServerProcess` may miss it. */
+export async function endLaunched({ pid, ended }: Launched, signal: NodeJS.Signals, withinMs = 10_000) {
+  const isOver = () => pid === 0 || ended()
+  if (!isOver()) send(pid, signal)
+  await until(() => isOver() || undefined, withinMs)
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
-  const hasEnded = async () => ((await isServerProcess(pid, dir)) ? undefined : true)
-  return (await until(hasEnded, withinMs)) ?? false
 }
 
 export async function logTail(logFile: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './port.ts'
-import { endServer, type Launched, logTail, isServerProcess, type Starting } from './process.ts'
+import { endLaunched, endServer, type Launched, logTail, isServerProcess, type Starting } from './process.ts'
 import { until } from './wait.ts'
 
 const attempts = 5
@@ -51,15 +51,14 @@ async function start(server: Server, launch: (port: number) => Launched, signal:
 }
 
 export async function waitUntilReady(server: Server, launched: Launched, port: number, signal?: AbortSignal) {
-  const { pid, ended } = launched
   const answers = async () => {
     await server.probe(port)
     return true
   }
-  const probe = () => (ended() ? false : answers().catch(() => undefined))
+  const probe = () => (launched.ended() ? false : answers().catch(() => undefined))
   const isReady = await until(probe, readyTimeoutMs, { signal }).catch(() => undefined)
   // The server has no clients yet, so SIGQUIT may stop the server immediately.
-  if (isReady === undefined) await endServer(pid, server.dir, 'SIGQUIT')
+  if (isReady === undefined) await endLaunched(launched, 'SIGQUIT')
   signal?.throwIfAborted()
   return isReady ?? false
 }
