@@ -157,6 +157,8 @@ function firstUrl(child: ChildProcess, output: string[], command: string): Promi
       createInterface({ input: stream! }).on('line', (line) => {
         output.push(line)
         if (output.length > 1_000) output.shift()
+        // The response of 500 does not contain its cause.
+        if (line.includes('"request failed"')) console.error(line)
         const { msg, api } = line.startsWith('{') ? JSON.parse(line) : { msg: '', api: '' }
         if (msg === 'listening') resolve(api.replace(/\/api\/v1$/, ''))
         if (msg === 'working' && command === 'worker') resolve('')
