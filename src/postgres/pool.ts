@@ -32,6 +32,8 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     // With `true`, each new connection queries the array types. If the query fails, the process ends.
     fetch_types: false,
     prepare: pooler !== 'on',
+    // A pooler takes the server away after a reply, also if the client has sent the first half of its next query.
+    ...(isPooled && { max_pipeline: 0 }),
     types: arrayTypes,
     transform: { column: { from: postgres.toCamel } },
     connection: {

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
+import { openPool } from '../../src/postgres/pool.ts'
+import { IdleTimeouts } from '../../src/postgres/timeouts.ts'
 import { make, register } from '../support/client.ts'
 import { freshDatabase, terminateConnections } from '../support/database.ts'
 import { openPgBouncer } from '../support/pgbouncer.ts'
@@ -49,6 +51,23 @@ test('the service reconnects when the pooler closes connections', async () => {
   for (const n of upTo(5)) {
     await onServer(fresh.url, terminateConnections)
     await make(atA, '/tasks', { projectId: id, title: `Task ${n}` })
+  }
+})
+
+test('concurrent queries of one connection are answered', async () => {
+  const idleTimeouts = new IdleTimeouts()
+  const options = { idleTimeouts, pooler: 'on', connections: 1, statementMs: 20_000 }
+  const pools = upTo(2 * connections).map(() => openPool({ url: pooler.through(fresh.url), ...options }))
+  const askTwice = async (sql: postgres.Sql, n: number) => {
+    const [, [row]] = await Promise.all([sql`select 1`, sql`select ${n}::int4 as n`])
+    return row!.n
+  }
+  try {
+    for (const n of upTo(50))
+      expect(await Promise.all(pools.map((sql) => askTwice(sql, n)))).toEqual(pools.map(() => n))
+  } finally {
+    await Promise.all(pools.map((sql) => sql.end({ timeout: 1 })))
+    idleTimeouts.close()
   }
 })
 
