@@ -1,15 +1,14 @@
 import { expect, test } from 'bun:test'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { launch } from '../../src/local/process.ts'
 import { waitUntilReady } from '../../src/local/server.ts'
+import { newFolder } from '../support/service.ts'
 
 /** So many that one of them had no command line yet when it was stopped, if that mattered. */
 const starts = 20
 
 test('a server whose start is aborted at once ends', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'docket-aborted-'))
+  const dir = await newFolder('docket-aborted-')
   const server = {
     ...{ name: 'A server', dir, stopSignal: 'SIGTERM' as const },
     lastStart: () => Promise.reject(new Error('never started')),
