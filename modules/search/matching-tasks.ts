@@ -5,7 +5,7 @@ import { allDocuments, ofProjects, samplePerProject } from './documents.ts'
 import { planRareWord } from './cost/estimate.ts'
 import { kinds } from './indexing/rows.ts'
 import { findKnownRows } from './known-rows.ts'
-import type { IndexWord } from './cost/look-up.ts'
+import type { IndexWord, LookUp } from './cost/look-up.ts'
 import { readSizes } from './cost/sizes.ts'
 import { type SearchQuery, termQuery } from './text/query.ts'
 
@@ -19,6 +19,7 @@ export type MatchingTasks = { foundIds: string[] } | { matching: Matching }
 
 export interface Matching {
   query: SearchQuery
+  projectIds: string[]
   knownIds: string[]
 }
 
@@ -34,7 +35,7 @@ export async function findMatchingTasks(
   const known = await findKnownRows(sql, { projectIds, kinds: [kinds.task] }, query.text)
   const knownIds = known.map(({ id }) => id)
   const few = query.terms.length > 0 ? await findFew(sql, query, projectIds) : []
-  if (!few || few.length > maxFoundTasks) return { matching: { query, knownIds } }
+  if (!few || few.length > maxFoundTasks) return { matching: { query, projectIds, knownIds } }
   return { foundIds: [...new Set([...knownIds, ...few])] }
 }
 
@@ -50,7 +51,7 @@ async function findFew(sql: Sql, query: SearchQuery, projectIds: string[]): Prom
   if (!plan) return undefined
   if (plan.readsAll) return (await read(allDocuments)).ids
   const rows = await unprepared(sql<{ taskId: string | null }[]>`
-    ${byWord(sql, query, plan.lookUp, ofProjects(sql, projectIds, plan.byProject))}`)
+    ${byWord(sql, query, plan, projectIds)}`)
   return rows.some(({ taskId }) => taskId === null) ? undefined : rows.map(({ taskId }) => taskId!)
 }
 
@@ -94,26 +95,29 @@ function sampleOf(
 }
 
 /** SQL for the tasks that match; null if too many documents contain the word. */
-const byWord = (sql: Sql, query: SearchQuery, text: string, inProjects: SqlPart): SqlPart => sql`
+const byWord = (sql: Sql, query: SearchQuery, { lookUp, byProject }: LookUp, projectIds: string[]) => sql`
   with found as materialized (
-    select s.project_id, s.task_id from search s
-    where ${holds(sql, text)} and ${inProjects} and s.task_id is not null limit ${maxFoundTasks + 1}),
+    select s.task_id from search s where ${holds(sql, lookUp)} and ${ofProjects(sql, projectIds, byProject)}
+      and s.task_id is not null limit ${maxFoundTasks + 1}),
   few as materialized (select count(*) <= ${maxFoundTasks} as so from found)
   select null::uuid as task_id from few where not so
   union all
-  select f.task_id from (select distinct project_id, task_id from found where (select so from few)) f
-  where ${matchesTask(sql, { projectId: sql`f.project_id`, id: sql`f.task_id` }, query)}`
+  select f.task_id from (select distinct task_id from found where (select so from few)) f
+  where ${matchesTask(sql, sql`f.task_id`, { query, projectIds })}`
 
-/** SQL that is true if the documents of a task together hold every term, and none holds an excluded term. */
+/**
+ * SQL that is true if the documents of a task together hold every term, and none holds an excluded term. A task that
+ * moved during the search may have its documents in any of the searched projects.
+ */
 export function matchesTask(
   sql: Sql,
-  task: { projectId: SqlPart; id: SqlPart },
-  query: SearchQuery,
+  id: SqlPart,
+  { query, projectIds }: Omit<Matching, 'knownIds'>,
 ): SqlPart {
   // `offset 0` makes Postgres read the documents of the task, not once all documents with the term. The function
   // `ts_match_vq` is `@@`, but never a look-up in the index of words.
-  const exists = (text: string) => sql`exists (select from search s where s.task_id = ${task.id}
-    and s.project_id = ${task.projectId} and ts_match_vq(s.doc, ${text}::tsquery) offset 0)`
+  const exists = (text: string) => sql`exists (select from search s where s.task_id = ${id}
+    and s.project_id = any(${projectIds}::uuid[]) and ts_match_vq(s.doc, ${text}::tsquery) offset 0)`
   const excluded = excludedBy(query)
   const all = query.terms.map((term) => exists(termQuery(term)))
   return joined(sql, excluded ? [...all, sql`not ${exists(excluded)}`] : all, sql`and`)

@@ -34,8 +34,8 @@ const scanned: Conditions<Exclude<keyof Values, keyof typeof indexed>> = {
   noLabel: (sql, _, { snapshot }) => sql`(t.label_ids is null
     or not t.label_ids && ${existing(sql, 'label', sql`t.label_ids`, snapshot)})`,
   ready: (sql, _, { caller, snapshot }) => isReady(sql, 't', { holder: caller, snapshot }),
-  matching: (sql, { query, knownIds }) => sql`(t.id = any(${knownIds}::uuid[])
-    or ${matchesTask(sql, { projectId: sql`t.project_id`, id: sql`t.id` }, query)})`,
+  matching: (sql, matching) => sql`(t.id = any(${matching.knownIds}::uuid[])
+    or ${matchesTask(sql, sql`t.id`, matching)})`,
   isUnclaimed: (sql, _, scope) => sql`(t.claimed_by is null or not ${isLive(sql, scope)})`,
 }
 

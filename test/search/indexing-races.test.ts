@@ -5,6 +5,8 @@ import { openSearchIndex, type SearchIndex } from '../../modules/search/indexing
 import { startFills } from '../../modules/search/indexing/positions.ts'
 import { RecentWords } from '../../modules/search/indexing/recent-words.ts'
 import { writeChanges } from '../../modules/search/indexing/write.ts'
+import { matchesTask } from '../../modules/search/matching-tasks.ts'
+import { readSearchText } from '../../modules/search/text/query.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { newId } from '../../src/ids.ts'
 import { purgeProject } from '../../workers/cascade.ts'
@@ -80,6 +82,18 @@ test('a task that moves while its previous project is indexed is found in its pr
   await writeChanges(sql, late, words)
   expect(await idsIn(target)).toContain(id)
   await expectIndexed(sql, index, [source, target])
+})
+
+test('a task that moves during a search is found by its documents in the previous project', async () => {
+  const { id } = await create(source)
+  const projectIds = [source, target]
+  await index.bringUpToDate(projectIds)
+  await ada.patch(`/tasks/${id}`, { projectId: target })
+  const matching = { query: readSearchText('plate'), projectIds }
+  const found = (projectIds: string[]) => sql`
+    select id from tasks t where project_id = ${target} and ${matchesTask(sql, sql`t.id`, { ...matching, projectIds })}`
+  expect([...(await found(projectIds))]).toEqual([{ id }])
+  expect([...(await found([target]))]).toEqual([])
 })
 
 test('a project that is purged while it is indexed leaves no document', async () => {

@@ -6,7 +6,7 @@ const hour = 3_600_000
 const open = (step: ConstructorParameters<typeof SharedSteps>[1], limits = { projects: 3, slots: 2 }) => {
   const steps = new SharedSteps(limits, step)
   return (projectId: string, target = 1, endsAt = performance.now() + hour) =>
-    steps.next({ projectId, target, endsAt, lateAt: performance.now() + hour })
+    steps.next({ projectId, target, endsAt, isLate: false })
 }
 
 test('readers share steps, and a project is in one step at a time', async () => {
@@ -15,7 +15,7 @@ test('readers share steps, and a project is in one step at a time', async () => 
   const next = open(async (projectIds) => {
     steps.push(projectIds)
     await end
-    return { left: [], filling: ['b'] }
+    return { left: [], held: [], filling: ['b'] }
   })
   const first = ['a', 'b', 'a'].map((id) => next(id))
   await Bun.sleep(0)
@@ -36,22 +36,22 @@ test('a project that waits for another project does not delay the other readers 
   const steps: string[][] = []
   const next = open(async (projectIds) => {
     steps.push(projectIds)
-    if (steps.length === 1) return { left: ['moved', 'target'], filling: [] }
+    if (steps.length === 1) return { left: ['moved', 'target'], held: ['moved'], filling: [] }
     await end
-    return { left: [], filling: [] }
+    return { left: [], held: [], filling: [] }
   })
   const [moved, calm] = [next('moved'), next('calm')]
-  expect(await calm).toEqual({ isLeft: false, isFilling: false })
+  expect(await calm).toEqual({ isLeft: false, isHeld: false, isFilling: false })
   expect(steps[1]).toEqual(['moved', 'target'])
   resolve()
-  expect(await moved).toEqual({ isLeft: false, isFilling: false })
+  expect(await moved).toEqual({ isLeft: false, isHeld: false, isFilling: false })
 })
 
 test('an error only fails the readers of its step, and a reader stops waiting after its time', async () => {
   const next = open(
     async ([id]) => {
       if (id === 'bad') throw new Error('bad')
-      return { left: id === 'busy' ? ['busy'] : [], filling: [] }
+      return { left: id === 'busy' ? ['busy'] : [], held: [], filling: [] }
     },
     { projects: 1, slots: 1 },
   )

@@ -94,7 +94,7 @@ test.each(scopes)(
           : idsOf(
               await sql<{ taskId: string }[]>`
               select distinct task_id from search t where project_id = any(${projectIds}::uuid[])
-                and ${matchesTask(sql, { projectId: sql`t.project_id`, id: sql`t.task_id` }, query)}`,
+                and ${matchesTask(sql, sql`t.task_id`, { query, projectIds })}`,
             )
       expect([q, ids.sort()]).toEqual([q, idsOf(expected).sort()])
     }

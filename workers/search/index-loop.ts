@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findBehind, startMissingFills } from '../../modules/search/indexing/positions.ts'
-import { maxProjects, type Steps } from '../../modules/search/indexing/step.ts'
+import { maxHeldSteps, maxProjects, type Steps } from '../../modules/search/indexing/step.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { isTransient } from '../../src/postgres/errors.ts'
 import type { ChangedProjects } from './changed-projects.ts'
@@ -10,8 +10,6 @@ const collectMs = 50
 /** The pause in which changes collect, as a multiple of the time that the last changes took. Many together cost less. */
 const pauses = { factor: 3, maxMs: 300 }
 const retryMs = 1_000
-/** After this time, a project no longer waits until moved tasks are indexed in their new projects. */
-const lateMs = 5_000
 
 interface Options {
   sql: Sql
@@ -32,7 +30,7 @@ export function openIndexLoop(options: Options) {
   async function run(): Promise<void> {
     while (changed.size > 0 && isActive()) {
       const taken = changed.take(maxProjects)
-      const left = await index(taken).catch((error) => {
+      const left = await index([...taken.keys()]).catch((error) => {
         warn(error)
         return sleep(retryMs, [])
       })
@@ -63,30 +61,31 @@ export function openIndexLoop(options: Options) {
  * cannot be indexed does not delay the others: the sweep finds the project again.
  */
 function openIndex({ sql, steps, pauseMs, warn }: Options) {
-  async function indexNext(projectIds: string[], since: Map<string, number>): Promise<string[]> {
+  const heldSteps = new Map<string, number>()
+  const isLate = (projectId: string) => (heldSteps.get(projectId) ?? 0) >= maxHeldSteps
+
+  async function indexNext(projectIds: string[]): Promise<string[]> {
     const behind = await findBehind(sql, projectIds)
     await startMissingFills(sql, behind)
     if (behind.length === 0) return []
     const startedAt = performance.now()
-    const isLate = (projectId: string) => performance.now() - (since.get(projectId) ?? Infinity) > lateMs
-    const { left } = await steps.indexChanges(
-      behind.map(({ projectId }) => projectId),
-      undefined,
-      isLate,
-    )
+    const ids = behind.map(({ projectId }) => projectId)
+    const { left, held } = await steps.indexChanges(ids, undefined, isLate)
+    for (const id of ids)
+      if (held.includes(id)) heldSteps.set(id, (heldSteps.get(id) ?? 0) + 1)
+      else heldSteps.delete(id)
     const longPauseMs = left.length > 0 ? 0 : (performance.now() - startedAt) * pauses.factor
     await sleep(Math.max(pauseMs, Math.min(longPauseMs, pauses.maxMs)))
     return left
   }
-  return async (since: Map<string, number>): Promise<string[]> => {
-    const projectIds = [...since.keys()]
+  return async (projectIds: string[]): Promise<string[]> => {
     try {
-      return await indexNext(projectIds, since)
+      return await indexNext(projectIds)
     } catch (error) {
       if (projectIds.length === 1 || isTransient(error)) throw error
       const left: string[] = []
       const add = (some: string[]) => void left.push(...some)
-      for (const projectId of projectIds) await indexNext([projectId], since).then(add, warn)
+      for (const projectId of projectIds) await indexNext([projectId]).then(add, warn)
       return left
     }
   }

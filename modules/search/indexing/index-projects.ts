@@ -2,7 +2,7 @@ import type { Sql } from '../../../src/postgres/database.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
 import { type Behind, filledPart, findBehind, startMissingFills } from './positions.ts'
 import { SharedSteps } from './shared-steps.ts'
-import { maxProjects, openSteps } from './step.ts'
+import { maxHeldSteps, maxProjects, openSteps } from './step.ts'
 
 /** A reader fills a project up to this version itself. A worker fills larger projects. */
 const maxVersionToFill = 20_000
@@ -54,18 +54,19 @@ export function openSearchIndex(sql: Sql, timeoutMs: number, reads = sql) {
  * at the same time, do not delay the reader. Also returns the projects whose first fill is not complete.
  */
 async function repeat(steps: SharedSteps, projects: Behind[], timeoutMs: number) {
-  const now = performance.now()
-  const times = { lateAt: now + timeoutMs / 4, endsAt: now + timeoutMs }
+  const endsAt = performance.now() + timeoutMs
   const filling = new Set<Behind>()
   const queue = projects.values()
   let isComplete = true
   const runNext = async () => {
     for (const project of queue) {
-      let isLeft = true
-      while (isLeft && performance.now() < times.endsAt) {
+      let [isLeft, heldSteps] = [true, 0]
+      while (isLeft && performance.now() < endsAt) {
         const { projectId, version: target } = project
-        const outcome = await steps.next({ projectId, target, ...times })
+        const isLate = heldSteps >= maxHeldSteps
+        const outcome = await steps.next({ projectId, target, isLate, endsAt })
         isLeft = outcome.isLeft
+        if (outcome.isHeld) heldSteps++
         if (outcome.isFilling) filling.add(project)
       }
       isComplete &&= !isLeft

@@ -25,6 +25,8 @@ export interface MovePlan {
   others: Changes[]
   /** Projects that must be indexed up to these seqs before projects that tasks left. */
   first: { projectId: string; seq: number }[]
+  /** Projects that wait for `first`. */
+  held: Set<string>
 }
 
 /**
@@ -36,7 +38,8 @@ export async function planMoves(sql: Sql, all: Changes[], isLate: IsLate): Promi
     sql,
     all.filter(({ position }) => !isLate(position.projectId)),
   )
-  if (moves.length === 0) return { together: [], others: all, first: [] }
+  const unplanned = { together: [], others: all, first: [], held: new Set<string>() }
+  if (moves.length === 0) return unplanned
   const present = all.flatMap(({ rows }) => rows.filter(({ title }) => title !== null))
   const arriving = new Set(present.map(({ id, projectId }) => `${id} ${projectId}`))
   const early = moves.filter(({ id, projectId, from, hasArrived }) => {
@@ -45,7 +48,7 @@ export async function planMoves(sql: Sql, all: Changes[], isLate: IsLate): Promi
   const held = new Set(early.map(({ from }) => from))
   const isCircle = early.every(({ from, projectId }) => projectId !== from && held.has(projectId))
   // Projects that wait only for each other would wait forever.
-  if (early.length > 0 && isCircle) return { together: [], others: all, first: [] }
+  if (early.length > 0 && isCircle) return unplanned
   const safe = moves.filter(({ from }) => !held.has(from))
   const connected = new Set(safe.flatMap(({ from, projectId }) => [from, projectId]))
   const isConnected = ({ position }: Changes) => connected.has(position.projectId)
@@ -58,6 +61,7 @@ export async function planMoves(sql: Sql, all: Changes[], isLate: IsLate): Promi
     together: [...writable.filter(isConnected), ...[...targets.values()].map(unchanged)],
     others: writable.filter((one) => !isConnected(one)),
     first: early.map(({ projectId, seq, arrivalSeq }) => ({ projectId, seq: arrivalSeq ?? seq })),
+    held,
   }
 }
 

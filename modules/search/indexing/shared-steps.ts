@@ -3,20 +3,22 @@ import type { Progress } from './step.ts'
 
 type Step = (projectIds: string[], targets: Map<string, number>, isLate: IsLate) => Promise<Progress>
 
-/** A project that a reader waits for. The times are from `performance.now`. */
+/** A project that a reader waits for. */
 export interface WantedProject {
   projectId: string
   /** The version up to which the project is indexed. */
   target: number
-  /** After this time, the project waits for no other project. */
-  lateAt: number
-  /** After this time, the reader no longer waits. */
+  /** If true, the project waits for no other project. */
+  isLate: boolean
+  /** After this time of `performance.now`, the reader no longer waits. */
   endsAt: number
 }
 
 interface Outcome {
   /** True if the project needs another step. */
   isLeft: boolean
+  /** True if the project waits for another project. */
+  isHeld: boolean
   isFilling: boolean
 }
 
@@ -67,7 +69,7 @@ export class SharedSteps {
   private take(): Waiting[] {
     const now = performance.now()
     const [over, waiting] = parted(this.waiting, ({ endsAt }) => endsAt <= now)
-    for (const { resolve } of over) resolve({ isLeft: true, isFilling: false })
+    for (const { resolve } of over) resolve({ isLeft: true, isHeld: false, isFilling: false })
     const projectIds = new Set<string>()
     for (const { projectId } of waiting)
       if (projectIds.size < this.limits.projects && !this.current.has(projectId)) projectIds.add(projectId)
@@ -97,18 +99,21 @@ async function runStep(step: Step, taken: Waiting[], projectIds: Set<string>): P
   const targets = new Map<string, number>()
   for (const { projectId, target } of taken)
     targets.set(projectId, Math.max(target, targets.get(projectId) ?? 0))
-  const lateAt = new Map(taken.map((one) => [one.projectId, one.lateAt]))
-  const isLate = (projectId: string) => performance.now() > (lateAt.get(projectId) ?? Infinity)
+  const late = new Set(taken.filter(({ isLate }) => isLate).map(({ projectId }) => projectId))
+  const isLate = (projectId: string) => late.has(projectId)
   const filling = new Set<string>()
   let left = new Set(projectIds)
+  let held = new Set<string>()
   for (let n = 0; n === 0 || (n <= maxJoinedSteps && !left.isSubsetOf(projectIds)); n++) {
     const progress = await step([...left], targets, isLate)
     left = new Set(progress.left)
+    held = new Set(progress.held)
     for (const projectId of progress.filling) filling.add(projectId)
     for (const { projectId, resolve } of taken)
-      if (!left.has(projectId)) resolve({ isLeft: false, isFilling: filling.has(projectId) })
+      if (!left.has(projectId)) resolve({ isLeft: false, isHeld: false, isFilling: filling.has(projectId) })
   }
-  for (const { projectId, resolve } of taken) resolve({ isLeft: true, isFilling: filling.has(projectId) })
+  for (const { projectId, resolve } of taken)
+    resolve({ isLeft: true, isHeld: held.has(projectId), isFilling: filling.has(projectId) })
 }
 
 const parted = <T>(all: T[], isFirst: (one: T) => boolean): [T[], T[]] => [

@@ -9,12 +9,19 @@ import { writeChanges } from './write.ts'
 
 /** The most projects of one step. */
 export const maxProjects = 100
+/**
+ * After so many steps, a project no longer waits until moved tasks are indexed in their new projects. Not a time: a slow
+ * process would hide the tasks.
+ */
+export const maxHeldSteps = 30
 /** Shorter than the time for which a word stays in `search_words` after its last document. */
 const keepWordsMs = 600_000
 
 export interface Progress {
   /** Projects that have more to read, that another process indexed at the same time, or that others wait for. */
   left: string[]
+  /** Projects that wait until moved tasks are indexed in their new projects. */
+  held: string[]
   /** Projects whose first fill is not complete. */
   filling: string[]
 }
@@ -30,7 +37,7 @@ function openWrite(sql: Sql) {
   return async (all: Changes[], targets?: Targets, isLate: IsLate = () => false): Promise<Progress> => {
     const [existing, deleted] = [all.filter(({ exists }) => exists), all.filter(({ exists }) => !exists)]
     if (deleted.length > 0) await forgetDeleted(sql, idsOf(deleted))
-    const { together, others, first } = await planMoves(sql, existing.filter(hasMoved), isLate)
+    const { together, others, first, held } = await planMoves(sql, existing.filter(hasMoved), isLate)
     for (const { projectId, seq } of first)
       targets?.set(projectId, Math.max(seq, targets.get(projectId) ?? 0))
     const written = new Set([
@@ -41,6 +48,7 @@ function openWrite(sql: Sql) {
     const left = existing.filter((one) => one.hasMore || isLost(one))
     return {
       left: [...new Set([...idsOf(left), ...first.map(({ projectId }) => projectId)])],
+      held: [...held],
       filling: fillingIn(existing),
     }
   }
