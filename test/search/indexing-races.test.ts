@@ -7,7 +7,7 @@ import { RecentWords } from '../../modules/search/indexing/recent-words.ts'
 import { writeChanges } from '../../modules/search/indexing/write.ts'
 import { matchesTask } from '../../modules/search/matching-tasks.ts'
 import { readSearchText } from '../../modules/search/text/query.ts'
-import { openDatabase } from '../../src/postgres/database.ts'
+import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { newId } from '../../src/ids.ts'
 import { purgeProject } from '../../workers/cascade.ts'
 import { makeProjects, upTo } from '../races/pair.ts'
@@ -112,6 +112,16 @@ test('a project that is purged while it is indexed leaves no document', async ()
   expect([...(await sql`select from search_positions where project_id in (${source}, ${target})`)]).toEqual(
     [],
   )
+})
+
+test('a project is not deleted while its position is created, so that the purge finds the position', async () => {
+  await sql`delete from search_positions where project_id = ${source}`
+  const unlocked = () => other.reads`select id from projects where id = ${source} for update skip locked`
+  await sql.begin(async (tx) => {
+    await startFills(tx as unknown as Sql, [source])
+    expect([...(await unlocked())]).toEqual([])
+  })
+  expect([...(await unlocked())]).toEqual([{ id: source }])
 })
 
 test('a deleted project is not indexed before its purge', async () => {

@@ -33,12 +33,16 @@ export async function startMissingFills(sql: Sql, behind: Behind[]): Promise<voi
   if (missing.length > 0) await startFills(sql, missing)
 }
 
-/** Creates positions at the current versions. The first fill reads the rows, and the log has all later changes. */
+/**
+ * Creates positions at the current versions. The first fill reads the rows, and the log has all later changes. The lock
+ * makes a deletion of the project wait, so that the purge finds the position.
+ */
 export const startFills = (sql: Sql, projectIds: string[]) => sql`
   insert into search_positions (project_id, seq, event_id, fill)
   select s.project_id, s.version, s.last_event_id, ${JSON.stringify(firstRows)}::text::jsonb
   from streams s join projects p on p.id = s.project_id
   where s.project_id = any(${projectIds}::uuid[]) order by s.project_id
+  for key share of p
   on conflict do nothing`
 
 /** A project may be deleted while its position is created. */
