@@ -88,7 +88,10 @@ const textBytes = (sql: Sql) => sql`
 const isChange = (sql: Sql) => sql`entity in ('task', 'comment', 'subtask', 'project')
   and (before is null or after is null or type = 'task.moved_in' or before ?| '{title,description,text,name}')`
 
-/** One row for each change, and for each comment and subtask of a task that moved here. */
+/**
+ * One row for each change, for each comment and subtask of a task that moved here, and for each document of its earlier
+ * stay whose row was deleted meanwhile.
+ */
 const changedRows = (sql: Sql) => sql`
   select c.project_id, ${kinds.task}::int4 as kind, c.id, c.id as task_id, t.created_at as at, t.number, t.title,
     t.description as text
@@ -109,6 +112,12 @@ const changedRows = (sql: Sql) => sql`
   select t.project_id, ${kinds.subtask}, m.id, m.task_id, m.created_at, null, m.title, null
   from change c join tasks t on t.id = c.id and t.project_id = c.project_id join subtasks m on m.task_id = t.id
   where c.entity = 'task' and c.moved_in and not exists (select from change x where x.project_id = t.project_id and x.id = m.id)
+  union all
+  select d.project_id, d.kind::int4, d.id, d.task_id, d.at, null, null, null
+  from change c join search d on d.project_id = c.project_id and d.task_id = c.id and d.id <> c.id
+  where c.entity = 'task' and c.moved_in and not exists (select from comments m where m.id = d.id)
+    and not exists (select from subtasks m where m.id = d.id)
+    and not exists (select from change x where x.project_id = d.project_id and x.id = d.id)
   union all
   select c.project_id, ${kinds.project}, c.id, null, p.created_at, null, p.name, p.description
   from change c left join projects p on p.id = c.id where c.entity = 'project'`

@@ -10,10 +10,8 @@ const maxEventsBehind = 5_000
 interface Move extends Position {
   id: string
   from: string
-  /** The event with which the task arrives, null if the present project already has the document. */
+  /** The unindexed event with which the task arrives, null if the present project has the document. */
   arrivalSeq: number | null
-  /** True if the present project has the document of the task. */
-  hasArrived: boolean
 }
 
 export type IsLate = (projectId: string) => boolean
@@ -40,11 +38,7 @@ export async function planMoves(sql: Sql, all: Changes[], isLate: IsLate): Promi
   )
   const unplanned = { together: [], others: all, first: [], held: new Set<string>() }
   if (moves.length === 0) return unplanned
-  const present = all.flatMap(({ rows }) => rows.filter(({ title }) => title !== null))
-  const arriving = new Set(present.map(({ id, projectId }) => `${id} ${projectId}`))
-  const early = moves.filter(({ id, projectId, from, hasArrived }) => {
-    return projectId === from || !(hasArrived || arriving.has(`${id} ${projectId}`))
-  })
+  const early = findEarly(all, moves)
   const held = new Set(early.map(({ from }) => from))
   const isCircle = early.every(({ from, projectId }) => projectId !== from && held.has(projectId))
   // Projects that wait only for each other would wait forever.
@@ -53,9 +47,9 @@ export async function planMoves(sql: Sql, all: Changes[], isLate: IsLate): Promi
   const connected = new Set(safe.flatMap(({ from, projectId }) => [from, projectId]))
   const isConnected = ({ position }: Changes) => connected.has(position.projectId)
   const writable = all.filter(({ position }) => !held.has(position.projectId))
-  const own = new Set(all.map(({ position }) => position.projectId))
+  const written = new Set(writable.map(({ position }) => position.projectId))
   const targets = new Map(
-    safe.filter(({ projectId }) => !own.has(projectId)).map((one) => [one.projectId, one]),
+    safe.filter(({ projectId }) => !written.has(projectId)).map((one) => [one.projectId, one]),
   )
   return {
     together: [...writable.filter(isConnected), ...[...targets.values()].map(unchanged)],
@@ -65,17 +59,34 @@ export async function planMoves(sql: Sql, all: Changes[], isLate: IsLate): Promi
   }
 }
 
+/** Returns the moves of tasks whose present project neither has their documents nor gets them in this step. */
+function findEarly(all: Changes[], moves: Move[]): Move[] {
+  const nextSeqs = new Map(all.map(({ position, next }) => [position.projectId, next.seq]))
+  const arrives = ({ projectId, arrivalSeq }: Move) => (nextSeqs.get(projectId) ?? -1) >= arrivalSeq!
+  let early: Move[] = []
+  for (let count = -1; count < early.length;) {
+    count = early.length
+    // A project that waits gets no documents.
+    for (const { from } of early) nextSeqs.delete(from)
+    early = moves.filter((one) => one.projectId === one.from || (one.arrivalSeq !== null && !arrives(one)))
+  }
+  return early
+}
+
 function unchanged({ projectId, seq, eventId, fill }: Move): Changes {
   const position = { projectId, seq, eventId, fill }
   return { position, next: position, exists: true, hasMore: false, rows: [] }
 }
 
-/** Returns the tasks that left a project which still has their documents, and that have or soon get a document elsewhere. */
+/**
+ * Returns the tasks that left a project which still has their documents, and that have or soon get a document elsewhere.
+ * If a task has returned to a project, the documents of its earlier stay do not count: they may be incomplete.
+ */
 async function readMoves(sql: Sql, all: Changes[]): Promise<Move[]> {
   const gone = all.flatMap(({ rows }) => rows.filter((row) => row.title === null && row.kind === kinds.task))
   if (gone.length === 0) return []
   return sql<Move[]>`
-    select * from (
+    select id, "from", project_id, seq, event_id, fill, arrival_seq from (
       select g.id, g.project_id as from, p.project_id, p.seq::float8 as seq, p.event_id, p.fill,
         exists (select from search d where d.project_id = t.project_id and d.id = g.id) as has_arrived,
         (select max(e.seq) from events e where e.project_id = p.project_id and e.seq > p.seq

@@ -56,3 +56,47 @@ test('a project that a task left waits for its new project only until the task h
   expect(position).toEqual({ isBehind: true })
   await expectIndexed(sql, index, [a, b])
 })
+
+/** Returns the ids of the documents with a task's words, in any project. */
+const documentsOf = async (...ids: string[]) =>
+  (await sql<{ id: string }[]>`select distinct id from search where id = any(${ids}::uuid[])`)
+    .map(({ id }) => id)
+    .sort()
+
+test('a task that returned to a project keeps its new documents until the project has them', async () => {
+  const [a = '', b = ''] = await makeProjects(ada, 2)
+  const id = await create(b)
+  await index.bringUpToDate([a, b])
+  await ada.patch(`/tasks/${id}`, { projectId: a })
+  const comment = await make(ada, `/tasks/${id}/comments`, { text: 'Needle' })
+  await openSteps(sql).indexChanges([a])
+  await ada.patch(`/tasks/${id}`, { projectId: b })
+  await openSteps(sql).indexChanges([a])
+  expect(await documentsOf(comment.id)).toEqual([comment.id])
+  await expectIndexed(sql, index, [a, b])
+})
+
+test('a task keeps its documents while its new project waits for another project', async () => {
+  const [a = '', b = '', c = ''] = await makeProjects(ada, 3)
+  const ids = [await create(a), await create(b)]
+  await index.bringUpToDate([a, b, c])
+  await ada.patch(`/tasks/${ids[0]}`, { projectId: b })
+  await ada.patch(`/tasks/${ids[1]}`, { projectId: c })
+  await openSteps(sql).indexChanges([a, b])
+  expect(await documentsOf(...ids)).toEqual(ids.sort())
+  await expectIndexed(sql, index, [a, b, c])
+})
+
+test('a task that returned to a project has no documents of comments and subtasks that were deleted meanwhile', async () => {
+  const [a = '', b = ''] = await makeProjects(ada, 2)
+  const id = await create(b)
+  const comment = await make(ada, `/tasks/${id}/comments`, { text: 'Needle' })
+  const subtask = await make(ada, `/tasks/${id}/subtasks`, { title: 'Thread' })
+  await index.bringUpToDate([a, b])
+  await ada.patch(`/tasks/${id}`, { projectId: a })
+  for (const path of [`comments/${comment.id}`, `subtasks/${subtask.id}`])
+    expect((await ada.delete(`/tasks/${path}`)).status).toBe(200)
+  await ada.patch(`/tasks/${id}`, { projectId: b })
+  await expectIndexed(sql, index, [a, b])
+  expect(await documentsOf(comment.id, subtask.id)).toEqual([])
+})
