@@ -32,8 +32,6 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     // With `true`, each new connection queries the array types. If the query fails, the process ends.
     fetch_types: false,
     prepare: pooler !== 'on',
-    // A pooler takes the server away after a reply, also if the client has sent the first half of its next query.
-    ...(isPooled && { max_pipeline: 0 }),
     types: arrayTypes,
     transform: { column: { from: postgres.toCamel } },
     connection: {
@@ -47,6 +45,7 @@ export function openPool(pool: PoolOptions): postgres.Sql {
   sql.options.parsers[1184] = isoInstant
   return withTimeouts(withoutLateRollback(sql), {
     ...pool,
+    isPooled,
     limitMs: statementMs + graceMs,
     onStandby: sockets.closeAll,
   })

@@ -3,7 +3,7 @@ import type { Sql } from 'postgres'
 import { newQueryCounts } from '../metrics/counts.ts'
 import { connectionError, errorCode, isTransient, markUnknownOutcome } from './errors.ts'
 import { retryDelay } from './retries.ts'
-import { withoutHoles } from './workarounds.ts'
+import { sendAlone, withoutHoles } from './workarounds.ts'
 
 const tickMs = 100
 const readOnly = '25006'
@@ -84,7 +84,7 @@ export interface QueryOptions {
   retries?: boolean
   counts?: ReturnType<typeof newQueryCounts>
 }
-type Options = QueryOptions & { limitMs: number; onStandby(): void }
+type Options = QueryOptions & { isPooled: boolean; limitMs: number; onStandby(): void }
 
 /** For rare queries with many variants: a prepared statement stays on its connection forever. */
 export function unprepared<Q extends object>(query: Q): Q {
@@ -109,6 +109,7 @@ export function withTimeouts(sql: Sql, options: Options): Sql {
 /** The time limit starts when the query is sent. Most query objects are never sent: they are parts of other queries. */
 function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query): Q {
   const { handler } = query
+  if (options.isPooled) sendAlone(query)
   query.handler = (sent) => {
     track(query, options, again)
     return handler(sent)

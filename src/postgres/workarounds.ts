@@ -58,6 +58,15 @@ export function withoutHoles(rows: unknown[]): unknown[] {
   return rows
 }
 
+/**
+ * Sends no other query on the connection until the reply: a pooler releases the server after a reply, also if the first
+ * half of the next query was sent. `max_pipeline: 0` would do the same, but would break transactions.
+ */
+export function sendAlone(query: object): void {
+  const { options } = query as { options: { onexecute?: () => boolean } }
+  options.onexecute ??= () => false
+}
+
 /** After a connection broke within a transaction, postgres.js sends ROLLBACK to a socket that is null: the process ends. */
 export function withoutLateRollback(sql: Sql): Sql {
   const { begin } = sql
