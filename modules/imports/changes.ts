@@ -29,14 +29,15 @@ export const importJob = (
   more: Record<string, string> = {},
 ): OutboxJob => ({ id: newId(), projectId, name, data: { importId, ...more } })
 
-/** The web process that receives a file shows this often that it is alive. */
-export const aliveEveryMs = 5_000
+/** A web process records a heartbeat at this interval while it receives a file. */
+export const uploadHeartbeatMs = 5_000
+/** An upload without a heartbeat for this time has lost its web process. */
 const deadSeconds = 20
 
-export const showAlive = (sql: Sql, id: string) =>
+export const recordHeartbeat = (sql: Sql, id: string) =>
   sql`update imports set started_at = now() where id = ${id} and state = 'receiving'`
 
-/** Uploads whose web process was killed block neither their project nor their account. A worker removes them. */
+/** Ends uploads whose web process was killed, so that they block no other import. A worker deletes their rows. */
 const endDeadUploads = (sql: Sql, projectId: string, userId: string) => sql`
   update imports set state = 'removing'
   where state = 'receiving' and (project_id = ${projectId} or caller ->> 'userId' = ${userId})
@@ -82,7 +83,7 @@ export const queueImport = (sql: Sql, row: ImportRow, job: OutboxJob, record?: I
     () => sql`select from imports where id = ${row.id} and state not in ('receiving', 'removing')`,
   )
 
-/** Deletes an import whose file has not arrived. If this fails, a worker does so later. */
+/** Deletes an import whose file has not arrived. If this fails, a worker deletes the import later. */
 export async function discardImport(sql: Sql, id: string): Promise<void> {
   const marked = await sql`
     update imports set state = 'removing' where id = ${id} and state = 'receiving' returning id`

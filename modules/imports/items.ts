@@ -19,7 +19,7 @@ export interface ProjectItem extends Item {
   description: string
 }
 
-/** A label with a color, or a label that no task has. Labels of tasks need no item of their own. */
+/** A label with a color, or a label that no task has. Other labels of tasks need no item. */
 export interface LabelItem extends Item {
   kind: 'label'
   name: string
@@ -28,7 +28,7 @@ export interface LabelItem extends Item {
   createdAt?: string
 }
 
-/** A custom field. Fields that tasks have without such an item get the type `text`. */
+/** A custom field. Without this item, a field of tasks has the type `text`. */
 export interface FieldItem extends Item {
   kind: 'field'
   key: string
@@ -40,29 +40,29 @@ export interface FieldItem extends Item {
 
 export interface TaskItem extends Item {
   kind: 'task'
-  /** The id in the source. Without one, the task is found again by a digest of `path` and title. */
+  /** The id in the source. Without an id, a digest of `path` and title identifies the task in later imports. */
   key?: string
   /** The names of lists, sections and parents that contain the task, outermost first. Used only without a `key`. */
   path?: string[]
-  /** Replaces `<source>:<key>`: the external id that the task had in another Docket. */
+  /** The external id, if the file has one. Default: `<source>:<key>`. */
   externalId?: string
   /**
-   * From an export of Docket: `key` is the id of the task, which this project may contain, and an absent value is an
-   * empty value. A CSV export may lack the columns of some fields: their values are unknown.
+   * The task is from an export of Docket: `key` is its id, which may be in this project, and an absent value is empty.
+   * If a CSV export lacks the column of a field, the value is unknown.
    */
   isExported?: true
   /** The number of the task in its project. Tasks are created in the order of their numbers. */
   number?: number
-  /** The `key` of the task before this one, or '', if the project's order is not the order of the numbers. */
+  /** Only for a task that was moved: the `key` of the task before it, or '' for the first task. */
   after?: string
   title: string
   description?: string
   /** The list, section, column or status in the source: see `statuses` of the mapping. */
   list?: string
-  /** What the source says itself, such as a task that is complete. Takes precedence over `list`. */
+  /** The status in the source, such as DONE for a completed task. Takes precedence over `list`. */
   status?: 'TODO' | 'IN_PROGRESS' | 'DONE'
   priority?: 'LOW' | 'MEDIUM' | 'HIGH'
-  /** ISO 8601 with an offset, or a date. So are all times. */
+  /** All times are ISO 8601 with an offset, or dates. */
   dueDate?: string
   remindAt?: string
   createdAt?: string
@@ -75,7 +75,7 @@ export interface TaskItem extends Item {
   parent?: string
   /** The `key`s of tasks that must be done before. */
   blockedBy?: string[]
-  /** What no field can hold, such as `Estimate: 3 days`: the foot of the description, and the report. */
+  /** Lines for the foot of the description and the report: values without a field, such as `Estimate: 3 days`. */
   notes?: string[]
   /** Lines for the report: what the reader changed or could not read. */
   messages?: string[]

@@ -5,10 +5,10 @@ import { Status } from '../tasks/schema.ts'
 import { dateFormatOf } from './readers/csv/dates/format.ts'
 import { isZone } from './readers/csv/dates/zones.ts'
 
-/** A file has at most this many columns, and a mapping shows at most 1,000 other names of each kind. */
+/** A file has at most 2,000 columns. The proposed mapping has at most 1,000 other names of each kind. */
 const maxEntries = 2_000
 
-/** An object of values by names that the file contains. */
+/** The schema of an object with values by names in the file. */
 const byName = <T extends TSchema>(value: T, values: string, example: Record<string, Static<T>>) =>
   Type.Object(
     {},
@@ -19,12 +19,12 @@ const byName = <T extends TSchema>(value: T, values: string, example: Record<str
   ) as unknown as TUnsafe<Record<string, Static<T>>>
 
 const text = (
-  isRight: (value: string) => boolean,
+  isValid: (value: string) => boolean,
   maxLength: number,
   description: string,
   examples?: string[],
 ) =>
-  checked<string>((value) => typeof value === 'string' && value.length <= maxLength && isRight(value), {
+  checked<string>((value) => typeof value === 'string' && value.length <= maxLength && isValid(value), {
     ...{ type: 'string', maxLength, description },
     ...(examples && { examples }),
   })

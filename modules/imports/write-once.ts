@@ -14,7 +14,7 @@ export const replyWith = (body: object, status = 200): Reply => ({
   etag: null,
 })
 
-/** Runs a write. A retry with the same Idempotency-Key gets the stored reply; its body is not read or compared. */
+/** Runs a write. A retry with the same Idempotency-Key gets the stored reply; its body is not read. */
 export async function writeOnce(
   { withIdempotency }: Pick<Services, 'withIdempotency'>,
   { request, caller }: ReadRequest,

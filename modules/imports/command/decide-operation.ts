@@ -75,7 +75,7 @@ function decideField(state: ProjectState, context: RuleContext, { op: _, ...fiel
   return update(state, context, updateField, { id: same.id, options: [...known, ...missing] })
 }
 
-// A subtask or comment may get the id of a deleted one: the same item of the file, which an undo may have deleted.
+// A subtask or comment may get the id of a deleted row: an undo may have deleted the row of the same item.
 
 function decideSubtask(state: ProjectState, context: RuleContext, operation: SubtaskOperation): Decided {
   const { id, title, completed } = operation
@@ -93,7 +93,7 @@ function decideComment(state: ProjectState, context: RuleContext, operation: Com
   const { id, taskId } = operation
   const text = operation.text.trim()
   if (isInTask(state, 'comment', operation)) {
-    // Another account that imports the same file may not edit the comment, and need not.
+    // Only the author may edit a comment. Another account can still import the same text.
     if (state.requireRow('comment', id).text === text) return unchanged(id)
     return update(state, context, updateComment, { id, text })
   }

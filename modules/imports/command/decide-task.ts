@@ -32,14 +32,14 @@ export function decideTask(state: ProjectState, context: RuleContext, operation:
 
 type Values = TaskOperation['values']
 
-/** An export of Docket contains all values of a task, so the values that it does not contain are empty. */
+/** Adds an empty value for each missing value, because an export of Docket contains all values of a task. */
 function allValues(
   state: ProjectState,
   row: TaskRow,
   { values: { fields, ...values }, fieldKeys }: TaskOperation,
 ): Values {
   const empty = { description: null, dueDate: null, remindAt: null, assigneeId: null, labelIds: [] }
-  // An export does not contain hidden values, so these do not change.
+  // Responses and exports hide values that do not fit their field, so an import does not change these values.
   const inFile = state.all('field').filter(({ key }) => !fieldKeys || fieldKeys.includes(key))
   const shown = inFile.filter((field) => fitsField(field, row.fields?.[field.key]))
   const noFields = Object.fromEntries(shown.map(({ key }) => [key, null]))

@@ -31,13 +31,13 @@ interface Origin {
   importedAuthor?: string | null
 }
 
-/** The values that the row had in its source. */
+/** Returns the time and the author of the row in its source. */
 export function originOf({ createdAt, importedAuthor }: Origin, { now }: RuleContext) {
   const at = (createdAt && parseInstant(createdAt)) || now
   return { createdAt: at, ...(importedAuthor && { importedAuthor: importedAuthor.trim() }) }
 }
 
-/** Returns the event of a new row, with the values that the row had in its source. */
+/** Returns the event of a new row, with its time and author in the source. */
 export function withOrigin(
   { changes }: { changes: EventDraft[] },
   origin: Origin,

@@ -20,7 +20,7 @@ const Operations = (maxItems: number) => Type.Array(Type.Unsafe<ImportOperation>
 const ImportRows = Input({
   projectId: IdOf('project'),
   dryRun: Type.Optional(Type.Boolean()),
-  /** Decided first, without results: a dry run contains the operations that its earlier batches did not commit. */
+  /** For dry runs: the operations of earlier batches, which were not committed. Decided first, without results. */
   prelude: Type.Optional(Operations(maxPrelude)),
   operations: Operations(maxOperations),
 })
@@ -92,7 +92,7 @@ const checks = new Map(
 )
 const checkOf = ({ op }: ImportOperation) => checks.get(op)!
 
-/** The fields of an operation as its schema and errors name them: the values of a task are fields too. */
+/** Returns the fields that the schema checks: the values of a task are fields of its operation, as in errors. */
 function fieldsOf({ op: _, ...operation }: ImportOperation): object {
   const { values, ...fields } = { values: {}, ...operation }
   return { ...fields, ...values }

@@ -11,7 +11,7 @@ import { UpdateProject } from '../../projects/schema.ts'
 import { CreateSubtask } from '../../subtasks/schema.ts'
 import { CreateTask, UpsertTask } from '../../tasks/schema.ts'
 
-/** The most operations before the operations that have results. */
+/** The most operations in `prelude`. */
 export const maxPrelude = 1_100
 
 const isCanonicalId = (value: unknown) => typeof value === 'string' && isId(value)
@@ -39,7 +39,7 @@ const Num = Type.Integer({
   description: `A whole number from 1 to ${maxNumber}`,
 })
 
-/** The values of a task that another import may clear, as its row stores them. */
+/** Values of a task's row that earlier imports wrote. An import may clear them. */
 export type Previous = Partial<
   Pick<
     TaskRow,
@@ -72,14 +72,15 @@ type Of<Op extends string, S extends TObject> = { op: Op } & Static<S>
 
 /** The description for a project without one. Needs ADMIN. */
 export type ProjectOperation = Of<'project', typeof ProjectFields>
-/** A label: an existing label of the project with the same name, without regard to case, is used instead. */
+/** Creates a label, unless the project has a label with the same name. The case of letters does not matter. */
 export type LabelOperation = Of<'label', typeof LabelFields>
-/** A custom field: an existing field with the same key is used instead. Needs ADMIN. */
+/** Creates a custom field, or adds missing options to the field with the same key. Needs ADMIN. */
 export type FieldOperation = Of<'field', typeof FieldFields>
 /**
- * Changes the task with the id `ownId` or else with the external id, or else creates a task with `id`. Absent values do
- * not change, unless there is an `ownId`, or the task still has the value of `previous`: then they are cleared. Of fields,
- * only those in `fieldKeys` are cleared, if it is given. A new task gets `number` if the project has no higher number.
+ * Changes the task with the id `ownId`, else the task with the external id, else creates a task with `id`.
+ * With `ownId`, absent values are cleared; `fieldKeys` limits the custom fields that are cleared. Without `ownId`, an
+ * absent value is cleared only if the task still has the value in `previous`.
+ * A new task gets `number` if `number` is higher than all numbers of the project.
  */
 export type TaskOperation = Of<'task', typeof TaskFields>
 export type SubtaskOperation = Of<'subtask', typeof SubtaskFields>
@@ -99,7 +100,7 @@ export type ImportOperation =
   | LinksOperation
   | PlaceOperation
 
-/** The fields of each operation. The values of a task are fields of its operation, as errors name them. */
+/** The schema of each operation's fields. The values of a task are fields of its operation, as in errors. */
 export const operationSchemas: Record<ImportOperation['op'], TObject> = {
   project: ProjectFields,
   label: LabelFields,

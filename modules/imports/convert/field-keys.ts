@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 export const maxKeyCharacters = 40
 const isKey = /^[a-z][a-z0-9_]{0,39}$/
 
-/** Returns the key of the field for a key or a column name of the file. */
+/** Returns the key of the custom field for a key or a header of the file. */
 export function fieldKeyOf(name: string): string {
   if (isKey.test(name)) return name
   const words = name
@@ -15,7 +15,7 @@ export function fieldKeyOf(name: string): string {
   return key || `f_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 }
 
-/** The keys of the fields of a file. Several names may give the same key. */
+/** Assigns unique keys to the fields of a file: different names may lead to the same key. */
 export class FieldKeys {
   private readonly keys = new Map<string, string>()
   private readonly used = new Set<string>()

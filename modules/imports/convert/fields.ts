@@ -14,7 +14,7 @@ const maxText = 2_000
 const maxValues = 50
 const maxValueCharacters = 20_000
 
-/** A field whose options no field can have becomes a field of texts. */
+/** Returns a field with a valid key and name. A choice field with invalid options becomes a text field. */
 export function fieldSpecOf({ key, name, type, options, createdAt }: FieldSpec): FieldSpec {
   const known = {
     key: fieldKeyOf(key),
@@ -24,11 +24,11 @@ export function fieldSpecOf({ key, name, type, options, createdAt }: FieldSpec):
   if (type !== 'choice') return { ...known, type }
   const all = [...new Set((options ?? []).map((one) => one.trim()))]
   const isOption = (one: string) => isNameText(one, { minLength: 1, maxLength: maxOption })
-  const fits = all.length > 0 && all.length <= maxOptions && all.every(isOption)
-  return fits ? { ...known, type, options: all } : { ...known, type: 'text' }
+  const isValid = all.length > 0 && all.length <= maxOptions && all.every(isOption)
+  return isValid ? { ...known, type, options: all } : { ...known, type: 'text' }
 }
 
-/** Returns the values that the fields accept. Other values become lines of the description. */
+/** Returns the values that the fields accept. Adds the other values to the foot of the description. */
 export function valuesOf(
   given: Record<string, Value>,
   fields: ReadonlyMap<string, FieldSpec>,

@@ -12,7 +12,7 @@ const maxExternalId = 200
 const isExternalId = (text: string) =>
   text === text.trim() && isNameText(text, { minLength: 1, maxLength: maxExternalId })
 
-/** Keys that are too long for an external id are replaced by a digest. */
+/** Returns the external id of a task. A digest replaces an id that is not valid, such as a long one. */
 export function externalIdOf(
   source: string,
   { key = '', externalId }: Pick<TaskItem, 'key' | 'externalId'>,
@@ -21,9 +21,9 @@ export function externalIdOf(
   return isExternalId(id) ? id : `${source}:${textOf(digestOf(id))}`
 }
 
-/** Gives items without a key the digest of their content. The second equal item gets `#2`, and so on. */
+/** Returns digests as keys for items without a key. The key of the second equal item ends with `#2`, and so on. */
 export class DigestKeys {
-  /** By the first 48 bits of each digest. A collision only adds a number to a key. */
+  /** By the first 48 bits of the digest. A collision only adds `#2` to a key. */
   private readonly counts = new Map<number, number>()
 
   next(...content: unknown[]): string {
@@ -35,7 +35,7 @@ export class DigestKeys {
   }
 }
 
-/** The last 16 hex digits of the ids of a task's child. The same child of a file has the same digits in each import. */
+/** Returns the last 16 hex digits of a child's id. Each import of the file gives the child the same digits. */
 export function childTail(taskId: string, source: string, kind: string, key: string): string {
   const hex = digestOf(taskId, source, kind, key).toString('hex')
   return `${'89ab'[Number.parseInt(hex[0]!, 16) & 3]}${hex.slice(1, 16)}`
@@ -43,14 +43,18 @@ export function childTail(taskId: string, source: string, kind: string, key: str
 
 const maxMs = 2 ** 48 - 1
 
-/** A UUIDv7 at `ms` since 1970. `n` orders the rows of the same time. */
+/** Returns a UUIDv7. @param ms since 1970 @param n orders the rows of the same time */
 export function childId(ms: number, n: number, tail: string): string {
   const time = Math.min(Math.max(ms, 0), maxMs).toString(16).padStart(12, '0')
   const count = (n & 0xfff).toString(16).padStart(3, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${tail.slice(0, 4)}-${tail.slice(4)}`
 }
 
-/** The id of the file's task number `n`. Lists sort tasks by id, so the id has the time at which the task was created, or the time in its exported id. */
+/**
+ * Returns the id of a new task. Lists sort tasks by id, so the id contains the time of the task's creation, or the time
+ * in its exported id.
+ * @param n orders the tasks of the same time
+ */
 export function taskIdOf(item: Pick<TaskItem, 'createdAt' | 'isExported' | 'key'>, n: number): string {
   const { createdAt = '', isExported, key = '' } = item
   const id = newId()
@@ -58,7 +62,8 @@ export function taskIdOf(item: Pick<TaskItem, 'createdAt' | 'isExported' | 'key'
   return Number.isNaN(at) ? id : childId(Math.min(at + (n >> 12), msOf(id)), n, tailOf(id))
 }
 
+/** Returns the last 16 hex digits. */
 export const tailOf = (id: string): string => id.slice(19).replace('-', '')
 
-/** The time of a UUIDv7 in ms since 1970. */
+/** Returns the time of a UUIDv7 in ms since 1970. */
 export const msOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)

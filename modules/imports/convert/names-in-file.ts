@@ -7,10 +7,10 @@ import type { People } from './people.ts'
 import { statusOf } from './statuses.ts'
 import { cut, nameIn } from './texts.ts'
 
-/** Further names are not proposed, and become lines of descriptions. */
+/** The proposed mapping omits further names. Further labels and fields become lines of descriptions. */
 const max = { lists: 1_000, labels: 1_000, fields: 100, people: 1_000 }
-/** The longest name that a mapping may contain. */
-const maxMapped = 500
+/** The proposed mapping omits longer names. */
+const maxMappedCharacters = 500
 export const maxLabelName = 50
 const maxDescription = 20_000
 
@@ -43,11 +43,11 @@ export class NamesInFile {
     this.addPerson(item.assignee)
   }
 
-  /** Completes the given mapping by what this class and the reader found. */
+  /** Returns the given mapping, completed with the reader's proposal and the names in the file. */
   mapping(given: Mapping, proposed: Mapping, people: People): Mapping {
     const known = { ...proposed, ...given }
     const statuses = { ...proposed.statuses, ...given.statuses }
-    const lists = [...this.lists].filter((list) => list.length <= maxMapped)
+    const lists = [...this.lists].filter((list) => list.length <= maxMappedCharacters)
     const persons = [...this.people].flatMap((name): [string, string][] => {
       const person = people.named(name)
       return person ? [[name, person.email]] : []
@@ -67,7 +67,7 @@ export class NamesInFile {
     }
   }
 
-  /** The labels of tasks, and the lists that become labels. */
+  /** Returns the labels of tasks, and the lists that become labels. */
   allLabels(mapping: Mapping): ReadonlyMap<string, LabelSpec> {
     for (const name of this.lists) if (statusOf(name, mapping) === null) this.addLabel({ name })
     return this.labels
@@ -89,7 +89,7 @@ export class NamesInFile {
   }
 
   private addPerson(person: ImportedPerson | undefined): void {
-    if (!person || person.email || person.name.length > maxMapped) return
+    if (!person || person.email || person.name.length > maxMappedCharacters) return
     if (this.people.size < max.people) this.people.add(person.name)
   }
 }

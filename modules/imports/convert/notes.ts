@@ -6,7 +6,7 @@ const maxDescription = 20_000
 const maxFoot = 10_000
 const separator = '\n\n---\n'
 
-/** What the report lists for a row, and the lines at the foot of the task's description. */
+/** Collects the messages of a row for the report, and the lines at the foot of the task's description. */
 export class Notes {
   private readonly messages: string[]
   /** All lines at the foot of the description. The report lists those in `reported`. */
@@ -21,7 +21,7 @@ export class Notes {
     this.messages.push(message)
   }
 
-  /** Adds a line to the foot of the description. @param reason why no field has it, for the report */
+  /** Adds a line to the foot of the description. @param reason a message for the report */
   addToFoot(line: string, reason?: string): void {
     this.foot.push(line)
     this.reported.push(cut(line.replace(/\s+/g, ' '), maxKeptCharacters))
@@ -33,7 +33,7 @@ export class Notes {
     return cut(this.messages.join('. '), maxMessageCharacters)
   }
 
-  /** Returns the description with its foot; undefined without both. Call this after all notes of a task. */
+  /** Returns the description with its foot; undefined if both are empty. Call this after all notes of a task. */
   describe(description = ''): string | undefined {
     const described = this.withFoot(description.trim())
     if (this.reported.length > 0) this.report(`At the foot of the description: ${this.reported.join('; ')}`)

@@ -1,7 +1,7 @@
 import type { TaskItem } from '../items.ts'
 import type { Previous, TaskOperation } from '../command/operations.ts'
 
-/** The columns of a file from which each value comes, as the mapping names them. */
+/** The columns that a value can come from, by their names in the mapping. */
 const columnsOf: Record<Exclude<keyof Previous, 'fields'>, string[]> = {
   description: ['description'],
   status: ['status', 'list', 'completed'],
@@ -13,7 +13,7 @@ const columnsOf: Record<Exclude<keyof Previous, 'fields'>, string[]> = {
 }
 
 /**
- * Returns the values that earlier imports gave to the task, and that the file has no longer.
+ * Returns the values that earlier imports wrote and the file no longer contains. `undefined` if there are none.
  * @param imported the latest values from imports of the same source
  * @param columns the fields that the file has columns for; undefined: all fields
  */
@@ -30,7 +30,7 @@ export function previousOf(
     if (values[name] === undefined && imported[name] != null && (isFoot || isInFile(from)))
       previous[name] = imported[name]
   }
-  // The time of the reminder has passed.
+  // The file has a reminder. Its time has passed, so `values` omits it.
   if (remindAt) delete previous.remindAt
   const fields = Object.entries(imported.fields ?? {}).filter(
     ([key]) => values.fields?.[key] === undefined && isInFile([`field.${key}`]),
@@ -39,7 +39,7 @@ export function previousOf(
   return Object.keys(previous).length > 0 ? previous : undefined
 }
 
-/** True if the description has only lines for values that the task now has, such as the assignee, who is a member by now. */
+/** True if each line of the description is for a value that the task now has, such as an assignee who became a member. */
 function isFootOf(description: string, { assigneeId, fields = {} }: TaskOperation['values']): boolean {
   const names = [...(assigneeId ? ['Assignee'] : []), ...Object.keys(fields)]
   return description.split('\n').every((line) => names.some((name) => line.startsWith(`${name}: `)))

@@ -14,7 +14,7 @@ export interface SubItemContext {
   list?: string
 }
 
-/** Returns the subtask that a sub-item becomes, and what a subtask cannot hold as a line of the task's description. */
+/** Returns a sub-item as a subtask. `line` has the values without a field of subtasks, for the task's description. */
 export function subtaskOf(
   item: TaskItem,
   { mapping, fieldNames, list: taskList }: SubItemContext,
@@ -39,7 +39,7 @@ export function subtaskOf(
 
 const nameOf = (person: TaskItem['author']) => person?.name || person?.email
 
-/** People know issues of Jira and Linear by keys such as `DOIT-42`. */
+/** People refer to issues of Jira and Linear by keys such as `DOIT-42`. */
 const issueKey = /^[A-Z][A-Z0-9_]{0,19}-\d{1,9}$/
 
 interface Rest {

@@ -20,7 +20,7 @@ export interface ConvertContext {
   /** The ids of labels by their names, as `caseless` returns them. */
   labels: ReadonlyMap<string, string>
   fields: ReadonlyMap<string, FieldSpec>
-  /** Earlier reminders are left out. Later than now, because a reminder must be in the future when its task is committed. */
+  /** Earlier reminders are left out. It is some seconds from now: at the commit, a reminder must be in the future. */
   firstReminder: string
 }
 
@@ -29,7 +29,7 @@ const maxLabels = 50
 
 type Values = TaskOperation['values']
 
-/** Returns the values and the origin of a task. Adds to `notes` what they cannot hold. */
+/** Returns the values and the origin of a task. Adds values without a field to `notes`. */
 export function convertTask(
   item: TaskItem,
   context: ConvertContext,
@@ -48,7 +48,7 @@ export function convertTask(
     labelIds: labelIdsOf(labels, context, notes),
     fields: item.fields && valuesOf(item.fields, context.fields, notes),
     description: undefined,
-    // The links, which follow, set other lists.
+    // The step `links` sets other lists.
     blockedByIds: item.isExported && !item.blockedBy?.length ? [] : undefined,
   }
   for (const note of item.notes ?? []) if (!isBlank(note)) notes.addToFoot(note.trim())

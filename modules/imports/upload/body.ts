@@ -5,7 +5,7 @@ export const stalled = (timeoutMs: number) =>
   new HttpError(408, `No part of the body arrived for ${timeoutMs} ms`, { connection: 'close' })
 
 /**
- * Yields the parts of a body as they arrive. The client sends the next part after the consumer has taken the last.
+ * Yields the parts of a body as they arrive, with backpressure: a slow consumer makes the client wait.
  * @throws HttpError 408 if no part arrives within `timeoutMs`, 400 if the body is incomplete
  */
 export async function* partsOf({ body, headers, signal }: Request, timeoutMs: number) {

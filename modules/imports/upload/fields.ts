@@ -8,7 +8,7 @@ import { columnsError } from '../readers/csv/columns/targets.ts'
 import { ImportMapping, ImportParameters } from '../schema.ts'
 import type { Source } from '../sources.ts'
 
-/** The parameters of an import as texts: of the query, or of a form. */
+/** The parameters of an import as texts, from the query or from a form. */
 export type Fields = Record<string, string | undefined>
 
 export interface ImportOptions {
@@ -32,7 +32,7 @@ export function readOptions({ mapping = '{}', ...fields }: Fields): ImportOption
   return { source: fields.source!, dryRun: fields.dryRun === 'true', mapping: readMapping(mapping) }
 }
 
-/** Adds a field of a form, which may have no name. @throws HttpError 400 for an unknown field, or a field that the query has too */
+/** Adds a field of a form. @throws HttpError 400 if the name is unknown or missing, or the query has the field too */
 export function addField(fields: Fields, name = '', value = ''): void {
   if (!names.includes(name)) throw unknownField(name, [...names, 'file'])
   if (fields[name] !== undefined) throw duplicateParameter(name)

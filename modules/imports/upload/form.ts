@@ -13,7 +13,7 @@ export const isForm = ({ headers }: Request): boolean =>
 type Write = (bytes: Uint8Array) => Promise<void>
 
 /**
- * Reads a form: writes its file, and adds its other parts to `fields`. The client sends more only after a write is done.
+ * Reads a form with backpressure: writes its file, and adds its other parts to `fields`.
  * @throws HttpError 400
  */
 export async function readForm(
@@ -26,7 +26,7 @@ export async function readForm(
   const form = openForm(headers, fieldBytes)
   const { promise: failed, reject: fail } = Promise.withResolvers<never>()
   failed.catch(() => {})
-  // A body may go on after the end of its form.
+  // The body may have more bytes after the end of the form.
   const finished = new Promise<void>((resolve) => form.once('finish', resolve))
   const done = (step?: Promise<void>) => Promise.race([step, failed])
   let file: FormFile | undefined
@@ -62,7 +62,7 @@ function readFields(form: BusboyInstance, fields: Fields, fail: (error: unknown)
   for (const event of ['fieldsLimit', 'partsLimit', 'error'] as const) form.on(event, () => fail(notForm()))
 }
 
-/** Writes the file of a form, one piece after another. The pieces are views of the parts of the body. */
+/** Writes the file of a form, one piece after another. A piece shares its memory with a part of the body. */
 class FormFile {
   private isWriting = false
   private onWritten = () => {}
@@ -72,7 +72,7 @@ class FormFile {
     write: Write,
     fail: (error: unknown) => void,
   ) {
-    // The file ends early. The form then reports the error.
+    // If the file ends early, the form reports the error.
     stream.on('error', () => {})
     stream.on('data', (bytes: Uint8Array) => {
       this.isWriting = true
@@ -91,7 +91,7 @@ class FormFile {
     return !this.isWriting && this.stream.readableLength === 0
   }
 
-  /** Waits until all bytes that the form has found so far are written. */
+  /** Waits until all bytes that the form has parsed so far are written. */
   async written(): Promise<void> {
     if (!this.isIdle) await new Promise<void>((resolve) => (this.onWritten = resolve))
   }

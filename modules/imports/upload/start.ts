@@ -8,13 +8,13 @@ import type { Services } from '../../../src/services.ts'
 import { requireEditableProject } from '../access.ts'
 import { repeatedly } from '../../../src/repeatedly.ts'
 import {
-  aliveEveryMs,
   discardImport,
   importJob,
   insertImport,
   maxActiveOfAccount,
   queueImport,
-  showAlive,
+  recordHeartbeat,
+  uploadHeartbeatMs,
 } from '../changes.ts'
 import type { ImportRow } from '../rows.ts'
 import { formBytes, importView } from '../schema.ts'
@@ -25,7 +25,7 @@ import { type Fields, type ImportOptions, readOptions } from './fields.ts'
 import { isForm, readForm } from './form.ts'
 import { insertChunk } from './store.ts'
 
-/** Uploads in progress in this process. An upload takes a few MiB of memory. */
+/** Limits the uploads in progress in this process. An upload needs a few MiB of memory. */
 export const uploadLimit = { what: 'uploads of imports', ofAll: 32, ofAccount: 4 }
 
 export const tooManyImports = () =>
@@ -62,7 +62,7 @@ interface Upload {
   context: ReadRequest
   projectId: string
   fields: Fields
-  /** Undefined for a form, whose parts may contain the options. */
+  /** Undefined for a form: its parts may contain the options. */
   options: ImportOptions | undefined
 }
 
@@ -75,7 +75,7 @@ async function start(
   const sql = database.background
   const received = newImport(projectId, context.caller, options)
   if (!(await insertImport(sql, received))) throw tooManyImports()
-  const stop = repeatedly(() => showAlive(sql, received.id), aliveEveryMs, services.log)
+  const stop = repeatedly(() => recordHeartbeat(sql, received.id), uploadHeartbeatMs, services.log)
   try {
     await receive(services, context, received.id, fields)
     const row: ImportRow = { ...received, ...(options ?? readOptions(fields)), state: 'queued' }
