@@ -2,12 +2,12 @@ import type { ImportedItem } from '../items.ts'
 import type { Mapping } from '../mapping.ts'
 
 export interface ReaderInput {
-  /** Reads the file from its start, unpacked. A reader may do this several times: first names of lists, then tasks. */
+  /** Reads the unpacked file from its start. A reader may call this several times: for names of lists, then for tasks. */
   open(): AsyncIterable<Uint8Array>
   mapping: Mapping
-  /** Adds what the reader found out to the mapping that the import shows. The given mapping takes precedence. */
+  /** Adds a part to the proposed mapping, which the import shows. The given mapping takes precedence. */
   propose(part: Mapping): void
-  /** Names the fields that the file has columns for, as the mapping names them. Without a call: all fields. */
+  /** Declares the fields that the file has columns for, by their names in the mapping. Default: all fields. */
   declareFields(names: string[]): void
   /** Adds a line about the whole file to the report. */
   report(message: string): void

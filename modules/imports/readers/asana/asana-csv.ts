@@ -25,13 +25,14 @@ const columns: KnownColumns = {
   'blocking dependencies': null,
 }
 
-/** Reads the CSV export of an Asana project. It refers to other tasks by their names. */
+/** Reads the CSV export of an Asana project. The file refers to other tasks by their names. */
 export const readAsanaCsv = csvReader({ columns, read: () => new AsanaRows() })
 
 class AsanaRows implements SourceRows {
   private readonly ids = new Set<string>()
-  /** By name: of all rows, and of the rows before. Names may be repeated. */
+  /** The first id of each name in the file. Names may be repeated. */
   private readonly first = new Map<string, string>()
+  /** The latest id of each name in the rows before the current row. */
   private readonly latest = new Map<string, string>()
 
   scan(row: Row): void {
@@ -66,7 +67,7 @@ class AsanaRows implements SourceRows {
     if (unknown.length > 0) addNote(draft, 'Blocked by', unknown.join(', '), 'Blockers are not in the file')
   }
 
-  /** Names are separated by commas, and may contain commas. The longest name counts. */
+  /** Names are separated by commas, and may contain commas. Of several matches, the longest name is used. */
   private idsOf(parts: string[]): { ids: string[]; unknown: string[] } {
     const ids: string[] = []
     const unknown: string[] = []

@@ -9,35 +9,34 @@ import { commentOf, taskOf } from './task.ts'
 
 const omit = ['followers', 'hearts', 'likes', 'workspace', 'photo', 'html_notes']
 
-/** What the tasks of a file have in common. */
-interface Known {
+interface FileState {
   fields: AsanaFields
-  /** A part of a task may be in the file twice: by itself, and within the task. */
+  /** The tasks read so far. A subtask may be in the file twice: in the list, and within its task. */
   keys: Set<string>
 }
 
 /** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
 export const readAsanaJson: Reader = async function* ({ open }) {
-  const known: Known = { fields: new AsanaFields(), keys: new Set() }
+  const state: FileState = { fields: new AsanaFields(), keys: new Set() }
   let isEmpty = true
   for await (const task of new JsonFile(open).read(['data.*', '*'], { omit, documents: 'many' })) {
-    // The address of the next page is beside the tasks of a page.
+    // A page of the API also contains the address of the next page.
     if (task.part === '*' && !task.has('gid')) continue
     isEmpty = false
-    yield* itemsOf(task, known)
+    yield* itemsOf(task, state)
   }
   if (isEmpty) throw new ImportError('The file has no tasks: expected the JSON export of an Asana project')
 }
 
-function* itemsOf(task: Entry, known: Known, parent?: string): Generator<ImportedItem> {
+function* itemsOf(task: Entry, state: FileState, parent?: string): Generator<ImportedItem> {
   const key = task.required('gid')
-  // A section is the list of its tasks.
-  if (task.text('resource_subtype') === 'section' || known.keys.has(key)) return
-  if (known.keys.size < maxLinks) known.keys.add(key)
-  const { items, fields, notes, messages } = known.fields.of(task)
+  // A section in the list of tasks is not a task. Its tasks name the section.
+  if (task.text('resource_subtype') === 'section' || state.keys.has(key)) return
+  if (state.keys.size < maxLinks) state.keys.add(key)
+  const { items, fields, notes, messages } = state.fields.of(task)
   yield* items
   const item = taskOf(task, parent ?? task.entry('parent')?.text('gid'))
   yield itemOf<TaskItem>({ ...item, fields, notes: [...(item.notes ?? []), ...notes], messages })
   for (const story of [...task.entries('stories'), ...task.entries('comments')]) yield* commentOf(story, key)
-  for (const part of task.entries('subtasks')) yield* itemsOf(part, known, key)
+  for (const part of task.entries('subtasks')) yield* itemsOf(part, state, key)
 }

@@ -9,12 +9,12 @@ type Value = string | number | undefined
 
 const types: Record<string, FieldItem['type']> = { number: 'number', date: 'date', enum: 'choice' }
 
-/** The custom fields of Asana. Each task repeats them with its values. */
+/** The custom fields of a file. Each task repeats the definition of its fields. */
 export class AsanaFields {
   private readonly keys = new FieldKeys()
   private readonly fields = new Map<string, FieldItem>()
 
-  /** Returns the values of the task, and the fields that no task before had. */
+  /** Returns the values of the task. `items` has the fields that no earlier task had. */
   of(task: Entry) {
     const items: FieldItem[] = []
     const fields: Record<string, string | number> = {}

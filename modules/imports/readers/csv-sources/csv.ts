@@ -7,7 +7,7 @@ import { plain } from '../csv/columns/header-names.ts'
 import type { Row } from '../csv/row.ts'
 import { targetNamed } from '../csv/columns/targets.ts'
 
-/** The columns of our own export. The importing project numbers its tasks itself. */
+/** The columns of our own export. The number is not imported. */
 const own: KnownColumns = {
   ...Object.fromEntries(csvColumns.map((name) => [plain(name), targetNamed(name) ?? null])),
   [plain('importedAuthor')]: 'author',
@@ -20,7 +20,7 @@ export const readCsv = csvReader({
   read: ({ names }) => (isOwn(names) ? { listSeparator: /\n/, finish: finishOwn } : {}),
 })
 
-/** Rows with an id are found again by it. A task that was imported before keeps its first author. */
+/** A row with an id changes the task with this id. `importedAuthor`, the first author, replaces `author`. */
 function finishOwn({ task }: Draft, row: Row): void {
   const name = row.text(plain('importedAuthor'))
   if (name !== '') task.author = { name }

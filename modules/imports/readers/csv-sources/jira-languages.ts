@@ -2,8 +2,8 @@ import type { TaskItem } from '../../items.ts'
 import { byWord } from '../../convert/words.ts'
 
 /**
- * Jira exports in the language of the person. The texts of its Spanish, German, French, Portuguese and Polish exports,
- * as far as they are known, in the form of plain headers.
+ * Jira writes headers in the language of the user. These are the known headers in Spanish, German, French, Portuguese
+ * and Polish, as `plain` returns them.
  */
 const names = byWord({
   summary: 'resumen,zusammenfassung,résumé,resumo,podsumowanie',

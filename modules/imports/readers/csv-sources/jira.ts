@@ -9,7 +9,7 @@ import { isJiraSubtask, jiraName, type JiraStatus, jiraStatus } from './jira-lan
 const maxStatuses = 1_000
 const outward = 'outward issue link blocks'
 
-/** Reads the CSV export of a Jira search. Parents are ids of issues; links may be at either issue. */
+/** Reads the CSV export of a Jira search. A parent is given by its issue id. Either issue of a link may list it. */
 export const readJira = csvReader({
   columns: jiraColumns,
   translate: jiraName,
@@ -54,7 +54,7 @@ class JiraRows implements SourceRows {
     draft.comments = draft.comments.map((comment) => jiraComment(comment, dates))
   }
 
-  /** Only sub-tasks are parts of their parent. Other issues keep the key of their epic in a field. */
+  /** Only sub-tasks become sub-items of their parent. For other issues, the parent is the field `epic`. */
   private finishParent({ task }: Draft, row: Row): void {
     const parent = row.text('parent key') || (this.keys.get(task.parent!) ?? task.parent!)
     task.parent = parent

@@ -24,7 +24,7 @@ const columns: KnownColumns = {
   'completed time': 'completed',
 }
 
-/** Reads the backup of TickTick. Its header follows lines about the file. */
+/** Reads the backup of TickTick. Above its header are lines about the file. */
 export const readTickTick = csvReader({
   columns,
   reads,
@@ -58,7 +58,7 @@ class TickTickRows implements SourceRows {
   }
 }
 
-/** Some backups number their tasks 1, 2, 3 …: another task has the number in the next backup. */
+/** Some backups number their tasks 1, 2, 3 …. The next backup may number them differently, so a number is no key. */
 function keyOf(row: Row, keys: DigestKeys): string {
   const id = row.text('task id')
   if (id !== '' && !/^\d{1,9}$/.test(id)) return id

@@ -37,7 +37,7 @@ export const readTodoist = csvReader({
 
 const maxIndent = 10
 
-interface Open {
+interface Ancestor {
   indent: number
   title: string
   key: string
@@ -46,9 +46,10 @@ interface Open {
 class TodoistRows implements SourceRows {
   private readonly keys = new DigestKeys()
   private section?: string
-  /** The task before, its parent, and so on. */
-  private parents: Open[] = []
+  /** The latest task after its ancestors, outermost first. */
+  private parents: Ancestor[] = []
   private latest?: string
+  /** Messages for the report of the next task. */
   private readonly pending: string[] = []
 
   finish(draft: Draft, row: Row): boolean {
@@ -64,7 +65,7 @@ class TodoistRows implements SourceRows {
     return type === 'task'
   }
 
-  others({ task }: Draft, row: Row): ImportedItem[] {
+  otherItems({ task }: Draft, row: Row): ImportedItem[] {
     if (row.text('type').toLowerCase() !== 'note') return []
     const text = row.text('content')
     if (!this.latest) {
@@ -76,7 +77,7 @@ class TodoistRows implements SourceRows {
     return [{ ...comment, ...(author && { author }), ...(task.dueDate && { createdAt: task.dueDate }) }]
   }
 
-  /** The messages that no later task can report. */
+  /** Returns the messages after the last task. */
   end(): string[] {
     return this.pending
   }

@@ -89,7 +89,7 @@ function valueOf(text: string, type: FieldType): string | number | boolean {
   return type === 'date' ? text.trim() : text
 }
 
-/** Read the cells of a column into a draft, by the target of the column. */
+/** The function that reads a cell into a draft, by the target of its column. */
 export const cellReaders: Record<TaskTarget, CellReader> = {
   title: one('title'),
   description: ({ task }, { text }) => {

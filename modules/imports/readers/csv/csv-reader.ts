@@ -11,7 +11,7 @@ import { readRows, unevenCells } from './rows.ts'
 import type { CsvSource } from './source.ts'
 import { Survey } from './columns/survey.ts'
 
-/** Returns the reader of a system's CSV files. It reads the file twice: first the kinds of values, then the tasks. */
+/** Returns the reader of a system's CSV files. It reads a file twice: first the types of columns, then the tasks. */
 export const csvReader = (source: CsvSource): Reader =>
   async function* ({ open, mapping, propose, declareFields, report }) {
     const dates = new Dates(mapping)
@@ -42,7 +42,7 @@ export const csvReader = (source: CsvSource): Reader =>
       draft.messages.push(...messages)
       draft.notes.push(...notes)
       if (row.repeatsHeader) yield { ...draft.task, problem: 'The row repeats the header' }
-      else if (rows.finish?.(draft, row) === false) yield* rows.others?.(draft, row) ?? []
+      else if (rows.finish?.(draft, row) === false) yield* rows.otherItems?.(draft, row) ?? []
       else yield* itemsOf(draft, keys, mapping)
     }
     for (const message of rows.end?.() ?? []) report(message)

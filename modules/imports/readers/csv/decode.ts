@@ -3,7 +3,7 @@ import { ImportError } from '../../items.ts'
 const lineFeed = 10
 const encoder = new TextEncoder()
 
-/** Decodes a part of the file, or without bytes, checks that the file ended with a whole character. */
+/** Returns a part of the file in UTF-8. Without bytes, it checks that the last character of the file is complete. */
 export type Decode = (bytes?: Uint8Array) => Uint8Array
 
 /** @param head the first bytes of the file */
@@ -41,7 +41,7 @@ function notText(encoding: string, line: number): ImportError {
   return new ImportError(`The file is not ${name} text. Save it again in UTF-8`, `line ${line}`)
 }
 
-/** The part may begin within a character. Its other bytes are in the part before. */
+/** The part may begin within a character, whose first bytes are in the previous part. */
 function linesBeforeError(bytes: Uint8Array, encoding: string): number {
   const start = encoding === 'utf-8' ? bytes.findIndex((byte) => (byte & 0xc0) !== 0x80) : 0
   const text = new TextDecoder(encoding).decode(bytes.subarray(Math.max(start, 0)))

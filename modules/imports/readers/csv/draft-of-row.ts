@@ -29,7 +29,7 @@ export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): 
   return draft
 }
 
-/** In a file of ClickUp, `null` and `[]` are empty cells. In our own files, they are names. */
+/** ClickUp writes `null` and `[]` in empty cells. In our own files, they are names. */
 const isEmpty = (text: string, { target }: ReadColumn, { listSeparator }: CellOptions) =>
   !listSeparator && mayBeEmpty.test(target) && /^\s*(null|\[\])\s*$/.test(text)
 const mayBeEmpty =

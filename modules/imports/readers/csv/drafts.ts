@@ -1,7 +1,7 @@
 import type { CellComment } from '../../../exports/cells.ts'
 import type { TaskItem } from '../../items.ts'
 
-/** A task as far as its row is read. */
+/** The task of a row that is being read. */
 export interface Draft {
   task: TaskItem
   /** The list or section, if another column has the status. */
@@ -13,7 +13,7 @@ export interface Draft {
   messages: string[]
 }
 
-/** Keeps a text at the foot of the description. */
+/** Adds a text to the foot of the description. */
 export function addNote(draft: Draft, header: string, text: string, message?: string): void {
   draft.notes.push(`${header}: ${text}`)
   if (message) draft.messages.push(message)

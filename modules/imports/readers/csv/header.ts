@@ -4,7 +4,7 @@ import type { Open } from './text.ts'
 
 export interface Header {
   delimiter: string
-  /** The records before the header, which is a record too. */
+  /** The number of records up to the header, including the header. */
   skip: number
   names: string[]
 }
@@ -36,7 +36,7 @@ export async function findHeader(open: Open, isTitle: (name: string) => boolean)
   throw error ?? new ImportError('The file is empty')
 }
 
-/** Other errors than those of the file come first. */
+/** Returns the line of an error; infinity for an unexpected error, which takes precedence. */
 const lineOf = (error: unknown): number =>
   error instanceof ImportError ? Number(/ (\d+)\)$/.exec(error.message)?.[1] ?? 0) : error ? Infinity : -1
 

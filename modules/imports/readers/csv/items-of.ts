@@ -20,7 +20,7 @@ export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): Impor
   return [task, ...subtasks, ...comments]
 }
 
-/** A completed task is not DONE only if the mapping gives its list another status than a dry run proposes. */
+/** A completed task becomes DONE, unless the mapping gives its list another status than the usual one. */
 function finishStatus({ task, section, isCompleted }: Draft, mapping: Mapping): void {
   if (section && !task.list && !task.status) task.list = section
   else if (section) (task.labels ??= []).push(section)

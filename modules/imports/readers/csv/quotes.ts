@@ -7,7 +7,7 @@ const carriageReturn = 13
 
 /**
  * Checks that a quoted cell ends with a quote, and that other quotes in it are doubled. A quote in a cell that does not
- * begin with a quote is text, as spreadsheets read it. The parser accepts both, and then cannot tell them apart.
+ * begin with a quote is text, as in spreadsheets. The parser is set to accept such texts, so it does not check quotes.
  * @throws ImportError with the line
  */
 export async function* checkQuotes(
@@ -31,7 +31,7 @@ export async function* checkQuotes(
 class Quotes {
   private isQuoted = false
   private before = lineFeed
-  /** True after a quote in a quoted cell: the next quote belongs to it, or the cell ends. */
+  /** True after a quote in a quoted cell: the next byte must be a second quote, or end the cell. */
   private isAfterQuote = false
 
   constructor(private readonly separator: number) {}

@@ -4,7 +4,7 @@ import { ImportError } from '../../items.ts'
 import { checkQuotes } from './quotes.ts'
 import { lineAt, type Open, readText } from './text.ts'
 
-/** Exports of Jira repeat a column for each comment of the issue with the most comments. */
+/** Many, because an export of Jira has as many comment columns as the issue with the most comments has comments. */
 export const maxColumns = 2_000
 /** Bounds the memory for a row. Quotes and separators do not count. */
 const maxRowCharacters = 4 * 1024 * 1024

@@ -23,7 +23,7 @@ export class Row {
     return this.indexes.has(name)
   }
 
-  /** Returns the text of the first such column that has one, or an empty text. */
+  /** Returns the first text in the columns with this name, or an empty text. */
   text(name: string): string {
     return this.texts(name)[0] ?? ''
   }

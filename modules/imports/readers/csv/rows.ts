@@ -7,7 +7,7 @@ import type { Open } from './text.ts'
 const maxRows = 1_000_000
 
 /**
- * Reads the rows below the header. The same object is used for all rows. Rows without text are skipped.
+ * Reads the rows below the header. All rows are the same object. Rows without text are skipped.
  * @param names the headers in plain English
  */
 export async function* readRows(

@@ -6,9 +6,9 @@ import type { Draft } from './drafts.ts'
 import type { Row } from './row.ts'
 import type { Priorities } from './values.ts'
 
-/** What the CSV files of one system have in particular. */
+/** The format of a system's CSV files. */
 export interface CsvSource {
-  /** The plain headers of the columns that `read` reads, although they have no target. */
+  /** The plain headers of columns without a target that `read` uses. */
   reads?: readonly string[]
   /** Absent: columns are found by their usual names. Other columns become fields. */
   columns?: KnownColumns
@@ -29,17 +29,17 @@ export interface SourceContext {
   names: string[]
 }
 
-/** One reading of a file: `scan` is called with each row, then `finish` with each row. */
+/** Reads the rows of one file: `scan` is called with each row, and then `finish` with each row. */
 export interface SourceRows {
-  /** What separates labels. Default: commas, semicolons and line ends. */
+  /** The separator of labels. Default: commas, semicolons and line ends. */
   listSeparator?: RegExp
   scan?(row: Row): void
-  /** What the rows show of the mapping. */
+  /** Returns the part of the mapping that the rows show. */
   proposal?(): Mapping
-  /** Completes the draft. With false, the row is no task. */
+  /** Completes the draft. Returns false if the row is not a task. */
   finish?(draft: Draft, row: Row): boolean | void
-  /** Returns what a row that is no task adds to tasks before it. */
-  others?(draft: Draft, row: Row): ImportedItem[]
+  /** Returns the items of a row that is not a task, such as a comment on an earlier task. */
+  otherItems?(draft: Draft, row: Row): ImportedItem[]
   /** Returns lines for the report, after the last row. */
   end?(): string[]
 }

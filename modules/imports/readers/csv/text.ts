@@ -4,7 +4,7 @@ import { countLines, type Decode, decodeFor } from './decode.ts'
 export type Open = () => AsyncIterable<Uint8Array>
 
 const minHeadBytes = 4
-/** Other work of the process runs after each piece, which may have thousands of rows. */
+/** The event loop runs after each piece, which may have thousands of rows. */
 const maxPieceBytes = 16 * 1024
 
 /**

@@ -10,10 +10,10 @@ const priorities = byWord<Priority>({
 })
 const noPriority = 'none,no priority,not set,unset,0'.split(',')
 
-/** The priorities of a system that are numbers. */
+/** The priorities that a system writes as numbers. */
 export type Priorities = Record<string, Priority | undefined>
 
-/** Returns undefined for the words of no priority, and null for unknown words. */
+/** Returns undefined for words that mean no priority, and null for unknown words. */
 export function priorityOf(text: string, own: Priorities = {}): Priority | undefined | null {
   if (Object.hasOwn(own, text)) return own[text]
   const word = text.toLowerCase()

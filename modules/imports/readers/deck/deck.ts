@@ -7,7 +7,7 @@ import { stacksOf } from './stacks.ts'
 
 const cards = ['boards.*.stacks.*.cards.*', 'stacks.*.cards.*', '*.stacks.*.cards.*', '*.cards.*']
 
-/** Reads what `occ deck:export`, the export of a board, or the API of Nextcloud Deck returns. */
+/** Reads the output of `occ deck:export`, the export of a board, or a response of the API of Nextcloud Deck. */
 export const readDeck: Reader = async function* ({ open }) {
   const file = new JsonFile(open)
   const stacks = await stacksOf(file)

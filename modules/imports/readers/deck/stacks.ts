@@ -8,7 +8,7 @@ import { colorOf } from '../json/colors.ts'
 export interface Stack {
   title: string | undefined
   isDone: boolean
-  /** Of the board, of the stack, and of the stack in the file. */
+  /** The positions of the board and the stack, then the position of the stack in the file. */
   order: (number | undefined)[]
   /** The title of the board, if the file has several boards. */
   board?: string

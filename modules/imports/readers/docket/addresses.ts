@@ -2,7 +2,7 @@ import type { ImportedItem } from '../../items.ts'
 
 const maxPeople = 10_000
 
-/** The email addresses of the owner and the members, who are in the lines before the tasks. */
+/** Collects the email addresses of the owner and the members. Their lines are before the tasks. */
 export class Addresses {
   private readonly byId = new Map<unknown, string>()
 

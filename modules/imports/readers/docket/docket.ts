@@ -6,12 +6,12 @@ import { TaskOrder } from './order.ts'
 import { isBlank } from '../../convert/texts.ts'
 import { Addresses, partOf } from './addresses.ts'
 
-/** The number in the first line of the files that this reader can read. */
+/** The version of the format that this reader supports: the number in the first line. */
 const format = 1
 
 /**
- * Reads the file that an export with `format=docket` returns. The first of two passes finds out whether the file is
- * complete, before anything is imported.
+ * Reads an export with `format=docket`. The first of two passes checks that the file is complete, before anything is
+ * imported.
  */
 export const readDocket: Reader = async function* ({ open, report }) {
   const moved = await checkFile(jsonLines(open()), report)
@@ -33,7 +33,7 @@ export const readDocket: Reader = async function* ({ open, report }) {
   }
 }
 
-/** Returns whether each task was moved, see `TaskOrder`. Reports the lines that are not imported. @throws ImportError */
+/** Returns which tasks were moved, see `TaskOrder`. Reports the lines that are not imported. @throws ImportError */
 async function checkFile(
   lines: AsyncIterable<Line>,
   report: (message: string) => void,
@@ -62,7 +62,7 @@ function descriptionIn({ number, value }: Line): string | undefined {
   return typeof description === 'string' && !isBlank(description) ? description : undefined
 }
 
-/** The most other kinds of lines that are named. */
+/** The most unknown kinds of lines that the report names. */
 const maxKinds = 20
 
 function countKind(counts: Map<string, number>, kind: string): void {

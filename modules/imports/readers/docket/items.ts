@@ -61,7 +61,7 @@ const kinds = new Map(
 
 export const isImported = (kind: unknown): boolean => kinds.has(kind)
 
-/** The fields of items that have another name in the file. */
+/** Names of fields in the file, and the different names in items. */
 const itemNames: Record<string, string> = { id: 'key', taskId: 'task', blockedByIds: 'blockedBy' }
 
 /** Returns undefined for a line that is not imported. @throws ImportError for an invalid field */
@@ -76,7 +76,7 @@ export function itemOf({ number, value }: Line): ImportedItem | undefined {
   // The first line is the header, so rows count from the second.
   const item: Record<string, unknown> = { kind, row: number - 1 }
   for (const name of names) if (value[name] != null) item[itemNames[name] ?? name] = value[name]
-  // The person who wrote a row, also if the exporting project had imported the row.
+  // The first author of a row that the exporting project had imported.
   const { importedAuthor, ...rest } = item
   if (importedAuthor) rest.author = { name: importedAuthor }
   if (kind === 'task')

@@ -1,6 +1,6 @@
 const max = { tasks: 1_000_000, number: 1_000_000_000 }
 
-/** Collects the numbers of a file's tasks, which are in the order of the project. */
+/** Collects the numbers of the tasks. The tasks have the order of the project. */
 export class TaskOrder {
   private readonly numbers: number[] = []
   private isValid = true
@@ -12,8 +12,8 @@ export class TaskOrder {
   }
 
   /**
-   * Returns whether each task was moved: the fewest tasks without which the order is that of the numbers. Undefined if
-   * a number is missing or occurs twice.
+   * Returns for each task whether it was moved. Without the moved tasks, which are as few as possible, the numbers
+   * increase. Undefined if a number is missing or occurs twice.
    */
   moved(): boolean[] | undefined {
     const sorted = Float64Array.from(this.numbers).sort()

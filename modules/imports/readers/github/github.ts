@@ -13,8 +13,8 @@ const parts = ['', '*', '*.*']
 const omit = ['reactions', 'reactionGroups', 'performed_via_github_app', 'issue_field_values']
 
 /**
- * Reads issues and comments of GitHub: lists of the REST API, one after the other, the same as a document a line, or
- * what `gh issue list --json` prints.
+ * Reads issues and comments of GitHub: lists of the REST API one after the other, a JSON object for each line, or the
+ * output of `gh issue list --json`.
  */
 export const readGitHub: Reader = async function* ({ open }) {
   const file = new JsonFile(open)

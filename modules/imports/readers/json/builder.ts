@@ -25,12 +25,12 @@ export class Builder {
   private last: Token | undefined
   private bytesAtToken = 0
   private tokenAtCheck: Token | undefined
-  /** The top-level keys of wanted parts that the document has. */
-  readonly found = new Set<string>()
+  /** The top-level keys of the document that begin a wanted part. */
+  readonly foundKeys = new Set<string>()
 
   /**
    * @param parts see `selectionOf`
-   * @param omitted keys that wanted parts are built without, at any depth
+   * @param omitted keys that are left out of wanted parts, at any depth
    * @param documents `many` accepts several documents, one after the other
    */
   constructor(
@@ -41,7 +41,7 @@ export class Builder {
     this.selection = selectionOf(parts)
   }
 
-  /** Returns the parts that are complete since the last call. */
+  /** Returns the parts that were completed since the last call. */
   take(): Entry[] {
     const { ready } = this
     this.ready = []
@@ -76,7 +76,7 @@ export class Builder {
     this.addScalar(token.value as Json)
   }
 
-  /** Of the last token. */
+  /** The offset of the last token in bytes. */
   get offset(): number {
     return this.last?.offset ?? 0
   }
@@ -151,7 +151,7 @@ export class Builder {
   }
 
   private select(from: Selection, name: string | number): Selection | undefined {
-    if (this.frames.length === 1 && typeof name === 'string' && from.keys.has(name)) this.found.add(name)
+    if (this.frames.length === 1 && typeof name === 'string' && from.keys.has(name)) this.foundKeys.add(name)
     return selectKey(from, name)
   }
 

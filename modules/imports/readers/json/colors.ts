@@ -31,7 +31,7 @@ export const wekanColors = table(`
   darkgreen 006400, slateblue 6a5acd, magenta ff00ff, gold ffd700, navy 000080
   gray 808080, saddlebrown 8b4513, paleturquoise afeeee, mistyrose ffe4e1, indigo 4b0082`)
 
-/** Of a gradient, its first color. */
+/** A gradient is represented by its first color. */
 export const plankaColors = table(`
   muddy-grey 69655a, autumn-leafs c9b037, morning-sky 52b9d5, antique-blue 6c99bb, egg-yellow f9c423
   desert-sand fad371, dark-granite 8b8680, fresh-salad ced85e, lagoon-blue 109dc0, midnight-blue 0a63a0

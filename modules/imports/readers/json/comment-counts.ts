@@ -1,6 +1,6 @@
 import { maxLinks } from './limits.ts'
 
-/** Counts the comments in the file, because many files have only a part of them. */
+/** Counts the comments in the file, because many files do not contain all comments. */
 export class CommentCounts {
   private readonly counts = new Map<string, number>()
 
@@ -9,7 +9,7 @@ export class CommentCounts {
     if (count > 0 || this.counts.size < maxLinks) this.counts.set(task, count + 1)
   }
 
-  /** Returns a line for the report if the task has more comments than the file. @param total of the source */
+  /** Returns a line for the report if the task has more comments than the file. @param total in the source */
   missing(task: string, total = 0): string[] {
     return this.counts.size === maxLinks ? [] : missingComments(total, this.counts.get(task) ?? 0)
   }

@@ -11,7 +11,7 @@ export class Entry {
     readonly value: Record<string, Json>,
     /** The number of the object among those of its pattern, from 1. Objects inside it have the same number. */
     readonly row: number,
-    /** About the memory of the object. */
+    /** The approximate size of the object in memory. */
     readonly characters = 0,
   ) {}
 
@@ -75,7 +75,7 @@ export class Entry {
     return Object.keys(children.value).flatMap((id) => children.entry(id) ?? [])
   }
 
-  /** Returns another object in the place of this one. */
+  /** Returns an entry for `value`, as if it were at the key. */
   with(key: string, value: Record<string, Json>): Entry {
     return new Entry(this.part, [...this.path, key], value, this.row)
   }

@@ -3,7 +3,7 @@ import { FieldKeys } from '../../convert/field-keys.ts'
 import type { Entry } from './entry.ts'
 import { itemOf } from './items.ts'
 
-/** A field of the type `date` keeps no time. Returns a line for the report. */
+/** Returns a line for the report if a field of the type `date` loses the time of its value. */
 export const lostTime = ({ name, type }: FieldItem, value: unknown): string[] =>
   type === 'date' && /T(?!00:00:00)/.test(String(value))
     ? [`The field "${name}" has only the date of ${value}`]
@@ -41,7 +41,7 @@ export function customFields(
 
 type Value = string | number | boolean
 
-/** Returns the values of a card, what no field can hold, and lines for the report. */
+/** Returns the values of a card by field, notes for values without a field, and lines for the report. */
 export function fieldValues(
   given: [id: string, value: Value | undefined][],
   known: ReadonlyMap<string, CustomField>,

@@ -5,17 +5,17 @@ import type { Selection } from './selection.ts'
 export interface Frame {
   isList: boolean
   key: string | number
-  /** The way to wanted parts inside. */
+  /** Selects the wanted parts inside. */
   selection: Selection | undefined
-  /** Of a wanted part, or inside one. */
+  /** Defined for a wanted part, and inside it. */
   content: Record<string, Json> | Json[] | undefined
-  /** The value at `key` is a part of `content`. */
+  /** True if the value at `key` belongs to `content`. */
   isKept: boolean
-  /** The pattern of the wanted part that this object is. */
+  /** The pattern, if this object is a wanted part. */
   part: string | undefined
 }
 
-/** All frames have the same properties, which is faster. */
+/** All frames have the same properties, so that access to them is fast. */
 export const frameOf = (isList: boolean): Frame => ({
   isList,
   key: isList ? 0 : '',

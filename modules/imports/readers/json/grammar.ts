@@ -1,4 +1,4 @@
-/** What may follow in a JSON document: a sum of these bits. */
+/** Bits for the tokens that may follow in a JSON document. */
 export const may = { value: 1, end: 2, key: 4, colon: 8, comma: 16 }
 
 const names: [bit: number, name: string][] = [

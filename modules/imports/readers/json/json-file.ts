@@ -7,16 +7,16 @@ import type { Entry } from './entry.ts'
 import { maxKeptCharacters } from './limits.ts'
 
 interface Options {
-  /** Keys that parts are read without, at any depth. */
+  /** Keys that are left out of the parts, at any depth. */
   omit?: string[]
-  /** `many`: one JSON document after the other, such as a document a line. */
+  /** `many`: several JSON documents one after the other, such as one for each line. */
   documents?: 'one' | 'many'
 }
 
 /** A JSON file of any size, whose parts are read one by one. */
 export class JsonFile {
-  /** The top-level keys that the parts read so far begin with. */
-  readonly found = new Set<string>()
+  /** The top-level keys of the file that begin a part of any reading so far. */
+  readonly foundKeys = new Set<string>()
 
   constructor(private readonly open: Open) {}
 
@@ -39,7 +39,7 @@ export class JsonFile {
       for (const entry of builder.take()) yield entry
     }
     await this.check(() => finish(tokenizer, builder))
-    for (const key of builder.found) this.found.add(key)
+    for (const key of builder.foundKeys) this.foundKeys.add(key)
   }
 
   /**

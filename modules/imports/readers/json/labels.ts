@@ -25,7 +25,7 @@ export const boardLabels = (
 /** Boards show a label without a name as its color. */
 export const labelName = (label: Entry): string => label.text('name') ?? label.text('color') ?? 'label'
 
-/** Labels with colors that tasks of the file repeat. */
+/** Collects labels with colors. Each task of the file repeats its labels. */
 export class Labels {
   private readonly names = new Set<string>()
 

@@ -8,7 +8,7 @@ export const maxSkippedBytes = 16 * 1024 * 1024
 export const maxEntryCharacters = 4_000_000
 /** The most lists, labels, members or custom fields. */
 export const maxNames = 20_000
-/** The most parts of cards that a file lists apart from the cards, such as the labels of cards. */
+/** The most rows of a list that belongs to cards, such as the list of all cards' labels. */
 export const maxLinks = 200_000
 /** The most characters of the parts that are kept in memory while the cards are read. */
 export const maxKeptCharacters = 32_000_000

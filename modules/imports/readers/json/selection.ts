@@ -1,4 +1,4 @@
-/** A step on the way to wanted parts of a document. */
+/** A node in the tree of the patterns of wanted parts. */
 export interface Selection {
   keys: Map<string, Selection>
   /** For all other keys, and for the entries of lists. */

@@ -36,7 +36,7 @@ const parts = {
   'items.*': maxLinks,
 }
 
-/** Reads what cards refer to. */
+/** Reads the rows that cards refer to. */
 export async function boardOf(file: JsonFile): Promise<Board> {
   const index = await file.index(parts, {
     documents: 'many',
@@ -65,7 +65,7 @@ export async function boardOf(file: JsonFile): Promise<Board> {
 export const isComment = (item: Entry): boolean =>
   item.has('cardId') && !item.has('listId') && (item.text('type') ?? 'commentCard') === 'commentCard'
 
-/** Several answers of the API may have the same entry. */
+/** Several responses of the API may have the same entry. */
 const unique = (entries: Entry[]): Entry[] => [...byId(entries).values()]
 
 function personOf(user: Entry): ImportedPerson {

@@ -39,7 +39,7 @@ export function cardOf(card: Entry, board: Board): TaskItem {
   })
 }
 
-/** An archived card has the list that it was in before. */
+/** Returns the previous list of an archived card. */
 function listNameOf(card: Entry, list: Entry | undefined, board: Board): string | undefined {
   const before = board.lists.get(card.text('prevListId') ?? '')
   return list?.text('name') ?? before?.text('name')

@@ -9,13 +9,13 @@ import { type Board, boardOf, isComment } from './board.ts'
 
 const parts = ['included.cards.*', 'included.tasks.*', 'items.*']
 
-/** Reads answers of the API of Planka, one after the other: boards, cards of a list, comments and actions of a card. */
+/** Reads responses of Planka's API one after the other: boards, cards of a list, comments and actions of a card. */
 export const readPlanka: Reader = async function* ({ open }) {
   const file = new JsonFile(open)
   const board = await boardOf(file)
-  if (!file.found.has('included'))
+  if (!file.foundKeys.has('included'))
     throw new ImportError(
-      'The file is not an answer of the API of Planka: it has no included lists and cards',
+      'The file is not a response of the API of Planka: it has no included lists and cards',
     )
   yield* board.labels.items
   for (const { item } of board.fields.values()) yield item

@@ -16,7 +16,7 @@ export interface Board {
   member(id: string | undefined): ImportedPerson | undefined
 }
 
-/** Reads what cards refer to. The file has it after the cards. */
+/** Reads the rows that cards refer to. In the file, they follow the cards. */
 export async function boardOf(file: JsonFile): Promise<Board> {
   const parts = {
     'lists.*': maxNames,

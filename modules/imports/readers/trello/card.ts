@@ -51,7 +51,7 @@ function labelsOf(card: Entry, { labels }: Board): string[] {
   return [...new Set([...known, ...(card.has('labels') ? card.entries('labels').map(labelName) : [])])]
 }
 
-/** A reminder is some minutes before the due time; -1: none. */
+/** Trello stores a reminder as minutes before the due time. -1: no reminder. */
 function remindAtOf(card: Entry): string | undefined {
   const minutes = card.number('dueReminder') ?? -1
   const due = card.text('due')

@@ -4,8 +4,9 @@ import { itemOf } from '../json/items.ts'
 import type { Board } from './board.ts'
 import { createdAtOf } from './ids.ts'
 
-/** The cards that have several checklists. The names of these checklists begin the titles of their items. */
-export class Several {
+/** If a card has several checklists, the titles of its subtasks begin with the name of the checklist. */
+export class ChecklistPrefixes {
+  /** The cards with several checklists. */
   private readonly cards = new Set<string>()
 
   add(card: Entry): void {
@@ -18,10 +19,14 @@ export class Several {
   }
 }
 
-export function* subtasksOf(checklist: Entry, board: Board, several: Several): Generator<ImportedItem> {
+export function* subtasksOf(
+  checklist: Entry,
+  board: Board,
+  prefixes: ChecklistPrefixes,
+): Generator<ImportedItem> {
   const task = checklist.text('idCard')
   if (task === undefined) return
-  const prefix = several.prefixFor(checklist)
+  const prefix = prefixes.prefixFor(checklist)
   const positions = checklist.entries('checkItems').map((item) => ({ item, at: item.number('pos') ?? 0 }))
   for (const { item } of positions.sort((one, other) => one.at - other.at))
     yield checkItemOf(item, task, prefix, board)

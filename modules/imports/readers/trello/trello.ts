@@ -6,7 +6,7 @@ import { itemOf } from '../json/items.ts'
 import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
 import { cardOf } from './card.ts'
-import { Several, subtasksOf } from './checklists.ts'
+import { ChecklistPrefixes, subtasksOf } from './checklists.ts'
 import { type Board, boardOf, personOf } from './board.ts'
 
 const parts = ['cards.*', 'actions.*', 'checklists.*']
@@ -28,18 +28,18 @@ const details = [
 export const readTrello: Reader = async function* ({ open }) {
   const file = new JsonFile(open)
   const board = await boardOf(file)
-  if (!file.found.has('lists'))
+  if (!file.foundKeys.has('lists'))
     throw new ImportError('The file is not the JSON export of a Trello board: it has no lists')
   yield* board.labels.items
   for (const { item } of board.fields.values()) yield item
   const cards = new InOrder<ImportedItem>()
-  const several = new Several()
+  const prefixes = new ChecklistPrefixes()
   const comments = await countComments(file)
   for await (const entry of file.read(parts, { omit: details })) {
     if (entry.part === 'actions.*') yield* commentsOf(entry, board)
-    else if (entry.part === 'checklists.*') yield* subtasksOf(entry, board, several)
+    else if (entry.part === 'checklists.*') yield* subtasksOf(entry, board, prefixes)
     else {
-      several.add(entry)
+      prefixes.add(entry)
       const order = [board.lists.get(entry.text('idList') ?? '')?.number('pos'), entry.number('pos')]
       const total = entry.entry('badges')?.number('comments')
       const task = cardOf(entry, board, comments.missing(entry.required('id'), total))
@@ -49,7 +49,7 @@ export const readTrello: Reader = async function* ({ open }) {
   yield* cards.take()
 }
 
-/** Trello writes the newest 1,000 actions. */
+/** Trello writes only the newest 1,000 actions, and comments are actions. */
 async function countComments(file: JsonFile): Promise<CommentCounts> {
   const comments = new CommentCounts()
   for await (const action of file.read(['actions.*'], { omit: [...details, 'text', 'memberCreator'] })) {

@@ -33,7 +33,7 @@ const parts = {
 }
 const omit = ['file', 'avatarFile', 'avatarUrl', 'permission', 'boardIds']
 
-/** Reads what cards refer to, without the bytes of attachments. */
+/** Reads the rows that cards refer to, without the bytes of attachments. */
 export async function boardOf(file: JsonFile): Promise<Board> {
   const index = await file.index(parts, { omit })
   const byId = (part: keyof typeof parts) => new Map(index[part].map((entry) => [idOf(entry), entry]))

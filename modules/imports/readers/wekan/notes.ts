@@ -14,7 +14,7 @@ export function dependenciesOf(card: Entry): { type: string; id: string }[] {
   })
 }
 
-/** Returns what a task has no field for. */
+/** Returns lines for the values that have no field in tasks. */
 export function notesOf(card: Entry, list: Entry | undefined, board: Board): string[] {
   const users = (key: string) => card.texts(key).map((id) => board.user(id)!)
   const vote = card.entry('vote')

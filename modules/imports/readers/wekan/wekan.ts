@@ -15,7 +15,7 @@ const parts = ['cards.*', 'subtaskItems.*', 'checklistItems.*', 'comments.*']
 export const readWekan: Reader = async function* ({ open }) {
   const file = new JsonFile(open)
   const board = await boardOf(file)
-  if (!file.found.has('lists'))
+  if (!file.foundKeys.has('lists'))
     throw new ImportError('The file is not the JSON export of a WeKan board: it has no lists')
   yield* board.labels.items
   for (const { item } of board.fields.values()) yield item

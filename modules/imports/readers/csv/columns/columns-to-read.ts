@@ -15,12 +15,12 @@ export interface ReadColumn extends Column {
 export interface ColumnsToRead {
   columns: ReadColumn[]
   fields: FieldItem[]
-  /** The target of each header, as the import shows it. Null: not imported. */
+  /** The proposed target of each header. Null: not imported. */
   proposal: Record<string, string | null>
 }
 
 /**
- * Decides which columns that fit nothing become fields: those with values, as many as a project can have.
+ * Selects the columns with values. Columns without a known target become custom fields, up to the limit of a project.
  * @param reads the columns that the source reads itself: they have no target, but are imported
  */
 export function columnsToRead(
@@ -31,7 +31,7 @@ export function columnsToRead(
   const fields = new Map<string, FieldItem>()
   const proposal = new Map<string, string | null>()
   const toRead = columns.flatMap((column): ReadColumn[] => {
-    const target = survey.hasValues(column) ? roomFor(column, fields) : emptyTarget(column)
+    const target = survey.hasValues(column) ? targetWithinLimit(column, fields) : emptyTarget(column)
     const isReadElsewhere = target === null && reads.includes(column.plain)
     if (!isReadElsewhere && !proposal.get(column.header)) proposal.set(column.header, target)
     if (target === null || !survey.hasValues(column)) return []
@@ -44,10 +44,10 @@ export function columnsToRead(
   return { columns: toRead, fields: [...fields.values()], proposal: Object.fromEntries(proposal) }
 }
 
-const emptyTarget = ({ isSpare, target }: Column) => (isSpare ? null : target)
+const emptyTarget = ({ isUnknown, target }: Column) => (isUnknown ? null : target)
 
-function roomFor({ isSpare, target, key }: Column, fields: Map<string, FieldItem>) {
-  return isSpare && fields.size >= maxFields && !fields.has(key) ? 'notes' : target
+function targetWithinLimit({ isUnknown, target, key }: Column, fields: Map<string, FieldItem>) {
+  return isUnknown && fields.size >= maxFields && !fields.has(key) ? 'notes' : target
 }
 
 const isRepeated = ({ header, index }: Column, columns: Column[]) =>

@@ -10,16 +10,16 @@ export interface Column {
   plain: string
   /** Null: not imported. */
   target: Target | null
-  /** The field that gets values which no other target can hold. */
+  /** The key of the column's custom field, for values that have no other target. */
   key: string
-  /** True if the column got a field because it fits nothing else. */
-  isSpare: boolean
+  /** True if the header has no usual target, or another column has it. The column then becomes a custom field. */
+  isUnknown: boolean
 }
 
-/** Returns a header in plain English. */
+/** Returns the plain, English name of a header. */
 export type NameOf = (header: string) => string
 
-/** What a source's files call their columns, by plain header. Null: not imported. */
+/** The targets of a source's columns, by plain header. Null: not imported. */
 export type KnownColumns = Record<string, Target | null>
 
 /** Returns the target in the mapping; undefined if it has none. */
@@ -35,7 +35,7 @@ export const isTitle =
   }
 
 /**
- * Returns the target of each column: as given, as its source uses it, by its usual meaning, or a field.
+ * Returns the columns with their targets: from the mapping, else from the source or the usual headers, else a field.
  * @throws ImportError if the mapping names an unknown field, or no column or several columns are the title
  */
 export function columnsOf(names: string[], mapping: Mapping, nameOf: NameOf, known?: KnownColumns): Column[] {
@@ -53,12 +53,14 @@ export function columnsOf(names: string[], mapping: Mapping, nameOf: NameOf, kno
     const named = nameOf(header)
     if (own !== undefined) {
       const target = own === null ? null : targetNamed(own)!
-      return { index, header, plain: named, target, key, isSpare: false }
+      return { index, header, plain: named, target, key, isUnknown: false }
     }
-    const found = header.startsWith('field.') ? targetNamed(header) : usual.get(named)
-    const isFree = found !== undefined && (found === null || !taken.has(found) || found.startsWith('field.'))
-    const target = isFree ? found : (`field.${key}` as const)
-    return { index, header, plain: named, target, key, isSpare: !isFree }
+    const usualTarget = header.startsWith('field.') ? targetNamed(header) : usual.get(named)
+    const isFree =
+      usualTarget !== undefined &&
+      (usualTarget === null || !taken.has(usualTarget) || usualTarget.startsWith('field.'))
+    const target = isFree ? usualTarget : (`field.${key}` as const)
+    return { index, header, plain: named, target, key, isUnknown: !isFree }
   })
   checkTitle(columns)
   return columns

@@ -1,6 +1,6 @@
 import { type TaskTarget, useOf } from './targets.ts'
 
-/** Returns the same text for `Due date`, `due_date` and `dueDate`. */
+/** Returns the plain header: `due date` for `Due date`, `due_date` and `dueDate`. */
 export const plain = (header: string): string =>
   header
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
@@ -8,7 +8,7 @@ export const plain = (header: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
-/** Jira adds the words to names of fields. */
+/** Returns the name of a custom field, without the words that Jira adds. */
 export const fieldName = (header: string): string =>
   (
     /^(?:custom field|campo personalizado|benutzerdefinierte felder|pole niestandardowe) \((.+)\)$/i.exec(
@@ -40,10 +40,10 @@ const usual: Partial<Record<TaskTarget, string>> = {
   externalId: 'external id',
 }
 
-/** Returns a target for each plain header. Each target but those of lists goes to one header. */
+/** Returns the targets of plain headers. Only a target with the use `all` belongs to several headers. */
 export function usualTargets(headers: string[]): Map<string, TaskTarget> {
   const found = new Map<string, TaskTarget>()
-  // Microsoft Planner writes words such as `In progress`, others write numbers.
+  // Microsoft Planner writes words such as `In progress`. Other systems write numbers in this column.
   if (headers.includes('progress') && headers.includes('bucket name')) found.set('progress', 'status')
   for (const [target, names] of Object.entries(usual) as [TaskTarget, string][]) {
     const present = names.split(',').filter((name) => headers.includes(name))

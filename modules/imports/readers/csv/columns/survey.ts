@@ -19,13 +19,13 @@ const shapes: Record<Exclude<FieldType, 'text'>, (text: string) => boolean> = {
 /** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
 const isShortest = (text: string) => /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
 
-/** A column of our export has each number and boolean in one form: 1.50 and TRUE are texts, which another form would change. */
+/** Our export writes each number and boolean in one form, so 1.50 and TRUE in its columns are texts. */
 const isExact = ({ header }: Column, type: FieldType, text: string) =>
   !header.startsWith(fieldPrefix) || text === (type === 'number' ? String(Number(text)) : text.toLowerCase())
 
-/** Finds out from all rows which columns have values, their types, and the order of day and month. */
+/** Determines from all rows which columns have values, their types, and the order of day and month. */
 export class Survey {
-  /** The columns of which a further value can show more. */
+  /** The columns that `scan` still checks: a column of texts needs no further check. */
   private open: Column[]
   private readonly types = new Map<Column, FieldType[]>()
   private readonly orders = new Set<First>()
@@ -61,7 +61,7 @@ export class Survey {
     this.separator = separator ?? this.separator
   }
 
-  /** True if the values of a column are not all yes or no. */
+  /** True if a column has a value that is neither yes nor no. */
   hasOtherAnswers(column: Column): boolean {
     return this.others.has(column)
   }
@@ -75,7 +75,7 @@ export class Survey {
     return this.types.get(column)?.[0] ?? 'text'
   }
 
-  /** Sets the order of day and month, unless it is given. Returns the format, if the file shows it. */
+  /** Sets the order of day and month, unless it is given. Returns the format, if the rows agree on the order. */
   decideOrder(dates: Dates): string | undefined {
     if (dates.first || this.orders.size !== 1) return undefined
     const [first] = this.orders

@@ -1,12 +1,10 @@
 import { nearest } from '../../../../../src/schema/nearest.ts'
 
 /**
- * The fields of a task that a column can fill, with the use of several columns of a row for the same field:
- * - `first`: the first text counts, the others become notes.
- * - `merged`: their texts become one value.
- * - `all`: all are read, also those that have different usual headers.
- *
- * A column can also fill `field.<key>`, a custom field.
+ * The targets of columns: fields of a task, or `field.<key>`, a custom field. If a row has several columns for a field:
+ * - `first`: the first text is used, the others become notes.
+ * - `merged`: the texts become one value.
+ * - `all`: all columns are read, also if their usual headers differ.
  */
 const useOfColumns = {
   title: 'first',

@@ -11,13 +11,13 @@ const maxZones = 500
 
 /** Reads the dates of one file. */
 export class Dates {
-  /** With undefined, 3/4/2026 cannot be read. */
+  /** If undefined, 3/4/2026 is ambiguous and not read. */
   first?: First
-  /** True after a time without an offset was read, whose row has no time zone. */
+  /** True after `zone` was used: for a time without an offset in a row without a time zone. */
   usedZone = false
   readonly zone: string
   private readonly format?: string
-  /** True if the parts of the format have a usual order, so that `guess` reads them alike, and faster. */
+  /** True if the format has a usual order. `guess` then reads the same dates, and is faster. */
   private readonly isUsual: boolean = true
   private readonly clocks = new Map<string, ZoneClock>()
 
@@ -34,7 +34,7 @@ export class Dates {
     this.first = this.format.indexOf('d') < this.format.search(/[ML]/) ? 'day' : 'month'
   }
 
-  /** Returns a date, or an ISO 8601 time in UTC. Returns undefined if the text is no date, or can be two dates. */
+  /** Returns a date, or an ISO 8601 time in UTC. Returns undefined if the text is no date, or is ambiguous. */
   read(text: string, zone?: string): string | undefined {
     if (text.length > maxCharacters) return undefined
     const clock = this.clockOf(zone)

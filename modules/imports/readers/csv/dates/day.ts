@@ -10,7 +10,7 @@ const dayFirst =
   /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
 const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/iu
 
-/** Returns which number of a date must be the day, if only one of both can be. */
+/** Returns whether day or month is first, if the numbers show it, and the separator. */
 export function firstOf(text: string): { first?: First; separator?: string } {
   if (text.length > maxCharacters) return {}
   const date = text.slice(0, clockIn(text)?.index)
@@ -22,7 +22,7 @@ export function firstOf(text: string): { first?: First; separator?: string } {
   return {}
 }
 
-/** Returns the day that a text without a time names. */
+/** Reads a date without a time. */
 export function dayOf(text: string, first: First | undefined): Day | undefined {
   const numeric = numbers.exec(text)
   if (numeric) return numericDay(numeric, first)

@@ -1,11 +1,11 @@
 import { DateTime } from 'luxon'
 
-/** Returns the format as luxon writes it. Other tools write the day as D, the year as Y and a.m. as A. */
+/** Converts a format to the letters of luxon. Other tools write the day as D, the year as Y and a.m. as A. */
 const luxonFormat = (format: string): string => format.replace(/[DYA]/g, (letter) => letter.toLowerCase())
 
 const sample = DateTime.utc(2026, 11, 21)
 
-/** Returns the format for luxon; undefined if it does not say the day, month and year of a date. */
+/** Returns the format for luxon; undefined if it lacks the day, month or year. */
 export function dateFormatOf(given: string): string | undefined {
   const format = luxonFormat(given)
   try {

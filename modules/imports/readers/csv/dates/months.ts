@@ -12,7 +12,7 @@ const languages = [
 ]
 const minCharacters = 3
 
-/** By names, and by their beginnings. Null: several months begin so. */
+/** The months by their names and prefixes. Null: an ambiguous prefix. */
 const months = new Map<string, number | null>([['mrt', 3]])
 for (const names of languages)
   for (const [index, name] of names.split(' ').entries())

@@ -7,17 +7,17 @@ const maxDays = 20_000
 
 export const isZone = (zone: string): boolean => zone === 'UTC' || IANAZone.isValidZone(zone)
 
-/** The offsets of a time zone, remembered for each day: a look-up in the time zone's rules takes microseconds. */
+/** Caches the offsets of a time zone by day, because a look-up in the rules of the zone takes microseconds. */
 export class ZoneClock {
   private readonly rules: IANAZone
-  /** By day; null for days near a change of the clock. */
+  /** By day; null for days near a change of the offset. */
   private readonly days = new Map<number, number | null>()
 
   constructor(readonly zone: string) {
     this.rules = IANAZone.create(zone)
   }
 
-  /** Returns the offset at a local time, which is given as if it were in UTC. */
+  /** Returns the offset at a local time. @param localMs the local time as if it were in UTC */
   offsetMs(localMs: number): number {
     if (this.zone === 'UTC') return 0
     const day = Math.floor(localMs / dayMs)
