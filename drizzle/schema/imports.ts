@@ -17,20 +17,20 @@ import { instant } from '../columns.ts'
 
 const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
 
-/** `receiving` until the whole file is stored, `removing` while a worker deletes the rows. No response shows these two. */
+/** `receiving` until the file is stored, `removing` while a worker deletes the rows. No response has these states. */
 export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'removing'
 export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 
 /**
- * The steps of an import, in their order. In the step `nest`, small sub-items become subtasks. The step `labels` also
- * creates fields, and the description of the project. In the step `order`, tasks are moved.
+ * The steps of an import, in their order. The step `nest` turns small sub-items into subtasks. The step `labels` also
+ * creates fields and the description of the project. The step `order` moves tasks.
  */
 export type ImportStep =
   'read' | 'nest' | 'labels' | 'tasks' | 'subtasks' | 'comments' | 'links' | 'order' | 'end'
 
 /**
- * Jobs that continue in another process begin after `n`, the last row of the step that is complete. An undo takes the
- * batches in reverse order, and continues before the batch `n`. The step `read` begins again; its `n` counts how often.
+ * The position from which a job continues, perhaps in another process: after row `n` of the step. An undo processes the
+ * batches in reverse order, and continues before batch `n`. The step `read` always restarts; its `n` counts the starts.
  */
 export interface ImportCursor {
   step: ImportStep | 'undo'
@@ -46,7 +46,7 @@ export const imports = pgTable(
     caller: jsonb('caller').$type<object>().notNull(),
     source: text('source').notNull(),
     dryRun: boolean('dry_run').notNull(),
-    /** As given, then with what was proposed for the rest. */
+    /** The given mapping. The step `read` adds the proposed mapping for all other names. */
     mapping: jsonb('mapping').$type<object>().notNull(),
     state: text('state').$type<ImportState>().notNull(),
     cursor: jsonb('cursor').$type<ImportCursor>(),
@@ -61,7 +61,7 @@ export const imports = pgTable(
     undone: integer('undone').notNull().default(0),
     kept: integer('kept').notNull().default(0),
     createdAt: instant('created_at').notNull().defaultNow(),
-    /** While the file arrives: when the web process was last alive. */
+    /** While the file arrives: the latest heartbeat of the web process. */
     startedAt: instant('started_at'),
     finishedAt: instant('finished_at'),
   },
@@ -98,7 +98,7 @@ export const importItems = pgTable(
     key: text('key').notNull(),
     /** The key of the task that a subtask or a comment belongs to, or the parent of a sub-item. */
     parent: text('parent'),
-    /** The id that the row has in the project, or gets. */
+    /** The id that the row has or gets in the project. Unused for subtasks, comments, links and moves. */
     id: uuid('id').notNull(),
     item: jsonb('item').$type<object>().notNull(),
     /** Of tasks, labels and fields. Null: created with `id`, or not yet imported. */

@@ -4,7 +4,7 @@ import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 /** A file must arrive within this time. */
 const receivingMinutes = 10
 const keptDays = 30
-/** Imports that one statement searches. The next statement continues. */
+/** The most imports of one statement. The next statement continues. */
 const pageImports = 100
 
 const pageRows = { import_items: 2_000, import_chunks: 20, import_lines: 2_000, import_batches: 2_000 }
@@ -32,7 +32,7 @@ export async function expireImports(sql: Sql, throttle: Throttle): Promise<void>
   for (const { id } of left) await deleteUpload(sql, id, throttle)
 }
 
-/** Hides the imports first, so that no upload adds chunks meanwhile, and deletes their rows last. */
+/** Marks the imports as `removing` first, so that no upload adds chunks, and deletes their rows in `imports` last. */
 export const removeImports = (sql: Sql, where: SqlPart, throttle: Throttle): Promise<void> =>
   whilePagesAreFull({ ...throttle, batchRows: pageImports }, async () => {
     const page = await sql<{ id: string }[]>`

@@ -11,15 +11,15 @@ import type { Run } from '../run/run.ts'
 export interface BatchStep<P extends PreparedRow> {
   step: ImportStep
   last: number
-  /** Reads and prepares the next rows, while the rows before them are imported. */
+  /** Reads and prepares the next rows, while the previous rows are imported. */
   prepare(after: number): Promise<P[]>
-  /** The operations of earlier batches that a dry run has not committed. */
+  /** For dry runs: the operations of earlier batches that these rows need, because they were not committed. */
   prelude?(prepared: P[]): ImportOperation[] | Promise<ImportOperation[]>
   /** Stores the outcomes, in the transaction that moves the cursor. */
   store(tx: Sql, finished: FinishedRow<P>[]): Promise<unknown>
 }
 
-/** Runs the operations of a step in batches. After an interruption, the last batch may run again and changes nothing. */
+/** Runs the operations of a step in batches. An interrupted batch may run again, and then changes nothing. */
 export async function runBatches<P extends PreparedRow>(run: Run, spec: BatchStep<P>): Promise<void> {
   const { running, throttle, services } = run
   const { step, last, prepare, prelude, store } = spec

@@ -18,7 +18,7 @@ export async function insertLines(tx: Sql, importId: string, lines: NewLine[]): 
       with ordinality q(row, external_id, outcome, message, n)`
 }
 
-/** A repeated batch has the same seq. */
+/** A repeated batch has the same seq, and inserts nothing. */
 export async function insertBatches(tx: Sql, importId: string, batches: number[]): Promise<void> {
   for (const seq of batches)
     await tx`insert into import_batches (import_id, seq) values (${importId}, ${seq}) on conflict do nothing`

@@ -2,7 +2,7 @@ import type { Sql } from '../../../src/postgres/database.ts'
 import type { RunningImport } from '../run/import-row.ts'
 import type { FinishedRow, Outcome, PreparedRow } from './prepared-row.ts'
 
-/** Stores the outcomes of tasks, labels and fields, except of created rows: these keep their ids. */
+/** Stores the outcomes and ids of tasks, labels and fields. A created row has the id of its item already. */
 export async function storeItems(
   tx: Sql,
   importId: string,
@@ -36,7 +36,7 @@ export async function countTasks(
       unchanged = unchanged + ${counts.unchanged}, rejected = rejected + ${counts.rejected} where id = ${importId}`
 }
 
-/** The tasks whose children or links changed. */
+/** Returns the tasks whose children or links changed. */
 export const changedTasks = (finished: FinishedRow<PreparedRow & { taskN: number | null }>[]): number[] =>
   finished.flatMap(({ taskN, outcome }) =>
     taskN !== null && (outcome === 'created' || outcome === 'updated') ? taskN : [],
@@ -54,7 +54,7 @@ export async function countChangedTasks(tx: Sql, importId: string, ns: number[])
       where id = ${importId}`
 }
 
-/** Corrects the report's lines of tasks that were unchanged before their children or links changed. */
+/** Corrects the outcome of tasks in the report: `updated` if only their children or links changed. */
 export const reportChangedTasks = (tx: Sql, { id, source }: RunningImport) => tx`
   update import_lines l set outcome = 'updated'
   from import_items i

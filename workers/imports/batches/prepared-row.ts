@@ -9,7 +9,7 @@ export interface PreparedRow {
   row: number | null
   externalId: string | null
   notes: Notes
-  /** Begins the message of a rejection, such as `The label "bug"`. */
+  /** The start of a rejection's message, such as `The label "bug"`. */
   subject?: string
   operation?: ImportOperation
   outcome?: Outcome

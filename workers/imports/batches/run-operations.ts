@@ -6,7 +6,7 @@ import type { FinishedRow, PreparedRow } from './prepared-row.ts'
 import type { Run } from '../run/run.ts'
 import { batchKey } from './unrecorded.ts'
 
-interface Ran<P extends PreparedRow> {
+interface BatchResult<P extends PreparedRow> {
   finished: FinishedRow<P>[]
   /** The `batch` of the events. */
   batches: number[]
@@ -18,7 +18,7 @@ export async function runOperations<P extends PreparedRow>(
   step: ImportStep,
   prepared: P[],
   prelude: ImportOperation[] = [],
-): Promise<Ran<P>> {
+): Promise<BatchResult<P>> {
   const operations = prepared.flatMap(({ operation }) => operation ?? [])
   if (operations.length === 0) return { finished: prepared as FinishedRow<P>[], batches: [] }
   try {
@@ -28,9 +28,9 @@ export async function runOperations<P extends PreparedRow>(
       operations,
       prelude,
     )
-    const left = results.values()
+    const remaining = results.values()
     const finished = prepared.map(
-      (one) => (one.operation ? withResult(one, left.next().value!) : one) as FinishedRow<P>,
+      (one) => (one.operation ? withResult(one, remaining.next().value!) : one) as FinishedRow<P>,
     )
     return { finished, batches: batch === undefined ? [] : [batch] }
   } catch (error) {
@@ -63,15 +63,15 @@ function withResult<P extends PreparedRow>(
   one: P,
   { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
 ): FinishedRow<P> {
-  if (message) one.notes.report([...(one.subject ? [one.subject] : []), shown(message)].join(': '))
+  if (message) one.notes.report([...(one.subject ? [one.subject] : []), reportMessage(message)].join(': '))
   return { ...one, outcome, id }
 }
 
-/** A dry run gives other numbers to tasks than the import after it. Files have no `blockedByIds`. */
-const shown = (message: string): string =>
+/** Removes task numbers, which a dry run cannot know, and the name of the field `blockedByIds`. */
+const reportMessage = (message: string): string =>
   message.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
 
-/** The stored reply makes a repeated batch harmless: after a kill, or if the caller has lost the role since. */
+/** A repeated batch returns the stored reply: after a killed worker, also if the caller has lost the role since. */
 async function runCommand(
   { services, running }: Run,
   part: string,

@@ -14,7 +14,7 @@ export const batchKey = (importId: string, part: string) => ({
  * stored replies contain their numbers.
  */
 export async function recordCommitted(sql: Sql, importId: string): Promise<void> {
-  // The order of letters depends on the collation, but a space is before the letters in each of them.
+  // The keys begin with the id and a space. A space sorts before letters in every collation.
   const afterKeys = `${importId}z`
   await sql`
     with ended as materialized (

@@ -2,42 +2,42 @@ import { SliceEnded } from '../../throttle.ts'
 
 const smallBytes = 8_388_608
 const waitMs = 1_000
-/** A busy worker may take longer than `waitMs` until an import asks again. An import that was cancelled never does. */
-const maxSilenceMs = 10_000
-const maxKnown = 1_000
+/** A waiting import retries after `waitMs`, in a busy worker later. An import that does not retry leaves the queue. */
+const waitingExpiresMs = 10_000
+const maxWaiting = 1_000
 
 export type LargeFiles = ReturnType<typeof openLargeFiles>
 export type Reading = ReturnType<LargeFiles['begin']>
 
 /**
- * A worker process reads one large file at a time, because a file may take minutes of processor time and hundreds of
- * megabytes. Meanwhile the imports of other large files wait without a place, and are then read in the order in which
- * they came; an account runs one import at a time, so accounts take turns. Imports of small files do not wait.
+ * A worker process reads one large file at a time, because a file may need minutes of processor time and hundreds of
+ * megabytes. The imports of other large files form a queue, and do not count as running jobs while they wait. As an
+ * account runs one import at a time, accounts take turns. Imports of small files do not wait.
  */
 export function openLargeFiles(now = () => performance.now()) {
-  /** When each import last asked, in the order of the imports. */
-  const askedAt = new Map<string, number>()
+  /** The time of each waiting import's latest attempt, in the order of their first attempts. */
+  const triedAt = new Map<string, number>()
   let current: string | undefined
 
   const isFirst = (importId: string): boolean => {
-    for (const [id, at] of askedAt) if (now() - at < maxSilenceMs) return id === importId
+    for (const [id, at] of triedAt) if (now() - at < waitingExpiresMs) return id === importId
     return true
   }
 
   const admit = (importId: string, bytes: number): void => {
-    if (current === importId || (bytes <= smallBytes && !askedAt.has(importId))) return
-    if (askedAt.size === maxKnown) askedAt.clear()
-    askedAt.set(importId, now())
+    if (current === importId || (bytes <= smallBytes && !triedAt.has(importId))) return
+    if (triedAt.size === maxWaiting) triedAt.clear()
+    triedAt.set(importId, now())
     if (current !== undefined || !isFirst(importId)) throw new SliceEnded(waitMs)
     current = importId
   }
 
   return {
-    /** Begins to read the file of an import. A parser may ask for more parts after the end: they are refused. */
+    /** Begins to read the file of an import. A parser may read after the end: `admit` then throws. */
     begin(importId: string) {
       let hasEnded = false
       return {
-        /** @param bytes of the unpacked file that were read. @throws SliceEnded while another large file is read, or is the next */
+        /** @param bytes read of the unpacked file @throws SliceEnded while another large file is read or is the next */
         admit(bytes = 0): void {
           if (hasEnded) throw new SliceEnded()
           admit(importId, bytes)
@@ -46,7 +46,7 @@ export function openLargeFiles(now = () => performance.now()) {
           hasEnded = true
           if (current !== importId) return
           current = undefined
-          askedAt.delete(importId)
+          triedAt.delete(importId)
         },
       }
     },

@@ -20,7 +20,7 @@ import type { Run } from '../run/run.ts'
 import type { Reading } from './large-files.ts'
 import { insertItems, Staging } from './staging.ts'
 
-/** Other work of the process runs at least this often. */
+/** The event loop runs at least this often. */
 const turnMs = 5
 /** A cancelled import ends within this time. */
 const checkEveryMs = 1_000
@@ -34,7 +34,7 @@ export async function readFile(run: Run, reader: Reader): Promise<void> {
 
 async function readItems(run: Run, reader: Reader, reading: Reading): Promise<void> {
   const { sql, running } = run
-  // A worker that has lost the job, but still reads, cannot store items any more.
+  // Another worker that still reads this file cannot store items after the cursor has moved.
   await moveCursor(run, { step: 'read', n: running.cursor.n + 1 }, 0)
   await deleteItems(run)
   const [staging, names] = [new Staging(), new NamesInFile()]
@@ -91,8 +91,8 @@ async function openItems(run: Run, reader: Reader, reading: Reading, names: Name
 }
 
 /**
- * Returns a function that reads the file, whenever a reader needs it. A hostile file may have hundreds of megabytes
- * without an item, so the function checks between the parts of the file whether the import is still active.
+ * Returns a function that reads the file from its start. A hostile file may have hundreds of megabytes without an item,
+ * so the function checks between the parts of the file whether the import is still active.
  */
 function openFile({ sql, running, throttle }: Run, reading: Reading, onChunk: (n: number) => void) {
   let checkAt = performance.now() + checkEveryMs

@@ -42,12 +42,12 @@ export class Staging {
     if (kind === 'task') return this.addTask(item, json, this.firstRowOf(item))
     const { task } = item
     const content = kind === 'comment' ? [item.author?.name, item.createdAt] : [item.title]
-    // The keys of children need to be unique only within their task.
+    // The ids of subtasks and comments may be unique only within their task.
     const key = item.key === undefined ? this.keys.next(kind, task, ...content) : `${task} ${item.key}`
     this.push({ kind, row, key, parent: task, id: nilId, json })
   }
 
-  /** The row of an earlier task with the same external id. */
+  /** Returns the row of an earlier task with the same external id. */
   private firstRowOf({ row, externalId }: TaskItem): number | undefined {
     if (externalId === undefined) return undefined
     const first = this.rowsByExternalId.get(externalId)
@@ -67,7 +67,7 @@ export class Staging {
     this.push({ kind: 'links', row, key, parent: '', id: nilId, json: JSON.stringify(blockedBy) })
   }
 
-  /** Adds what has no row: the description, the labels, the fields, and the fields that the file has columns for. */
+  /** Adds the items without a row: the description, the labels, the fields, and the names of the file's columns. */
   addSpecs(names: NamesInFile, mapping: Mapping): void {
     const add = (kind: string, key: string, spec: object) =>
       this.push({ kind, row: 0, key, parent: '', id: newId(), json: JSON.stringify(spec) })
@@ -105,7 +105,7 @@ export async function insertItems(
   rows: StagedItem[],
 ): Promise<void> {
   const column = <K extends keyof StagedItem>(name: K) => rows.map((row) => row[name])
-  // JSON contains no line breaks. postgres.js would escape each character of an array of texts.
+  // One text instead of an array, whose characters postgres.js would escape one by one. JSON has no line breaks.
   const items = column('json').join('\n')
   const running = await sql`
     with running as materialized (select id, set_config('synchronous_commit', 'off', true) from imports

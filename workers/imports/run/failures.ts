@@ -18,7 +18,7 @@ interface Position {
 export function openFailures() {
   const outages = new Map<string, { at: string; since: number }>()
 
-  /** True if temporary errors have kept the import at the same position for 10 minutes. */
+  /** True if temporary errors have stopped the import at the same position for 10 minutes. */
   function isLongOutage({ id, cursor }: Position): boolean {
     const at = `${cursor.step} ${cursor.step === 'read' ? '' : cursor.n}`
     const known = outages.get(id)

@@ -17,7 +17,7 @@ export interface RunningImport {
 
 /**
  * Continues or starts the import. Returns undefined if it has ended, and `waits` while an older import of the account
- * runs, so that one account cannot hold every place of a worker.
+ * runs, so that one account cannot occupy a worker.
  */
 export async function beginImport(sql: Sql, id: string): Promise<RunningImport | 'waits' | undefined> {
   const first: ImportCursor = { step: 'read', n: 0 }

@@ -29,8 +29,8 @@ export async function showProgress({ sql, running, announce }: Run, step: Import
 }
 
 /**
- * Moves the cursor, and commits `work` in the same transaction: durably, because an import that is cancelled after a
- * crash of Postgres must know the batches that its undo reverses.
+ * Moves the cursor, and commits `work` in the same transaction. The commit is durable: after a crash of Postgres, the
+ * undo of a cancelled import still needs the numbers of the batches.
  * @param part the part of the cursor's step that is done
  * @throws ImportTaken if another worker has moved the cursor, or the import was cancelled
  */

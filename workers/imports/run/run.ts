@@ -4,7 +4,7 @@ import type { LargeFiles } from '../read/large-files.ts'
 import type { Throttle } from '../../throttle.ts'
 import type { RunningImport } from './import-row.ts'
 
-/** What the steps of an import share. */
+/** The state that the steps of an import share. */
 export interface Run {
   services: Services
   sql: Sql

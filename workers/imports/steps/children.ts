@@ -9,7 +9,7 @@ import type { PreparedRow } from '../batches/prepared-row.ts'
 import { type TaskOfItem, lastOf, readChildren, type StagedChild } from './items.ts'
 import { changedTasks, countChangedTasks } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
-import { type PresentChildren, readPresentChildren } from './present-children.ts'
+import { type ExistingChildren, readExistingChildren } from './existing-children.ts'
 import { readContext, type StepContext } from './project-data.ts'
 import type { Run } from '../run/run.ts'
 
@@ -30,8 +30,8 @@ async function importChildren(run: Run, kind: Item['kind']): Promise<void> {
     last: await lastOf(sql, running.id, kind),
     async prepare(after) {
       const staged = await readChildren(sql, running.id, kind, after, run.batchRows)
-      const present = await readPresentChildren(sql, kind, staged)
-      return staged.map((one) => prepareChild(one, context, present, running.dryRun))
+      const existing = await readExistingChildren(sql, kind, staged)
+      return staged.map((one) => prepareChild(one, context, existing, running.dryRun))
     },
     store: (tx, finished) => countChangedTasks(tx, running.id, changedTasks(finished)),
   })
@@ -41,7 +41,7 @@ async function importChildren(run: Run, kind: Item['kind']): Promise<void> {
 function prepareChild(
   staged: StagedChild<Item>,
   context: StepContext,
-  present: PresentChildren,
+  existing: ExistingChildren,
   dryRun: boolean,
 ): PreparedChild {
   const { n, row, item, taskId, taskOutcome, taskN } = staged
@@ -57,7 +57,7 @@ function prepareChild(
   if (!fields) return { ...prepared, outcome: 'rejected' }
   // A dry run has not created the task. The task of a real run accepts every subtask and comment.
   if (dryRun && taskOutcome === 'created') return { ...prepared, outcome: 'created' }
-  const id = idOf(staged as StagedChild<Item> & TaskOfItem, context, present, fields.createdAt)
+  const id = idOf(staged as StagedChild<Item> & TaskOfItem, context, existing, fields.createdAt)
   const operation = { op: kind, id, taskId, ...fields } as SubtaskOperation | CommentOperation
   return { ...prepared, operation }
 }
@@ -68,11 +68,11 @@ function problemOf({ item: { kind, task }, taskOutcome, taskN, taskRow, firstRow
   return firstRow === null ? undefined : `Row ${firstRow} has the same id`
 }
 
-/** Children of the same time, or without a time, are in the order of the file. Without a time, they follow their task. */
+/** A child without a time gets the time of its task. Children of the same time have the order of the file. */
 function idOf(
   staged: StagedChild<Item> & TaskOfItem,
   { source }: StepContext,
-  present: PresentChildren,
+  existing: ExistingChildren,
   createdAt?: string,
 ): string {
   const { n, key, taskId, item } = staged
@@ -80,9 +80,9 @@ function idOf(
   const own = source === 'docket' && isId(item.key ?? '') ? item.key! : undefined
   const ms = own ? msOf(own) : createdAt ? Date.parse(createdAt) : msOf(taskId)
   return (
-    present.find(own ?? '') ??
-    present.find(tail) ??
-    present.findExported(source, staged) ??
+    existing.find(own ?? '') ??
+    existing.find(tail) ??
+    existing.findExported(source, staged) ??
     childId(ms + (n >> 12), n, tail)
   )
 }

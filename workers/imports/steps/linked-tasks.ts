@@ -27,7 +27,7 @@ export const readLinks = (sql: Sql, importId: string, after: number, limit: numb
     where t.import_id = i.import_id and t.kind = 'task' and t.key = i.key order by t.n limit 1) t on true
   where i.import_id = ${importId} and i.kind = 'links' and i.n > ${after} order by i.n limit ${limit}`
 
-/** The blockers of tasks by key: an id, or why the row cannot block a task. */
+/** The blockers by key: the id of a task, or the reason why the row cannot block a task. */
 export type Blockers = ReadonlyMap<string, { id?: string; reason: string }>
 
 export async function readBlockers(sql: Sql, importId: string, links: StagedLinks[]): Promise<Blockers> {

@@ -9,7 +9,7 @@ import type { Run } from '../run/run.ts'
 
 const pageRows = 1_000
 
-/** Turns the sub-items without sub-items, comments and a description into subtasks. */
+/** Turns a sub-item into a subtask if it has no sub-items, comments and description of its own. */
 export async function nestSubItems(run: Run): Promise<void> {
   const { sql, running } = run
   const [last, fieldNames] = [await lastOf(sql, running.id, 'task'), await readFieldNames(sql, running.id)]

@@ -7,7 +7,7 @@ import { endStep } from '../run/progress.ts'
 import type { Run } from '../run/run.ts'
 import { lastOf } from './items.ts'
 
-/** New tasks have the order of their numbers. Moves the tasks that have another place in the file. */
+/** Moves the new tasks whose order in the file is not the order of their numbers. */
 export async function orderTasks(run: Run): Promise<void> {
   const { sql, running } = run
   if (!running.dryRun)
@@ -26,7 +26,7 @@ interface Place {
   externalId: string
   /** Null if the import did not create the task. */
   taskId: string | null
-  /** The task before it. Null if it was rejected. */
+  /** The task before this task. Null if that task was rejected. */
   afterId: string | null
   isFirst: boolean
 }

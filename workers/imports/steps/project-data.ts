@@ -48,7 +48,7 @@ export interface StepContext extends ConvertContext {
   uncommitted: ReadonlyMap<string, ImportOperation>
 }
 
-/** Reads the data of the project that rows are converted with. */
+/** Reads the data of the project that the conversion of rows needs. */
 export async function readContext({ sql, running }: Run): Promise<StepContext> {
   const { id, projectId, source, mapping, caller, dryRun } = running
   const [people, fields, specs] = await Promise.all([

@@ -6,7 +6,7 @@ import type { PreparedRow } from '../batches/prepared-row.ts'
 import type { Run } from '../run/run.ts'
 import { maxBlockers } from './linked-tasks.ts'
 
-/** A prelude has space for these tasks and their links. With a longer chain, a dry run does not report its cycle. */
+/** The most tasks in a prelude, each with its links. A dry run does not report a cycle with more tasks. */
 const maxTasks = 500
 
 interface LinkedTask {
@@ -20,12 +20,12 @@ interface LinkedTask {
   keys: string[] | null
 }
 
-/** In a dry run, returns the tasks that the links of a batch need, and the earlier links of these tasks. */
+/** Returns the prelude for a batch of links in a dry run: the linked tasks, and their links in earlier batches. */
 export async function uncommittedLinks(run: Run, prepared: PreparedRow[]): Promise<ImportOperation[]> {
   const ns = prepared.flatMap(({ n, operation }) => (operation ? n : []))
   const tasks = ns.length > 0 ? await readLinkedTasks(run, ns) : []
   const ids = new Map(tasks.flatMap(({ key, id, outcome }) => (outcome === 'rejected' ? [] : [[key, id]])))
-  // Errors about cycles contain titles, so the prelude has existing tasks too.
+  // Errors about cycles contain titles, so the prelude contains unchanged tasks too.
   const named = tasks.filter(({ key }) => ids.has(key))
   const earlier = tasks
     .filter(({ key, linksN }) => linksN !== null && linksN < prepared[0]!.n && ids.has(key))

@@ -11,7 +11,7 @@ export interface Undo {
   caller: Caller
 }
 
-/** More than the operations of a batch. */
+/** The most events of a batch. It is more than its operations. */
 const maxEvents = 1_000
 
 /** An event of the import. */
@@ -23,16 +23,16 @@ export interface ImportedChange {
   /** The first event of the import in its task. Each task is counted once, with this event. */
   isFirst: boolean
   isUndone: boolean
-  /** All events of the task stay: the task's line in the report names the reason. */
+  /** The whole task is kept, and its line in the report names the reason. */
   isWhole: boolean
-  /** Names a label or field, such as `label "bug"`, or the description of the project. Null if it does not exist. */
+  /** Such as `label "bug"`, or `description of the project`. Null for other rows, and for deleted rows. */
   name: string | null
-  /** Why the row stays; null if nobody has changed it. */
+  /** The reason why the row is kept; null if it can be undone. */
   kept: string | null
 }
 
 /**
- * Reads the events of a batch. A task that the import created stays as a whole if somebody has changed a part of it.
+ * Reads the events of a batch. A task that the import created is kept as a whole if somebody has changed a part of it.
  * A change that was undone, and its undo, do not count.
  */
 export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[]>`

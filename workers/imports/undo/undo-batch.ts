@@ -2,7 +2,7 @@ import { undoProject } from '../../../modules/undo/undo.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
 import { type ImportedChange, readBatch, type Undo } from './read-batch.ts'
 
-/** Undoes the events whose rows nobody has changed, and returns the events with the reasons why rows stay. */
+/** Undoes the events whose rows nobody has changed. Returns all events, with the reasons why rows are kept. */
 export async function undoBatch(undo: Undo, batch: number): Promise<ImportedChange[]> {
   const changes = await readBatch(undo, batch)
   const wanted = changes.filter(({ isUndone, kept }) => !isUndone && kept === null)
@@ -34,7 +34,7 @@ async function undoSome(undo: Undo, changes: ImportedChange[]): Promise<Imported
   }
 }
 
-/** Only an ADMIN may undo the creation of a field, or the change of the project. Without the role EDITOR, the whole undo fails. */
+/** Only an ADMIN may undo changes of fields and of the project. Without the role EDITOR, the whole undo fails. */
 const isKept = (error: unknown, changes: ImportedChange[]): error is HttpError =>
   error instanceof HttpError &&
   (error.status === 409 ||

@@ -11,7 +11,7 @@ import { undoBatch } from './undo-batch.ts'
 
 type JobData = Record<string, string>
 
-/** The time after which an undo looks again whether the import's own job has ended. */
+/** The time between two checks whether the import's own job has ended. */
 const waitMs = 250
 
 /** Undoes the batches of an import, the latest first. Keeps the tasks that somebody has changed since. */

@@ -12,9 +12,9 @@ interface Child {
   author?: string | null
 }
 
-/** The children that the tasks of a batch have in the project. */
-export class PresentChildren {
-  /** By ids, and by their last digits, by which children of earlier imports are found. */
+/** The children that the tasks of a batch already have in the project. */
+export class ExistingChildren {
+  /** By id, and by the last digits of the id, which are the same in each import. */
   private readonly ids = new Map<string, string>()
   private readonly idsByContent = new Map<string, string>()
 
@@ -33,11 +33,11 @@ export class PresentChildren {
     return this.ids.get(id)
   }
 
-  /** A CSV export has no ids of children: those of the exported project are found by title, or by author and time. */
+  /** Finds a child of the exported project by title, or by author and time: a CSV export has no ids of children. */
   findExported(source: string, { item, taskId, key }: StagedChild<Item>): string | undefined {
     if (source !== 'csv' || taskId === null || taskId !== item.task) return undefined
     const { title, createdAt, author } = { title: undefined, author: undefined, ...item }
-    // The keys of equal children end with their numbers.
+    // The key of the second equal child ends with `#2`, and so on.
     const n = key.split('#')[1] ?? '1'
     return this.idsByContent.get(`${contentOf(taskId, { title, createdAt, author: author?.name })} ${n}`)
   }
@@ -52,17 +52,17 @@ interface Content {
 const contentOf = (taskId: string, { title, createdAt, author }: Content): string =>
   JSON.stringify([taskId, title ?? [createdAt, author ?? '']])
 
-export async function readPresentChildren(
+export async function readExistingChildren(
   sql: Sql,
   kind: Item['kind'],
   staged: StagedChild<Item>[],
-): Promise<PresentChildren> {
+): Promise<ExistingChildren> {
   const taskIds = staged.flatMap(({ taskId, taskOutcome }) =>
     taskId && (taskOutcome === 'updated' || taskOutcome === 'unchanged') ? taskId : [],
   )
   const ids = [...new Set(taskIds)]
-  if (ids.length === 0) return new PresentChildren([])
-  return new PresentChildren(
+  if (ids.length === 0) return new ExistingChildren([])
+  return new ExistingChildren(
     kind === 'subtask'
       ? await sql<
           Child[]
