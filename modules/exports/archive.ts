@@ -7,7 +7,7 @@ export interface Entry {
   chunks: Chunks
 }
 
-/** Yields a tar archive with the entries. An entry is made when the entries before it have been received. */
+/** Yields a tar archive. An entry is created only after the client has received the previous entries. */
 export async function* tarOf(entries: AsyncGenerator<Entry, void, void>): Chunks {
   const { readable, controller } = createTarPacker()
   const write = async () => {

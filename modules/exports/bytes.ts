@@ -15,7 +15,7 @@ export async function* encoded(chunks: Chunks): AsyncGenerator<Bytes, void, void
 
 const chunkBytes = 65_536
 
-/** The same level as for other responses. zlib runs in another thread. */
+/** Compresses with the level of other responses. zlib runs in another thread. */
 export async function* zipped(chunks: Chunks): AsyncGenerator<Bytes, void, void> {
   const source = encoded(chunks)
   try {
@@ -43,7 +43,7 @@ export async function spool(chunks: Chunks) {
       async *chunks(): Chunks {
         for (let at = 0; at < size;) {
           const { bytesRead, buffer } = await file.read(new Uint8Array(chunkBytes), 0, chunkBytes, at)
-          if (bytesRead === 0) throw new Error('A temporary file was cut')
+          if (bytesRead === 0) throw new Error('A temporary file is shorter than the written bytes')
           yield buffer.subarray(0, bytesRead)
           at += bytesRead
         }

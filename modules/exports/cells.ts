@@ -65,7 +65,7 @@ interface ShownComment {
   importedAuthor?: string | null
 }
 
-/** A part of the cell `comments`: a line with the time and the author, and the text, indented by two spaces. */
+/** A comment in the cell `comments`: a line with the time and the author, and then the text, indented by two spaces. */
 export function commentCell({ text, createdAt, author, importedAuthor }: ShownComment): string {
   const person = importedAuthor ? { name: importedAuthor } : (author ?? { name: '' })
   return `${createdAt} ${personCell(person)}\n  ${text.replaceAll('\n', '\n  ')}`
@@ -73,7 +73,7 @@ export function commentCell({ text, createdAt, author, importedAuthor }: ShownCo
 
 const COMMENT = /^(\d{4}-\d\d-\d\dT\S+) ([^\n]*)\n {2}(.*)$/s
 
-/** A cell without such a line is one comment without author. */
+/** Reads the comments in a cell. A cell without times is one comment without an author. */
 export function readComments(cell: string): CellComment[] {
   const parts = cell.split(/\n(?=\d{4}-\d\d-\d\dT\S+ [^\n]*\n {2})/).filter((part) => part.trim() !== '')
   return parts.map((part) => {

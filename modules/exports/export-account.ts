@@ -22,7 +22,7 @@ import { projectTexts } from './write-project.ts'
 const archive: FileInfo = { name: 'docket.tar.gz', contentType: 'application/gzip', isCompressed: true }
 
 const about =
-  'Returns all data of the caller as one `.tar.gz`: `account.json` with the account and its API tokens (without secrets, and only for a sign-in token), and a file in the format `docket` for each project that the caller may see. Each project has one version of its own. If an error occurs after the start, the connection is closed early.'
+  'Returns all data of the caller as one `.tar.gz`: `account.json` with the account and its API tokens (without secrets, and only for a sign-in token), and a file in the format `docket` for each project that the caller may see. Each project is exported as of one version. If an error occurs after the start, the connection is closed early.'
 
 export function exportAccount(services: Services, inProgress: ExportsInProgress): Query {
   const { database, log } = services
@@ -44,7 +44,7 @@ export function exportAccount(services: Services, inProgress: ExportsInProgress)
         tokens: caller.token ? null : await tokensOf(database.reads, caller.userId),
       }
       const { close } = await inProgress.begin(caller, async () => ({ close: async () => {} }))
-      // A large project takes longer than the server waits for the next bytes. This response has its own limits.
+      // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
       ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
       return respondWithFile(request, {
         ...archive,

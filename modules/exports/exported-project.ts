@@ -19,7 +19,7 @@ export interface ExportedProject extends ProjectAt {
   currentVersion: number
   lastNumber: number
   exportedAt: string
-  /** True for an export with `asOf`, which also shows claims whose time is over. */
+  /** True for an export with `asOf`. It also shows expired claims. */
   isPast: boolean
 }
 
@@ -74,7 +74,7 @@ function readRows<Row>(exported: ExportedProject, name: Entity) {
   return snapshot ? unprepared(query) : query
 }
 
-/** Returns the name that the project had. @throws HttpError 404 if the project was deleted meanwhile */
+/** Returns the name of the project at this version. @throws HttpError 404 if the project was deleted meanwhile */
 export async function readName(exported: ExportedProject): Promise<string> {
   const [project] = await readRows<ProjectRow>(exported, 'project')
   if (!project) throw notFound('Project')

@@ -2,30 +2,30 @@ import { privateHeaders } from '../../src/responses/errors.ts'
 import { type Bytes, encoded, zipped } from './bytes.ts'
 import { acceptsGzip, baseHeaders, requestId } from '../../src/responses/reply.ts'
 
-/** A client that receives nothing for this time is cut off. */
+/** The connection of a client that receives nothing for this time is closed. */
 const maxStallMs = 30_000
-/** A transaction that is open for long keeps Postgres from removing old rows. */
+/** The longest time of an export: its open transaction keeps Postgres from removing old rows. */
 const maxMs = 1_800_000
 
 export interface FileInfo {
   name: string
   contentType: string
-  /** Whether the file is compressed already. */
+  /** True if the file is already compressed. */
   isCompressed?: boolean
   headers?: Record<string, string>
 }
 
 export interface File extends FileInfo {
   chunks: AsyncGenerator<string | Uint8Array, void, void>
-  /** Called once, when the file is complete, or the client has gone. */
+  /** Called once, when the response ends for any reason. */
   close(): Promise<void>
   /** Called with an error that ended the file early. */
   failed(error: unknown): void
 }
 
 /**
- * Sends a file whose chunks are made while the client receives it. After an error the connection is closed without the
- * end of the body, so that the client notices that the file is not complete.
+ * Streams a file: each chunk is created when the client needs it. After an error, the connection is closed without the
+ * end of the body, so that the client detects the incomplete file.
  */
 export function respondWithFile(
   request: Request,
@@ -51,7 +51,7 @@ export const fileHeaders = (request: Request, file: FileInfo) => ({
 
 type LimitMs = { stall: number; all: number }
 
-/** Ends the file once: when it is complete, after an error, when the client goes away, or when a limit is exceeded. */
+/** Ends the response once: when it is complete, after an error, after a disconnect, or when a limit is exceeded. */
 class Ending {
   isEnded = false
   private readonly timers = new Map<keyof LimitMs, ReturnType<typeof setTimeout>>()
@@ -89,7 +89,7 @@ class Ending {
     this.stop('stall')
     this.stop('all')
     this.signal.removeEventListener('abort', this.end)
-    // Waits for a read that is in progress.
+    // `return` waits for a read in progress.
     await this.bytes.return?.()
     await this.file.close()
   }

@@ -6,12 +6,12 @@ const what = 'exports'
 
 export type ExportsInProgress = ReturnType<typeof openExportsInProgress>
 
-/** Each export in progress has a connection, and may take long. */
+/** Limits the exports in progress: each uses a database connection for up to 30 minutes. */
 export function openExportsInProgress() {
   const limit = openConcurrencyLimit({ what, ofAll: maxExports, ofAccount: 1 })
   return {
     errors: concurrencyErrors(what),
-    /** Counts what `open` returns until its `close` is called. @throws HttpError 429, 503 */
+    /** Opens an export, which is in progress until its `close` is called. @throws HttpError 429, 503 */
     async begin<T extends { close(): Promise<void> }>(
       { userId }: Caller,
       open: () => Promise<T>,

@@ -73,7 +73,7 @@ function tasksInOrder(sql: Sql, { projectId, snapshot }: ProjectAt): SqlPart {
 export const taskRows = (sql: Sql, at: ProjectAt): SqlPart => sql`
   select ${columnList(sql, tasks, 't')} from (${tasksInOrder(sql, at)}) t order by t.sort_key, t.id`
 
-/** Returns those of the ids that are tasks of the project. */
+/** Returns the ids that belong to tasks of the project. */
 export async function existingTasks(sql: Sql, { projectId, snapshot }: ProjectAt, ids: string[]) {
   if (ids.length === 0) return new Set<string>()
   const among = sql`any(${ids}::uuid[])`
@@ -84,7 +84,7 @@ export async function existingTasks(sql: Sql, { projectId, snapshot }: ProjectAt
   return new Set(found.map(({ id }) => id))
 }
 
-/** Returns the accounts that created tasks in this project, as far as the log contains the creations. */
+/** Returns the creators of tasks by task id. A task whose creation is not in the project's log has no entry. */
 export async function authorsOf(sql: Sql, projectId: string, ids: string[]) {
   const rows = await sql<{ taskId: string; id: string; name: string }[]>`
     select q.id as task_id, u.id, u.name from unnest(${ids}::uuid[]) q(id)

@@ -3,9 +3,9 @@ import { errorCode, markUnknownOutcome } from '../../src/postgres/errors.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 
 /**
- * The idle timeout is longer than a client may take for a part of the file, so that it only ends transactions of
- * processes that are lost. The other settings make Postgres read rows by indexes that have the order of the file, so
- * that the first rows come at once, and nothing is sorted as a whole.
+ * The idle timeout is longer than a client may take for a part of the file, so it only ends the transactions of lost
+ * processes. The other settings make Postgres read rows from indexes in the order of the file: the first rows arrive at
+ * once, and Postgres never sorts all rows.
  */
 const settings = `
   set local idle_in_transaction_session_timeout = '45s'; set local statement_timeout = '60s';
@@ -25,7 +25,7 @@ export function asTemporary(error: unknown): unknown {
   return error
 }
 
-/** Opens a transaction whose reads all see the database at one time. It needs a connection until `close`. */
+/** Opens a transaction whose reads all use one snapshot. It needs a connection until `close`. */
 export function openTransaction(pool: Sql): Promise<Transaction> {
   return new Promise((resolve, reject) => {
     const ended = pool.begin('isolation level repeatable read read only', async (own) => {
@@ -48,7 +48,7 @@ export function openTransaction(pool: Sql): Promise<Transaction> {
 /** With the longest texts, a page of rows takes 16 MB. */
 const pageRows = 200
 
-/** The rows of a query, in pages of which Postgres computes the next while this process uses the current. */
+/** The rows of a query, in pages. Postgres computes the next page while this process uses the current page. */
 export class CursorRows<Row> {
   private rows: Row[] = []
   private at = 0
@@ -66,7 +66,7 @@ export class CursorRows<Row> {
     prepare: (rows: Stored[]) => Promise<Row[]> | Row[],
   ): Promise<CursorRows<Row>> {
     const declared = unprepared(sql`declare ${sql(name)} no scroll cursor for ${query}`).execute()
-    // The first page is requested at once. Its error is that of the declaration.
+    // The first page is requested at once. If the declaration fails, `await` throws its error.
     const rows = new CursorRows(async () =>
       prepare(await sql.unsafe<Stored[]>(`fetch ${pageRows} from "${name}"`)),
     )
@@ -76,7 +76,7 @@ export class CursorRows<Row> {
 
   private fetchNext(): Promise<Row[]> {
     const next = this.fetchPage()
-    // The error is thrown when the page is used.
+    // `fill` throws the error.
     next.catch(() => {})
     return next
   }

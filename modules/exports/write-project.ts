@@ -12,7 +12,7 @@ import { shownTasks } from './shown-tasks.ts'
 import type { ProjectParts, ExportedProject } from './exported-project.ts'
 import { CursorRows } from './transaction.ts'
 
-/** A text of the file has at least this many characters, and at most one row more. */
+/** Rows are collected into texts of at least this length. */
 const textCharacters = 65_536
 const eventsPerPage = 200
 
@@ -55,7 +55,7 @@ async function openRows(
   return { tasks: opened, children: others }
 }
 
-/** Merges tasks and their children, which all are in the order of the tasks. */
+/** Merges tasks and their children. All lists of children have the order of the tasks. */
 async function* taskTexts(
   { exportedAt }: ExportedProject,
   writer: Writer,

@@ -44,7 +44,7 @@ const fieldCells = (fields: FieldRow[], { shown }: ExportedTask): string =>
 
 type ShownComment = Parameters<typeof commentCell>[0] & { authorId: string }
 
-/** The cells of the children that a task has, written one after another. */
+/** The functions that write a child into its cell, by entity. */
 const childCells = ({ people }: ProjectParts): Record<string, (shown: never) => string> => ({
   subtask: subtaskCell,
   comment: (shown: ShownComment) =>

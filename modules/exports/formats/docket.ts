@@ -1,6 +1,6 @@
 import type { Author, ExportedTask, Format, Writer } from './format.ts'
 
-/** The number in the first line. It changes when files can no longer be read by the reader of an earlier release. */
+/** The version of the format, in the first line. It changes when an earlier release cannot read the new files. */
 export const docketFormat = 1
 
 interface ShownComment {
@@ -11,11 +11,11 @@ interface ShownComment {
 /** The name of an author whose account is deleted, or whose event is no longer in the log. */
 const unknownAuthor = 'Unknown'
 
-/** The author of an imported row is a name. */
+/** The author of an imported row has only a name. */
 const authorOf = ({ author, importedAuthor }: ShownComment) =>
   importedAuthor ? { name: importedAuthor } : (author ?? { name: unknownAuthor })
 
-/** Everything in a project: a line for each row, as its view shows it, so that the rows of an imported file are equal. */
+/** All rows of a project, a line for each, with the fields of responses. Imported rows are equal to exported rows. */
 export const docket: Format = {
   contentType: 'application/x-ndjson',
   extension: 'docket.ndjson',

@@ -18,7 +18,7 @@ export interface ExportedTask {
   author: Author | null
 }
 
-/** The texts of a file, in the order of these functions. A list of children is written in parts, so that it may be long. */
+/** Returns the texts of a file, called in this order. Children are written one by one, because a list may be long. */
 export interface Writer {
   begin(): string
   task(task: ExportedTask): string
@@ -33,7 +33,7 @@ export interface Writer {
 export interface Format {
   contentType: string
   extension: string
-  /** Whether tasks have an `author`. */
+  /** True if tasks have an `author`. */
   hasAuthors: boolean
   open(exported: ExportedProject, parts: ProjectParts): Writer
 }
