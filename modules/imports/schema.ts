@@ -38,7 +38,7 @@ const Counts = Type.Object(
     read: Count(0, 'Tasks read from the file', 120),
     created: Count(0, 'Tasks created', 100),
     updated: Count(0, 'Tasks changed, or tasks with a changed subtask or comment', 12),
-    unchanged: Count(0, 'Tasks that were already the same', 7),
+    unchanged: Count(0, 'Tasks that did not change', 7),
     rejected: Count(0, 'Tasks rejected; the report has the reasons', 1),
   },
   { description: 'The numbers of tasks' },
@@ -79,7 +79,7 @@ export const importView = view<ImportRow>({
     ),
     mapping: ImportMapping,
     undo: OrNull(Undo, 'The undo of the import; null if the import was not undone'),
-    createdAt: Timestamp('When the file had begun to arrive'),
+    createdAt: Timestamp('When the upload began'),
     startedAt: OrNull(
       Timestamp('When a worker began'),
       'When a worker began; null before',
@@ -110,7 +110,7 @@ export const reportLineView = view<ReportLine>({
     outcome: OneOf(
       'ImportOutcome',
       ['created', 'updated', 'unchanged', 'rejected', 'kept'],
-      '`kept` is of an undo: somebody has changed the row since',
+      '`kept` means that an undo kept the row, because somebody has changed it since',
     ),
     message: Type.String({
       description: 'What differs from the file',

@@ -895,7 +895,7 @@ export interface components {
         created: number
         /** @description Tasks changed, or tasks with a changed subtask or comment */
         updated: number
-        /** @description Tasks that were already the same */
+        /** @description Tasks that did not change */
         unchanged: number
         /** @description Tasks rejected; the report has the reasons */
         rejected: number
@@ -911,7 +911,7 @@ export interface components {
         /** @description Tasks kept because somebody has changed them since */
         kept: number
       } | null
-      /** @description When the file had begun to arrive */
+      /** @description When the upload began */
       createdAt: string
       /** @description When a worker began; null before */
       startedAt: string | null
@@ -946,7 +946,7 @@ export interface components {
       timeZone?: string
     }
     /**
-     * @description One of created, updated, unchanged, rejected, kept: `kept` is of an undo: somebody has changed the row since
+     * @description One of created, updated, unchanged, rejected, kept: `kept` means that an undo kept the row, because somebody has changed it since
      * @enum {string}
      */
     ImportOutcome: 'created' | 'updated' | 'unchanged' | 'rejected' | 'kept'
