@@ -113,7 +113,7 @@ test('imports lists, shows, waits for and undoes imports', async () => {
   await json(['edit', '1', '-p', project, '--title', 'Draw both plates'])
   const undone = await run(['imports', id!, '--undo'])
   expect([undone.code, undone.out]).toEqual([0, expect.stringMatching(/\bkept\b/)])
-  expect(undone.err).toMatch(/^Undo of import \S+ done: \d+ changes undone, 1 rows kept\n$/)
+  expect(undone.err).toMatch(/^Undo of import \S+ done: \d+ tasks undone, 1 tasks kept\n$/)
   expect(await statusesOf(project)).toEqual([['Draw both plates', 'IN_PROGRESS']])
   expect((await run(['imports', '--undo'])).code).toBe(2)
   expect((await run(['imports', id!, '--undo', '--cancel'])).code).toBe(2)

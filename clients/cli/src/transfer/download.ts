@@ -7,7 +7,7 @@ import { saveFile } from './save.ts'
 
 /**
  * Writes a response to a file, or to standard output.
- * @throws ConnectionError if the response ends early, Failure 128 + n after signal n; then there is no file
+ * @throws ConnectionError if the response ends early, Failure 128 + n after signal n. In both cases no file remains
  */
 export async function download(
   cli: Cli,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { usageError } from '../failure.ts'
 
-/** Returns a JSON object. @param given the object, or the path of a file with it @throws Failure 2 */
+/** Returns the mapping. @param given a JSON object, or the path of a file with a JSON object @throws Failure 2 */
 export async function readMapping(given: string | undefined): Promise<object | undefined> {
   if (given === undefined) return undefined
   const text = given.trimStart().startsWith('{') ? given : await readFile(given, 'utf8')

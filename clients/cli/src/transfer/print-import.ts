@@ -12,13 +12,13 @@ export interface Shown {
   json: boolean | undefined
   /** The most rows. */
   limit: number
-  /** If the command has waited for the end, an unsuccessful end is an error. */
+  /** True if the command has waited for the end: a failed or cancelled import is then an error. */
   isAwaited?: boolean
 }
 
 /**
- * Prints the report and the counts of an import. Prints the mapping of a dry run to standard output, so that a file can store it.
- * @throws Failure if the awaited import or undo has failed, or was cancelled
+ * Prints the report and the counts of an import. For a dry run, standard output has only the mapping.
+ * @throws Failure if the command has waited for an import or undo that failed, or for an import that was cancelled
  */
 export async function printImport(
   cli: Cli,
@@ -55,7 +55,7 @@ function summaryOf({ id, state, dryRun, counts, error, undo }: Import): string {
   const outcomes = Object.entries(others).map(([outcome, count]) => `${count} ${outcome}`)
   const total = `${outcomes.join(', ')} (${read} tasks read)`
   if (undo?.state === 'failed') return `The undo of import ${id} has failed: repeat it with --undo`
-  if (undo) return `Undo of import ${id} ${undo.state}: ${undo.undone} changes undone, ${undo.kept} rows kept`
+  if (undo) return `Undo of import ${id} ${undo.state}: ${undo.undone} tasks undone, ${undo.kept} tasks kept`
   if (state === 'failed')
     return `Import ${id} failed: ${printable(error ?? '')}${read > 0 ? `. Before: ${total}` : ''}`
   const nothing = dryRun && state === 'done' ? '; nothing has changed' : ''

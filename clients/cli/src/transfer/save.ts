@@ -3,7 +3,7 @@ import { realpath, rename, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 
 /**
- * Writes a file. The file appears, or replaces another, when it is complete. If the parts end with an error, nothing remains.
+ * Writes a file. The file appears, or replaces the previous file, when it is complete. After an error, nothing remains.
  * Writes directly to a path that is not a regular file, such as /dev/null.
  */
 export async function saveFile(path: string, parts: AsyncIterable<Uint8Array>): Promise<void> {

@@ -12,7 +12,7 @@ export const sources = [
 const startBytes = 4_096
 
 /**
- * Returns the source of a file of `docket export`, which its first line names.
+ * Returns the source of a file of `docket export`, by its first line.
  * @throws Failure 2 for any other file
  */
 export async function guessedSource(file: Blob): Promise<ImportSource> {
@@ -26,7 +26,7 @@ export async function guessedSource(file: Blob): Promise<ImportSource> {
 function unpacked(start: Uint8Array): Uint8Array {
   if (start[0] !== 0x1f || start[1] !== 0x8b) return start
   try {
-    // `start` is not the whole file, so the end of the data is missing.
+    // Z_SYNC_FLUSH, because `start` is only a part of the file.
     return gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH })
   } catch {
     return start

@@ -29,7 +29,7 @@ export async function importEnded(cli: Cli, docket: Docket, id: string): Promise
 }
 
 function progressOf({ state, progress, counts, undo }: Import): string {
-  if (undo) return `${undo.undone} changes undone`
+  if (undo) return `${undo.undone} tasks undone`
   return state === 'queued' ? 'waiting for a worker' : `${bar(progress)} ${counts.read} tasks`
 }
 

@@ -7,7 +7,10 @@ const active: unknown[] = ['queued', 'running']
 const hasEnded = ({ state, undo }: Import): boolean =>
   !active.includes(state) && !active.includes(undo?.state)
 
-/** Connects again after a lost connection. @throws DocketError if the import cannot be read; the reason of `signal` */
+/**
+ * Yields the import now and after each change, until it has ended. Connects again after a lost connection.
+ * @throws DocketError if the import cannot be read; the reason of `signal`
+ */
 export async function* followImport(
   transport: Transport,
   id: string,
@@ -24,7 +27,7 @@ export async function* followImport(
         if (hasEnded(now)) return
       }
     } catch {
-      // The next request fails too, unless only the stream is broken.
+      // If the error is not only of the stream, the next request throws it.
     }
     const { body } = await transport.request<Import>('GET', path, { signal })
     yield body

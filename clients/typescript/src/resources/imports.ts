@@ -3,7 +3,7 @@ import { followImport } from '../feed/follow-import.ts'
 
 /** Imports of files of other systems, and of Docket. */
 export const openImports = (calls: Calls) => ({
-  /** Sends the file, which must not change until the call ends, because a retry sends it again. */
+  /** Sends the file. It must not change until the call ends, because a retry sends it again. */
   create: calls.upload('createImport', 'POST /projects/{projectId}/imports'),
   get: calls.byId('getImport', 'GET /imports/{id}'),
   list: calls.list('listImports', 'GET /projects/{projectId}/imports'),
@@ -12,6 +12,6 @@ export const openImports = (calls: Calls) => ({
   /** Yields the import now and after each change, until it has ended. */
   follow: (id: string, options?: { signal?: AbortSignal }) => followImport(calls.transport, id, options),
   cancel: calls.byId('cancelImport', 'DELETE /imports/{id}'),
-  /** Undoes what the import has written. `undo` of the result is not `done` if this takes longer than 10 seconds. */
+  /** Undoes everything that the import has written. If this takes longer than 10 seconds, `undo` is not yet `done`. */
   undo: calls.byId('undoImport', 'POST /imports/{id}/undo'),
 })

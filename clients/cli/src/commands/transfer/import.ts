@@ -14,7 +14,7 @@ export const importFile = command({
   name: 'import',
   about: 'Import tasks from a file of another system, or of docket export',
   details:
-    'A second import of the same file changes only what differs. docket imports shows, cancels and undoes imports.',
+    'A second import of the same file changes only the differences. docket imports shows, cancels and undoes imports.',
   args: {
     file: {
       type: 'positional',
@@ -25,7 +25,7 @@ export const importFile = command({
     source: {
       type: 'string',
       valueHint: sources.join('|'),
-      description: 'Not needed for files of docket export. The system that wrote the file',
+      description: 'The system that wrote the file; not needed for files of docket export',
     },
     'dry-run': {
       type: 'boolean',

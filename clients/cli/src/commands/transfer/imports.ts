@@ -22,10 +22,10 @@ export const imports = command({
     },
     ...project,
     wait: { type: 'boolean', description: 'Wait for the end of the import or its undo' },
-    cancel: { type: 'boolean', description: 'End the import; what it has written remains' },
+    cancel: { type: 'boolean', description: 'End the import; the rows that it has written remain' },
     undo: {
       type: 'boolean',
-      description: 'Undo what the import has written, except rows that somebody has changed since',
+      description: 'Undo everything that the import has written, except rows that somebody has changed since',
     },
     ...limitOption('imports, or lines of the report', shownLines),
     ...key,
