@@ -58,7 +58,7 @@ const breaking = async (url: string, init: RequestInit) => {
   )
 }
 
-test('a broken export exits with 6, and leaves the earlier file as it was', async () => {
+test('a broken export exits with 6, and does not change the previous file', async () => {
   const folder = await newFolder()
   const path = join(folder, 'engine.docket')
   const broken = () => run(['export', '-o', path], { env, fetch: breaking })

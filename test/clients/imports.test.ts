@@ -32,7 +32,7 @@ test('imports a file, follows the import to its end, and undoes it', async () =>
   await expect(docket.imports.cancel(id)).rejects.toMatchObject({ name: 'ConflictError' })
 })
 
-test('a rejected file and an unknown import are errors of the service', async () => {
+test('a rejected file and an unknown import throw errors of the service', async () => {
   const projectId = await newProject()
   const wrong = docket.imports.create('', { projectId, source: 'csv' })
   await expect(wrong).rejects.toMatchObject({ status: 400, message: 'The file is empty' })

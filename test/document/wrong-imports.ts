@@ -8,7 +8,7 @@ interface WrongUpload {
   headers?: Record<string, string>
 }
 
-/** Starts imports, and returns the requests about imports that cause an error status. */
+/** Starts imports. Returns a request for each error status of the operations of imports. */
 export async function openWrongImports(sql: Sql, owner: Person, projectId: string) {
   const startImport = async (id: string) =>
     (await owner.post(`/projects/${id}/imports?source=csv`, 'title')).body.id

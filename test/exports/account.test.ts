@@ -41,7 +41,7 @@ test('returns the account, its tokens without secrets, and a file for each proje
   for (const [n, { id }] of [own, shared].entries())
     expect(withoutTime(files.get(names[n]!)!)).toBe(withoutTime(await exported(ada, id)))
   expect(await spooledFiles()).toEqual([])
-  // A token sees its projects, and no other token.
+  // With a token, the export has only the projects of the token, and no tokens.
   const bound = await makeToken(ada, { projects: [own.id], scopes: ['read'] })
   const seen = await filesOf(client.as(bound.token))
   expect([...seen.keys()]).toEqual(['account.json', names[0]!])
@@ -62,7 +62,7 @@ test('works for an account with many projects', async () => {
     if (name.startsWith('project-')) expect(linesOf(text).at(-1)).toEqual({ kind: 'end', lines: 2 })
 }, 60_000)
 
-test('a client that goes away leaves no file and no transaction', async () => {
+test('a disconnect leaves no file and no transaction', async () => {
   const reader = (await requestOf(ada)).body!.getReader()
   await reader.read()
   await reader.cancel()

@@ -25,7 +25,7 @@ const comment = fc.record({
   author: fc.oneof(fc.record({ name }), fc.record({ name, email: fc.constant('ada@example.com') })),
 })
 
-test('an escaped cell is no formula, and is read as it was', () => {
+test('escapes formulas in cells, and reads the original text', () => {
   const text = fc
     .array(fc.constantFrom("'", '=', '+', '-', '@', '\t', '\r', 'a'))
     .map((parts) => parts.join(''))
@@ -38,7 +38,7 @@ test('an escaped cell is no formula, and is read as it was', () => {
   )
 })
 
-test('comments, subtasks and people are read from cells as they were written', () => {
+test('reads comments, subtasks and people from cells exactly as they were written', () => {
   fc.assert(
     fc.property(fc.array(comment), (all) => {
       expect(readComments(linesCell(all.map(commentCell)))).toEqual(all)
@@ -57,7 +57,7 @@ test('comments, subtasks and people are read from cells as they were written', (
   )
 })
 
-test('reads cells that people wrote', () => {
+test('reads cells that were written by hand', () => {
   expect(readComments('In brass, please.')).toEqual([{ text: 'In brass, please.' }])
   expect(subtasksOf('[x] Draw\u2028Oil')).toEqual([{ title: 'Draw\u2028Oil', completed: true }])
   expect(subtasksOf('Draw\n[X] Oil\n\n')).toEqual([

@@ -5,17 +5,17 @@ import { linesOf } from './scene.ts'
 const future = '2999-01-31T17:00:00.000Z'
 const long = (text: string, length: number) => text.repeat(length).slice(0, length)
 
-/** Makes a project with everything that an export contains. `bea` is a member; `gone` deletes her account. */
+/** Creates a project with everything that an export contains. `bea` is a member; another member deletes her account. */
 export async function makeEverything(ada: Person, bea: Person): Promise<string> {
   const description = 'All wheels.\n\n---\nIn brass'
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine', description })
-  const gone = await register(ada.as(), 'Gone')
-  for (const person of [bea, gone]) await invite(ada, projectId, person, 'EDITOR')
+  const former = await register(ada.as(), 'Gone')
+  for (const person of [bea, former]) await invite(ada, projectId, person, 'EDITOR')
   const labelIds = await makeLabels(ada, projectId)
   await makeFields(ada, projectId)
   const tasks = await makeTasks(ada, projectId, bea.id, labelIds)
-  const byGone = await make(gone, '/tasks', { projectId, title: 'Of a deleted account' })
-  await make(gone, `/tasks/${byGone.id}/comments`, { text: 'Farewell' })
+  const taskOfFormer = await make(former, '/tasks', { projectId, title: 'Of a deleted account' })
+  await make(former, `/tasks/${taskOfFormer.id}/comments`, { text: 'Farewell' })
   const ofBea = await make(bea, '/tasks', { projectId, title: 'Written by Bea', externalId: 'JIRA-7' })
   for (const person of [ada, bea, ada])
     await make(person, `/tasks/${ofBea.id}/comments`, { text: '=1+1\n\n  Über "brass" 🎡' })
@@ -25,11 +25,11 @@ export async function makeEverything(ada: Person, bea: Person): Promise<string> 
   await ada.delete(`/labels/${labelIds[3]}`)
   const [size] = (await ada.get(`/projects/${projectId}/fields`)).body
   await ada.patch(`/fields/${size!.id}`, { options: ['large', 'small'] })
-  // The numbers no longer have the order of the project.
+  // The order of the project is no longer the order of the numbers.
   await ada.patch(`/tasks/${ofBea.id}`, { place: 'first' })
   await ada.patch(`/tasks/${tasks[5]!.id}`, { after: tasks[0]!.id })
   await ada.patch(`/tasks/${tasks[0]!.id}`, { addBlockedByIds: [ofBea.id, tasks[6]!.id] })
-  await gone.call('DELETE', '/auth/me', { password: 'secret-1' })
+  await former.call('DELETE', '/auth/me', { password: 'secret-1' })
   await eventually('the end of the deleted membership', async () => {
     const { body } = await ada.get(`/projects/${projectId}/members`)
     return body.length === 1
@@ -83,7 +83,7 @@ async function makeTasks(ada: Person, projectId: string, beaId: string, labelIds
     },
     { title: 'Moved', dueDate: future, fields: { safe: true, cost: 1e21 } },
     { title: 'Same', externalId: 'docket:other' },
-    // The id of a client is older than the row.
+    // A client may choose an id with an early time.
     { title: 'Same', id: '00000000-0000-7000-8000-' + Date.now().toString(16).padStart(12, '0') },
   ]
   const made: Body[] = []
@@ -124,7 +124,7 @@ export async function importInto(
 
 const removed = ['updatedAt', 'projectId', 'claim', 'version', 'exportedAt', 'ownerId', 'owner', 'lines']
 
-/** The lines of a file without ids, the project's name and owner, and the times of changes. References are positions. */
+/** Returns the lines without ids, the project's name and owner, and times of changes. References are line numbers. */
 export function examined(text: string): Record<string, unknown>[] {
   const lines = linesOf(text).filter(({ kind }) => kind !== 'member' && kind !== 'view')
   const places = new Map(lines.map(({ id, kind }, n) => [id, `${kind} in line ${n}`]))

@@ -11,7 +11,7 @@ const emptyProject = async (owner: Client) => (await make(owner, '/projects', { 
 const kinds = (file: string, kind: string) => linesOf(file).filter((line) => line.kind === kind)
 const reportOf = async (client: Client, id: string) => (await client.get(`/imports/${id}/report`)).body
 
-test('exports of a project, of its import and of the import of this are equal, but for ids and times of the import', async () => {
+test('a project, its import, and an import of that import have equal exports, except for ids and import times', async () => {
   const first = await exported(ada, await makeEverything(ada, bea))
   const copyId = await emptyProject(ada)
   await invite(ada, copyId, bea, 'EDITOR')
@@ -23,14 +23,14 @@ test('exports of a project, of its import and of the import of this are equal, b
   const second = await exported(ada, copyId)
   expect(examined(second)).toEqual(examined(first))
 
-  // Another importer, who is a member of neither project.
+  // The second importer is a member of neither project.
   const thirdId = await emptyProject(cy)
   for (const person of [ada, bea]) await invite(cy, thirdId, person)
   await importInto(cy, thirdId, second)
   expect(examined(await exported(cy, thirdId))).toEqual(examined(first))
 }, 60_000)
 
-test('without the people of the project, an export differs only by assignees, who become lines of descriptions', async () => {
+test('an import into a project without the members differs only in assignees, which become description lines', async () => {
   const first = await exported(ada, await makeEverything(ada, bea))
   const secondId = await emptyProject(dee)
   await importInto(dee, secondId, first)
@@ -62,7 +62,7 @@ test('an undo also removes the description, the labels and the order of an impor
   expect(lines).toEqual([{ kind: 'end', lines: 2 }])
 }, 60_000)
 
-test('a member who is not an admin imports tasks, and the report lists what only an admin can import', async () => {
+test('an EDITOR imports tasks, and the report lists the parts that only an ADMIN can import', async () => {
   const file = await exported(ada, await makeEverything(ada, bea))
   const projectId = await emptyProject(dee)
   await invite(dee, projectId, cy, 'EDITOR')
@@ -88,7 +88,7 @@ test('an unchanged export imported into its own project changes nothing', async 
   expect([head, lines]).toEqual([headBefore, linesBefore])
 }, 60_000)
 
-test('an export imported into its own project restores the values of its tasks, and doubles nothing', async () => {
+test('an export imported into its own project restores the values of its tasks, and creates no duplicates', async () => {
   const projectId = await makeEverything(ada, bea)
   const before = await exported(ada, projectId)
   const idOf = (title: string) => String(kinds(before, 'task').find((one) => one.title === title)!.id)
@@ -106,7 +106,7 @@ test('an export imported into its own project restores the values of its tasks, 
   expect(counts).toEqual({ read: 9, created: 0, updated: 3, unchanged: 6, rejected: 0 })
   expect(examined(await exported(ada, projectId))).toEqual(examined(before))
 
-  // A deleted task comes back once, with its parts, under another id.
+  // A deleted task is created again once, with its children and another id.
   await ada.delete(`/tasks/${blocked}`)
   for (const created of [1, 0]) {
     const { counts } = await importInto(ada, projectId, before)

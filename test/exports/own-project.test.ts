@@ -10,7 +10,7 @@ service.startWorkers()
 const importCsv = async (projectId: string, file: string) =>
   (await importInto(ada, projectId, file, 'source=csv')).counts
 
-test('a CSV export finds its tasks, subtasks and comments in the exported project', async () => {
+test('a CSV export imported into its own project finds the tasks, subtasks and comments', async () => {
   const projectId = await makeEverything(ada, bea)
   const before = examined(await exported(ada, projectId))
   const file = await exported(ada, projectId, 'format=csv')
@@ -22,7 +22,7 @@ test('a CSV export finds its tasks, subtasks and comments in the exported projec
   })
   expect(examined(await exported(ada, projectId))).toEqual(before)
 
-  // The values of the file replace changed values, also by empty values.
+  // Values of the file, also empty values, replace changed values.
   const tasks = (await ada.get(`/tasks?projectId=${projectId}`)).body
   const moved = tasks.find(({ title }) => title === 'Written by Bea')
   const other = tasks.find(({ title }) => title === 'Moved')
@@ -41,7 +41,7 @@ test('a CSV export finds its tasks, subtasks and comments in the exported projec
   expect(examined(await exported(ada, projectId))).toEqual(before)
 }, 60_000)
 
-test('a CSV export without the column of a field keeps the values of this field', async () => {
+test('a CSV file without the column of a field does not change the values of the field', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   for (const key of ['size', 'note'])
     await make(ada, `/projects/${projectId}/fields`, { key, name: key, type: 'text' })

@@ -75,7 +75,7 @@ async function randomProject() {
   return id
 }
 
-/** Without an author in the file, the author is the account that imports. */
+/** A row without an author in the file gets the importing account as author. */
 const authorOf = (name: string) => (name === 'Ada' ? '' : name)
 const isGiven = (externalId: unknown) => !/^(docket|csv):/.test(String(externalId))
 
@@ -122,7 +122,7 @@ function cells(text: string) {
   }))
 }
 
-test('what a csv file holds is the same after an export and an import into another project', async () => {
+test('the data of a csv file is the same after an export and an import into another project', async () => {
   const id = await randomProject()
   const all = await exported(ada, id)
   const before = await exported(ada, id, 'format=csv')

@@ -43,7 +43,7 @@ async function beginSlowly() {
   return socket
 }
 
-test('a client that goes away ends the transaction at once, and another export can begin', async () => {
+test('a disconnect ends the transaction at once, and another export can begin', async () => {
   const socket = await beginSlowly()
   expect(await openTransactions()).toBe(1)
   const { status, headers: own } = await ada.at(url).get(`/projects/${projectId}/export`)
@@ -70,7 +70,7 @@ test('a process runs four exports at a time', async () => {
   expect(await openTransactions()).toBe(0)
 })
 
-test('with and without gzip, the file is the same', async () => {
+test('the file is the same with and without gzip', async () => {
   const address = url + path
   const plain = await fetch(address, { headers: { ...headers, 'accept-encoding': 'identity' } })
   const zipped = await fetch(address, { headers: { ...headers, 'accept-encoding': 'gzip' } }).catch(
@@ -135,7 +135,7 @@ async function* broken() {
   throw new Error('broken')
 }
 
-test('clients notice an error after the start, with and without gzip', async () => {
+test('clients detect an error after the start, with and without gzip', async () => {
   for (const encoding of ['identity', 'gzip']) {
     const { url, ended } = await serve(broken())
     const response = await fetch(url, { headers: { 'accept-encoding': encoding } })
@@ -148,7 +148,7 @@ test('clients notice an error after the start, with and without gzip', async () 
   }
 })
 
-test('cuts off a client that receives nothing, and an export that takes too long', async () => {
+test('closes the connection of a client that receives nothing, and of an export that takes too long', async () => {
   const endless = async function* () {
     for (;;) yield 'row\n'.repeat(100_000)
   }

@@ -3,12 +3,12 @@ import type { Sql } from '../../src/postgres/database.ts'
 import type { Client } from '../support/client.ts'
 import type { Operation } from '../support/schema-check.ts'
 
-/** Ends all imports, as a worker would. */
+/** Ends all imports, as a worker does. */
 export const endImports = (sql: Sql, undoState: string | null = null) => sql`
   update imports set state = 'done', finished_at = now(), undo_state = ${undoState}
   where state in ('queued', 'running') or undo_state in ('queued', 'running')`
 
-/** Starts the import that a call of the operation needs, if any: it still waits for a call that cancels it, else it has ended. */
+/** Starts the import that the operation needs, if any: a queued import for `cancelImport`, else an ended import. */
 export async function createOwnImport(
   sql: Sql,
   owner: Client,

@@ -14,7 +14,7 @@ import { contextOf, errorOf, folded, now, ruleOf } from './given.ts'
 const [a, b, c] = [newId(), newId(), newId()] as [string, string, string]
 const rowA = taskOf({ id: a, externalId: 'A' })
 
-/** A project whose tasks are all known to the facts. */
+/** A project whose facts include all tasks. */
 function given(...events: EventDraft[]) {
   const state = folded(staffed)
   for (const kind of [externalIds, blockers]) state.facts.set(kind as never, kind.create(projectId))
@@ -39,7 +39,7 @@ const step = (fields: object): ImportOperation => ({
 })
 
 describe('project.import', () => {
-  test('creates a row with the values of its source, and with the time of the import where there are none', () => {
+  test('creates a row with the time and author of its source, or else with the time of the import', () => {
     const origin = { createdAt: '2001-02-03T04:05:06Z', importedAuthor: ' Grace ' }
     const { changes, isBatch, answer } = when([
       operationOf('A', {}, origin),
@@ -67,7 +67,7 @@ describe('project.import', () => {
     expect(changes.at(-1)!.after).toMatchObject({ blockedByIds: [b, c] })
   })
 
-  test('writes no event for a row that has all values already', () => {
+  test('writes no event for a row that already has all values', () => {
     const { description, ...others } = taskOf({})
     const state = given(taskCreated(rowA), subtaskCreated({ ...subtask, taskId: a, id: b }))
     const same = operationOf('A', { title: others.title, description, status: 'TODO' }, { createdAt: now })
@@ -126,7 +126,7 @@ describe('project.import', () => {
     expect(errorOf(rejected)).toMatchObject({ status: 403 })
   })
 
-  test('changes a task with its own id before a task with the external id, and empties other values', () => {
+  test('prefers the task with its own id to the task with the external id, and clears other values', () => {
     const own = taskOf({ id: b, externalId: 'B', description: 'D', assigneeId: editor })
     const elsewhere = taskOf({ id: c, projectId: newId(), externalId: 'C' })
     const state = given(taskCreated(rowA), taskCreated(own), taskCreated(elsewhere))

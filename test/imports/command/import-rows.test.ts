@@ -69,7 +69,7 @@ test('creates labels, fields, tasks, subtasks, comments and links in one commit,
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('the same operations again change nothing, and changed values change only these values', async () => {
+test('repeated operations change nothing, and a changed value changes only this value', async () => {
   const { projectId, run, tasks } = await open()
   const [subtaskId, commentId] = [newId(), newId()]
   const operations = (title: string, values = {}): ImportOperation[] => {

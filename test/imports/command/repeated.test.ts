@@ -17,7 +17,7 @@ async function open() {
   return { projectId, run, tasks, version: () => versionOf(owner, projectId) }
 }
 
-test('a batch that is repeated returns its first results and commits nothing, also in another process', async () => {
+test('a repeated batch returns its first results and commits nothing, also in another process', async () => {
   const { projectId, run, tasks, version } = await open()
   const operations = [taskOf('A'), taskOf('', { title: 'B' })]
   const first = await run(operations, {}, `${projectId} tasks 0`)
@@ -42,7 +42,7 @@ test('a batch that runs in two processes at the same time is committed once', as
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a dry run has the results of the real run, reads the operations before it, and commits nothing', async () => {
+test('a dry run decides its prelude first, has the results of the real run, and commits nothing', async () => {
   const { projectId, run, tasks, version } = await open()
   await run([taskOf('A', { title: 'Old' }), { op: 'label', id: newId(), name: 'old' }])
   const [before, known] = [await tasks(), await version()]
@@ -92,7 +92,7 @@ test('a row that changed between two batches keeps its other values', async () =
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('of two tasks with one external id in a batch, the second changes the first', async () => {
+test('the second of two tasks with the same external id in a batch changes the first', async () => {
   const { run, tasks } = await open()
   const { results } = await run([taskOf('A', { title: 'One' }), taskOf(' A', { title: 'Two' })])
   const { id } = results[0]!

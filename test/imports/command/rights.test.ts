@@ -59,7 +59,7 @@ test('another account changes imported tasks, but not the text of comments', asy
   ])
 })
 
-test('external ids and ids of other projects are not found', async () => {
+test('does not find external ids and ids of other projects', async () => {
   const other = await openProject(people)
   const task = await make(editor, '/tasks', { projectId: other, title: 'T', externalId: 'Elsewhere' })
   const { id } = await make(editor, `/tasks/${task.id}/comments`, { text: 'C' })

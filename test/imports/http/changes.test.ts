@@ -29,7 +29,7 @@ async function endUndo({ id, projectId }: { id: string; projectId: string }, und
   importNotifications.publish([{ projectId, version: 0 }])
 }
 
-test('cancels an import that waits, and an import that runs', async () => {
+test('cancels a queued import, and a running import', async () => {
   for (const state of ['queued', 'running']) {
     const { owner, projectId, id, path } = await startOne()
     await scene.set(id, { state, progress: 0.5 })
@@ -40,7 +40,7 @@ test('cancels an import that waits, and an import that runs', async () => {
   }
 })
 
-test('an import that has ended cannot be cancelled', async () => {
+test('rejects the cancellation of an ended import with 409', async () => {
   for (const state of ['done', 'failed', 'cancelled']) {
     const { owner, path } = await endedOne({ state })
     expectError(await owner.delete(path), 409, 'The import has already ended')
@@ -58,7 +58,7 @@ test('a repeated cancellation with the same Idempotency-Key gets the first respo
   ])
 })
 
-test('an undo queues a job, and answers 200 when the undo ends within 10 seconds', async () => {
+test('an undo queues a job, and gets 200 if the undo ends within 10 seconds', async () => {
   for (const state of ['done', 'failed', 'cancelled']) {
     const one = await endedOne({ state })
     const [answer] = await Promise.all([one.undo(), endUndo(one)])
@@ -107,7 +107,7 @@ test('an import is undone again if the undo has failed, or has kept a task, a la
   }
 })
 
-test('neither an active import nor a dry run can be undone, nor an import while another one runs', async () => {
+test('rejects the undo of an active import, of a dry run, and of an import while another import is active', async () => {
   const active = await startOne()
   expectError(
     await active.owner.post(`${active.path}/undo`),
@@ -121,7 +121,7 @@ test('neither an active import nor a dry run can be undone, nor an import while 
   expectError(await first.undo(), 409, new RegExp(`^The import ${second.id} has not ended`))
 })
 
-test('a repeated undo with the same Idempotency-Key gets a response of the first', async () => {
+test('a retry of an undo with the same Idempotency-Key gets the stored response 202', async () => {
   const one = await endedOne()
   const key = { 'idempotency-key': 'k' }
   await Promise.all([one.undo(key), endUndo(one)])

@@ -44,7 +44,7 @@ test('accepts a form with the file and the parameters, in any order', async () =
   }
 })
 
-test('the parameters of a form may also be in the query, but not in both', async () => {
+test('accepts the parameters of a form in the query, but no parameter in both', async () => {
   const { owner, projectId } = await newProject()
   const both = await send(owner, projectId, formOf({ source: 'csv' }), '?source=csv')
   expectError(both, 400, 'source is given more than once')

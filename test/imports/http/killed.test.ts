@@ -13,18 +13,18 @@ import { rowsOf, start } from './scene.ts'
 const { a, atA, atB, env } = await openPair()
 const { background: sql } = await forFile(openDatabase(readConfig(env)))
 
-test('an upload to a web process that is killed blocks the project for 20 seconds', async () => {
+test('an upload whose web process was killed blocks the project for 20 seconds', async () => {
   const { id } = await make(atA, '/projects', { name: 'P' })
   const socket = connect(Number(new URL(a.url).port), '127.0.0.1').on('error', () => {})
   const path = `/api/v1/projects/${id}/imports?source=csv`
   const headers = { Authorization: `Bearer ${atA.token}`, 'Content-Length': 1_048_576 }
   socket.write(requestHead('POST', path, headers) + 'x'.repeat(300_000))
-  const isAlive = async () =>
+  const hasHeartbeat = async () =>
     (await sql`select id from imports where project_id = ${id} and started_at is not null`).length > 0
-  await eventually('a sign of life', async () => {
-    // The client sends something within the limit of 15 s.
+  await eventually('a heartbeat', async () => {
+    // The client sends a byte within the limit of 15 s.
     if (!socket.destroyed) socket.write('x')
-    return isAlive()
+    return hasHeartbeat()
   })
   await a.stop('SIGKILL')
   expectError(await start(atB, id), 409)

@@ -8,7 +8,7 @@ import { csv, openImportScene, rowsOf, start } from './scene.ts'
 const scene = await openImportScene()
 const { sql, client, newProject } = scene
 
-test('of concurrent uploads to a project, one is stored, and the others get 409', async () => {
+test('stores one of several concurrent uploads to a project, and rejects the others with 409', async () => {
   const { owner, projectId } = await newProject()
   const answers = await Promise.all(upTo(4).map(() => start(owner, projectId)))
   expect(statuses(answers)).toEqual({ 202: 1, 409: 3 })

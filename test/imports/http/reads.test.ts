@@ -28,7 +28,7 @@ test('lists the imports of a project newest first, in pages', async () => {
   expectError(await owner.get(`${path}?limit=0`), 400)
 })
 
-test('shows neither an import whose file has not arrived nor an import that is removed', async () => {
+test('hides imports whose file has not arrived, and imports that are being removed', async () => {
   const { owner, projectId } = await newProject()
   const { body } = await start(owner, projectId)
   for (const state of ['receiving', 'removing']) {

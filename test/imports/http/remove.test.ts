@@ -16,7 +16,7 @@ const tablesWith = async (id: string) =>
     .filter((name) => name.startsWith('import'))
     .sort()
 
-/** An import with rows in every table. */
+/** Inserts an import with rows in every table. */
 async function fullImport(owner: Person, projectId: string) {
   const { id } = (await start(owner, projectId)).body
   await sql`insert into import_items (import_id, kind, n, "row", key, id, item)
@@ -73,7 +73,7 @@ test('searches for files of ended imports without reading the items of a large o
   })
 })
 
-test('an active import stays, however old', async () => {
+test('does not remove an active import, however old', async () => {
   const { owner, projectId } = await newProject()
   const id = await fullImport(owner, projectId)
   await scene.set(id, { state: 'running', created_at: minutesAgo(99_999) })

@@ -31,7 +31,7 @@ test('a client that pauses too long gets 408, and the import is removed', async 
   await isGone(id)
 })
 
-test('a client may be slow, as long as it sends something', async () => {
+test('accepts a slow client that sends some bytes within each timeout', async () => {
   const { head } = await newProject()
   const socket = open()
   const answer = firstAnswer(socket)
@@ -52,7 +52,7 @@ async function hasBegun(projectId: string): Promise<void> {
   })
 }
 
-test('when the client goes away, the import and its chunks are removed, and the project accepts another import', async () => {
+test('a disconnect removes the import and its chunks, and the project accepts another import', async () => {
   for (const isKnown of [true, false]) {
     const { owner, id, head, path } = await newProject()
     const socket = open()

@@ -47,7 +47,7 @@ test('sends the import at once and after each change, and ends after the final s
     notify()
     expect(await stream.next()).toMatchObject({ data: { state: 'running', progress } })
   }
-  // Without a notification, the stream finds the change itself.
+  // Without a notification, the stream reads the change when it polls.
   await scene.end(body.id, { progress: 1 })
   const last = await stream.next()
   expect(last?.data).toEqual((await owner.get(`/imports/${body.id}`)).body as never)
@@ -55,7 +55,7 @@ test('sends the import at once and after each change, and ends after the final s
   expect(await stream.next()).toBeUndefined()
 })
 
-test('the stream of an import that has ended sends it once, or until its undo has ended', async () => {
+test('the stream of an ended import sends the import once, or until its undo has ended', async () => {
   const { owner, body, notify } = await startOne()
   await scene.end(body.id)
   const over = await follow(owner, body.id)

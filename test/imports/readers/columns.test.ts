@@ -7,7 +7,7 @@ import { reading, tasksOf } from './reading.ts'
 
 const read = (file: string, columns?: Mapping['columns']) => reading(readCsv, file, { mapping: { columns } })
 
-test('takes the columns of the mapping before the usual ones', async () => {
+test('prefers the columns of the mapping to the usual columns', async () => {
   const result = await read('Name,Titel,Frist,Rang\nx,a,2026-11-20,5\n', {
     Titel: 'title',
     Frist: 'dueDate',
@@ -42,7 +42,7 @@ test.each<[Mapping['columns'], string | RegExp]>([
   await expect(result).rejects.toThrow(message)
 })
 
-test('of a repeated title column, takes the first text, and keeps the other', async () => {
+test('uses the first text of a repeated title column, and adds the other to the notes', async () => {
   expect(tasksOf(await read('Title,Title\na,b\n,c\n'))).toMatchObject([
     { title: 'a', notes: ['Title: b'] },
     { title: 'c' },
@@ -95,7 +95,7 @@ test('gives fields different keys, also for headers in other scripts', async () 
   expect(new Set(keys).size).toBe(6)
 })
 
-test('makes notes of the columns for which a project has no more fields', async () => {
+test('turns columns above the limit of 50 fields into notes', async () => {
   const names = Array.from({ length: 60 }, (_, i) => `c${i}`)
   const { items, proposal } = await read(
     `title,${names.join()}\na,${names.map((name) => `v${name}`).join()}\n`,
@@ -105,7 +105,7 @@ test('makes notes of the columns for which a project has no more fields', async 
   expect(proposal.columns).toMatchObject({ c49: 'field.c49', c50: 'notes' })
 })
 
-test('reads names that objects have of themselves', async () => {
+test('reads headers and names that are properties of every object', async () => {
   const file = 'title,constructor,__proto__,toString,status,priority\na,1,x,y,constructor,constructor\n'
   const { items, proposal } = await read(file)
   expect(items.at(-1)).toMatchObject({
@@ -116,7 +116,7 @@ test('reads names that objects have of themselves', async () => {
   await expect(read(file, { title: 'constructor' })).rejects.toThrow('mapping.columns.title must be')
 })
 
-test('lists the description of a section of Todoist, which has no place in Docket', async () => {
+test('reports the description of a Todoist section, which is not imported', async () => {
   const file =
     'TYPE,CONTENT,DESCRIPTION,PRIORITY,INDENT\nsection,Home,Around the house,,\ntask,Oil,,4,1\ntask,Buy,,4,1\n'
   const [oil, buy] = tasksOf(await reading(readers.todoist!, file))
@@ -126,7 +126,7 @@ test('lists the description of a section of Todoist, which has no place in Docke
   expect(messages).toEqual(['The description of the section was not imported: Below the roof'])
 })
 
-test('keeps the cells of a file of Todoist whose titles have commas without quotes', async () => {
+test('reads all cells of a Todoist file whose titles have unquoted commas', async () => {
   const file = `TYPE,CONTENT,PRIORITY,INDENT
 task,Inventory: services, jobs, batch processes,1,1
 section,Identity, Secrets,,

@@ -82,7 +82,7 @@ test('reads people, priorities, subtasks, blockers and completion', async () => 
   ])
 })
 
-test('lists rows with other numbers of cells, and keeps cells without a header', async () => {
+test('reports rows with missing or further cells, and adds cells without a header to the notes', async () => {
   const read = await reading(readCsv, 'title,status,note\na\nb,Done,x,,\nc,Done,x,more\n,,\n')
   expect(tasksOf(read)).toMatchObject([
     { row: 1, title: 'a', messages: ['The row has 1 cell, and the header 3'] },
@@ -131,7 +131,7 @@ test('reads a quote in a cell that does not begin with a quote', async () => {
   }
 })
 
-test('of several columns for one part, keeps the other texts as notes', async () => {
+test('uses the first of several columns for a field, and adds the other texts to the notes', async () => {
   const file =
     'Title,Due,Due,Owner,Owner,Status,Status\na,2026-01-02,2026-01-03,Ada,Bob,Doing,Done\nb,2026-01-02,2026-01-02,,Bob,,Done\n'
   expect(tasksOf(await reading(readCsv, file))).toMatchObject([
@@ -143,7 +143,7 @@ test('of several columns for one part, keeps the other texts as notes', async ()
   ])
 })
 
-test('rejects a repeated header, as of two files that were joined', async () => {
+test('rejects a repeated header, as in two joined files', async () => {
   const { items } = await reading(readCsv, 'title,size\na,1\n\ufefftitle,size\nb,2\n')
   expect(items).toMatchObject([
     { kind: 'field', key: 'size', type: 'number' },
@@ -171,7 +171,7 @@ test.each([
   )
 })
 
-test('names the number of a date, as spreadsheets store it', async () => {
+test('reports a date that a spreadsheet has written as a number', async () => {
   const [task] = tasksOf(await reading(readCsv, 'Title,Due\na,45981\n'))
   expect(task).toMatchObject({
     notes: ['Due: 45981'],

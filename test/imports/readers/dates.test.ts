@@ -76,7 +76,7 @@ test.each([
   expect(() => new Dates(mapping)).toThrow(message)
 })
 
-test('reads times without an offset in the time zone, also near a change of the clock', () => {
+test('reads times without an offset in the time zone, also near a change of the offset', () => {
   const zones = [
     'Europe/Berlin',
     'America/St_Johns',
@@ -93,7 +93,7 @@ test('reads times without an offset in the time zone, also near a change of the 
     fc.property(time, ({ zone, ms }) => {
       const text = new Date(ms).toISOString().slice(0, 16)
       const shown = (time: string) => DateTime.fromISO(time, { zone }).toFormat("yyyy-MM-dd'T'HH:mm")
-      // The clock skips some times. A time that occurs twice may be read as either.
+      // The clock skips some times. A time that occurs twice may be read as either of both.
       if (shown(text) === text) expect(shown(dates.get(zone)!.read(text)!)).toBe(text)
     }),
     { numRuns: cases(500) },
@@ -106,12 +106,12 @@ const dated = async (...due: string[]) => {
   return [days.join(' | '), read.proposal.dateFormat]
 }
 
-test('finds the order of day and month in all rows', async () => {
+test('determines the order of day and month from all rows', async () => {
   expect(await dated('3/4/2026', '21/4/2026')).toEqual(['2026-04-03 | 2026-04-21', 'DD/MM/YYYY'])
   expect(await dated('3-4-2026', '3-14-2026')).toEqual(['2026-03-04 | 2026-03-14', 'MM-DD-YYYY'])
 })
 
-test('keeps dates that can be two dates as notes, and lists them', async () => {
+test('adds ambiguous dates to the notes, and reports them', async () => {
   expect(await dated('3/4/2026', '5/5/2026')).toEqual(['due: 3/4/2026 | 2026-05-05', undefined])
   const mixed = await dated('3/4/2026', '21/4/2026', '4/21/2026')
   expect(mixed).toEqual(['due: 3/4/2026 | 2026-04-21 | 2026-04-21', undefined])

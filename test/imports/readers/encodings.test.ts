@@ -17,7 +17,7 @@ test.each([
   ['UTF-16LE with a mark', utf16le(mark + text)],
   ['UTF-16BE', utf16be(text)],
   ['UTF-16BE with a mark', utf16be(mark + text)],
-])('reads %s, whatever the parts of the file', async (_, file) => {
+])('reads %s in parts of any size', async (_, file) => {
   for (const partBytes of [1, 2, 3, 5, file.length]) {
     const read = await reading(readCsv, file, { partBytes })
     expect(tasksOf(read)).toMatchObject([{ title: 'Die Räder ölen', description: '日本語 🎉\nzwei' }])
@@ -41,13 +41,13 @@ test.each([
   }
 })
 
-/** Texts with all that a CSV file must quote, and without what the reader changes on purpose. */
+/** Texts with characters that a CSV file must quote. The brackets keep the reader from changing them. */
 const cell = fc
   .string({ unit: fc.constantFrom(...' ,;|\t"\n\r=\'aä🎉,"'), maxLength: 12 })
   .map((part) => `<${part}>`)
 const quote = (value: string) => `"${value.replaceAll('"', '""')}"`
 
-test('reads what other programs quote', () => {
+test('reads quoted cells of other programs', () => {
   const file = fc.record({
     rows: fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 5 }),
     separator: fc.constantFrom(',', ';', '\t', '|'),

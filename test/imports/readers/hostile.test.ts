@@ -5,7 +5,7 @@ import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
 const MiB = 1024 * 1024
 const partBytes = 64 * 1024
 
-/** Reads a file that begins with `start` and continues with `part` again and again. Returns the error and the bytes read. */
+/** Reads an endless file: `start`, and then `part` repeatedly. Returns the error and the bytes read. */
 async function readEndless(start: string, part: string) {
   const parts = new TextEncoder().encode(part.repeat(Math.ceil(partBytes / part.length)))
   let bytes = 0
@@ -31,7 +31,7 @@ test.each([
   const { error, bytes } = await readEndless(start, part)
   expect(error).toBeInstanceOf(ImportError)
   expect((error as Error).message).toMatch(/^A row must have at most 2000 columns and 4194304 characters/)
-  // The file is read with each of four separators, then for the row, and then for its line.
+  // The reader tries four separators, then reads the rows, and then the line of the error.
   expect(bytes).toBeLessThan(16 * MiB)
 })
 
@@ -89,7 +89,7 @@ test.each([
   for (const size of [1, 7, 1_000]) expect(await errorOf(file, size)).toStartWith(message)
 })
 
-test('cuts a cell of more than 100,000 characters, but no character', async () => {
+test('cuts a cell at 100,000 characters without splitting a character', async () => {
   const long = `${'x'.repeat(99_999)}🎉${'y'.repeat(50_000)}`
   const bytes = new TextEncoder().encode(`title,description\na,${long}\n`)
   const items = await Array.fromAsync(

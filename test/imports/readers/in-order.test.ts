@@ -15,7 +15,7 @@ test('sorts items by their positions, and keeps the order of equal ones', () => 
   expect(items.take()).toEqual([])
 })
 
-test('returns the items that it has when they have more than 16 million characters', () => {
+test('returns the buffered items when they exceed 16 million characters', () => {
   const items = new InOrder<string>()
   expect(items.add('b', [2], 15_000_000)).toEqual([])
   expect(items.add('a', [1], 1_000_001)).toEqual(['a', 'b'])

@@ -6,7 +6,7 @@ import { reading } from './reading.ts'
 const itemsOf = async (source: 'deck' | 'github', file: unknown) =>
   (await reading(readers[source]!, JSON.stringify(file), { partBytes: 1_021 })).items
 
-test('reads the forms that other versions and parts of Deck write', async () => {
+test('reads exports of several boards and of one board of Deck, and lists of stacks', async () => {
   const file = JSON.parse(await textOf('deck.json')) as { boards: Record<string, { stacks: object }> }
   const expected = await itemsOf('deck', file)
   const boards = Object.values(file.boards)

@@ -5,7 +5,7 @@ import { reading } from './reading.ts'
 
 const million = 1_000_000
 
-/** Reads a file that is never in memory, and returns its error and the number of bytes that were read until then. */
+/** Reads a generated file. Returns the error, and the number of bytes read before the error. */
 async function failure(source: 'trello' | 'wekan' | 'github' | 'asana', file: Iterable<string>) {
   let bytes = 0
   async function* open() {
@@ -36,7 +36,7 @@ function* file(...parts: (string | Iterable<string>)[]): Generator<string> {
   for (const part of parts) yield* typeof part === 'string' ? [part] : part
 }
 
-/** The same file can be opened again. */
+/** Returns a file that can be opened several times. */
 const again = (make: () => Iterable<string>): Iterable<string> => ({
   [Symbol.iterator]: () => make()[Symbol.iterator](),
 })
@@ -161,7 +161,7 @@ test('keys such as __proto__ do not change objects', async () => {
   expect(items).toEqual([{ kind: 'task', row: 1, key: '1', title: 'a' }])
 })
 
-test('names at most 20 kinds of lines that a docket file has beside its tasks', async () => {
+test('names at most 20 unknown kinds of lines of a docket file in the report', async () => {
   const others = Array.from({ length: 1_000 }, (_, n) => ({ kind: `kind ${n}` }))
   const lines = [
     { docket: 1 },

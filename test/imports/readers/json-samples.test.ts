@@ -24,7 +24,7 @@ test.each([...samples])('reads $file in UTF-16 and with a byte order mark', asyn
     expect((await reading(readerOf(source), bytes, { partBytes: 1021 })).items).toEqual(items)
 })
 
-test.each([...samples])('$file cut anywhere ends with an ImportError', async (sample) => {
+test.each([...samples])('rejects $file with an ImportError if it is cut at any byte', async (sample) => {
   const text = (await textOf(sample.file)).trimEnd()
   const reader = readerOf(sample.source)
   const whole = (await reading(reader, text, { partBytes: 4096 })).items.length
@@ -39,7 +39,7 @@ test.each([...samples])('$file cut anywhere ends with an ImportError', async (sa
 })
 
 test.each([...samples])(
-  '$file with a wrong character ends with an ImportError or is read',
+  'reads $file with a wrong byte, or rejects it with an ImportError',
   async (sample) => {
     const bytes = Buffer.from(await textOf(sample.file))
     const reader = readerOf(sample.source)

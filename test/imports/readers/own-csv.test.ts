@@ -10,7 +10,7 @@ const file = (rows: Record<string, string>[], fields: string[] = []) => {
   return `\ufeff${[names.join(), ...lines].join('\r\n')}\r\n`
 }
 
-test('reads external ids, and fields of texts, exactly as an export of Docket has them', async () => {
+test('reads external ids and text fields exactly as an export of Docket contains them', async () => {
   const texts = ['1.50', 'TRUE', '-0', '1e5', '007', '0.10']
   const rows = texts.map((text, n) => ({ title: `${n}`, externalId: `A  ${n}`, 'field.note': text }))
   for (const row of rows) {

@@ -4,13 +4,13 @@ import type { Reader } from '../../../modules/imports/readers/reader.ts'
 
 export interface Reading {
   items: ImportedItem[]
-  /** All that the reader proposed. */
+  /** The mapping that the reader proposed. */
   proposal: Mapping
   /** The lines about the whole file. */
   messages: string[]
 }
 
-/** Reads a file in parts of some bytes, so that characters and lines are cut anywhere. */
+/** Reads a file in parts of a few bytes, so that parts begin within characters and lines. */
 export async function reading(
   reader: Reader,
   file: string | Uint8Array,

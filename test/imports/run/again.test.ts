@@ -64,7 +64,7 @@ test('an empty cell clears the value of the earlier import, and a missing column
   expect(await tasksOf(owner, projectId)).toMatchObject([plain, plain])
 })
 
-test('clears the line about an assignee who is a member by now, also without a column of descriptions', async () => {
+test('clears the line about an assignee who has become a member, also without a description column', async () => {
   const { owner, projectId } = await newProject()
   const { owner: ada } = await newProject()
   const file = `ID,Title,Assignee,Assignee email\n1,A,Ada,${ada.email}\n`
@@ -77,7 +77,7 @@ test('clears the line about an assignee who is a member by now, also without a c
   expect(await tasksOf(owner, projectId)).toMatchObject([{ description: null, assigneeId: ada.id }])
 })
 
-test('an edited comment replaces the comment, and what the file no longer contains remains', async () => {
+test('replaces the text of an edited comment, and keeps rows that the file no longer contains', async () => {
   const { owner, projectId } = await newProject()
   const cell = (text: string) => `"2026-01-02T03:04:05.000Z Ada\n  ${text}"`
   const file = (title: string, ...texts: string[]) =>

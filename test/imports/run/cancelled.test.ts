@@ -53,7 +53,7 @@ const unrecorded = (id: string, projectId: string) => sql`
   select distinct batch from events where project_id = ${projectId} and batch is not null
     and batch not in (select seq from import_batches where import_id = ${id})`
 
-test('the undo of an import that was cancelled between a commit and its record undoes this commit too', async () => {
+test('an undo includes a batch that was committed but not recorded before the import was cancelled', async () => {
   const { owner, projectId } = await newProject()
   const all = await queue(owner, projectId, fileOf(items))
   const commits: number[] = []
@@ -134,7 +134,7 @@ test('an undo does not wait for a dead letter, and undoes the last batch of the 
 test.each(['C', 'en-x-icu', 'et-x-icu'])(
   'finds unrecorded batches in the collation %s',
   async (collation) => {
-    // The last tests, because Postgres refuses the prepared statements of the table afterwards.
+    // These tests are the last: afterwards, Postgres rejects the prepared statements of the table.
     await sql`alter table idempotency_keys alter column key type text collate ${sql(collation)}`
     const { owner, projectId } = await newProject()
     const id = await queue(owner, projectId, fileOf(items))

@@ -67,7 +67,7 @@ const field = fc.record({
 })
 const items = fc.array(fc.oneof({ weight: 6, arbitrary: task }, subtask, comment, field), { maxLength: 14 })
 
-test('a dry run reports what the import then does, and changes nothing', async () => {
+test('a dry run has the report of the later import, and changes nothing', async () => {
   await fc.assert(
     fc.asyncProperty(items, items, async (first, second) => {
       const { owner, projectId } = await newProject()

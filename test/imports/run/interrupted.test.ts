@@ -19,7 +19,7 @@ const items = upTo(10).flatMap((n) => [
 ])
 const created = { read: 10, created: 10, updated: 0, unchanged: 0, rejected: 0 }
 
-/** Ends the slice after each batch, as a worker that stops does. `onBatch` runs between the batches. */
+/** Ends the slice after each batch, as a stopping worker does. `onBatch` runs between the batches. */
 function perBatch(onBatch: (batch: number) => unknown = () => {}) {
   let batch = 0
   const isOver = () => {
@@ -48,7 +48,7 @@ async function rowsOf(projectId: string) {
 }
 const all = { tasks: 10, subtasks: 10, comments: 10, links: 9 }
 
-test('continues after each batch without a double, and deletes the file at the end', async () => {
+test('continues after each batch without duplicates, and deletes the file at the end', async () => {
   const { owner, projectId } = await newProject()
   const id = await queue(owner, projectId, fileOf(items))
   const slices = await work(id, perBatch())
@@ -60,7 +60,7 @@ test('continues after each batch without a double, and deletes the file at the e
   expect(await sql`select from import_batches where import_id = ${id}`).not.toHaveLength(0)
 })
 
-test('a batch whose outcome was not stored runs again without a double', async () => {
+test('a batch whose outcome was not stored runs again without duplicates', async () => {
   const { owner, projectId } = await newProject()
   const id = await queue(owner, projectId, fileOf(items))
   // The worker is killed between the commit of each batch and the transaction that stores its outcome.
@@ -81,7 +81,7 @@ test('a batch whose outcome was not stored runs again without a double', async (
   expect(await rowsOf(projectId)).toEqual(all)
 })
 
-test('the same file five times creates nothing twice', async () => {
+test('five imports of the same file create no duplicates', async () => {
   const { owner, projectId } = await newProject()
   await importItems(owner, projectId, items)
   for (let n = 0; n < 4; n++)
@@ -137,7 +137,7 @@ test('fails if the project is deleted', async () => {
   expect(result.error).toBe('The project was deleted, or the account is no longer its member')
 })
 
-test('changes of others during an import are kept', async () => {
+test('an import does not overwrite changes that others make meanwhile', async () => {
   const { owner, projectId } = await newProject()
   const id = await queue(owner, projectId, fileOf(items))
   const result = await changedAfterTasks(id, async () => {
@@ -174,7 +174,7 @@ test('an import whose job is lost ends as failed', async () => {
   expect(await resultOf(id)).toMatchObject({ state: 'failed', error: 'The worker failed at each attempt' })
 })
 
-test('an import ends with the API token that began it', async () => {
+test('an import fails if its API token is deleted', async () => {
   const { owner, projectId } = await newProject()
   const { id: tokenId } = await makeToken(owner)
   const caller: Caller = { userId: owner.id, token: { id: tokenId, scope: 'write', projects: null } }

@@ -15,7 +15,7 @@ async function importFile(owner: Person, projectId: string, source: string, text
 }
 
 test.each([...samples])(
-  'imports $file, and finds everything again in the same file',
+  'imports $file, and a second import of the file changes nothing',
   async ({ source, file }) => {
     const { owner, projectId } = await newProject()
     const text = await textOf(file)

@@ -8,7 +8,7 @@ import { eventually, upTo } from '../../races/pair.ts'
 // With these pauses, each step takes long enough to be interrupted.
 const { service, client, sql } = await openScene([], { JOB_PAUSE_MS: '40', JOB_SLICE_MS: '300' })
 const count = 1_500
-// Several batches.
+// Enough for several batches.
 const labels = 450
 
 let worker: ServiceProcess
@@ -95,7 +95,7 @@ test('a worker that is killed while it moves tasks gives them the order of the f
   expect(copy).toContain('"description":"In brass"')
 })
 
-test('an import that changes nothing, and an undo, survive kills too', async () => {
+test('an import without changes and an undo also continue after kills', async () => {
   const projectId = await newProject()
   const { id } = await importFile(projectId, 'tasks')
   const again = await importFile(projectId, 'comments')

@@ -30,7 +30,7 @@ function openFiles() {
   return { isAdmitted, end, pass: (ms: number) => void (nowMs += ms) }
 }
 
-test('large files are read in the order in which they came, whichever import asks first', () => {
+test('reads large files in the order of their imports, whichever import retries first', () => {
   const { isAdmitted, end } = openFiles()
   expect(['a', 'b', 'c'].map((id) => isAdmitted(id, large))).toEqual([true, false, false])
   end('a')
@@ -42,7 +42,7 @@ test('large files are read in the order in which they came, whichever import ask
   expect(isAdmitted('c')).toBe(true)
 })
 
-test('an import that does not ask any more holds up no other one', () => {
+test('an import that no longer retries does not block other imports', () => {
   const { isAdmitted, end, pass } = openFiles()
   for (const id of ['a', 'b', 'c']) isAdmitted(id, large)
   pass(9_000)
@@ -53,7 +53,7 @@ test('an import that does not ask any more holds up no other one', () => {
   expect(isAdmitted('c')).toBe(true)
 })
 
-test('a parser that reads on after the end of its import holds up no other one', () => {
+test('a parser that reads after the end of its import does not block other imports', () => {
   const { isAdmitted, end } = openFiles()
   isAdmitted('a', large)
   const reading = end('a')

@@ -24,7 +24,7 @@ const file = `title,comments\n${upTo(count)
   .join('\n')}`
 
 interface Progress extends ImportRow {
-  /** Of the job. */
+  /** The failed attempts of the job. */
   attempts: number
   jobId: string
 }
@@ -45,7 +45,7 @@ async function startImport() {
     await eventually('the next batch', async () => {
       const { cursor, attempts, state } = await rowOf(body.id)
       if (state === 'done') throw new Error('The import ended too early')
-      // At the end of a slice, the attempts of the job are set to zero.
+      // The end of a slice resets the attempts of the job.
       return cursor !== null && cursor.n > 0 && JSON.stringify(cursor) !== last && attempts <= 1
     })
     last = JSON.stringify((await rowOf(body.id)).cursor)
@@ -74,7 +74,7 @@ test('an import whose worker is killed more often than a job may fail ends as do
   await expectDone(id)
 })
 
-test('an import whose job BullMQ gives up ends as done', async () => {
+test('an import whose job BullMQ has failed ends as done', async () => {
   const { id, untilContinued } = await startImport()
   await untilContinued()
   await worker.stop('SIGKILL')

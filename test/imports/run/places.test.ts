@@ -11,7 +11,7 @@ const { newProject, queue, work, execute, resultOf, services, sql, client: _ } =
 const file = fileOf([task('1')])
 const throttle = { batchRows: 500, pauseMs: 0 }
 
-/** Finds no item in the file, and reads it again and again. */
+/** A reader that returns no item, and reads the file repeatedly. */
 const endless: Reader = async function* ({ open }) {
   for (;;) for await (const part of open()) if (part.length === 0) yield task('0')
 }
@@ -25,14 +25,14 @@ async function startEndless(content: string | Uint8Array = file, run = runEndles
   return { owner, id, working }
 }
 
-test('a cancelled import ends, even if no item was found in its file', async () => {
+test('a cancelled import ends, even if its reader returns no item', async () => {
   const { owner, id, working } = await startEndless()
   await owner.delete(`/imports/${id}`)
   await working
   expect(await resultOf(id)).toMatchObject({ state: 'cancelled' })
 })
 
-test('an import waits for an older one of the account, but not for those of others', async () => {
+test('an import waits for an older import of its account, but not for imports of other accounts', async () => {
   const { owner, id, working } = await startEndless()
   const { projectId } = await newProject()
   const newer = await queue(owner, projectId, file, { dryRun: true })
@@ -48,7 +48,7 @@ test('an import waits for an older one of the account, but not for those of othe
   expect((await resultOf(newer)).state).not.toBe('queued')
 })
 
-test('a worker reads one large file at a time, and small files meanwhile', async () => {
+test('a worker reads one large file at a time, and reads small files meanwhile', async () => {
   let largeFiles = 0
   const endlessIfLarge: Reader = async function* (input) {
     let bytes = 0
@@ -69,7 +69,7 @@ test('a worker reads one large file at a time, and small files meanwhile', async
     }),
   )
   const runOnce = (importId: string) => run({ importId }, throttle).catch((error: SliceEnded) => error)
-  // The order in which the files are found to be large is the order in which they are read.
+  // The queue has the order of the first attempts.
   const [second, third, small] = await Array.fromAsync(others, runOnce)
   for (const waiting of [second, third]) expect(waiting).toMatchObject({ delayMs: 1_000 })
   expect(small).toBeUndefined()

@@ -58,7 +58,7 @@ test('imports tasks with their labels, subtasks and comments', async () => {
   ])
 })
 
-test('lists imported tasks in the order of their creation, and their order in the project is that of the file', async () => {
+test('sorts imported tasks by their time of creation, and gives them the order of the file in the project', async () => {
   const { owner, projectId } = await newProject()
   const times = ['2021-01-01', '2020-01-01', '1960-01-01', undefined, '2020-01-01', 'soon', '2999-01-01']
   await importItems(
@@ -72,7 +72,7 @@ test('lists imported tasks in the order of their creation, and their order in th
   expect(await numbersOf('position')).toEqual([1, 2, 3, 4, 5, 6, 7])
 })
 
-test('names the label in the report if the project cannot have more labels', async () => {
+test('reports a label above the limit of the project', async () => {
   const { owner, projectId } = await newProject()
   const names = Array.from({ length: 501 }, (_, i) => `label ${i}`)
   const { lines } = await importItems(
@@ -86,7 +86,7 @@ test('names the label in the report if the project cannot have more labels', asy
   })
 })
 
-test('lines have the outcome of their row, also if only a comment or a blocker of its task is imported', async () => {
+test('lines of the report have the outcome of the row, also if only its comments or blockers changed', async () => {
   const { owner, projectId } = await newProject()
   const file = [task('1', { blockedBy: ['2', '9', '1'], assignee: { name: 'Ada' } }), task('2'), task('3')]
   const report = async (more: ImportedItem[] = []) => {

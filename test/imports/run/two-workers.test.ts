@@ -7,7 +7,7 @@ import { upTo } from '../../races/pair.ts'
 import { task } from './items.ts'
 import { fast, fileOf, lineReader, openRunScene } from './scene.ts'
 
-// Two workers run the same job if Redis has lost it, or if the lock of a paused worker has expired.
+// Two workers can run the same job if Redis has lost the job, or if the lock of a paused worker has expired.
 const {
   newProject,
   importItems,
@@ -21,7 +21,7 @@ const {
 } = await openRunScene()
 const pageRows = 500
 
-test('a worker that continues to read after another one has read the file stores nothing', async () => {
+test('a worker that still reads a file that another worker has read stores nothing', async () => {
   const { owner, projectId } = await newProject()
   const tasks = upTo(pageRows).map((n) => task(String(n)))
   const parts = upTo(pageRows).map((n) => task(String(pageRows + n), { parent: String(n) }))
@@ -39,7 +39,7 @@ test('a worker that continues to read after another one has read the file stores
   }
   const first = openRunImport(services, { readers: { planka: pausing } })({ importId: id }, fast)
   await paused.promise
-  // Another worker turns the parts into subtasks, and imports the first tasks.
+  // Another worker turns sub-items into subtasks, and imports the first tasks.
   const created = async () =>
     (await sql<{ created: number }[]>`select created from imports where id = ${id}`)[0]!.created
   while ((await created()) === 0)

@@ -35,7 +35,7 @@ async function expectNothing(owner: Person, projectId: string) {
   expect(await tasksOf(owner, projectId)).toEqual([])
 }
 
-test('an undo whose worker is killed before it stores the result of each batch undoes and counts each task once', async () => {
+test('undoes and counts each task once if the worker is killed before it stores the result of each batch', async () => {
   const { owner, projectId } = await newProject()
   const { id } = await importItems(owner, projectId, items)
   let calls = 0

@@ -26,7 +26,7 @@ test('deletes what an import created; the same file can then be imported again',
   expect(again.counts).toMatchObject({ created: 3, updated: 0, unchanged: 0, rejected: 0 })
 })
 
-test('keeps whole tasks that somebody has changed since, and lists them', async () => {
+test('keeps a created task as a whole if somebody has changed it since, and reports it', async () => {
   const { owner, projectId } = await newProject()
   const { id } = await importItems(owner, projectId, items)
   const [first, second, third] = await tasksOf(owner, projectId)
@@ -61,7 +61,7 @@ test('lists at most 5 changes of a kept task', async () => {
   ])
 })
 
-test('names the labels and fields that stay, and lists none that somebody has deleted', async () => {
+test('reports the labels and fields that are kept, but no deleted ones', async () => {
   const { owner, projectId } = await newProject()
   const labels = ['bug', 'old', 'used']
   const { id } = await importItems(owner, projectId, [task('1', { labels, fields: { size: 'large' } })])
@@ -127,7 +127,7 @@ test('leaves an empty project when a second import is undone, and then the first
   expect(await tasksOf(owner, projectId)).toEqual([])
 })
 
-test('counts and lists the whole import again when it is undone again', async () => {
+test('a second undo replaces the counts and the lines of the first undo', async () => {
   const { owner, projectId } = await newProject()
   const first = await importItems(owner, projectId, items)
   const changed = [task('1', { title: 'New title', labels: ['bug'] }), ...items.slice(1), comment('2', 'New')]
@@ -145,7 +145,7 @@ test('counts and lists the whole import again when it is undone again', async ()
   expect(await undo(owner, first.id)).toEqual({ undoState: 'done', undone: 3, kept: 0, lines: [] })
 })
 
-test('keeps a task whose change was undone and done again', async () => {
+test('keeps a task whose change was undone and redone', async () => {
   const { owner, projectId } = await newProject()
   const { id } = await importItems(owner, projectId, [task('1'), task('2')])
   const [one, two] = await tasksOf(owner, projectId)
@@ -161,7 +161,7 @@ test('keeps a task whose change was undone and done again', async () => {
   expect(await tasksOf(owner, projectId)).toMatchObject([{ id: two!.id, status: 'DONE' }])
 })
 
-test('does not list a task that somebody has changed and then deleted', async () => {
+test('does not report a task that somebody has changed and then deleted', async () => {
   const { owner, projectId } = await newProject()
   const { id } = await importItems(owner, projectId, [task('1')])
   const [one] = await tasksOf(owner, projectId)
@@ -170,7 +170,7 @@ test('does not list a task that somebody has changed and then deleted', async ()
   expect(await undo(owner, id)).toEqual({ undoState: 'done', undone: 1, kept: 0, lines: [] })
 })
 
-test('reads few events for each change, also in a project that is younger than the statistics of Postgres', async () => {
+test('reads few events for each change, also before Postgres has statistics for the project', async () => {
   const file = Array.from({ length: 600 }, (_, n) => task(`${n}`, { labels: ['bug'] }))
   const tables = ['events', 'import_batches', 'tasks']
   for (const table of tables) await sql`alter table ${sql(table)} set (autovacuum_enabled = false)`

@@ -10,7 +10,7 @@ const { database } = service.services
 const app = createApp(service.services).listen({ hostname: '127.0.0.1', port: 0, idleTimeout: 1 })
 await forFile({ stop: () => app.server!.stop(true) })
 
-test('the export of an account may be silent for longer than other responses while it stores a project', async () => {
+test('an account export may send nothing for longer than the idle timeout while it stores a project', async () => {
   await make(ada, '/projects', { name: 'Large' })
   const { exports } = database
   const begin = async (how: string, work: (sql: object) => Promise<unknown>) => {
