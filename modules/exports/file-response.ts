@@ -4,7 +4,7 @@ import { acceptsGzip, baseHeaders, requestId } from '../../src/responses/reply.t
 
 /** The connection of a client that receives nothing for this time is closed. */
 const maxStallMs = 30_000
-/** The longest time of an export: its open transaction keeps Postgres from removing old rows. */
+/** The longest time of an export: its open transaction prevents Postgres from removing old rows. */
 const maxMs = 1_800_000
 
 export interface FileInfo {

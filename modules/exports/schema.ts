@@ -24,7 +24,7 @@ export const ExportQuery = Input({
 })
 export type ExportQuery = Static<typeof ExportQuery>
 
-export const historyNeedsDocket = () => badRequest('history needs format=docket')
+export const historyNeedsDocket = () => badRequest('format must be docket if history is true')
 
 const text = (name: string) => named(name, Type.String())
 

@@ -12,8 +12,8 @@ type ImportTable = keyof typeof pageRows
 const importTables = Object.keys(pageRows) as ImportTable[]
 
 /**
- * Removes imports whose file did not arrive, and imports that ended long ago. Deletes the files of ended imports, in case
- * the worker that ended the import was killed before it deleted the file.
+ * Removes imports whose file did not arrive, and imports that ended 30 days ago. Deletes the files of ended imports if
+ * the worker was killed before it deleted them.
  */
 export async function expireImports(sql: Sql, throttle: Throttle): Promise<void> {
   await removeImports(

@@ -39,7 +39,7 @@ export function previousOf(
   return Object.keys(previous).length > 0 ? previous : undefined
 }
 
-/** True if each line of the description is for a value that the task now has, such as an assignee who became a member. */
+/** True if each line of the description is for a value that the task now has, such as a new member as assignee. */
 function isFootOf(description: string, { assigneeId, fields = {} }: TaskOperation['values']): boolean {
   const names = [...(assigneeId ? ['Assignee'] : []), ...Object.keys(fields)]
   return description.split('\n').every((line) => names.some((name) => line.startsWith(`${name}: `)))

@@ -2,7 +2,7 @@ import type { ImportedItem } from '../items.ts'
 import type { Mapping } from '../mapping.ts'
 
 export interface ReaderInput {
-  /** Reads the unpacked file from its start. A reader may call this several times: for names of lists, then for tasks. */
+  /** Reads the unpacked file from its start. A reader may call it several times: for names of lists, then for tasks. */
   open(): AsyncIterable<Uint8Array>
   mapping: Mapping
   /** Adds a part to the proposed mapping, which the import shows. The given mapping takes precedence. */

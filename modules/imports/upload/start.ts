@@ -26,7 +26,7 @@ import { isForm, readForm } from './form.ts'
 import { insertChunk } from './store.ts'
 
 /** Limits the uploads in progress in this process. An upload needs a few MiB of memory. */
-export const uploadLimit = { what: 'uploads of imports', ofAll: 32, ofAccount: 4 }
+export const uploadLimit = { what: 'import uploads', ofAll: 32, ofAccount: 4 }
 
 export const tooManyImports = () =>
   tooManyRequests(

@@ -6,7 +6,7 @@ import { tooLate } from './chunks.ts'
 
 /**
  * Stores a chunk. COPY sends its bytes as they are: as a parameter they would be text, and the copies of the text would
- * take 1.7 MiB of memory for a chunk (measured). The lock keeps workers from removing the import meanwhile.
+ * take 1.7 MiB of memory for a chunk (measured). The lock prevents workers from removing the import.
  * @throws HttpError 408 if a worker has removed the import
  */
 export async function insertChunk(sql: Sql, importId: string, n: number, bytes: Uint8Array): Promise<void> {

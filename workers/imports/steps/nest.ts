@@ -34,7 +34,7 @@ async function readFieldNames(sql: Sql, id: string): Promise<ReadonlyMap<string,
   return new Map(fields.map(({ key, name }) => [key, name]))
 }
 
-/** A sub-item of a task that is not in the file stays a task. */
+/** A sub-item of a task that is not in the file remains a task. */
 const readLeaves = (sql: Sql, id: string, after: number, until: number) =>
   sql<{ n: number; key: string; item: TaskItem; list?: string }[]>`
     select i.n, i.key, i.item, p.item ->> 'list' as list from import_items i

@@ -53,7 +53,7 @@ async function isEnding(sql: Sql, importId: string): Promise<boolean> {
   return job !== undefined
 }
 
-/** Begins a queued undo with the latest batch, also if the import was undone before. Returns undefined if the undo has ended. */
+/** Starts a queued undo at the latest batch, or continues an undo. Returns undefined if the undo has ended. */
 async function begin(sql: Sql, importId: string) {
   const first: ImportCursor = { step: 'undo', n: Number.MAX_SAFE_INTEGER }
   await sql`

@@ -10,5 +10,5 @@ export const maxEntryCharacters = 4_000_000
 export const maxNames = 20_000
 /** The most rows of a list that belongs to cards, such as the list of all cards' labels. */
 export const maxLinks = 200_000
-/** The most characters of the parts that are kept in memory while the cards are read. */
+/** The most characters of the parts that are in memory while the cards are read. */
 export const maxKeptCharacters = 32_000_000
