@@ -15,7 +15,7 @@ import { fileHeaders, type FileInfo, respondWithFile } from './file-response.ts'
 import { docket } from './formats/docket.ts'
 import type { ExportsInProgress } from './in-progress.ts'
 import { accountDownload, fileName } from './schema.ts'
-import { openExportedProject, readParts } from './exported-project.ts'
+import { maxTasksOf, openExportedProject, readParts } from './exported-project.ts'
 import { openTransaction } from './transaction.ts'
 import { projectTexts } from './write-project.ts'
 
@@ -37,8 +37,8 @@ export function exportAccount(services: Services, inProgress: ExportsInProgress)
       const account = await accountById(database.reads, caller.userId)
       if (!account) throw invalidToken()
       if (request.method === 'HEAD') return respondToHead(fileHeaders(request, archive))
-      const { ids, numbers } = await projectsOf(database.background, caller)
-      await charge(services, caller, exportCost(numbers))
+      const { ids, maxTasks } = await projectsOf(database.background, caller)
+      await charge(services, caller, exportCost(maxTasks))
       const own = {
         account: accountView.of(account),
         tokens: caller.token ? null : await tokensOf(database.reads, caller.userId),
@@ -61,10 +61,10 @@ interface IdleServer {
 }
 
 async function projectsOf(sql: Sql, { userId, token }: Caller) {
-  const rows = await sql<{ id: string; lastNumber: number }[]>`
-    select p.id, s.last_number from ${visibleProjects(sql, sql`${userId}`, ofToken(sql, token?.projects))} p
+  const rows = await sql<{ id: string; maxTasks: number }[]>`
+    select p.id, ${maxTasksOf(sql)} as max_tasks from ${visibleProjects(sql, sql`${userId}`, ofToken(sql, token?.projects))} p
     join streams s on s.project_id = p.id order by p.id`
-  return { ids: rows.map(({ id }) => id), numbers: rows.reduce((sum, { lastNumber }) => sum + lastNumber, 0) }
+  return { ids: rows.map(({ id }) => id), maxTasks: rows.reduce((sum, one) => sum + one.maxTasks, 0) }
 }
 
 async function* entriesOf(

@@ -13,8 +13,8 @@ import { openExportedProject, readName, readParts, type ExportedProject } from '
 import { asTemporary, openTransaction } from './transaction.ts'
 import { projectTexts } from './write-project.ts'
 
-const costOf = ({ lastNumber, currentVersion, version }: ExportedProject, history: boolean): number =>
-  exportCost(lastNumber + (history ? version : 0), currentVersion - version)
+const costOf = ({ maxTasks, currentVersion, version }: ExportedProject, history: boolean): number =>
+  exportCost(maxTasks + (history ? version : 0), currentVersion - version)
 
 const infoOf = (
   { version }: ExportedProject,

@@ -17,7 +17,7 @@ export interface ExportedProject extends ProjectAt {
   version: number
   /** The events between `version` and this version are reversed. */
   currentVersion: number
-  lastNumber: number
+  maxTasks: number
   exportedAt: string
   /** True for an export with `asOf`. It also shows expired claims. */
   isPast: boolean
@@ -28,6 +28,9 @@ interface Wanted {
   asOf?: string | undefined
 }
 
+/** SQL for an upper bound of the tasks of a stream `s`. An import may give any number to a task, so numbers alone are none. */
+export const maxTasksOf = (sql: Sql) => sql`least(s.last_number, s.version)::float8`
+
 /** @throws HttpError 404 if the caller may not see the project; 400 and 410 for `asOf` */
 export async function openExportedProject(
   { snapshots }: Pick<Services, 'snapshots'>,
@@ -35,8 +38,8 @@ export async function openExportedProject(
   { userId }: Caller,
   { projectId, asOf }: Wanted,
 ): Promise<ExportedProject> {
-  const [found] = await sql<{ version: number; lastNumber: number; exportedAt: string }[]>`
-    select s.version::float8 as version, s.last_number, now() as exported_at
+  const [found] = await sql<{ version: number; maxTasks: number; exportedAt: string }[]>`
+    select s.version::float8 as version, ${maxTasksOf(sql)} as max_tasks, now() as exported_at
     from ${visibleProject(sql, sql`${projectId}::uuid`, sql`${userId}::uuid`)} p join streams s on s.project_id = p.id`
   if (!found) throw notFound('Project')
   const exported = { ...found, sql, projectId, currentVersion: found.version, isPast: asOf !== undefined }

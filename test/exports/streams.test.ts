@@ -5,6 +5,7 @@ import { createApp } from '../../src/app.ts'
 import { eventually } from '../races/pair.ts'
 import { newId } from '../../src/ids.ts'
 import { requestHead, sendRaw } from '../http/raw.ts'
+import { remainingBudget } from '../http/responses.ts'
 import { make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile } from '../support/service.ts'
@@ -163,6 +164,16 @@ test('closes the connection of a client that receives nothing, and of an export 
   await expect(fetch(long.url).then((response) => response.text())).rejects.toThrow()
   await eventually('the end of the long export', () => long.ended.includes('closed'))
   expect(long.ended).toEqual(['Error: The client did not receive the file within 0.3 s', 'closed'])
+})
+
+test('the cost of an export does not depend on the numbers of tasks', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Imported' })
+  await make(ada, '/tasks', { projectId: id, title: 'Numbered by another system' })
+  await sql`update streams set last_number = 1000000000 where project_id = ${id}`
+  const budget = async () => remainingBudget(await ada.get(`/projects/${id}`))
+  const before = await budget()
+  await exported(ada, id)
+  expect(before - (await budget())).toBeWithin(0, 10)
 })
 
 test('an export during writes shows one version exactly', async () => {
