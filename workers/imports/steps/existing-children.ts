@@ -62,13 +62,16 @@ export async function readExistingChildren(
   )
   const ids = [...new Set(taskIds)]
   if (ids.length === 0) return new ExistingChildren([])
-  return new ExistingChildren(
-    kind === 'subtask'
-      ? await sql<
-          Child[]
-        >`select id, task_id, title, created_at from subtasks where task_id = any(${ids}::uuid[]) order by id`
-      : await sql<Child[]>`
-          select c.id, c.task_id, c.created_at, coalesce(c.imported_author, u.name) as author
-          from comments c left join users u on u.id = c.author_id where c.task_id = any(${ids}::uuid[]) order by c.id`,
-  )
+  return new ExistingChildren(await childrenOf[kind](sql, ids))
+}
+
+// Lateral joins, because Postgres would scan the whole table while its statistics do not know the imported tasks.
+const childrenOf = {
+  subtask: (sql: Sql, taskIds: string[]) => sql<Child[]>`
+    select s.* from unnest(${taskIds}::uuid[]) q(task_id) cross join lateral (
+      select id, task_id, title, created_at from subtasks where task_id = q.task_id order by id) s`,
+  comment: (sql: Sql, taskIds: string[]) => sql<Child[]>`
+    select c.* from unnest(${taskIds}::uuid[]) q(task_id) cross join lateral (
+      select c.id, c.task_id, c.created_at, coalesce(c.imported_author, u.name) as author
+      from comments c left join users u on u.id = c.author_id where c.task_id = q.task_id order by c.id) c`,
 }
