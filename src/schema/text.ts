@@ -105,19 +105,20 @@ const INSTANT =
 
 /** Converts an ISO 8601 date-time with offset, or a date (midnight UTC), to UTC with milliseconds; null if invalid. */
 export function parseInstant(text: string): string | null {
+  // Most values have the form that responses have, and are compared as a whole.
+  if (text.length === 24 && isoOf(Date.parse(text)) === text) return text.startsWith('0000') ? null : text
   const match = INSTANT.exec(text)
   if (!match) return null
   const [, date = '', minutes = '00:00', second = '00', fraction = '0', offset = 'Z'] = match
   // Some engines parse February 30 as a day in March.
-  const day = new Date(`${date}T00:00:00Z`)
-  if (Number.isNaN(day.getTime()) || !day.toISOString().startsWith(date)) return null
+  if (!isoOf(Date.parse(`${date}T00:00:00Z`))?.startsWith(date)) return null
   const ms = fraction.slice(0, 3).padEnd(3, '0')
   const zone = offset.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')
-  const time = Date.parse(`${date}T${minutes}:${second}.${ms}${zone}`)
-  if (Number.isNaN(time)) return null
-  const instant = new Date(time).toISOString()
-  return /^[0-9]{4}-/.test(instant) && !instant.startsWith('0000') ? instant : null
+  const instant = isoOf(Date.parse(`${date}T${minutes}:${second}.${ms}${zone}`))
+  return instant && /^[0-9]{4}-/.test(instant) && !instant.startsWith('0000') ? instant : null
 }
+
+const isoOf = (ms: number): string | null => (Number.isNaN(ms) ? null : new Date(ms).toISOString())
 
 const isInstant = (value: unknown) => typeof value === 'string' && parseInstant(value) !== null
 

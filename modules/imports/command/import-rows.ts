@@ -98,12 +98,19 @@ function fieldsOf({ op: _, ...operation }: ImportOperation): object {
   return { ...fields, ...values }
 }
 
-const isValid = (operation: ImportOperation) => checkOf(operation).Check(fieldsOf(operation))
+/** Operations that were checked before, because the preload and each attempt to commit check them. */
+const valid = new WeakSet<ImportOperation>()
+
+function isValid(operation: ImportOperation): boolean {
+  if (valid.has(operation)) return true
+  if (!checkOf(operation).Check(fieldsOf(operation))) return false
+  valid.add(operation)
+  return true
+}
 
 /** @throws HttpError 400 */
 function requireValid(operation: ImportOperation): void {
-  const [check, fields] = [checkOf(operation), fieldsOf(operation)]
-  if (!check.Check(fields)) throw validationError(check.Errors(fields))
+  if (!isValid(operation)) throw validationError(checkOf(operation).Errors(fieldsOf(operation)))
 }
 
 function preloadOf(input: ImportInput): Preload {
