@@ -88,10 +88,13 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
   const isClosing = () => actors.isClosing
   const routed = { config, redis, subscriber, registry, execute, scheduler, isClosing, log }
   const router = openRouter({ ...routed, counts: counts.forwards })
+  const located = { registry, rowLocations, timeoutMs: config.writeTimeoutMs }
   return {
     ...shared,
     actors,
-    run: openRun({ registry, rowLocations, route: router.route, timeoutMs: config.writeTimeoutMs }),
+    run: openRun({ ...located, route: router.route }),
+    /** Runs a command in this process: for bulk work of workers, which would delay the other requests of the home. */
+    runHere: openRun({ ...located, route: execute }),
     /** Joins the processes that share the writes. With `asHome` this process may be the home of projects. */
     async join(asHome: boolean) {
       await clock.known

@@ -31,12 +31,12 @@ const items: ImportedItem[] = [
 /** Returns a worker that calls `onCommit` after each commit of a batch, before it stores the outcomes. */
 const workerWith = (onCommit: (n: number) => Promise<unknown>) => {
   let commits = 0
-  const run: Services['run'] = async (request) => {
-    const reply = await services.run(request)
+  const runHere: Services['runHere'] = async (request) => {
+    const reply = await services.runHere(request)
     await onCommit(++commits)
     return reply
   }
-  return openRunImport({ ...services, run }, { readers: { planka: lineReader } })
+  return openRunImport({ ...services, runHere }, { readers: { planka: lineReader } })
 }
 
 async function rowsOf(projectId: string) {

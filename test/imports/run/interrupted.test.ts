@@ -68,8 +68,8 @@ test('a batch whose outcome was not stored runs again without duplicates', async
   const failing = openRunImport(
     {
       ...services,
-      run: async (request) => {
-        const reply = await services.run(request)
+      runHere: async (request) => {
+        const reply = await services.runHere(request)
         if (calls++ % 2 === 0) throw unavailable('killed')
         return reply
       },
@@ -77,6 +77,7 @@ test('a batch whose outcome was not stored runs again without duplicates', async
     { readers: { planka: lineReader }, batchRows: 3 },
   )
   await work(id, { batchRows: 500, pauseMs: 0, isStopping: () => true }, failing)
+  expect(calls).toBeGreaterThan(9)
   expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
   expect(await rowsOf(projectId)).toEqual(all)
 })

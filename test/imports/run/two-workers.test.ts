@@ -57,13 +57,13 @@ test('two workers that undo the same import undo each task once', async () => {
   await sql`update imports set undo_state = 'queued' where id = ${id}`
   const [read, committed, stored] = [0, 1, 2].map(() => Promise.withResolvers<void>())
   const caller = JSON.stringify({ userId: owner.id })
-  const undoWith = (run: typeof services.run) => {
-    const undo = openUndoImport({ ...services, run })
+  const undoWith = (run: typeof services.runHere) => {
+    const undo = openUndoImport({ ...services, runHere: run })
     return work(id, fast, (data, one) => undo({ ...data, caller }, one))
   }
   const first = undoWith(async (request) => {
     await read!.promise
-    const reply = await services.run(request)
+    const reply = await services.runHere(request)
     committed!.resolve()
     await stored!.promise
     return reply
@@ -71,7 +71,7 @@ test('two workers that undo the same import undo each task once', async () => {
   await undoWith(async (request) => {
     read!.resolve()
     await committed!.promise
-    return services.run(request)
+    return services.runHere(request)
   })
   stored!.resolve()
   await first

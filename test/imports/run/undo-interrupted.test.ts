@@ -41,8 +41,8 @@ test('undoes and counts each task once if the worker is killed before it stores 
   let calls = 0
   const killed = openUndoImport({
     ...services,
-    run: async (request) => {
-      const reply = await services.run(request)
+    runHere: async (request) => {
+      const reply = await services.runHere(request)
       if (calls++ % 2 === 0) throw unavailable('killed')
       return reply
     },

@@ -81,11 +81,11 @@ async function runCommand(
   const { projectId, caller, dryRun } = running
   const request = { name: importRows.name, caller }
   if (dryRun) {
-    const { body } = await services.run({ ...request, input: { projectId, dryRun, prelude, operations } })
+    const { body } = await services.runHere({ ...request, input: { projectId, dryRun, prelude, operations } })
     return JSON.parse(body)
   }
   const guard = batchKey(running.id, part)
-  const write = () => services.run({ ...request, input: { projectId, operations }, guard })
+  const write = () => services.runHere({ ...request, input: { projectId, operations }, guard })
   const { body } = await services.withIdempotency(guard, write)
   return JSON.parse(body)
 }

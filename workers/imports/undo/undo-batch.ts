@@ -19,7 +19,7 @@ async function undoSome(undo: Undo, changes: ImportedChange[]): Promise<Imported
   const { services, projectId: id, caller } = undo
   const seqs = changes.map(({ seq }) => seq)
   try {
-    await services.run({ name: undoProject.name, input: { id, seqs }, caller })
+    await services.runHere({ name: undoProject.name, input: { id, seqs }, caller })
     return changes
   } catch (error) {
     if (!isKept(error, changes)) throw error
