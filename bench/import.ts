@@ -27,6 +27,8 @@ export interface ImportFigures {
 const requestEveryMs = 10
 const calmMs = 15_000
 const lookEveryMs = 200
+/** As `npm run web` and the image set it. */
+const heap = { BUN_JSC_forceRAMSize: '402653184' }
 
 /** Imports a file with 100,000 tasks and a comment of each, twice, beside another client. Then exports the project. */
 export async function measureImport({ servers }: Pick<Bench, 'servers'>): Promise<ImportFigures> {
@@ -47,7 +49,7 @@ export async function measureImport({ servers }: Pick<Bench, 'servers'>): Promis
   const exported = { ...importer, url: servers.url, rows: importSizes.rows }
   const restartWeb = async () => {
     await servers.web(0)
-    await servers.web(1)
+    await servers.web(1, heap)
     return servers.pids.web()[0]!
   }
   return { ...imported, exports: await measureExports(exported, restartWeb) }

@@ -18,7 +18,7 @@ export interface Servers {
   sql: postgres.Sql
   pids: { postgres: number[]; redis: number[]; web(): number[]; worker(): number[] }
   /** Starts or stops web processes until `count` run. */
-  web(count: number): Promise<void>
+  web(count: number, others?: Record<string, string>): Promise<void>
   /** Starts a second service with its own database. */
   beside(count: number, others?: Record<string, string>): Promise<WebSet>
   withWorker<T>(work: () => Promise<T>): Promise<T>
@@ -71,10 +71,10 @@ function serviceProcesses(
   return {
     webPids: () => webs.map(({ pid }) => pid),
     workerPids: () => workers.map(({ pid }) => pid),
-    async web(count: number): Promise<void> {
+    async web(count: number, others?: Record<string, string>): Promise<void> {
       if (webs.length === count) return
       await end(webs.splice(0))
-      webs = await begin(count, ownPort)
+      webs = await begin(count, ownPort, others)
     },
     async beside(count: number, others?: Record<string, string>): Promise<WebSet> {
       const port = await freePort()
