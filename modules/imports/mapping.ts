@@ -51,7 +51,7 @@ export const Mapping = Type.Partial(
       dateFormat: text(
         (format) => dateFormatOf(format) !== undefined,
         50,
-        'The format of dates in a CSV file, with day, month and year, such as `DD/MM/YYYY HH:mm`',
+        'The format of dates in a CSV file, with day, month and year, and each letter in one place, such as `DD/MM/YYYY HH:mm`',
         ['DD/MM/YYYY'],
       ),
       timeZone: text(isZone, 50, 'The IANA time zone of dates without an offset: UTC if it is absent', [

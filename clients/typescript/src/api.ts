@@ -940,7 +940,7 @@ export interface components {
       people?: {
         [key: string]: string
       }
-      /** @description The format of dates in a CSV file, with day, month and year, such as `DD/MM/YYYY HH:mm` */
+      /** @description The format of dates in a CSV file, with day, month and year, and each letter in one place, such as `DD/MM/YYYY HH:mm` */
       dateFormat?: string
       /** @description The IANA time zone of dates without an offset: UTC if it is absent */
       timeZone?: string

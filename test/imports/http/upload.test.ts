@@ -77,6 +77,10 @@ test('rejects an empty file, a ZIP archive and wrong parameters with 400, and st
       /^mapping.dateFormat must be the format of dates .* day, month and year/,
     ],
     [mapping({ dateFormat: 'dates' }), /^mapping.dateFormat must be the format of dates/],
+    [
+      mapping({ dateFormat: `yyyyMMdd${'So'.repeat(20)}X` }),
+      /^mapping.dateFormat must be .* each letter in one place/,
+    ],
     [mapping({ dateFormat: 'DD/MM/YYYY', timeZone: 5 }), /^mapping.timeZone must be/],
     [mapping({ people: { 'A\0': 'a@b.c' } }), /U\+0000/],
   ]

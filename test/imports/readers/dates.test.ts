@@ -64,13 +64,28 @@ test.each([
   ['YYYY-DD-MM', '2026-03-04', '2026-04-03'],
   ['YY/MM/DD', '26/11/20', '2026-11-20'],
   ["yyyyMMdd'T'HHmm", '20261120T1005', '2026-11-20T10:05:00.000Z'],
+  ['EEEE, d. MMMM yyyy h:mm a', 'Friday, 20. November 2026 1:05 PM', '2026-11-20T13:05:00.000Z'],
+  ["LLL d yyyy 'at' HH:mm:ss.SSS ZZ", 'Nov 20 2026 at 10:05:07.123 +01:00', '2026-11-20T09:05:07.123Z'],
+  ['YYYY年M月D日', '2026年11月20日', '2026-11-20'],
   ['DD/MM/YYYY', '2026-11-20', '2026-11-20'],
 ])('with the format %s, reads %j as %j', (dateFormat, text, expected) => {
   expect(new Dates({ dateFormat }).read(text)).toBe(expected)
 })
 
 test.each([
-  [{ dateFormat: 'HH:mm' }, 'mapping.dateFormat must have a day, month and year, such as DD/MM/YYYY'],
+  ...[
+    'HH:mm',
+    'DD/MM/YYYYTHH:mm',
+    "DD/MM/YYYY D' '",
+    `yyyyMMdd${'So'.repeat(20)}X`,
+    `yyyyMMdd${'Hms'.repeat(14)}`,
+  ].map(
+    (dateFormat) =>
+      [
+        { dateFormat },
+        'mapping.dateFormat must have a day, month and year, and each letter in one place, such as DD/MM/YYYY',
+      ] as const,
+  ),
   [{ timeZone: 'Mars/Phobos' }, 'mapping.timeZone must be an IANA time zone, such as Europe/Berlin'],
 ])('rejects %j', (mapping, message) => {
   expect(() => new Dates(mapping)).toThrow(message)

@@ -29,7 +29,9 @@ export class Dates {
     if (!dateFormat) return
     this.format = dateFormatOf(dateFormat)
     if (!this.format)
-      throw new ImportError('mapping.dateFormat must have a day, month and year, such as DD/MM/YYYY')
+      throw new ImportError(
+        'mapping.dateFormat must have a day, month and year, and each letter in one place, such as DD/MM/YYYY',
+      )
     this.isUsual = /^[^dy]*[dML][^y]*y+[^y]*$|^[^dML]*yyyy[^dML]*[ML]+[^ML]*d/.test(this.format)
     this.first = this.format.indexOf('d') < this.format.search(/[ML]/) ? 'day' : 'month'
   }
