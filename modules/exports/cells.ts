@@ -43,7 +43,7 @@ export const personCell = ({ name, email }: CellPerson): string => (email ? `${n
 
 export function readPerson(cell: string): CellPerson | undefined {
   const text = cell.trim()
-  const [, name = '', email] = /^(.*)<([^<>\s]+@[^<>\s]+)>$/s.exec(text) ?? []
+  const [, name = '', email] = /^(.*)<([^<>\s@]+@[^<>\s]+)>$/s.exec(text) ?? []
   if (email) return { name: name.trim() || email, email }
   return text ? { name: text } : undefined
 }

@@ -28,8 +28,12 @@ export function issueKeyOf(issue: Entry): string {
   return url ? keyOf(issue, url) : `#${issue.required('number')}`
 }
 
+/** The regular expression takes quadratic time. */
+const maxAddressCharacters = 500
+
 /** Returns `owner/repository#number` for the address of an issue. */
 export function keyOf(entry: Entry, key: string): string {
-  const match = /([^/]+\/[^/]+)\/(?:issues|pull|pulls)\/(\d+)/.exec(entry.required(key))
+  const address = entry.required(key).slice(0, maxAddressCharacters)
+  const match = /([^/]+\/[^/]+)\/(?:issues|pull|pulls)\/(\d+)/.exec(address)
   return match ? `${match[1]}#${match[2]}` : `#${entry.text('number') ?? ''}`
 }
