@@ -19,14 +19,19 @@ export function fieldKeyOf(name: string): string {
 export class FieldKeys {
   private readonly keys = new Map<string, string>()
   private readonly used = new Set<string>()
+  /** The number for the next key with the same start. */
+  private readonly numbers = new Map<string, number>()
 
   /** Returns the same key for the same id, and different keys for different ids. */
   keyFor(name: string, id = name): string {
     const known = this.keys.get(id)
     if (known) return known
     const key = fieldKeyOf(name)
+    const start = key.slice(0, maxKeyCharacters - 6)
+    let n = this.numbers.get(start) ?? 2
     let unique = key
-    for (let n = 2; this.used.has(unique); n++) unique = `${key.slice(0, maxKeyCharacters - 6)}_${n}`
+    for (; this.used.has(unique); n++) unique = `${start}_${n}`
+    this.numbers.set(start, n)
     this.used.add(unique)
     this.keys.set(id, unique)
     return unique
