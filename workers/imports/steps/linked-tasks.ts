@@ -1,5 +1,6 @@
 import type { Sql } from '../../../src/postgres/database.ts'
 import type { Outcome } from '../batches/prepared-row.ts'
+import { readPage } from './items.ts'
 
 export const maxBlockers = 50
 
@@ -18,14 +19,19 @@ export interface StagedLinks {
   isImported: boolean
 }
 
-export const readLinks = (sql: Sql, importId: string, after: number, limit: number) => sql<StagedLinks[]>`
-  select i.n, i.row, i.key, i.item as keys, t.n as task_n, t.id as task_id, t.item ->> 'externalId' as external_id,
-    coalesce(t.outcome, 'created') as task_outcome,
-    t.row is not distinct from i.row and coalesce(t.outcome, 'created') <> 'rejected' as is_imported
-  from import_items i
-  left join lateral (select * from import_items t
-    where t.import_id = i.import_id and t.kind = 'task' and t.key = i.key order by t.n limit 1) t on true
-  where i.import_id = ${importId} and i.kind = 'links' and i.n > ${after} order by i.n limit ${limit}`
+export const readLinks = (sql: Sql, importId: string, after: number, limit: number) =>
+  readPage<StagedLinks>(
+    sql,
+    sql`
+      select i.n, i.row, i.key, i.item as keys, t.n as task_n, t.id as task_id, t.item ->> 'externalId' as external_id,
+        coalesce(t.outcome, 'created') as task_outcome,
+        t.row is not distinct from i.row and coalesce(t.outcome, 'created') <> 'rejected' as is_imported
+      from import_items i
+      left join lateral (select * from import_items t
+        where t.import_id = i.import_id and t.kind = 'task' and t.key = i.key order by t.n limit 1) t on true
+      where i.import_id = ${importId} and i.kind = 'links' and i.n > ${after} order by i.n limit ${limit}`,
+    sql`keys`,
+  )
 
 /** The blockers by key: the id of a task, or the reason why the row cannot block a task. */
 export type Blockers = ReadonlyMap<string, { id?: string; reason: string }>

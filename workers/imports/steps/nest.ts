@@ -1,8 +1,9 @@
-import type { SubtaskItem, TaskItem } from '../../../modules/imports/items.ts'
+import type { SubtaskItem } from '../../../modules/imports/items.ts'
 import { subtaskOf } from '../../../modules/imports/convert/sub-items.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { forEachPage } from '../../throttle.ts'
 import { lastOf } from './items.ts'
+import { readLeaves } from './leaves.ts'
 import { countRead } from '../batches/outcomes.ts'
 import { endStep, moveCursor } from '../run/progress.ts'
 import type { Run } from '../run/run.ts'
@@ -15,15 +16,13 @@ export async function nestSubItems(run: Run): Promise<void> {
   const [last, fieldNames] = [await lastOf(sql, running.id, 'task'), await readFieldNames(sql, running.id)]
   await forEachPage(run.throttle, running.cursor.n, async (after) => {
     if (after >= last) return undefined
-    const until = after + pageRows
-    const leaves = await readLeaves(sql, running.id, after, until)
-    const subtasks = leaves.map(({ n, item, list, key }) => ({
-      n,
-      key,
-      ...subtaskOf(item, { mapping: running.mapping, fieldNames, list }),
-    }))
-    await moveCursor(run, { step: 'nest', n: until }, until / last, (tx) => store(tx, running.id, subtasks))
-    return until
+    const { items, end } = await readLeaves(sql, running.id, after, after + pageRows)
+    const subtasks = items.map(({ n, item, hasListOfParent, key }) => {
+      const list = hasListOfParent ? item.list : undefined
+      return { n, key, ...subtaskOf(item, { mapping: running.mapping, fieldNames, list }) }
+    })
+    await moveCursor(run, { step: 'nest', n: end }, end / last, (tx) => store(tx, running.id, subtasks))
+    return end
   })
   await endStep(run, 'nest', (tx) => countRead(tx, running.id))
 }
@@ -33,17 +32,6 @@ async function readFieldNames(sql: Sql, id: string): Promise<ReadonlyMap<string,
     select item ->> 'key' as key, item ->> 'name' as name from import_items where import_id = ${id} and kind = 'field'`
   return new Map(fields.map(({ key, name }) => [key, name]))
 }
-
-/** A sub-item of a task that is not in the file remains a task. */
-const readLeaves = (sql: Sql, id: string, after: number, until: number) =>
-  sql<{ n: number; key: string; item: TaskItem; list?: string }[]>`
-    select i.n, i.key, i.item, p.item ->> 'list' as list from import_items i
-    cross join lateral (select item from import_items p
-      where p.import_id = i.import_id and p.kind = 'task' and p.key = i.parent order by p.n limit 1) p
-    where i.import_id = ${id} and i.kind = 'task' and i.n > ${after} and i.n <= ${until} and i.parent is not null
-      and coalesce(i.item ->> 'description', '') !~ '\\S'
-      and not exists (select from import_items c where c.import_id = i.import_id and c.parent = i.key)
-    order by i.n`
 
 type Leaf = { n: number; key: string; subtask: SubtaskItem; line?: string }
 

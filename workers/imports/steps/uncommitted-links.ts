@@ -4,9 +4,10 @@ import { titleIn } from '../../../modules/imports/convert/titles.ts'
 import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
 import type { PreparedRow } from '../batches/prepared-row.ts'
 import type { Run } from '../run/run.ts'
+import { readPage } from './items.ts'
 import { maxBlockers } from './linked-tasks.ts'
 
-/** The most tasks in a prelude, each with its links. A dry run does not report a cycle with more tasks. */
+/** The most tasks in a prelude, each with its links. A dry run does not report a cycle with more tasks or long links. */
 const maxTasks = 500
 
 interface LinkedTask {
@@ -44,16 +45,21 @@ export async function uncommittedLinks(run: Run, prepared: PreparedRow[]): Promi
 }
 
 /** Reads the tasks with these links, and the tasks that block them, directly or through others. */
-const readLinkedTasks = ({ sql, running: { id } }: Run, ns: number[]) => sql<LinkedTask[]>`
-  with recursive reached(key) as (
-    select key from import_items where import_id = ${id} and kind = 'links' and n = any(${ns}::bigint[])
-    union select k.key from reached r
-      join import_items l on l.import_id = ${id} and l.kind = 'links' and l.key = r.key
-      cross join lateral jsonb_array_elements_text(l.item) k(key))
-  select r.key, t.id, left(t.item ->> 'title', 1000) as title, t.item ->> 'externalId' as external_id, t.outcome,
-    l.n as links_n, l.item as keys
-  from (select key from reached limit ${maxTasks}) r
-  cross join lateral (select * from import_items t
-    where t.import_id = ${id} and t.kind = 'task' and t.key = r.key order by t.n limit 1) t
-  left join lateral (select n, item from import_items l
-    where l.import_id = ${id} and l.kind = 'links' and l.key = r.key and l.row = t.row order by l.n limit 1) l on true`
+const readLinkedTasks = ({ sql, running: { id } }: Run, ns: number[]) =>
+  readPage<LinkedTask>(
+    sql,
+    sql`
+      with recursive reached(key) as (
+        select key from import_items where import_id = ${id} and kind = 'links' and n = any(${ns}::bigint[])
+        union select k.key from reached r
+          join import_items l on l.import_id = ${id} and l.kind = 'links' and l.key = r.key
+          cross join lateral jsonb_array_elements_text(l.item) k(key))
+      select r.key, t.id, left(t.item ->> 'title', 1000) as title, t.item ->> 'externalId' as external_id, t.outcome,
+        l.n as links_n, l.item as keys
+      from (select key from reached limit ${maxTasks}) r
+      cross join lateral (select * from import_items t
+        where t.import_id = ${id} and t.kind = 'task' and t.key = r.key order by t.n limit 1) t
+      left join lateral (select n, item from import_items l
+        where l.import_id = ${id} and l.kind = 'links' and l.key = r.key and l.row = t.row order by l.n limit 1) l on true`,
+    sql`keys`,
+  )
