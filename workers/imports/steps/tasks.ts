@@ -71,7 +71,7 @@ function prepareTask(
       `The sub-item of "${parentTitle}" became a task, because it has sub-items, comments or a description`,
     )
   else if (parent !== null) notes.report(`The parent "${parent}" is not in the file`)
-  for (const line of item.subtaskNotes ?? []) notes.foot.push(line)
+  notes.addReported(item.subtaskNotes ?? [])
   const ownId = item.isExported && isId(key) ? key : undefined
   const { number } = item
   const fieldKeys = ownId && columns?.flatMap((name) => /^field\.(.*)$/.exec(name)?.[1] ?? [])
