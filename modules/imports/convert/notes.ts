@@ -3,12 +3,13 @@ import { cut } from './texts.ts'
 const maxMessageCharacters = 2_000
 const maxKeptCharacters = 200
 const maxDescription = 20_000
-const maxFoot = 10_000
+/** The most characters of the lines at the foot of a description. */
+export const maxFoot = 10_000
 const separator = '\n\n---\n'
 
 /** Keeps the first texts only: a row may have hundreds of thousands, and the result is cut at `max` code points. */
-class Texts {
-  private readonly texts: string[] = []
+export class Texts {
+  readonly texts: string[] = []
   private characters = 0
 
   constructor(private readonly max: number) {}

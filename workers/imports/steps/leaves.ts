@@ -6,7 +6,6 @@ import { bytesOf, pageBytes } from './items.ts'
 /** A sub-item without sub-items, comments and description of its own. Its parent is in the file. */
 interface Leaf {
   n: number
-  key: string
   item: TaskItem
   hasListOfParent: boolean
 }
@@ -17,9 +16,9 @@ interface Leaf {
  */
 export async function readLeaves(sql: Sql, id: string, after: number, until: number) {
   const rows = await sql<(Omit<Leaf, 'item'> & { item: TaskItem | null })[]>`
-    select n, key, has_list_of_parent, case when has_room then item end as item
+    select n, has_list_of_parent, case when has_room then item end as item
     from (select r.*, ${hasRoom(sql, bytesOf(sql), pageBytes)} as has_room from (
-      select i.n, i.key, i.item, i.item -> 'list' is not distinct from p.item -> 'list' as has_list_of_parent from import_items i
+      select i.n, i.item, i.item -> 'list' is not distinct from p.item -> 'list' as has_list_of_parent from import_items i
       cross join lateral (select item from import_items p
         where p.import_id = i.import_id and p.kind = 'task' and p.key = i.parent order by p.n limit 1) p
       where i.import_id = ${id} and i.kind = 'task' and i.n > ${after} and i.n <= ${until} and i.parent is not null
