@@ -1,5 +1,4 @@
 import type { Query } from '../../src/commands/query.ts'
-import { maxId } from '../../src/id-format.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import {
   Cursor,
@@ -16,7 +15,7 @@ import { Input } from '../../src/schema/input.ts'
 import { isCount } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { noImport, type RequireImport } from './access.ts'
-import { importColumns, type ImportRow, isShown } from './rows.ts'
+import { importsOf } from './rows.ts'
 import { importView, type ReportLine, reportLineView } from './schema.ts'
 
 const paged = { input: Input({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }
@@ -27,12 +26,10 @@ export const listImports = ({ database: { reads: sql }, findRole }: Services): Q
   view: importView,
   errors: [notFound('Project')],
   async read({ request, caller, params, query }) {
-    const { limit, cursor } = readIdPage(query, 50, 200)
+    const asked = readIdPage(query, 50, 200)
     const { projectId, version } = await requireVisible(findRole, caller, params.id)
-    const rows = await sql<ImportRow[]>`
-      select ${importColumns(sql)} from imports
-      where project_id = ${projectId} and id < ${cursor ?? maxId} and ${isShown(sql)} order by id desc limit ${limit + 1}`
-    const page = pageOf(request, cutToLimit(rows, limit), importView.of, ({ id }) => [id])
+    const rows = await importsOf(sql, projectId, asked)
+    const page = pageOf(request, cutToLimit(rows, asked.limit), importView.of, ({ id }) => [id])
     return respondByDigest(request, page, version)
   },
 })

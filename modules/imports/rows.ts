@@ -1,8 +1,10 @@
 import { imports, type ImportState, type UndoState } from '../../drizzle/schema/imports.ts'
+import { maxId } from '../../src/id-format.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { byOrdinal } from '../../src/postgres/row-order.ts'
+import { inOrder } from '../../src/postgres/row-order.ts'
+import { jsonBytes, pageBytes, type Page, untilPageFull } from '../../src/reads/pages.ts'
 
 export type ImportRow = typeof imports.$inferSelect
 
@@ -27,9 +29,19 @@ export type FindImport = (id: string) => Promise<ImportRow | undefined>
 
 /** Reads the imports of many requests and streams in one query. */
 export const openFindImport = (sql: Sql): FindImport =>
-  batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
-    const rows = await sql<(ImportRow & { n: number })[]>`
-      select q.n::int4 as n, ${importColumns(sql, 'i')} from unnest(${ids}::uuid[]) with ordinality q(id, n)
-      join imports i on i.id = q.id where ${isShown(sql)}`
-    return byOrdinal(ids.length, rows)
+  batched({ keys: 50, slots: 2 }, async (ids: string[]) => {
+    const rows = await sql<ImportRow[]>`
+      select ${importColumns(sql)} from imports where id = any(${ids}::uuid[]) and ${isShown(sql)}`
+    return inOrder(ids, rows, ({ id }) => id)
   })
+
+/** As text, `jsonb` has spaces: it is longer than the JSON in responses, but not twice as long. */
+const maxMappingBytes = 2 * pageBytes
+
+/** Reads the imports of a project, newest first: one more than the limit, or the imports that fill a page. */
+export const importsOf = (sql: Sql, projectId: string, { limit, cursor }: Page) => {
+  const rows = sql`
+    select ${importColumns(sql)} from imports
+    where project_id = ${projectId} and id < ${cursor ?? maxId} and ${isShown(sql)} order by id desc limit ${limit + 1}`
+  return sql<ImportRow[]>`${untilPageFull(sql, rows, jsonBytes(sql, sql`mapping`), maxMappingBytes)}`
+}

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { responseExample } from '../../src/openapi/example.ts'
@@ -18,7 +19,7 @@ import { importView } from './schema.ts'
 import type { Watch } from './watch.ts'
 
 const about =
-  'Sends server-sent events of type `progress`, whose data is the import: first as it is now, then after each change, at most 4 times a second. The stream ends after the event that shows the end of the import, or of its undo. It can be opened again at any time.'
+  'Sends server-sent events of type `progress`, whose data is the import: first as it is now, then after each change, at most 4 times a second, and less often if the mapping is long: about 256 KiB a second. The stream ends after the event that shows the end of the import, or of its undo. It can be opened again at any time.'
 
 const eventOf = (data: string): string => `event: progress\ndata: ${data}\n\n`
 
@@ -50,6 +51,11 @@ interface Dependencies {
   watch: Watch
 }
 
+/** A mapping may have 2 MB, and each event contains the mapping. */
+const maxBytesPerSecond = 262_144
+/** The longest time until a stream with a long mapping ends after the server began to shut down. */
+const maxSleepMs = 1_000
+
 /** Checks the caller's rights again before each event. */
 async function* progressOf(
   { services: { authenticate, subscriptions }, requireImport, watch }: Dependencies,
@@ -58,9 +64,15 @@ async function* progressOf(
   signal: AbortSignal,
 ): Chunks {
   yield streamStart()
-  let [last, sentAt] = ['', performance.now()]
+  let [last, sentAt, readAt] = ['', performance.now(), 0]
   while (!signal.aborted) {
     if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
+    const earlyMs = readAt + (last.length / maxBytesPerSecond) * 1_000 - performance.now()
+    if (earlyMs > 0) {
+      await sleep(Math.min(earlyMs, maxSleepMs))
+      continue
+    }
+    readAt = performance.now()
     const watching = watch(projectId, signal)
     try {
       const { row } = await requireImport(await authenticate.caller(request), params.id)

@@ -63,6 +63,13 @@ export const untilPageFull = (sql: Sql, rows: SqlPart, long: SqlPart, maxBytes =
 export const hasRoom = (sql: Sql, long: SqlPart, maxBytes = pageBytes) => sql`
   coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${maxBytes}`
 
+/**
+ * SQL for the length of a `jsonb` value as JSON. Postgres compresses only values of more than 2 KB: the length of other
+ * values is known without reading the value.
+ */
+export const jsonBytes = (sql: Sql, value: SqlPart) => sql`
+  case when pg_column_compression(${value}) is null then pg_column_size(${value}) else octet_length(${value}::text) end`
+
 /** Builds the body and the Link header of a page. `keyOf` returns the values that the cursor contains for a row. */
 export function pageOf<R extends Last, Last>(
   request: Pick<Request, 'url'>,

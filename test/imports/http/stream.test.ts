@@ -1,35 +1,12 @@
 import { expect, test } from 'bun:test'
-import { invite, type Person, register } from '../../support/client.ts'
+import { invite, register } from '../../support/client.ts'
 import { expectError } from '../../http/responses.ts'
+import { follow } from './follow.ts'
 import { openImportScene, start } from './scene.ts'
 
 const scene = await openImportScene()
 const { client, service, newProject } = scene
 const { importNotifications, subscriptions } = service.services
-
-interface Message {
-  event: string
-  data: { state: string; progress: number; undo: { state: string } | null; statusCode?: number }
-}
-
-/** Opens the stream of an import. `next` returns the next event, undefined at the end; heartbeats are skipped. */
-async function follow(person: Person, id: string) {
-  const headers = { authorization: `Bearer ${person.token}`, accept: 'text/event-stream' }
-  const response = await service.fetch(`/api/v1/imports/${id}/events`, { headers })
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  return {
-    async next(): Promise<Message | undefined> {
-      for (;;) {
-        const { value, done } = await reader.read()
-        if (done) return undefined
-        const [, event, data] = /event: (\w+)\ndata: (.*)\n\n$/.exec(value) ?? []
-        if (event) return { event, data: JSON.parse(data!) }
-      }
-    },
-    close: () => reader.cancel(),
-  }
-}
 
 async function startOne() {
   const { owner, projectId } = await newProject()
@@ -40,7 +17,7 @@ async function startOne() {
 
 test('sends the import at once and after each change, and ends after the final state', async () => {
   const { owner, body, notify } = await startOne()
-  const stream = await follow(owner, body.id)
+  const stream = await follow(service, owner, body.id)
   expect(await stream.next()).toEqual({ event: 'progress', data: body } as never)
   for (const progress of [0.25, 0.5]) {
     await scene.set(body.id, { state: 'running', progress })
@@ -58,11 +35,11 @@ test('sends the import at once and after each change, and ends after the final s
 test('the stream of an ended import sends the import once, or until its undo has ended', async () => {
   const { owner, body, notify } = await startOne()
   await scene.end(body.id)
-  const over = await follow(owner, body.id)
+  const over = await follow(service, owner, body.id)
   expect(await over.next()).toMatchObject({ data: { state: 'done', undo: null } })
   expect(await over.next()).toBeUndefined()
   await scene.set(body.id, { undo_state: 'running' })
-  const undoing = await follow(owner, body.id)
+  const undoing = await follow(service, owner, body.id)
   expect(await undoing.next()).toMatchObject({ data: { undo: { state: 'running' } } })
   await scene.set(body.id, { undo_state: 'done' })
   notify()
@@ -74,7 +51,7 @@ test('ends with 404 when the caller is no longer a member, and with 401 when the
   const { owner, projectId, body, notify } = await startOne()
   const guest = await register(client)
   const { id: memberId } = await invite(owner, projectId, guest)
-  const [removed, revoked] = [await follow(guest, body.id), await follow(owner, body.id)]
+  const [removed, revoked] = [await follow(service, guest, body.id), await follow(service, owner, body.id)]
   for (const stream of [removed, revoked]) expect((await stream.next())?.data.state).toBe('queued')
   await owner.delete(`/projects/${projectId}/members/${memberId}`)
   await owner.post('/auth/logout')
@@ -88,7 +65,7 @@ test('ends with 404 when the caller is no longer a member, and with 401 when the
 test('counts as a stream of the account until it ends', async () => {
   const { owner, body } = await startOne()
   const before = subscriptions.inProgress()
-  const [first, second] = [await follow(owner, body.id), await follow(owner, body.id)]
+  const [first, second] = [await follow(service, owner, body.id), await follow(service, owner, body.id)]
   await first.next()
   expect(subscriptions.inProgress()).toBe(before + 2)
   await Promise.all([first.close(), second.close()])

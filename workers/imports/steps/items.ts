@@ -1,6 +1,6 @@
 import type { CommentItem, SubtaskItem, TaskItem } from '../../../modules/imports/items.ts'
 import type { Sql, SqlPart } from '../../../src/postgres/database.ts'
-import { untilPageFull } from '../../../src/reads/pages.ts'
+import { jsonBytes, untilPageFull } from '../../../src/reads/pages.ts'
 import type { Outcome } from '../batches/prepared-row.ts'
 
 interface Staged {
@@ -34,16 +34,9 @@ export type StagedChild<Item extends SubtaskItem | CommentItem> = Staged & { ite
 /** The most bytes of the items of a page. A single longer item has a page of its own. */
 export const pageBytes = 4_000_000
 
-/**
- * SQL for the length of an item as JSON. Postgres compresses only rows of more than 2 KB: the query need not read other
- * items to know their length.
- */
-export const bytesOf = (sql: Sql, item: SqlPart = sql`item`) => sql`
-  case when pg_column_compression(${item}) is null then pg_column_size(${item}) else octet_length(${item}::text) end`
-
 /** Reads rows until their items fill a page. */
-export const readPage = <Row extends object>(sql: Sql, rows: SqlPart, item?: SqlPart) =>
-  sql<Row[]>`${untilPageFull(sql, rows, bytesOf(sql, item), pageBytes)}`
+export const readPage = <Row extends object>(sql: Sql, rows: SqlPart, item: SqlPart = sql`item`) =>
+  sql<Row[]>`${untilPageFull(sql, rows, jsonBytes(sql, item), pageBytes)}`
 
 export async function lastOf(sql: Sql, importId: string, kind: string): Promise<number> {
   const [row] = await sql<{ n: number }[]>`

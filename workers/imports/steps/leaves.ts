@@ -1,7 +1,7 @@
 import type { TaskItem } from '../../../modules/imports/items.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
-import { hasRoom } from '../../../src/reads/pages.ts'
-import { bytesOf, pageBytes } from './items.ts'
+import { hasRoom, jsonBytes } from '../../../src/reads/pages.ts'
+import { pageBytes } from './items.ts'
 
 /** A sub-item without sub-items, comments and description of its own. Its parent is in the file. */
 interface Leaf {
@@ -17,7 +17,7 @@ interface Leaf {
 export async function readLeaves(sql: Sql, id: string, after: number, until: number) {
   const rows = await sql<(Omit<Leaf, 'item'> & { item: TaskItem | null })[]>`
     select n, has_list_of_parent, case when has_room then item end as item
-    from (select r.*, ${hasRoom(sql, bytesOf(sql), pageBytes)} as has_room from (
+    from (select r.*, ${hasRoom(sql, jsonBytes(sql, sql`item`), pageBytes)} as has_room from (
       select i.n, i.item, i.item -> 'list' is not distinct from p.item -> 'list' as has_list_of_parent from import_items i
       cross join lateral (select item from import_items p
         where p.import_id = i.import_id and p.kind = 'task' and p.key = i.parent order by p.n limit 1) p
