@@ -94,7 +94,7 @@ export const importItems = pgTable(
     n: integer('n').notNull(),
     /** The number of the row in the file. */
     row: integer('row').notNull(),
-    /** The id in the file. Items without an id get a digest of their path and content. */
+    /** The id in the file. Items without an id get a digest of their content. */
     key: text('key').notNull(),
     /** The key of the task that a subtask or a comment belongs to, or the parent of a sub-item. */
     parent: text('parent'),

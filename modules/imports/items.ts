@@ -40,10 +40,8 @@ export interface FieldItem extends Item {
 
 export interface TaskItem extends Item {
   kind: 'task'
-  /** The id in the source. Without an id, a digest of `path` and title identifies the task in later imports. */
-  key?: string
-  /** The names of lists, sections and parents that contain the task, outermost first. Used only without a `key`. */
-  path?: string[]
+  /** The id in the source, or a digest that identifies the task in later imports. */
+  key: string
   /** The external id, if the file has one. Default: `<source>:<key>`. */
   externalId?: string
   /**

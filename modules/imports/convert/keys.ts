@@ -15,7 +15,7 @@ const isExternalId = (text: string) =>
 /** Returns the external id of a task. A digest replaces an id that is not valid, such as a long one. */
 export function externalIdOf(
   source: string,
-  { key = '', externalId }: Pick<TaskItem, 'key' | 'externalId'>,
+  { key, externalId }: Pick<TaskItem, 'key' | 'externalId'>,
 ): string {
   const id = externalId ?? `${source}:${key}`
   return isExternalId(id) ? id : `${source}:${textOf(digestOf(id))}`
@@ -56,7 +56,7 @@ export function childId(ms: number, n: number, tail: string): string {
  * @param n orders the tasks of the same time
  */
 export function taskIdOf(item: Pick<TaskItem, 'createdAt' | 'isExported' | 'key'>, n: number): string {
-  const { createdAt = '', isExported, key = '' } = item
+  const { createdAt = '', isExported, key } = item
   const id = newId()
   const at = isExported && isId(key) ? msOf(key) : Date.parse(parseInstant(createdAt.trim()) ?? '')
   return Number.isNaN(at) ? id : childId(Math.min(at + (n >> 12), msOf(id)), n, tailOf(id))

@@ -30,8 +30,7 @@ export function subtaskOf(
   const line = rest && cut(`Subtask "${cut(title.trim(), 100)}": ${rest}`, maxLine)
   const all = line ? [...messages, `At the foot of the task's description: ${cut(rest, maxLine)}`] : messages
   const completed = status === 'DONE'
-  const subtask: SubtaskItem = { kind: 'subtask', row, task: parent, title, completed }
-  if (key !== undefined) subtask.key = key
+  const subtask: SubtaskItem = { kind: 'subtask', row, task: parent, key, title, completed }
   if (createdAt !== undefined) subtask.createdAt = createdAt
   if (all.length > 0) subtask.messages = all
   return line ? { subtask, line } : { subtask }
@@ -48,7 +47,7 @@ interface Rest {
 }
 
 function restOf(item: TaskItem, fieldNames: ReadonlyMap<string, string>, { status, list }: Rest): string {
-  const { key = '', labels = [], fields = {}, notes = [] } = item
+  const { key, labels = [], fields = {}, notes = [] } = item
   const parts: [string, unknown][] = [
     ['Key', issueKey.test(key) ? key : undefined],
     ['List', list],

@@ -29,8 +29,7 @@ const task = fc.record(
   {
     ...{ kind: fc.constant('task' as const), row: fc.nat(50), title },
     ...{
-      key: maybe(key),
-      path: maybe(fc.constant(['a'])),
+      key,
       externalId: maybe(fc.constantFrom('X-1', 'x'.repeat(300))),
     },
     ...{ description: maybe(fc.constantFrom('', 'Words', 'y'.repeat(20_500))), parent: maybe(key) },

@@ -56,8 +56,7 @@ export class Staging {
   }
 
   private addTask(item: TaskItem, json: string, firstRow?: number): void {
-    const { row, path = [], title, parent = '', blockedBy, after } = item
-    const key = item.key ?? item.externalId ?? this.keys.next(path, title)
+    const { row, key, parent = '', blockedBy, after } = item
     const stored = firstRow === undefined ? json : JSON.stringify({ ...item, firstRow })
     const n = item.number ?? this.n + 1
     this.push({ kind: 'task', row, key, parent, id: taskIdOf(item, n), json: stored }, n)

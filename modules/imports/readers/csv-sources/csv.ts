@@ -24,7 +24,7 @@ export const readCsv = csvReader({
 function finishOwn({ task }: Draft, row: Row): void {
   const name = row.text(plain('importedAuthor'))
   if (name !== '') task.author = { name }
-  if (!isId(task.key ?? '')) return
+  if (!isId(task.key)) return
   task.isExported = true
   task.externalId ??= `docket:${task.key}`
 }

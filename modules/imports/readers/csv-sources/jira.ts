@@ -48,7 +48,7 @@ class JiraRows implements SourceRows {
     const status = isGiven ? undefined : this.statuses.get(task.list ?? '')
     if (status) task.status = status
     const inward = task.blockedBy ?? []
-    const blockedBy = [...new Set([...inward, ...(this.blockers.get(task.key ?? '') ?? [])])]
+    const blockedBy = [...new Set([...inward, ...(this.blockers.get(task.key) ?? [])])]
     if (blockedBy.length > 0) task.blockedBy = blockedBy
     if (task.parent) this.finishParent(draft, row)
     draft.comments = draft.comments.map((comment) => jiraComment(comment, dates))

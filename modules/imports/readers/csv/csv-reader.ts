@@ -41,8 +41,10 @@ export const csvReader = (source: CsvSource): Reader =>
       const { messages, notes } = unevenCells(row, columns.length)
       draft.messages.push(...messages)
       draft.notes.push(...notes)
-      if (row.repeatsHeader) yield { ...draft.task, problem: 'The row repeats the header' }
-      else if (rows.finish?.(draft, row) === false) yield* rows.otherItems?.(draft, row) ?? []
+      if (row.repeatsHeader) {
+        const key = draft.task.key || keys.next(header.names)
+        yield { ...draft.task, key, problem: 'The row repeats the header' }
+      } else if (rows.finish?.(draft, row) === false) yield* rows.otherItems?.(draft, row) ?? []
       else yield* itemsOf(draft, keys, mapping)
     }
     for (const message of rows.end?.() ?? []) report(message)

@@ -7,7 +7,7 @@ import type { Row } from './row.ts'
 
 /** Returns the draft of the task in a row. */
 export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): Draft {
-  const task: TaskItem = { kind: 'task', row: row.number, title: '' }
+  const task: TaskItem = { kind: 'task', row: row.number, key: '', title: '' }
   const draft: Draft = { task, comments: [], subtasks: [], notes: [], messages: [] }
   const cell: Cell = { ...options, text: '', column: columns[0]! }
   const filled = new Map<string, string>()

@@ -11,7 +11,7 @@ export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): Impor
   finishStatus(draft, mapping)
   if (!task.title) task.problem = 'The row has no title'
   if (task.labels) task.labels = [...new Set(task.labels)]
-  const key = (task.key ??= keys.next(oneLine(task.title)))
+  const key = (task.key ||= keys.next(oneLine(task.title)))
   if (draft.notes.length > 0) task.notes = draft.notes
   if (draft.messages.length > 0) task.messages = draft.messages
   const child = { row: task.row, task: key }

@@ -20,7 +20,7 @@ export const readDeck: Reader = async function* ({ open }) {
     const stack = stacks.of(card)
     const task = cardOf(card, stack)
     yield* inOrder.add(task, [...(stack?.order ?? []), card.number('order')], card.characters)
-    for (const comment of card.entries('comments')) yield commentOf(comment, task.key!)
+    for (const comment of card.entries('comments')) yield commentOf(comment, task.key)
   }
   yield* inOrder.take()
 }

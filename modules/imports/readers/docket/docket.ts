@@ -29,7 +29,7 @@ export const readDocket: Reader = async function* ({ open, report }) {
       continue
     }
     yield moved ? { ...known, number: Number(line.value.number), ...(moved[n++] && { after }) } : known
-    after = known.key!
+    after = known.key
   }
 }
 

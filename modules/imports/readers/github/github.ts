@@ -49,9 +49,9 @@ function* issueOf(issue: Entry, labels: Labels, comments: CommentCounts): Genera
   // In lists of the REST API, this is the number of comments.
   const total = issue.value.comments
   if (typeof total === 'number') {
-    yield itemOf({ ...task, messages: comments.missing(task.key!, total) })
+    yield itemOf({ ...task, messages: comments.missing(task.key, total) })
     return
   }
   yield task
-  for (const comment of issue.entries('comments')) yield commentOf(comment, task.key!)
+  for (const comment of issue.entries('comments')) yield commentOf(comment, task.key)
 }
