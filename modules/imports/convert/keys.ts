@@ -21,6 +21,28 @@ export function externalIdOf(
   return isExternalId(id) ? id : `${source}:${textOf(digestOf(id))}`
 }
 
+/** Longer keys are replaced by digests: Postgres cannot index long texts, and imports keep keys in memory. */
+const maxKey = 200
+
+export const digestKey = (key: string): string =>
+  key.length > digestCharacters ? textOf(digestOf(key)) : key
+export const shortKey = (key: string): string => (key.length > maxKey ? digestKey(key) : key)
+
+interface Keyed extends Pick<TaskItem, 'externalId' | 'parent' | 'blockedBy' | 'after'> {
+  key?: string
+  task?: string
+}
+
+/** Replaces the long keys of an item by digests, and a long external id as `externalIdOf` does. */
+export function shortenKeys(item: Keyed, source: string): void {
+  for (const name of ['key', 'parent', 'task', 'after'] as const)
+    if (item[name] !== undefined) item[name] = shortKey(item[name])
+  if (item.blockedBy) item.blockedBy = item.blockedBy.map(shortKey)
+  const { key = '', externalId } = item
+  if (externalId !== undefined && externalId.length > maxExternalId)
+    item.externalId = externalIdOf(source, { key, externalId })
+}
+
 /** Returns digests as keys for items without a key. The key of the second equal item ends with `#2`, and so on. */
 export class DigestKeys {
   /** By the first 48 bits of the digest. A collision only adds `#2` to a key. */

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ImportError, type ImportedItem, isSpec } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { NamesInFile } from '../../../modules/imports/convert/names-in-file.ts'
+import { shortenKeys } from '../../../modules/imports/convert/keys.ts'
 import { People } from '../../../modules/imports/convert/people.ts'
 import { storable, storableValue } from '../../../modules/imports/convert/texts.ts'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
@@ -43,7 +44,7 @@ async function readItems(run: Run, reader: Reader, reading: Reading): Promise<vo
   // A page is stored while the next page is read.
   let stored: Promise<unknown> = Promise.resolve()
   await forEachPage(throttle, true, async () => {
-    const isEnd = await fillPage(items, staging, names)
+    const isEnd = await fillPage(items, staging, names, running.source)
     await stored
     stored = insertItems(sql, running, staging.takePage()).then(() => showProgress(run, 'read', readPart()))
     // The next page throws the error.
@@ -115,6 +116,7 @@ async function fillPage(
   items: AsyncIterator<ImportedItem>,
   staging: Staging,
   names: NamesInFile,
+  source: string,
 ): Promise<boolean> {
   for (let turnAt = performance.now() + turnMs; !staging.isFull;) {
     const next = await items.next().catch((error: unknown) => {
@@ -123,6 +125,7 @@ async function fillPage(
       throw new ImportError(`The file cannot be read: ${reasonOf(error)}`)
     })
     if (next.done) return true
+    if (!isSpec(next.value)) shortenKeys(next.value, source)
     const { item, json } = storable(next.value)
     names.add(item)
     if (!isSpec(item)) staging.add(item, json)
