@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { digestKey } from './keys.ts'
 
 export const maxKeyCharacters = 40
 const isKey = /^[a-z][a-z0-9_]{0,39}$/
@@ -24,7 +25,7 @@ export class FieldKeys {
 
   /** Returns the same key for the same id, and different keys for different ids. */
   keyFor(name: string, id = name): string {
-    const known = this.keys.get(id)
+    const known = this.keys.get(digestKey(id))
     if (known) return known
     const key = fieldKeyOf(name)
     const start = key.slice(0, maxKeyCharacters - 6)
@@ -33,7 +34,7 @@ export class FieldKeys {
     for (; this.used.has(unique); n++) unique = `${start}_${n}`
     this.numbers.set(start, n)
     this.used.add(unique)
-    this.keys.set(id, unique)
+    this.keys.set(digestKey(id), unique)
     return unique
   }
 }

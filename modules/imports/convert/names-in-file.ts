@@ -10,7 +10,7 @@ import { cut, nameIn } from './texts.ts'
 /** The proposed mapping omits further names. Further labels and fields become lines of descriptions. */
 const max = { lists: 1_000, labels: 1_000, fields: 100, people: 1_000 }
 /** The proposed mapping omits longer names. */
-const maxMappedCharacters = 500
+export const maxMappedCharacters = 500
 export const maxLabelName = 50
 const maxDescription = 20_000
 
@@ -34,7 +34,8 @@ export class NamesInFile {
     if (item.kind === 'comment') return this.addPerson(item.author)
     if (item.kind !== 'task') return
     if (item.parent !== undefined) this.hasNested = true
-    if (item.list && this.lists.size < max.lists) this.lists.add(item.list)
+    // A longer name is not mapped. It can become a label, whose name is shorter.
+    if (item.list && this.lists.size < max.lists) this.lists.add(item.list.slice(0, maxMappedCharacters + 1))
     for (const name of item.labels ?? []) this.addLabel({ name })
     for (const key in item.fields) {
       if (!this.fields.has(fieldKeyOf(key))) this.addField(fieldSpecOf({ key, name: key, type: 'text' }))

@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test'
 import { FieldKeys } from '../../../modules/imports/convert/field-keys.ts'
+import { ImportError } from '../../../modules/imports/items.ts'
+import { KeyMap } from '../../../modules/imports/readers/key-map.ts'
+import { readers } from '../../../modules/imports/sources.ts'
+import { reading } from '../readers/reading.ts'
 import { upTo } from '../../races/pair.ts'
 
 test('gives 40,000 fields with the same name different keys', () => {
@@ -9,4 +13,18 @@ test('gives 40,000 fields with the same name different keys', () => {
   expect(given.slice(0, 3)).toEqual(['size', 'size_2', 'size_4'])
   expect(new Set(given).size).toBe(40_000)
   expect(keys.keyFor('Size', 'id 1')).toBe(given[0]!)
+})
+
+test('rejects a Jira file with more than 200,000 links between issues', async () => {
+  const links = ',A-1'.repeat(1_000)
+  const file = `Summary,Issue key${',Outward issue link (Blocks)'.repeat(1_000)}\n${`a,A-2${links}\n`.repeat(201)}`
+  const message = 'The file has more than 200,000 links between issues'
+  await expect(reading(readers.jira, file, { partBytes: 65_536 })).rejects.toEqual(new ImportError(message))
+})
+
+test('rejects ids with more than 32 million characters', () => {
+  const map = new KeyMap<string>()
+  const key = 'x'.repeat(200)
+  for (const n of upTo(160_000)) map.set(`${n}`, key)
+  expect(() => map.set('x', key)).toThrow('The ids of the rows have more than 32,000,000 characters')
 })

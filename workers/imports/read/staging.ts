@@ -6,6 +6,7 @@ import {
 } from '../../../modules/imports/items.ts'
 import type { NamesInFile } from '../../../modules/imports/convert/names-in-file.ts'
 import { DigestKeys, taskIdOf } from '../../../modules/imports/convert/keys.ts'
+import { KeyMap } from '../../../modules/imports/readers/key-map.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { ImportTaken, type RunningImport } from '../run/import-row.ts'
 import { newId } from '../../../src/ids.ts'
@@ -29,7 +30,7 @@ const page = { rows: 500, characters: 1_000_000 }
 /** Numbers the items of a file, gives them keys, and collects them into pages. */
 export class Staging {
   private readonly keys = new DigestKeys()
-  private readonly rowsByExternalId = new Map<string, number>()
+  private readonly rowsByExternalId = new KeyMap<number>()
   private rows: StagedItem[] = []
   private characters = 0
   private n = 0

@@ -1,8 +1,10 @@
+import { shortKey } from '../../convert/keys.ts'
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import { addNote, type Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
+import { KeyMap } from '../key-map.ts'
 
 const blockedBy = 'blocked by dependencies'
 const maxNameParts = 10
@@ -29,17 +31,17 @@ const columns: KnownColumns = {
 export const readAsanaCsv = csvReader({ columns, read: () => new AsanaRows() })
 
 class AsanaRows implements SourceRows {
-  private readonly ids = new Set<string>()
+  private readonly ids = new KeyMap<true>()
   /** The first id of each name in the file. Names may be repeated. */
-  private readonly first = new Map<string, string>()
+  private readonly first = new KeyMap<string>()
   /** The latest id of each name in the rows before the current row. */
-  private readonly latest = new Map<string, string>()
+  private readonly latest = new KeyMap<string>()
 
   scan(row: Row): void {
     const id = row.text('task id')
     if (id === '') return
-    this.ids.add(id)
-    if (!this.first.has(row.text('name'))) this.first.set(row.text('name'), id)
+    this.ids.set(id, true)
+    if (!this.first.has(row.text('name'))) this.first.set(row.text('name'), shortKey(id))
   }
 
   finish(draft: Draft, row: Row): void {
@@ -47,7 +49,7 @@ class AsanaRows implements SourceRows {
     if (/^(\(no section\)|untitled section)$/i.test(draft.section ?? '')) delete draft.section
     if (task.parent) this.finishParent(draft, row)
     if (task.blockedBy) this.finishBlockers(draft, row)
-    if (task.key) this.latest.set(row.text('name'), task.key)
+    if (task.key) this.latest.set(row.text('name'), shortKey(task.key))
   }
 
   private finishParent(draft: Draft, row: Row): void {

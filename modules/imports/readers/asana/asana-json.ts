@@ -4,6 +4,7 @@ import type { Entry } from '../json/entry.ts'
 import { itemOf } from '../json/items.ts'
 import { JsonFile } from '../json/json-file.ts'
 import { maxLinks } from '../json/limits.ts'
+import { KeyMap } from '../key-map.ts'
 import { AsanaFields } from './fields.ts'
 import { commentOf, taskOf } from './task.ts'
 
@@ -12,12 +13,12 @@ const omit = ['followers', 'hearts', 'likes', 'workspace', 'photo', 'html_notes'
 interface FileState {
   fields: AsanaFields
   /** The tasks read so far. A subtask may be in the file twice: in the list, and within its task. */
-  keys: Set<string>
+  keys: KeyMap<true>
 }
 
 /** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
 export const readAsanaJson: Reader = async function* ({ open }) {
-  const state: FileState = { fields: new AsanaFields(), keys: new Set() }
+  const state: FileState = { fields: new AsanaFields(), keys: new KeyMap() }
   let isEmpty = true
   for await (const task of new JsonFile(open).read(['data.*', '*'], { omit, documents: 'many' })) {
     // A page of the API also contains the address of the next page.
@@ -32,7 +33,7 @@ function* itemsOf(task: Entry, state: FileState, parent?: string): Generator<Imp
   const key = task.required('gid')
   // A section in the list of tasks is not a task. Its tasks name the section.
   if (task.text('resource_subtype') === 'section' || state.keys.has(key)) return
-  if (state.keys.size < maxLinks) state.keys.add(key)
+  if (state.keys.size < maxLinks) state.keys.set(key, true)
   const { items, fields, notes, messages } = state.fields.of(task)
   yield* items
   const item = taskOf(task, parent ?? task.entry('parent')?.text('gid'))

@@ -1,18 +1,23 @@
 import type { FieldItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
 import { FieldKeys } from '../../convert/field-keys.ts'
+import { cut } from '../../convert/texts.ts'
 import { lostTime } from '../json/fields.ts'
 import { itemOf } from '../json/items.ts'
 import { maxNames } from '../json/limits.ts'
+import { KeyMap } from '../key-map.ts'
 
 type Value = string | number | undefined
 
 const types: Record<string, FieldItem['type']> = { number: 'number', date: 'date', enum: 'choice' }
 
+type Field = Pick<FieldItem, 'key' | 'name' | 'type'>
+const maxName = 100
+
 /** The custom fields of a file. Each task repeats the definition of its fields. */
 export class AsanaFields {
   private readonly keys = new FieldKeys()
-  private readonly fields = new Map<string, FieldItem>()
+  private readonly fields = new KeyMap<Field>()
 
   /** Returns the values of the task. `items` has the fields that no earlier task had. */
   of(task: Entry) {
@@ -34,16 +39,17 @@ export class AsanaFields {
     return { items, fields, notes, messages }
   }
 
-  private add(name: string, entry: Entry, items: FieldItem[]): FieldItem | undefined {
+  private add(name: string, entry: Entry, items: FieldItem[]): Field | undefined {
     if (this.fields.size === maxNames) return undefined
     const options = entry.entries('enum_options').flatMap((option) => option.text('name') ?? [])
     const type = types[typeOf(entry)] ?? 'text'
-    const field: FieldItem = itemOf({
+    const item: FieldItem = itemOf({
       ...{ kind: 'field', row: entry.row, key: this.keys.keyFor(name), name },
       ...(type === 'choice' && options.length === 0 ? { type: 'text' } : { type, options }),
     })
+    items.push(item)
+    const field = { key: item.key, name: cut(name, maxName), type: item.type }
     this.fields.set(name, field)
-    items.push(field)
     return field
   }
 }

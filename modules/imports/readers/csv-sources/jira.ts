@@ -1,7 +1,12 @@
+import { shortKey } from '../../convert/keys.ts'
+import { maxMappedCharacters } from '../../convert/names-in-file.ts'
+import { ImportError } from '../../items.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
 import type { SourceContext, SourceRows } from '../csv/source.ts'
+import { maxLinks } from '../json/limits.ts'
+import { KeyMap } from '../key-map.ts'
 import { jiraColumns } from './jira-columns.ts'
 import { jiraComment } from './jira-comment.ts'
 import { isJiraSubtask, jiraName, type JiraStatus, jiraStatus } from './jira-languages.ts'
@@ -18,22 +23,29 @@ export const readJira = csvReader({
 })
 
 class JiraRows implements SourceRows {
-  private readonly keys = new Map<string, string>()
-  private readonly blockers = new Map<string, string[]>()
+  /** The keys of issues by their ids. */
+  private readonly keys = new KeyMap<string>()
+  private readonly blockers = new KeyMap<string[]>()
+  private links = 0
   private readonly statuses = new Map<string, JiraStatus>()
 
   constructor(private readonly context: SourceContext) {}
 
   scan(row: Row): void {
-    const key = row.text('issue key')
+    const key = shortKey(row.text('issue key'))
     if (row.has('issue id')) this.keys.set(row.text('issue id'), key)
-    for (const blocked of row.texts(outward)) {
-      const blockers = this.blockers.get(blocked)
-      if (blockers) blockers.push(key)
-      else this.blockers.set(blocked, [key])
-    }
-    const status = jiraStatus(row.text('status category'))
-    if (status && this.statuses.size < maxStatuses) this.statuses.set(row.text('status'), status)
+    for (const blocked of row.texts(outward)) this.addLink(key, blocked)
+    const [name, status] = [row.text('status'), jiraStatus(row.text('status category'))]
+    if (status && name.length <= maxMappedCharacters && this.statuses.size < maxStatuses)
+      this.statuses.set(name, status)
+  }
+
+  private addLink(key: string, blocked: string): void {
+    if (++this.links > maxLinks)
+      throw new ImportError(`The file has more than ${maxLinks.toLocaleString('en')} links between issues`)
+    const blockers = this.blockers.get(blocked)
+    if (blockers) blockers.push(key)
+    else this.blockers.set(blocked, [key])
   }
 
   proposal() {

@@ -1,11 +1,12 @@
 import { DateTime } from 'luxon'
-import { DigestKeys } from '../../convert/keys.ts'
+import { DigestKeys, shortKey } from '../../convert/keys.ts'
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
 import { oneLine } from '../csv/values.ts'
+import { KeyMap } from '../key-map.ts'
 
 const reads = ['kind', 'is check list', 'status', 'timezone', 'is all day', 'task id', 'parent id']
 const unused = ['order', 'is floating', 'column order', 'view mode', 'project kind']
@@ -35,11 +36,11 @@ export const readTickTick = csvReader({
 
 class TickTickRows implements SourceRows {
   private readonly keys = new DigestKeys()
-  private readonly keysById = new Map<string, string>()
+  private readonly keysById = new KeyMap<string>()
   private readonly scanKeys = new DigestKeys()
 
   scan(row: Row): void {
-    this.keysById.set(row.text('task id'), keyOf(row, this.scanKeys))
+    this.keysById.set(row.text('task id'), shortKey(keyOf(row, this.scanKeys)))
   }
 
   finish(draft: Draft, row: Row): void {

@@ -1,8 +1,9 @@
+import { KeyMap } from '../key-map.ts'
 import { maxLinks } from './limits.ts'
 
 /** Counts the comments in the file, because many files do not contain all comments. */
 export class CommentCounts {
-  private readonly counts = new Map<string, number>()
+  private readonly counts = new KeyMap<number>()
 
   add(task: string): void {
     const count = this.counts.get(task) ?? 0

@@ -4,7 +4,7 @@ import type { Entry } from './entry.ts'
 import { itemOf } from './items.ts'
 
 /** Returns a line for the report if a field of the type `date` loses the time of its value. */
-export const lostTime = ({ name, type }: FieldItem, value: unknown): string[] =>
+export const lostTime = ({ name, type }: Pick<FieldItem, 'name' | 'type'>, value: unknown): string[] =>
   type === 'date' && /T(?!00:00:00)/.test(String(value))
     ? [`The field "${name}" has only the date of ${value}`]
     : []

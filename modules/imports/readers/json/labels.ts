@@ -1,4 +1,5 @@
 import type { LabelItem } from '../../items.ts'
+import { KeyMap } from '../key-map.ts'
 import { colorOf, type Colors } from './colors.ts'
 import type { Entry } from './entry.ts'
 import { itemOf } from './items.ts'
@@ -27,13 +28,13 @@ export const labelName = (label: Entry): string => label.text('name') ?? label.t
 
 /** Collects labels with colors. Each task of the file repeats its labels. */
 export class Labels {
-  private readonly names = new Set<string>()
+  private readonly names = new KeyMap<true>()
 
   /** Returns an item for a label that was not returned before. */
   newItem(name: string | undefined, color: string | undefined, row: number): LabelItem[] {
     const rgb = colorOf(color)
     if (!name || !rgb || this.names.has(name) || this.names.size === maxNames) return []
-    this.names.add(name)
+    this.names.set(name, true)
     return [{ kind: 'label', row, name, color: rgb }]
   }
 }

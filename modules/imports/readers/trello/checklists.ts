@@ -1,16 +1,17 @@
 import type { ImportedItem } from '../../items.ts'
 import type { Entry } from '../json/entry.ts'
 import { itemOf } from '../json/items.ts'
+import { KeyMap } from '../key-map.ts'
 import type { Board } from './board.ts'
 import { createdAtOf } from './ids.ts'
 
 /** If a card has several checklists, the titles of its subtasks begin with the name of the checklist. */
 export class ChecklistPrefixes {
   /** The cards with several checklists. */
-  private readonly cards = new Set<string>()
+  private readonly cards = new KeyMap<true>()
 
   add(card: Entry): void {
-    if (card.texts('idChecklists').length > 1) this.cards.add(card.required('id'))
+    if (card.texts('idChecklists').length > 1) this.cards.set(card.required('id'), true)
   }
 
   prefixFor(checklist: Entry): string {

@@ -5,6 +5,7 @@ import { itemOf } from '../json/items.ts'
 import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
 import { maxLinks } from '../json/limits.ts'
+import { KeyMap } from '../key-map.ts'
 import { cardOf } from './card.ts'
 import { type Board, boardOf } from './board.ts'
 import { idOf } from './ids.ts'
@@ -20,7 +21,7 @@ export const readWekan: Reader = async function* ({ open }) {
   yield* board.labels.items
   for (const { item } of board.fields.values()) yield item
   const [cards, subtasks] = [new InOrder<ImportedItem>(), new InOrder<ImportedItem>()]
-  const subCards = new Set<string>()
+  const subCards = new KeyMap<true>()
   for await (const entry of file.read(parts)) {
     const { part, characters } = entry
     if (part === 'comments.*') yield commentOf(entry, board)
@@ -36,11 +37,11 @@ export const readWekan: Reader = async function* ({ open }) {
 }
 
 /** Cards that are parts of other cards may be in the file twice. */
-function isNew(card: Entry, subCards: Set<string>): boolean {
+function isNew(card: Entry, subCards: KeyMap<true>): boolean {
   if (!card.text('parentId')) return true
   const id = idOf(card)
   if (subCards.has(id)) return false
-  if (subCards.size < maxLinks) subCards.add(id)
+  if (subCards.size < maxLinks) subCards.set(id, true)
   return true
 }
 
