@@ -106,8 +106,8 @@ describe('project.import', () => {
     expect(changes).toHaveLength(500)
   })
 
-  test('adds missing options to a field with the same key, and rejects another type', () => {
-    const field = (type: 'choice' | 'text', options?: string[]): ImportOperation => ({
+  test('adds missing options to a field with the same key, and does not change its type', () => {
+    const field = (type: 'choice' | 'number' | 'text', options?: string[]): ImportOperation => ({
       ...{ op: 'field', id: newId(), key: 'size', name: 'Size', type },
       ...(options && { options }),
     })
@@ -115,12 +115,16 @@ describe('project.import', () => {
       field('choice', ['s']),
       field('choice', ['s', ' m ']),
       field('choice', ['m']),
+      field('number'),
       field('text'),
     ]
     const { results, outcomes, changes } = when(operations, given(), {}, admin)
-    expect(outcomes).toEqual(['created', 'updated', 'unchanged', 'rejected'])
-    expect(results[2]!.id).toBe(results[0]!.id)
-    expect(results[3]!.message).toBe('The field size of the project has the type choice')
+    expect(outcomes).toEqual(['created', 'updated', 'unchanged', 'unchanged', 'unchanged'])
+    expect(new Set(results.map(({ id }) => id)).size).toBe(1)
+    expect(results.flatMap(({ message }) => message ?? [])).toEqual([
+      'The field of the project has the type choice, and not number',
+    ])
+    expect(changes).toHaveLength(2)
     expect(changes[1]!.after).toMatchObject({ options: ['s', 'm'] })
     const rejected = () => when(operations, given())
     expect(errorOf(rejected)).toMatchObject({ status: 403 })

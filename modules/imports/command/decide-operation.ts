@@ -2,7 +2,7 @@ import type { ProjectState } from '../../../src/actor/state.ts'
 import type { RuleContext } from '../../../src/commands/command.ts'
 import { decide } from '../../../src/commands/decide.ts'
 import { created } from '../../../src/model/events.ts'
-import { conflict, idTaken, notFound } from '../../../src/responses/errors.ts'
+import { idTaken, notFound } from '../../../src/responses/errors.ts'
 import { caseless } from '../../../src/schema/text.ts'
 import { updateComment } from '../../comments/commands.ts'
 import { createField, updateField } from '../../fields/commands.ts'
@@ -58,8 +58,14 @@ function decideLabel(state: ProjectState, context: RuleContext, { op: _, ...labe
   return creationOf(label.id, withOrigin(decide(createLabel, state, context, input), label, context))
 }
 
-export const otherFieldType = (key: string, type: string) =>
-  conflict(`The field ${key} of the project has the type ${type}`)
+/** Returns undefined for the type `text` too, because every value can become text. */
+export const otherTypeOf = (
+  existing: Pick<FieldOperation, 'type'>,
+  { type }: Pick<FieldOperation, 'type'>,
+) =>
+  existing.type === type || type === 'text'
+    ? undefined
+    : `The field of the project has the type ${existing.type}, and not ${type}`
 
 /** Adds missing options to an existing field of the type choice. */
 function decideField(state: ProjectState, context: RuleContext, { op: _, ...field }: FieldOperation) {
@@ -68,7 +74,8 @@ function decideField(state: ProjectState, context: RuleContext, { op: _, ...fiel
     const input = { ...field, projectId: state.projectId }
     return creationOf(field.id, withOrigin(decide(createField, state, context, input), field, context))
   }
-  if (same.type !== field.type) throw otherFieldType(same.key, same.type)
+  const message = otherTypeOf(same, field)
+  if (same.type !== field.type) return { ...unchanged(same.id), ...(message && { message }) }
   const known = same.options ?? []
   const missing = (field.options ?? []).map((one) => one.trim()).filter((one) => !known.includes(one))
   if (missing.length === 0) return unchanged(same.id)

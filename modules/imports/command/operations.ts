@@ -115,6 +115,6 @@ export const operationSchemas: Record<ImportOperation['op'], TObject> = {
 export const ImportResult = Type.Object({
   outcome: Type.Unsafe<'created' | 'updated' | 'unchanged' | 'rejected'>(Type.String()),
   id: Id('The id that the row has in the project'),
-  message: Type.Optional(Type.String({ description: 'Why the operation was rejected' })),
+  message: Type.Optional(Type.String({ description: 'Why the operation was rejected, or changed nothing' })),
 })
 export type ImportResult = Static<typeof ImportResult>

@@ -10,15 +10,15 @@ export const batchKey = (importId: string, part: string) => ({
 })
 
 /**
- * Records the batches of a cancelled or failed import whose worker was killed between the commit and the record: the
- * stored replies contain their numbers.
+ * Records the batches of an import that has ended whose worker was killed between the commit and the record: the stored
+ * replies contain their numbers. A repeated batch may have had other operations, and so another reply.
  */
 export async function recordCommitted(sql: Sql, importId: string): Promise<void> {
   // The keys begin with the id and a space. A space sorts before letters in every collation.
   const afterKeys = `${importId}z`
   await sql`
     with ended as materialized (
-      select id from imports where id = ${importId} and state in ('cancelled', 'failed') and not dry_run for update)
+      select id from imports where id = ${importId} and state in ('done', 'cancelled', 'failed') and not dry_run for update)
     insert into import_batches (import_id, seq)
     select ended.id, r.batch::bigint from ended
     cross join lateral (select substring(left(k.body, 40) from '^{"batch":([0-9]+)') as batch from idempotency_keys k

@@ -1,4 +1,5 @@
 import { Notes } from '../../../modules/imports/convert/notes.ts'
+import { otherTypeOf } from '../../../modules/imports/command/decide-operation.ts'
 import { suffices } from '../../../src/identity/rights.ts'
 import { runBatches } from '../batches/batches.ts'
 import type { PreparedRow } from '../batches/prepared-row.ts'
@@ -26,22 +27,18 @@ export async function importSpecs(run: Run): Promise<void> {
   })
   await endStep(run, 'labels')
 
+  /** An operation must not depend on the fields of the project: a repeated batch has the results of the same rows. */
   function prepareSpec(spec: StagedSpec): Pick<PreparedRow, 'operation' | 'outcome' | 'notes'> {
     const { kind, key, item } = spec
     const notes = new Notes()
-    if (kind === 'label' || (kind === 'project' && isAdmin)) return { operation: operationOf(spec), notes }
+    if (isAdmin || kind === 'label') return { operation: operationOf(spec), notes }
     if (kind === 'project') {
       notes.report('Only an ADMIN can give the project the description in the file')
       return { outcome: 'rejected', notes }
     }
     const existing = fields.get(key)
-    if (existing && existing.type !== item.type && item.type !== 'text')
-      notes.report(
-        `The field "${existing.name}" of the project has the type ${existing.type}, and not ${item.type}`,
-      )
-    if (existing && (existing.type !== item.type || item.type !== 'choice'))
-      return { outcome: 'unchanged', notes }
-    if (isAdmin) return { operation: operationOf(spec), notes }
+    const otherType = existing && otherTypeOf(existing, item)
+    if (otherType) notes.report(`The field "${item.name}": ${otherType}`)
     if (existing) return { outcome: 'unchanged', notes }
     notes.report(`The field "${item.name}" was not created: this needs the role ADMIN`)
     return { outcome: 'rejected', notes }
