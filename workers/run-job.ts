@@ -30,7 +30,7 @@ export async function runJob(runner: JobRunner, job: Job, id: string, token?: st
     await runner.sql`delete from outbox where id = ${id}`
   } catch (error) {
     if (error instanceof SliceEnded) {
-      await runner.sql`update outbox set attempts = 0, error = null where id = ${id} and parked_at is null`
+      await runner.sql`update outbox set attempts = 0, error = ${error.reason ?? null} where id = ${id} and parked_at is null`
       await job.moveToDelayed(Date.now() + error.delayMs, token)
       throw new DelayedError()
     }

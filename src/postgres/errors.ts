@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { databaseUnavailable, HttpError } from '../responses/errors.ts'
+import { databaseUnavailable, HttpError, statementTimedOut } from '../responses/errors.ts'
 
 /** SQLSTATEs of connections, resources, shutdown, timeouts, serialization conflicts and writes on a standby (25006). */
 export const transientCodes = /^(08|53|57|25006|25P0[34]|4000[13]|40P01|55P03)/
@@ -14,8 +14,13 @@ export function isTransient(error: unknown): boolean {
   return (error.severity ?? error.severity_local) !== 'ERROR' || transientCodes.test(error.code)
 }
 
-export const toHttpError = (error: unknown): HttpError | undefined =>
-  error instanceof HttpError ? error : isTransient(error) ? databaseUnavailable() : undefined
+const statementTimeout = '57014'
+
+export function toHttpError(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error
+  if (!isTransient(error)) return undefined
+  return errorCode(error) === statementTimeout ? statementTimedOut() : databaseUnavailable()
+}
 
 /** An outcome is known if Postgres replied, or if a defect prevented sending the query. */
 export function markUnknownOutcome(error: unknown): void {

@@ -56,6 +56,7 @@ export const unavailable = (message: string) => new HttpError(503, message, { 'r
 export const outcomeUnknown = () => unavailable('The outcome of the write is unknown: it may be committed')
 export const writeTimedOut = () => unavailable('The write timed out')
 export const databaseUnavailable = () => unavailable('The database cannot be reached')
+export const statementTimedOut = () => unavailable('The database took too long for a statement')
 
 /** A search of 1,000 characters has 12,000, percent-encoded. Bun itself responds with 431 to headers of 16 KiB or more. */
 export const maxUrlCharacters = 8_192

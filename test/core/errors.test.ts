@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { isTransient, markUnknownOutcome, connectionError } from '../../src/postgres/errors.ts'
+import { isTransient, markUnknownOutcome, connectionError, toHttpError } from '../../src/postgres/errors.ts'
 import { writeExactlyOnce } from '../../src/postgres/retries.ts'
 import '../../modules/modules.ts'
 import { openCommit } from '../../src/commit/commit.ts'
@@ -14,6 +14,14 @@ const postgresError = (code: string, severity = 'ERROR') =>
 
 const now = ['08006', '25006', '25P03', '40001', '40P01', '53300', '55P03', '57014', '57P01', '57P03']
 test.each(now)('SQLSTATE %s is transient', (code) => expect(isTransient(postgresError(code))).toBe(true))
+test('only a statement timeout has a message of its own', () => {
+  const messages = now.map((code) => toHttpError(postgresError(code))?.message)
+  expect(messages).toEqual(
+    now.map((code) =>
+      code === '57014' ? 'The database took too long for a statement' : 'The database cannot be reached',
+    ),
+  )
+})
 
 const never = ['22P02', '23505', '23514', '40002', '42601', '42P01', 'XX000']
 test.each(never)('SQLSTATE %s is permanent', (code) => expect(isTransient(postgresError(code))).toBe(false))

@@ -23,8 +23,12 @@ test('a job may pause more often than it may fail', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'long', '{}', now())`
   let slices = 0
+  const errors: (string | null)[] = []
   const long = async () => {
-    if (++slices < 5) throw new SliceEnded()
+    errors.push(
+      (await sql()<{ error: string | null }[]>`select error from outbox where id = ${id}`)[0]!.error,
+    )
+    if (++slices < 5) throw new SliceEnded(0, slices === 2 ? 'Postgres is slow' : undefined)
   }
   const by = { sql: sql(), log, handlers: { long }, beginSlice, attempts: 2 }
   const job = { moveToDelayed: async () => {} } as unknown as Job
@@ -32,6 +36,8 @@ test('a job may pause more often than it may fail', async () => {
     expect(await runJob(by, job, id).catch((error) => error)).toBeInstanceOf(DelayedError)
   await runJob(by, job, id)
   expect([slices, await outboxSize(sql())]).toEqual([5, 0])
+  // The reason of the latest pause.
+  expect(errors).toEqual([null, null, 'Postgres is slow', null, null])
 })
 
 test('a job becomes a dead letter as soon as its last attempt has failed', async () => {

@@ -48,7 +48,7 @@ const pauses = () => 0.1
 export function openRunImport(services: Services, { readers = allReaders, batchRows = 200 }: Options = {}) {
   const { importNotifications, database } = services
   const sql = database.background
-  const failures = openFailures()
+  const failures = openFailures(services.log)
   const largeFiles = openLargeFiles()
   return async ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> => {
     const running = await beginImport(sql, importId)

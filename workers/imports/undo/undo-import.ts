@@ -17,7 +17,7 @@ const waitMs = 250
 /** Undoes the batches of an import, the latest first. Keeps the tasks that somebody has changed since. */
 export function openUndoImport(services: Services) {
   const sql = services.database.background
-  const failures = openFailures()
+  const failures = openFailures(services.log)
   return async ({ importId = '', caller = '{}' }: JobData, throttle: Throttle): Promise<void> => {
     if (await isEnding(sql, importId)) throw new SliceEnded(waitMs)
     await recordCommitted(sql, importId)
