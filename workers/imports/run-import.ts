@@ -50,7 +50,7 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
   const sql = database.background
   const failures = openFailures(services.log)
   const largeFiles = openLargeFiles()
-  return async ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> => {
+  const runSlice = async (importId: string, throttle: Throttle): Promise<void> => {
     const running = await beginImport(sql, importId)
     if (running === 'waits') throw new SliceEnded(waitMs)
     if (running) {
@@ -69,14 +69,16 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
         () => undefined,
         (error: unknown) => failures.messageOf(running, error),
       )
-      failures.forget(running.id)
       await finishImport(sql, running.id, error)
+      failures.forget(running.id)
       if (error !== undefined) services.counts.imports.failed++
       notify()
     }
     await recordCommitted(sql, importId)
     await deleteUpload(sql, importId, throttle)
   }
+  return ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> =>
+    failures.runSlice(importId, () => runSlice(importId, throttle))
 }
 
 async function runSteps(run: Run, reader: Reader | undefined): Promise<void> {

@@ -57,3 +57,23 @@ test('the 10 minutes begin again at each position', () => {
   }
   expect(stop(3)).toBeString()
 })
+
+test('a temporary error outside of the steps ends the slice for 10 minutes, and then fails the attempt', async () => {
+  const { clock, lines, failures } = openClock()
+  const [error, other] = [statementTimeout(), new Error('broken')]
+  const slice = (thrown: unknown) =>
+    failures.runSlice('a', () => Promise.reject(thrown)).catch((caught: unknown) => caught)
+  for (const minute of [0, 10]) {
+    clock.ms = minute * minuteMs
+    expect(await slice(error)).toMatchObject({ delayMs: 1_000, reason: `57014: ${canceled}` })
+  }
+  expect(lines[0]).toMatchObject({ level: 40, importId: 'a', reason: `57014: ${canceled}` })
+  clock.ms++
+  expect(await slice(error)).toBe(error)
+  expect(await slice(other)).toBe(other)
+  // A slice that has begun ends the outage.
+  expect(await slice(error)).toBeInstanceOf(SliceEnded)
+  expect(await slice(new SliceEnded())).toBeInstanceOf(SliceEnded)
+  clock.ms += 11 * minuteMs
+  expect(await slice(error)).toBeInstanceOf(SliceEnded)
+})

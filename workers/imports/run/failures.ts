@@ -1,7 +1,7 @@
 import type { ImportCursor } from '../../../drizzle/schema/imports.ts'
 import { ImportError } from '../../../modules/imports/items.ts'
 import type { Log } from '../../../src/log.ts'
-import { toHttpError } from '../../../src/postgres/errors.ts'
+import { isTransient, toHttpError } from '../../../src/postgres/errors.ts'
 import { reasonOf } from '../../reason.ts'
 import { SliceEnded } from '../../throttle.ts'
 import { ImportTaken } from './import-row.ts'
@@ -17,42 +17,57 @@ interface Position {
 
 /** Decides after an error whether an import has failed, or continues later. */
 export function openFailures(log: Log, now = () => performance.now()) {
-  const outages = new Map<string, { at: string; since: number }>()
+  const outages = openOutages(now)
+  const outagesOfJobs = openOutages(now)
 
-  /** True if temporary errors have stopped the import at the same position for 10 minutes. */
-  function isLongOutage({ id, cursor }: Position): boolean {
-    const at = `${cursor.step} ${cursor.step === 'read' ? '' : cursor.n}`
-    const known = outages.get(id)
-    if (known?.at === at) return now() > known.since + maxOutageMs
-    outages.set(id, { at, since: now() })
-    return false
-  }
-
-  /** @throws SliceEnded unless temporary errors have stopped the import for too long */
-  function continueLater(position: Position, error: unknown): void {
-    if (isLongOutage(position)) return
-    const { id: importId, cursor } = position
-    const reason = reasonOf(error)
-    log.warn(
-      { importId, ...cursor, reason },
-      'a temporary error interrupts an import; it continues in a second',
-    )
+  function continueLater(details: { importId: string; step?: string; n?: number }, reason: string): never {
+    log.warn({ ...details, reason }, 'a temporary error interrupts an import; it continues in a second')
     throw new SliceEnded(retryMs, reason)
   }
 
   return {
     /** Returns why the import failed. @throws SliceEnded to continue later, and unexpected errors */
-    messageOf(position: Position, error: unknown): string {
+    messageOf({ id: importId, cursor }: Position, error: unknown): string {
       if (error instanceof ImportError) return error.message
       if (error instanceof ImportTaken) throw new SliceEnded()
       const http = toHttpError(error)
       if (http?.status === 403) return http.message
       if (http?.status === 404) return 'The project was deleted, or the account is no longer its member'
       if (!http || ![429, 503].includes(http.status)) throw error
-      continueLater(position, error)
-      const subject = position.cursor.step === 'undo' ? 'The undo' : 'The import'
-      return `${subject} could not continue: ${reasonOf(http)}`
+      const { step, n } = cursor
+      if (!outages.isLong(importId, `${step} ${step === 'read' ? '' : n}`))
+        continueLater({ importId, step, n }, reasonOf(error))
+      return `${step === 'undo' ? 'The undo' : 'The import'} could not continue: ${reasonOf(http)}`
     },
-    forget: (id: string): void => void outages.delete(id),
+
+    forget: (importId: string): void => outages.forget(importId),
+
+    /** Runs a slice of a job. @throws SliceEnded also after temporary errors before and after the steps */
+    async runSlice(importId: string, slice: () => Promise<void>): Promise<void> {
+      try {
+        await slice()
+      } catch (error) {
+        if (isTransient(error) && !outagesOfJobs.isLong(importId))
+          continueLater({ importId }, reasonOf(error))
+        outagesOfJobs.forget(importId)
+        throw error
+      }
+      outagesOfJobs.forget(importId)
+    },
+  }
+}
+
+/** The start of each import's outage. */
+function openOutages(now: () => number) {
+  const outages = new Map<string, { at: string; since: number }>()
+  return {
+    /** True if temporary errors have stopped the import at the same position for 10 minutes. */
+    isLong(importId: string, at = ''): boolean {
+      const known = outages.get(importId)
+      if (known?.at === at) return now() > known.since + maxOutageMs
+      outages.set(importId, { at, since: now() })
+      return false
+    },
+    forget: (importId: string): void => void outages.delete(importId),
   }
 }

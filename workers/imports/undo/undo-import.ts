@@ -13,30 +13,48 @@ type JobData = Record<string, string>
 
 /** The time between two checks whether the import's own job has ended. */
 const waitMs = 250
+/** The position before the latest batch. */
+const first: ImportCursor = { step: 'undo', n: Number.MAX_SAFE_INTEGER }
 
 /** Undoes the batches of an import, the latest first. Keeps the tasks that somebody has changed since. */
 export function openUndoImport(services: Services) {
   const sql = services.database.background
   const failures = openFailures(services.log)
-  return async ({ importId = '', caller = '{}' }: JobData, throttle: Throttle): Promise<void> => {
-    if (await isEnding(sql, importId)) throw new SliceEnded(waitMs)
-    await recordCommitted(sql, importId)
-    const begun = await begin(sql, importId)
-    if (!begun) return
-    const { projectId } = begun
-    const undo: Undo = { services, sql, importId, projectId, caller: JSON.parse(caller) }
-    const position = { id: importId, cursor: begun.cursor }
-    const error = await undoBatches(undo, position, throttle).then(
-      () => undefined,
-      (error: unknown) => failures.messageOf(position, error),
+  const runSlice = async (undo: Omit<Undo, 'projectId'>, throttle: Throttle): Promise<void> => {
+    const { importId } = undo
+    const position = { id: importId, cursor: first }
+    const ended = await undoImport(undo, position, throttle).then(
+      (isDone) => isDone && { state: 'done', error: null },
+      (error: unknown) => ({ state: 'failed', error: failures.messageOf(position, error) }),
     )
+    if (!ended) return
+    const [row] = await sql<{ projectId: string }[]>`
+      update imports set undo_state = ${ended.state}, error = ${withUndoError(sql, sql`${ended.error}::text`)}
+      where id = ${importId} and (undo_state = 'running' or (undo_state = 'queued' and ${ended.state}::text = 'failed'))
+      returning project_id`
     failures.forget(importId)
-    await sql`
-      update imports set undo_state = ${error === undefined ? 'done' : 'failed'},
-        error = ${withUndoError(sql, sql`${error ?? null}::text`)}
-      where id = ${importId} and undo_state = 'running'`
-    announce(undo)
+    if (row) announce({ ...undo, ...row })
   }
+  return ({ importId = '', caller = '{}' }: JobData, throttle: Throttle): Promise<void> => {
+    const undo = { services, sql, importId, caller: JSON.parse(caller) }
+    return failures.runSlice(importId, () => runSlice(undo, throttle))
+  }
+}
+
+/** Returns false if the undo has ended before. */
+async function undoImport(
+  undo: Omit<Undo, 'projectId'>,
+  position: { cursor: ImportCursor },
+  throttle: Throttle,
+): Promise<boolean> {
+  const { sql, importId } = undo
+  if (await isEnding(sql, importId)) throw new SliceEnded(waitMs)
+  await recordCommitted(sql, importId)
+  const begun = await begin(sql, importId)
+  if (!begun) return false
+  position.cursor = begun.cursor
+  await undoBatches({ ...undo, ...begun }, position, throttle)
+  return true
 }
 
 const undoFailed = '. The undo failed: '
@@ -55,7 +73,6 @@ async function isEnding(sql: Sql, importId: string): Promise<boolean> {
 
 /** Starts a queued undo at the latest batch, or continues an undo. Returns undefined if the undo has ended. */
 async function begin(sql: Sql, importId: string) {
-  const first: ImportCursor = { step: 'undo', n: Number.MAX_SAFE_INTEGER }
   await sql`
     with begun as (update imports set undo_state = 'running', cursor = ${JSON.stringify(first)}::text::jsonb, undone = 0, kept = 0
       where id = ${importId} and undo_state = 'queued' returning id)
