@@ -13,6 +13,8 @@ export interface Undo {
 
 /** The most events of a batch. It is more than its operations. */
 const maxEvents = 1_000
+/** The most events of a task's history. Later changes of the task do not count. */
+const maxHistory = 10_000
 
 /** An event of the import. */
 export interface ImportedChange {
@@ -36,7 +38,7 @@ export interface ImportedChange {
  * A change that was undone, and its undo, do not count.
  */
 export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[]>`
-  with own as (${eventsOf(undo, batch)}),
+  with own as materialized (${eventsOf(undo, batch)}),
   used_labels as materialized (
     select l.id from tasks t cross join lateral unnest(t.label_ids) l(id)
     where t.project_id = ${undo.projectId} and exists (select from own where label_id is not null)
@@ -44,9 +46,10 @@ export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[
   used_fields as materialized (
     select f.key from tasks t cross join lateral jsonb_object_keys(t.fields) f(key)
     where t.project_id = ${undo.projectId} and exists (select from own where field_key is not null)
-      and t.fields ?| array(select field_key from own where field_key is not null))
-  select o.seq::float8 as seq, o.entity, o.task_id, t.external_id, o.name, coalesce(h.is_first, false) as is_first,
-    case when o.task_id is null then o.name is null else t.id is null or coalesce(h.is_undone, false) end as is_undone,
+      and t.fields ?| array(select field_key from own where field_key is not null)),
+  histories as materialized (${historiesOf(undo)})
+  select o.seq::float8 as seq, o.entity, o.task_id, t.external_id, o.name, coalesce(h.first_seq = o.seq, false) as is_first,
+    case when o.task_id is null then o.name is null else t.id is null or coalesce(o.seq = any(h.undone), false) end as is_undone,
     coalesce(h.is_created and h.changed is not null, false) as is_whole,
     case when o.task_id is not null and t.id is null then null
       when h.is_created and h.changed is not null then 'Somebody has changed the task "' || t.title || '" since: seq '
@@ -56,12 +59,19 @@ export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[
       end as kept
   from own o
   left join tasks t on t.id = o.task_id
-  left join lateral (
-    with history as (select * from events x where x.task_id = o.task_id order by x.id limit 10000),
+  left join histories h on h.task_id = o.task_id
+  order by o.seq`
+
+/** SQL for the history of each task in `own`: the undone seqs, and in `changed` the seqs of changes by others. */
+const historiesOf = (undo: Undo) => undo.sql`
+  select o.task_id, h.first_seq, h.undone, h.is_created, h.changed
+  from (select distinct task_id from own where task_id is not null) o
+  cross join lateral (
+    with history as (select * from events x where x.task_id = o.task_id order by x.id limit ${maxHistory}),
     redone as (select undoes as seq from history where undoes is not null),
     reversed as (select undoes as seq from history where undoes is not null and seq not in (select seq from redone))
-    select min(x.seq) filter (where x.is_own) = o.seq as is_first,
-      bool_or(x.undoes = o.seq) as is_undone,
+    select min(x.seq) filter (where x.is_own) as first_seq,
+      array_agg(x.undoes) filter (where x.undoes is not null) as undone,
       bool_or(x.is_own and x.entity = 'task' and x.before is null) as is_created,
       array_agg(x.seq order by x.seq) filter (where not x.is_own and not ${isOwn(undo, 'y')} and x.type <> 'task.due'
         and x.seq not in (select seq from reversed)
@@ -69,8 +79,7 @@ export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[
     from (select *, ${isOwn(undo, 'history')} as is_own from history) x
     left join lateral (
       select undoes, batch from events where project_id = ${undo.projectId} and seq = x.undoes limit 1) y on true
-    where x.project_id = ${undo.projectId}) h on o.task_id is not null
-  order by o.seq`
+    where x.project_id = ${undo.projectId}) h`
 
 /**
  * SQL: whether the import wrote the event. As a join, this condition and the one on `y` could read all rows of the

@@ -4,8 +4,8 @@ import { endLostImports } from '../../../workers/imports/lost.ts'
 import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
 import { upTo } from '../../races/pair.ts'
 import { invite, makeToken, type Person } from '../../support/client.ts'
-import { comment, subtask, task } from './items.ts'
-import { fast, openRunScene, tasksOf } from './scene.ts'
+import { comment, subtask, task } from '../run/items.ts'
+import { fast, openRunScene, tasksOf } from '../run/scene.ts'
 
 const { newProject, importItems, undo, work, services, sql, client: _ } = await openRunScene(3)
 

@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
-import { rowsRead } from '../../support/database.ts'
-import { readBatch } from '../../../workers/imports/undo/read-batch.ts'
 import { make } from '../../support/client.ts'
-import { openRunScene, tasksOf } from './scene.ts'
-import { comment, subtask, task } from './items.ts'
+import { openRunScene, tasksOf } from '../run/scene.ts'
+import { comment, subtask, task } from '../run/items.ts'
 
-const { newProject, importItems, undo, services, sql } = await openRunScene()
+const { newProject, importItems, undo, sql } = await openRunScene()
 const items = [
   task('1', { labels: ['bug'] }),
   task('2', { fields: { size: 'large' } }),
@@ -168,24 +166,4 @@ test('does not report a task that somebody has changed and then deleted', async 
   await owner.patch(`/tasks/${one!.id}`, { status: 'DONE' })
   await owner.delete(`/tasks/${one!.id}`)
   expect(await undo(owner, id)).toEqual({ undoState: 'done', undone: 1, kept: 0, lines: [] })
-})
-
-test('reads few events for each change, also before Postgres has statistics for the project', async () => {
-  const file = Array.from({ length: 600 }, (_, n) => task(`${n}`, { labels: ['bug'] }))
-  const tables = ['events', 'import_batches', 'tasks']
-  for (const table of tables) await sql`alter table ${sql(table)} set (autovacuum_enabled = false)`
-  const old = await newProject()
-  await importItems(old.owner, old.projectId, file)
-  await sql`analyze ${sql(tables)}`
-  const { owner, projectId } = await newProject()
-  const { id: importId } = await importItems(owner, projectId, file)
-  const [batch] = await sql<
-    { seq: string }[]
-  >`select max(seq) as seq from import_batches where import_id = ${importId}`
-  await sql.begin(async (transaction) => {
-    const tx = transaction as unknown as typeof sql
-    const undo = { services, sql: tx, importId, projectId, caller: { userId: owner.id } }
-    expect(await readBatch(undo, Number(batch!.seq))).toHaveLength(200)
-    for (const table of tables) expect(await rowsRead(tx, table)).toBeLessThan(20 * 200)
-  })
 })
