@@ -167,3 +167,19 @@ test('does not report a task that somebody has changed and then deleted', async 
   await owner.delete(`/tasks/${one!.id}`)
   expect(await undo(owner, id)).toEqual({ undoState: 'done', undone: 1, kept: 0, lines: [] })
 })
+
+test('does not report the present title and external id of a task that was moved to another project', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, [task('1'), task('2'), comment('2', 'Oil it')])
+  const [one, two] = await tasksOf(owner, projectId)
+  const { id: elsewhere } = await make(owner, '/projects', { name: 'Elsewhere' })
+  await owner.patch(`/tasks/${two!.id}`, { projectId: elsewhere })
+  await owner.patch(`/tasks/${two!.id}`, { title: 'A secret', externalId: 'Secret' })
+  const { lines, ...counts } = await undo(owner, id)
+  expect(counts).toEqual({ undoState: 'done', undone: 1, kept: 1 })
+  expect(lines.map(({ externalId, message }) => [externalId, message])).toEqual([
+    ['planka:2', 'Somebody has moved the task to another project'],
+  ])
+  expect((await owner.get(`/tasks/${one!.id}`)).status).toBe(404)
+  expect((await owner.get(`/tasks/${two!.id}/comments`)).body).toHaveLength(1)
+})

@@ -35,7 +35,8 @@ export interface ImportedChange {
 
 /**
  * Reads the events of a batch. A task that the import created is kept as a whole if somebody has changed a part of it.
- * A change that was undone, and its undo, do not count.
+ * A change that was undone, and its undo, do not count. The caller may not see the present values of a task that is now
+ * in another project.
  */
 export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[]>`
   with own as materialized (${eventsOf(undo, batch)}),
@@ -48,10 +49,13 @@ export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[
     where t.project_id = ${undo.projectId} and exists (select from own where field_key is not null)
       and t.fields ?| array(select field_key from own where field_key is not null)),
   histories as materialized (${historiesOf(undo)})
-  select o.seq::float8 as seq, o.entity, o.task_id, t.external_id, o.name, coalesce(h.first_seq = o.seq, false) as is_first,
+  select o.seq::float8 as seq, o.entity, o.task_id, o.name,
+    case when t.project_id = ${undo.projectId} then t.external_id else o.external_id end as external_id,
+    coalesce(h.first_seq = o.seq, false) as is_first,
     case when o.task_id is null then o.name is null else t.id is null or coalesce(o.seq = any(h.undone), false) end as is_undone,
     coalesce(h.is_created and h.changed is not null, false) as is_whole,
     case when o.task_id is not null and t.id is null then null
+      when h.is_created and t.project_id <> ${undo.projectId} then 'Somebody has moved the task to another project'
       when h.is_created and h.changed is not null then 'Somebody has changed the task "' || t.title || '" since: seq '
         || array_to_string(h.changed[:5], ', ') || coalesce(' and ' || nullif(cardinality(h.changed[6:]), 0) || ' more', '')
       when o.label_id in (select id from used_labels) then 'Tasks have the ' || o.name
@@ -90,6 +94,7 @@ const isOwn = ({ sql, importId }: Undo, event: 'history' | 'y') =>
 
 const eventsOf = ({ sql, projectId }: Undo, batch: number) => sql`
   select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
+    case when e.entity = 'task' then e.after ->> 'externalId' end as external_id,
     coalesce(e.entity || ' "' || coalesce(l.name, f.name) || '"', p.name) as name
   from events e
   left join labels l on e.entity = 'label' and l.id = e.entity_id
