@@ -1,18 +1,6 @@
-import type { Caller } from '../../../src/identity/rights.ts'
-import type { Sql } from '../../../src/postgres/database.ts'
-import type { Services } from '../../../src/services.ts'
+import { readUsedNames } from './used-names.ts'
+import { eventsOf, type Undo } from './events.ts'
 
-/** An undo of an import by a caller. */
-export interface Undo {
-  services: Services
-  sql: Sql
-  importId: string
-  projectId: string
-  caller: Caller
-}
-
-/** The most events of a batch. It is more than its operations. */
-const maxEvents = 1_000
 /** The most events of a task's history. Later changes of the task do not count. */
 const maxHistory = 10_000
 
@@ -38,16 +26,10 @@ export interface ImportedChange {
  * A change that was undone, and its undo, do not count. The caller may not see the present values of a task that is now
  * in another project.
  */
-export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[]>`
+export async function readBatch(undo: Undo, batch: number): Promise<ImportedChange[]> {
+  const { labelIds, fieldKeys } = await readUsedNames(undo, batch)
+  return undo.sql<ImportedChange[]>`
   with own as materialized (${eventsOf(undo, batch)}),
-  used_labels as materialized (
-    select l.id from tasks t cross join lateral unnest(t.label_ids) l(id)
-    where t.project_id = ${undo.projectId} and exists (select from own where label_id is not null)
-      and t.label_ids && array(select label_id from own where label_id is not null)),
-  used_fields as materialized (
-    select f.key from tasks t cross join lateral jsonb_object_keys(t.fields) f(key)
-    where t.project_id = ${undo.projectId} and exists (select from own where field_key is not null)
-      and t.fields ?| array(select field_key from own where field_key is not null)),
   histories as materialized (${historiesOf(undo)})
   select o.seq::float8 as seq, o.entity, o.task_id, o.name,
     case when t.project_id = ${undo.projectId} then t.external_id else o.external_id end as external_id,
@@ -58,13 +40,14 @@ export const readBatch = (undo: Undo, batch: number) => undo.sql<ImportedChange[
       when h.is_created and t.project_id <> ${undo.projectId} then 'Somebody has moved the task to another project'
       when h.is_created and h.changed is not null then 'Somebody has changed the task "' || t.title || '" since: seq '
         || array_to_string(h.changed[:5], ', ') || coalesce(' and ' || nullif(cardinality(h.changed[6:]), 0) || ' more', '')
-      when o.label_id in (select id from used_labels) then 'Tasks have the ' || o.name
-      when o.field_key in (select key from used_fields) then 'Tasks have values of the ' || o.name
+      when o.label_id = any(${labelIds}::uuid[]) then 'Tasks have the ' || o.name
+      when o.field_key = any(${fieldKeys}::text[]) then 'Tasks have values of the ' || o.name
       end as kept
   from own o
   left join tasks t on t.id = o.task_id
   left join histories h on h.task_id = o.task_id
   order by o.seq`
+}
 
 /** SQL for the history of each task in `own`: the undone seqs, and in `changed` the seqs of changes by others. */
 const historiesOf = (undo: Undo) => undo.sql`
@@ -91,14 +74,3 @@ const historiesOf = (undo: Undo) => undo.sql`
  */
 const isOwn = ({ sql, importId }: Undo, event: 'history' | 'y') =>
   sql`exists (select from import_batches where import_id = ${importId} and seq = ${sql(event)}.batch)`
-
-const eventsOf = ({ sql, projectId }: Undo, batch: number) => sql`
-  select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
-    case when e.entity = 'task' then e.after ->> 'externalId' end as external_id,
-    coalesce(e.entity || ' "' || coalesce(l.name, f.name) || '"', p.name) as name
-  from events e
-  left join labels l on e.entity = 'label' and l.id = e.entity_id
-  left join task_fields f on e.entity = 'field' and f.id = e.entity_id
-  left join lateral (select 'description of the project' as name from projects
-    where id = e.entity_id and e.entity = 'project' and description is not null) p on true
-  where e.project_id = ${projectId} and e.batch = ${batch} and e.seq >= ${batch} and e.seq < ${batch}::bigint + ${maxEvents}::bigint`

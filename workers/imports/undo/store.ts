@@ -1,7 +1,8 @@
 import type { Sql } from '../../../src/postgres/database.ts'
 import { insertLines } from '../batches/lines.ts'
 import { ImportTaken } from '../run/import-row.ts'
-import type { ImportedChange, Undo } from './read-batch.ts'
+import type { Undo } from './events.ts'
+import type { ImportedChange } from './read-batch.ts'
 
 /** Stores the result of a batch, and moves the cursor from `before` to it. */
 export async function storeUndone(

@@ -1,6 +1,7 @@
 import { undoProject } from '../../../modules/undo/undo.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
-import { type ImportedChange, readBatch, type Undo } from './read-batch.ts'
+import type { Undo } from './events.ts'
+import { type ImportedChange, readBatch } from './read-batch.ts'
 
 /** Undoes the events whose rows nobody has changed. Returns all events, with the reasons why rows are kept. */
 export async function undoBatch(undo: Undo, batch: number): Promise<ImportedChange[]> {

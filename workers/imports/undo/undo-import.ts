@@ -5,7 +5,7 @@ import { forEachPage, SliceEnded, type Throttle } from '../../throttle.ts'
 import { recordCommitted } from '../batches/unrecorded.ts'
 import { openFailures } from '../run/failures.ts'
 import { requireToken } from '../run/token.ts'
-import type { Undo } from './read-batch.ts'
+import type { Undo } from './events.ts'
 import { storeUndone } from './store.ts'
 import { undoBatch } from './undo-batch.ts'
 
