@@ -1,4 +1,5 @@
 import type { Sql } from '../../../src/postgres/database.ts'
+import { type Throttle, whilePagesAreFull } from '../../throttle.ts'
 import { insertLines } from '../batches/lines.ts'
 import { ImportTaken } from '../run/import-row.ts'
 import type { Undo } from './events.ts'
@@ -28,3 +29,16 @@ export async function storeUndone(
     )
   })
 }
+
+/** Deletes the `kept` lines of an earlier undo, the last lines of the report, while the new undo is queued. */
+export const deleteKept = (sql: Sql, importId: string, throttle: Throttle): Promise<void> =>
+  whilePagesAreFull(throttle, async () => {
+    // Another worker may have begun the new undo. The lock keeps the lines of this worker.
+    const { count } = await sql`
+      with queued as materialized (
+        select id from imports where id = ${importId} and undo_state = 'queued' for update),
+      last as (select ctid, outcome from import_lines where import_id = ${importId} order by n desc limit ${throttle.batchRows})
+      delete from import_lines where exists (select from queued)
+        and ctid = any(array(select ctid from last where outcome = 'kept'))`
+    return count
+  })

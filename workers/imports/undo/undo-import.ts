@@ -6,7 +6,7 @@ import { recordCommitted } from '../batches/unrecorded.ts'
 import { openFailures } from '../run/failures.ts'
 import { requireToken } from '../run/token.ts'
 import type { Undo } from './events.ts'
-import { storeUndone } from './store.ts'
+import { deleteKept, storeUndone } from './store.ts'
 import { undoBatch } from './undo-batch.ts'
 
 type JobData = Record<string, string>
@@ -50,6 +50,7 @@ async function undoImport(
   const { sql, importId } = undo
   if (await isEnding(sql, importId)) throw new SliceEnded(waitMs)
   await recordCommitted(sql, importId)
+  await deleteKept(sql, importId, throttle)
   const begun = await begin(sql, importId)
   if (!begun) return false
   position.cursor = begun.cursor
@@ -74,9 +75,8 @@ async function isEnding(sql: Sql, importId: string): Promise<boolean> {
 /** Starts a queued undo at the latest batch, or continues an undo. Returns undefined if the undo has ended. */
 async function begin(sql: Sql, importId: string) {
   await sql`
-    with begun as (update imports set undo_state = 'running', cursor = ${JSON.stringify(first)}::text::jsonb, undone = 0, kept = 0
-      where id = ${importId} and undo_state = 'queued' returning id)
-    delete from import_lines where import_id in (select id from begun) and outcome = 'kept'`
+    update imports set undo_state = 'running', cursor = ${JSON.stringify(first)}::text::jsonb, undone = 0, kept = 0
+    where id = ${importId} and undo_state = 'queued'`
   const [row] = await sql<{ projectId: string; cursor: ImportCursor }[]>`
     select project_id, cursor from imports where id = ${importId} and undo_state = 'running'`
   return row
