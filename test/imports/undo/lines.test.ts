@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test'
+import { newId } from '../../../src/ids.ts'
+import { reportChangedTasks } from '../../../workers/imports/batches/outcomes.ts'
+import type { RunningImport } from '../../../workers/imports/run/import-row.ts'
 import { upTo } from '../../races/pair.ts'
 import { task } from '../run/items.ts'
 import { fast, openRunScene } from '../run/scene.ts'
@@ -40,4 +43,22 @@ test('a second undo deletes the kept lines of the first undo in pages', async ()
   expect(again.lines).toHaveLength(count)
   expect(await lineChanges()).toEqual([3, 3, 1])
   expect((await resultOf(first.id)).lines).toHaveLength(count + 1)
+})
+
+test('an import corrects the outcomes of the report in pages of tasks', async () => {
+  const [id, count] = [newId(), 7]
+  await sql`
+    insert into import_items (import_id, kind, n, row, key, id, item, outcome)
+    select ${id}, 'task', n, n + 1, 'k' || n, ${newId()}, case when n = 4 then '{"externalId":"X"}' else '{}' end::jsonb,
+      case when n = 6 then 'unchanged' else 'updated' end
+    from generate_series(0, ${count}::int4) n`
+  await sql`
+    insert into import_lines (import_id, n, row, external_id, outcome, message)
+    select ${id}, n, n + 1, case when n = 4 then 'X' else 'planka:k' || n end, 'unchanged', '' from generate_series(0, ${count}::int4) n`
+  const before = (await lineChanges()).length
+  const running = { id, source: 'planka' } as RunningImport
+  await reportChangedTasks({ sql, running, throttle: { ...fast, isOver: () => true } }, 3)
+  expect((await lineChanges()).slice(before)).toEqual([3, 3, 1])
+  const lines = await sql`select row from import_lines where import_id = ${id} and outcome = 'unchanged'`
+  expect([...lines]).toEqual([{ row: 7 }])
 })

@@ -1,5 +1,6 @@
 import type { Sql } from '../../../src/postgres/database.ts'
-import type { RunningImport } from '../run/import-row.ts'
+import { forEachPage } from '../../throttle.ts'
+import type { Run } from '../run/run.ts'
 import type { FinishedRow, Outcome, PreparedRow } from './prepared-row.ts'
 
 /** Stores the outcomes and ids of tasks, labels and fields. A created row has the id of its item already. */
@@ -54,9 +55,25 @@ export async function countChangedTasks(tx: Sql, importId: string, ns: number[])
       where id = ${importId}`
 }
 
-/** Corrects the outcome of tasks in the report: `updated` if only their children or links changed. */
-export const reportChangedTasks = (tx: Sql, { id, source }: RunningImport) => tx`
-  update import_lines l set outcome = 'updated'
-  from import_items i
-  where l.import_id = ${id} and l.outcome = 'unchanged' and i.import_id = ${id} and i.kind = 'task' and i.outcome = 'updated'
-    and i.row = l.row and coalesce(i.item ->> 'externalId', ${`${source}:`} || i.key) = l.external_id`
+/**
+ * Corrects the outcome of tasks in the report: `updated` if only their children or links changed.
+ * @param pageTasks the most tasks of a statement, which also reads all lines of the import
+ */
+export function reportChangedTasks(
+  { sql, running: { id, source }, throttle }: Pick<Run, 'sql' | 'running' | 'throttle'>,
+  pageTasks = 20_000,
+): Promise<void> {
+  // A new slice would begin again.
+  return forEachPage({ ...throttle, isOver: throttle.isStopping }, -1, async (after) => {
+    const [page] = await sql<{ rows: number; last: number }[]>`
+      with tasks as materialized (
+        select n, row, key, item, outcome from import_items
+        where import_id = ${id} and kind = 'task' and n > ${after} order by n limit ${pageTasks}),
+      reported as (
+        update import_lines l set outcome = 'updated' from tasks t
+        where l.import_id = ${id} and l.outcome = 'unchanged' and t.outcome = 'updated'
+          and t.row = l.row and coalesce(t.item ->> 'externalId', ${`${source}:`} || t.key) = l.external_id)
+      select count(*)::int4 as rows, max(n) as last from tasks`
+    return page!.rows === pageTasks ? page!.last : undefined
+  })
+}

@@ -25,7 +25,8 @@ export async function importLinks(run: Run): Promise<void> {
     prelude: (prepared) => uncommittedLinks(run, prepared),
     store: (tx, finished) => countChangedTasks(tx, running.id, changedTasks(finished)),
   })
-  await endStep(run, 'links', (tx) => reportChangedTasks(tx, running))
+  await reportChangedTasks(run)
+  await endStep(run, 'links')
 }
 
 function prepareLinks(links: StagedLinks, blockers: Blockers, { running: { source } }: Run): PreparedLinks {
