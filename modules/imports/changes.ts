@@ -5,11 +5,16 @@ import { insertJob, type OutboxJob } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { retryOnce, writeExactlyOnce } from '../../src/postgres/retries.ts'
-import { conflict } from '../../src/responses/errors.ts'
+import { conflict, tooManyRequests } from '../../src/responses/errors.ts'
 import { insertRecord } from '../accounts/queries.ts'
 import { type ImportRow, isActive, isUndoActive } from './rows.ts'
 
-export const maxActiveOfAccount = 4
+const maxActiveOfAccount = 4
+
+export const tooManyImports = () =>
+  tooManyRequests(
+    `An account can have ${maxActiveOfAccount} active imports and undos of imports: wait for the end of one, or cancel an import`,
+  )
 
 type ActiveImport = Pick<ImportRow, 'id' | 'state' | 'undoState'>
 
@@ -43,6 +48,16 @@ const endDeadUploads = (sql: Sql, projectId: string, userId: string) => sql`
   where state = 'receiving' and (project_id = ${projectId} or caller ->> 'userId' = ${userId})
     and coalesce(started_at, created_at) < now() - ${deadSeconds}::int4 * interval '1 second'`
 
+/** SQL: the account has fewer active imports, and undos of its imports, than the limit. */
+const mayBegin = (sql: Sql, userId: string) => sql`
+  (select count(*) from imports where ${isActive(sql)} and caller ->> 'userId' = ${userId}) < ${maxActiveOfAccount}::int4`
+
+/** @throws HttpError 429 if the account has too many active imports */
+export async function requireFewActive(sql: Sql, userId: string): Promise<void> {
+  const [row] = await retryOnce(() => sql<{ isFew: boolean }[]>`select ${mayBegin(sql, userId)} as is_few`)
+  if (!row!.isFew) throw tooManyImports()
+}
+
 /** Returns false if the account has too many active imports. @throws HttpError 409 if the project has one */
 export async function insertImport(sql: Sql, row: ImportRow): Promise<boolean> {
   const { id, projectId, caller, source, dryRun, createdAt } = row
@@ -52,8 +67,7 @@ export async function insertImport(sql: Sql, row: ImportRow): Promise<boolean> {
     insert into imports (id, project_id, caller, source, dry_run, mapping, state, created_at)
     select ${id}::uuid, ${projectId}::uuid, ${JSON.stringify(caller)}::text::jsonb, ${source}, ${dryRun}::boolean, '{}', 'receiving',
       ${createdAt}::timestamptz
-    where (select count(*) from imports where ${isActive(sql)} and caller ->> 'userId' = ${userId})
-      < ${maxActiveOfAccount}::int4
+    where ${mayBegin(sql, userId)}
     on conflict do nothing returning id`
   if (await writeExactlyOnce(insert, () => sql`select from imports where id = ${id}`)) return true
   const active = await activeImport(sql, projectId)
@@ -103,15 +117,16 @@ export const cancelImport = (sql: Sql, id: string, record?: IdempotencyRecord) =
     () => sql`select from imports where id = ${id} and state = 'cancelled'`,
   )
 
-/** Returns false if the import cannot be undone, or the project has an active import. */
-export function queueUndo(sql: Sql, { id }: ImportRow, job: OutboxJob, record?: IdempotencyRecord) {
+/** Returns false if the import cannot be undone, the project has an active import, or the account has too many. */
+export function queueUndo(sql: Sql, { id, caller }: ImportRow, job: OutboxJob, record?: IdempotencyRecord) {
   const queue = () =>
     sql`
       with done as (update imports i set undo_state = 'queued'
         where id = ${id} and state in ('done', 'failed', 'cancelled') and not dry_run
           and (coalesce(undo_state, 'failed') = 'failed' or (undo_state = 'done'
             and exists (select from import_lines where import_id = i.id and outcome = 'kept')))
-          and not exists (select from imports where project_id = i.project_id and ${isActive(sql)}) returning id),
+          and not exists (select from imports where project_id = i.project_id and ${isActive(sql)})
+          and ${mayBegin(sql, (caller as Caller).userId)} returning id),
       queued as (${insertJob(sql, job)}),
       recorded as (${insertRecord(sql, record)})
       select id from done`.catch((error: unknown) => {

@@ -11,14 +11,14 @@ import { named } from '../../src/schema/named.ts'
 import { Message, sampleId } from '../../src/schema/response.ts'
 import { noImport } from './access.ts'
 import { cancelled, importEnded } from './cancel.ts'
-import { importActive } from './changes.ts'
+import { importActive, tooManyImports } from './changes.ts'
 import { formParameters, ImportParameters, importView } from './schema.ts'
 import { alreadyUndone, notEnded, wasDryRun } from './undo.ts'
 import { endedEarly, stalled } from './upload/body.ts'
 import { emptyFile, tooLate, zipArchive } from './upload/chunks.ts'
 import { mappingNotJson, sourceMissing } from './upload/fields.ts'
 import { fileMissing, notForm } from './upload/form.ts'
-import { codingNotSupported, tooManyImports, uploadLimit } from './upload/start.ts'
+import { codingNotSupported, uploadLimit } from './upload/start.ts'
 
 const importReply = (description: string, values: object, headers = {}) => ({
   description,
@@ -107,6 +107,6 @@ export const undoHooks = operation({
   },
   errors: [
     ...[invalidIdempotencyKey(), notEnded(), wasDryRun(), alreadyUndone(), importActive(active)],
-    ...[roleNeeded('EDITOR'), noImport()],
+    ...[tooManyImports(), roleNeeded('EDITOR'), noImport()],
   ],
 })

@@ -1,8 +1,9 @@
 import type { ReadRequest } from '../../src/commands/query.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { requireEditableImport, type RequireImport } from './access.ts'
-import { activeImport, importActive, importJob, queueUndo } from './changes.ts'
+import { activeImport, importActive, importJob, queueUndo, requireFewActive } from './changes.ts'
 import { type FindImport, type ImportRow, isFinal, isUndoActive } from './rows.ts'
 import { importView } from './schema.ts'
 import type { Watch } from './watch.ts'
@@ -34,7 +35,9 @@ export function openUndoImport(dependencies: Dependencies) {
       const reply = replyWith(importView.of({ ...row, undoState: 'queued' }), 202)
       if (!(await queueUndo(sql, row, job, toRecord(reply)))) {
         const active = await activeImport(sql, row.projectId)
-        throw active ? importActive(active) : alreadyUndone()
+        if (active) throw importActive(active)
+        await requireFewActive(sql, (row.caller as Caller).userId)
+        throw alreadyUndone()
       }
       void jobs.enqueue([job])
       importNotifications.publish([{ projectId: row.projectId, version: 0 }])

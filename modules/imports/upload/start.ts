@@ -3,7 +3,7 @@ import type { ReadRequest } from '../../../src/commands/query.ts'
 import { requireSmall } from '../../../src/http/json-body.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
 import { newId, nowMs } from '../../../src/ids.ts'
-import { HttpError, tooManyRequests } from '../../../src/responses/errors.ts'
+import { HttpError } from '../../../src/responses/errors.ts'
 import type { Services } from '../../../src/services.ts'
 import { requireEditableProject } from '../access.ts'
 import { repeatedly } from '../../../src/repeatedly.ts'
@@ -11,9 +11,9 @@ import {
   discardImport,
   importJob,
   insertImport,
-  maxActiveOfAccount,
   queueImport,
   recordHeartbeat,
+  tooManyImports,
   uploadHeartbeatMs,
 } from '../changes.ts'
 import type { ImportRow } from '../rows.ts'
@@ -28,10 +28,6 @@ import { insertChunk } from './store.ts'
 /** Limits the uploads in progress in this process. An upload needs a few MiB of memory. */
 export const uploadLimit = { what: 'import uploads', ofAll: 32, ofAccount: 4 }
 
-export const tooManyImports = () =>
-  tooManyRequests(
-    `An account can have ${maxActiveOfAccount} active imports: wait for the end of an import, or cancel it`,
-  )
 export const codingNotSupported = () =>
   new HttpError(415, 'The file must be sent without a Content-Encoding, or with gzip', {
     'accept-encoding': 'gzip',

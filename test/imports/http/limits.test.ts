@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { expectError } from '../../http/responses.ts'
-import { statuses, upTo } from '../../races/pair.ts'
+import { eventually, statuses, upTo } from '../../races/pair.ts'
 import { make, register } from '../../support/client.ts'
 import { withService } from '../../support/service.ts'
 import { csv, openImportScene, rowsOf, start } from './scene.ts'
@@ -21,11 +21,34 @@ test('an account has at most four active imports: the fifth gets 429', async () 
   const [last, ...others] = projects.map(({ id }) => id)
   for (const id of others) expect((await start(owner, id)).status).toBe(202)
   const answer = await start(owner, last!)
-  expectError(answer, 429, /^An account can have 4 active imports: wait/)
+  expectError(answer, 429, /^An account can have 4 active imports and undos of imports: wait/)
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
   const { body } = await owner.get(`/projects/${others[0]}/imports`)
   await scene.end(body[0]!.id)
   expect((await start(owner, last!)).status).toBe(202)
+})
+
+test('an undo of an import counts as an active import of the account: the fifth gets 429', async () => {
+  const owner = await register(client)
+  const projects = await Promise.all(upTo(5).map(() => make(owner, '/projects', { name: 'P' })))
+  const ids: string[] = []
+  for (const { id } of projects) {
+    ids.push((await start(owner, id)).body.id)
+    await scene.end(ids.at(-1)!)
+  }
+  const [last, ...others] = ids
+  for (const id of others) await scene.set(id, { undo_state: 'queued' })
+  const answer = await owner.post(`/imports/${last}/undo`)
+  expectError(answer, 429, /^An account can have 4 active imports and undos of imports: wait/)
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await owner.get(`/imports/${last}`)).body).toMatchObject({ undo: null })
+  await scene.set(others[0]!, { undo_state: 'done' })
+  const undone = owner.post(`/imports/${last}/undo`)
+  await eventually('the queued undo', async () =>
+    (await owner.get(`/imports/${last}`)).text.includes('"undo":{'),
+  )
+  await scene.set(last!, { undo_state: 'done' })
+  expect((await undone).status).toBe(200)
 })
 
 test('a file above IMPORT_BYTES gets 413, whether or not its length is known', async () => {
