@@ -15,9 +15,10 @@ import { importActive, tooManyImports } from './changes.ts'
 import { formParameters, ImportParameters, importView } from './schema.ts'
 import { alreadyUndone, notEnded, wasDryRun } from './undo.ts'
 import { endedEarly, stalled } from './upload/body.ts'
-import { emptyFile, tooLate, zipArchive } from './upload/chunks.ts'
+import { emptyFile, zipArchive } from './upload/chunks.ts'
 import { mappingNotJson, sourceMissing } from './upload/fields.ts'
 import { fileMissing, notForm } from './upload/form.ts'
+import { interrupted, tooLate } from './upload/removed.ts'
 import { codingNotSupported, uploadLimit } from './upload/start.ts'
 
 const importReply = (description: string, values: object, headers = {}) => ({
@@ -62,7 +63,7 @@ const aboutStart = (bytes: number) =>
 export function startHooks({ importBytes, bodyTimeoutMs }: Config) {
   const errors: HttpError[] = [
     ...[sourceMissing(), mappingNotJson(), emptyFile(), zipArchive(), notForm(), fileMissing(), endedEarly()],
-    ...[invalidIdempotencyKey(), tooLarge(importBytes), stalled(bodyTimeoutMs), tooLate()],
+    ...[invalidIdempotencyKey(), tooLarge(importBytes), stalled(bodyTimeoutMs), tooLate(), interrupted()],
     ...[
       codingNotSupported(),
       importActive(active),

@@ -1,8 +1,7 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { receivingMinutes } from '../../modules/imports/upload/removed.ts'
 import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 
-/** A file must arrive within this time. */
-const receivingMinutes = 10
 const keptDays = 30
 /** The most imports of one statement. The next statement continues. */
 const pageImports = 100

@@ -1,12 +1,10 @@
-import { badRequest, HttpError } from '../../../src/responses/errors.ts'
+import { badRequest } from '../../../src/responses/errors.ts'
 import { tooLarge } from '../../../src/http/json-body.ts'
 
 const chunkBytes = 262_144
 
 export const emptyFile = () => badRequest('The file is empty')
 export const zipArchive = () => badRequest('The file is a ZIP archive: unpack it, and send the file in it')
-export const tooLate = () =>
-  new HttpError(408, 'The file must arrive within 10 minutes', { connection: 'close' })
 
 const zipStart = [0x50, 0x4b, 0x03, 0x04]
 const isZip = (bytes: Uint8Array): boolean => zipStart.every((byte, n) => bytes[n] === byte)

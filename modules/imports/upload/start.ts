@@ -20,9 +20,10 @@ import type { ImportRow } from '../rows.ts'
 import { formBytes, importView } from '../schema.ts'
 import { replyWith, type ToRecord, writeOnce } from '../write-once.ts'
 import { freeMemory, partsOf } from './body.ts'
-import { ChunkWriter, tooLate } from './chunks.ts'
+import { ChunkWriter } from './chunks.ts'
 import { type Fields, type ImportOptions, readOptions } from './fields.ts'
 import { isForm, readForm } from './form.ts'
+import { removalError, UploadRemoved } from './removed.ts'
 import { insertChunk } from './store.ts'
 
 /** Limits the uploads in progress in this process. An upload needs a few MiB of memory. */
@@ -77,12 +78,12 @@ async function start(
     const row: ImportRow = { ...received, ...(options ?? readOptions(fields)), state: 'queued' }
     const reply = replyWith(importView.of(row), 202)
     const job = importJob('run-import', row)
-    if (!(await queueImport(sql, row, job, toRecord(reply)))) throw tooLate()
+    if (!(await queueImport(sql, row, job, toRecord(reply)))) throw new UploadRemoved()
     void jobs.enqueue([job])
     return reply
   } catch (error) {
     await discardImport(sql, received.id).catch(() => {})
-    throw error
+    throw error instanceof UploadRemoved ? await removalError(sql, received) : error
   } finally {
     void stop()
   }

@@ -2,19 +2,19 @@ import { finished } from 'node:stream/promises'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { errorCode } from '../../../src/postgres/errors.ts'
 import { retryOnce } from '../../../src/postgres/retries.ts'
-import { tooLate } from './chunks.ts'
+import { UploadRemoved } from './removed.ts'
 
 /**
  * Stores a chunk. COPY sends its bytes as they are: as a parameter they would be text, and the copies of the text would
  * take 1.7 MiB of memory for a chunk (measured). The lock prevents workers from removing the import.
- * @throws HttpError 408 if a worker has removed the import
+ * @throws UploadRemoved if a worker has removed the import
  */
 export async function insertChunk(sql: Sql, importId: string, n: number, bytes: Uint8Array): Promise<void> {
   const store = () =>
     sql.begin(async (tx) => {
       const [receiving] = await tx`
         select id from imports where id = ${importId} and state = 'receiving' for share`
-      if (!receiving) throw tooLate()
+      if (!receiving) throw new UploadRemoved()
       const copy = await tx`copy import_chunks (import_id, n, bytes) from stdin (format binary)`.writable()
       copy.write(rowStart(importId, n, bytes.length))
       copy.write(bytes)
