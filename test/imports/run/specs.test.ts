@@ -3,6 +3,7 @@ import type { ImportedItem } from '../../../modules/imports/items.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
+import { upTo } from '../../races/pair.ts'
 import { invite, make, type Person } from '../../support/client.ts'
 import { task } from './items.ts'
 import { fast, fileOf, lineReader, openRunScene } from './scene.ts'
@@ -99,4 +100,13 @@ test('reports a field whose type in the project is another, to an ADMIN and to a
       ...{ row: null, externalId: null, outcome: 'unchanged' },
       message: 'The field "Size": The field of the project has the type date, and not number',
     })
+})
+
+test('a dry run with more labels than a project can have has the report of the later import', async () => {
+  const { owner, projectId } = await newProject()
+  const tasks = upTo(600).map((n) => task(String(n), { labels: [`label ${n}`] }))
+  const { id: _, ...dry } = await importItems(owner, projectId, tasks, { dryRun: true })
+  const { id: __, ...real } = await importItems(owner, projectId, tasks)
+  expect(real.lines.filter(({ message }) => message.includes('at most 500 labels'))).toHaveLength(100)
+  expect(dry).toEqual(real)
 })

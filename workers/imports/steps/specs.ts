@@ -23,6 +23,8 @@ export async function importSpecs(run: Run): Promise<void> {
         .filter(({ n }) => n > after)
         .slice(0, run.batchRows)
         .map((spec) => ({ ...common(spec), ...prepareSpec(spec) })),
+    prelude: ([first]) =>
+      specs.filter(({ n }) => n < first!.n).flatMap((spec) => prepareSpec(spec).operation ?? []),
     store: (tx, finished) => storeItems(tx, running.id, finished),
   })
   await endStep(run, 'labels')
