@@ -1,4 +1,5 @@
 import type { ImportCursor } from '../../../drizzle/schema/imports.ts'
+import { ImportError } from '../../../modules/imports/items.ts'
 import type { Services } from '../../../src/services.ts'
 import type { Sql, SqlPart } from '../../../src/postgres/database.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../../throttle.ts'
@@ -91,15 +92,34 @@ async function undoBatches(
   throttle: Throttle,
 ): Promise<void> {
   await requireToken(undo.sql, undo.caller)
+  if (position.cursor.n === first.n) await requireAllEvents(undo)
   await forEachPage(throttle, position.cursor.n, async (before) => {
     const { sql, importId } = undo
     const [batch] = await sql<{ seq: number }[]>`
       select seq::float8 as seq from import_batches where import_id = ${importId} and seq < ${before}
       order by seq desc limit 1`
     if (!batch) return undefined
+    await requireEvents(undo, batch.seq, 'The rest of the import')
     await storeUndone(undo, before, batch.seq, await undoBatch(undo, batch.seq))
     position.cursor = { step: 'undo', n: batch.seq }
     announce(undo)
     return batch.seq
   })
+}
+
+async function requireAllEvents(undo: Undo): Promise<void> {
+  const [earliest] = await undo.sql<{ seq: number }[]>`
+    select seq::float8 as seq from import_batches where import_id = ${undo.importId} order by seq limit 1`
+  if (earliest) await requireEvents(undo, earliest.seq, 'The import')
+}
+
+/**
+ * The number of a batch is the seq of its first event, and events expire in the order of their seqs.
+ * @throws ImportError if the batch has no longer all its events
+ */
+async function requireEvents({ sql, projectId }: Undo, batch: number, what: string): Promise<void> {
+  const [expired] = await sql`
+    select from projects where id = ${projectId}
+      and not exists (select from events where project_id = ${projectId} and seq = ${batch})`
+  if (expired) throw new ImportError(`${what} cannot be undone, because its history has expired`)
 }
