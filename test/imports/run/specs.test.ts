@@ -32,8 +32,8 @@ async function killAfterCommit(id: string) {
   const killed = openRunImport(
     {
       ...services,
-      run: async (request) => {
-        await services.run(request)
+      runHere: async (request) => {
+        await services.runHere(request)
         throw unavailable('killed')
       },
     },
