@@ -2,6 +2,7 @@ import { DateTime } from 'luxon'
 import { DigestKeys, shortKey } from '../../convert/keys.ts'
 import type { KnownColumns } from '../csv/columns/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
+import type { Dates } from '../csv/dates/dates.ts'
 import type { Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
@@ -31,13 +32,15 @@ export const readTickTick = csvReader({
   reads,
   zone: 'timezone',
   priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
-  read: () => new TickTickRows(),
+  read: ({ dates }) => new TickTickRows(dates),
 })
 
 class TickTickRows implements SourceRows {
   private readonly keys = new DigestKeys()
   private readonly keysById = new KeyMap<string>()
   private readonly scanKeys = new DigestKeys()
+
+  constructor(private readonly dates: Dates) {}
 
   scan(row: Row): void {
     this.keysById.set(row.text('task id'), shortKey(keyOf(row, this.scanKeys)))
@@ -52,7 +55,7 @@ class TickTickRows implements SourceRows {
     if (status !== '') draft.isCompleted = status !== '0'
     if (row.text('kind') === 'NOTE') task.labels = [...(task.labels ?? []), 'Note']
     if (row.text('is check list') === 'Y') finishChecklist(draft)
-    const zone = row.text('timezone') || 'UTC'
+    const zone = this.dates.zoneOf(row.text('timezone') || 'UTC')
     // The time of an all-day task is midnight in its time zone.
     if (row.text('is all day') === 'true' && task.dueDate?.includes('T'))
       task.dueDate = DateTime.fromISO(task.dueDate, { zone }).toISODate() ?? task.dueDate

@@ -4,10 +4,13 @@ import type { Mapping } from '../../../mapping.ts'
 import { clockIn, hasOffset, instantOf } from './clock.ts'
 import { dayOf, type First, isDay, isoDay } from './day.ts'
 import { dateFormatOf } from './format.ts'
-import { isZone, ZoneClock } from './zones.ts'
+import { isZone, ZoneClock, zoneNamed } from './zones.ts'
 
 const maxCharacters = 80
-const maxZones = 500
+/** A clock has up to 20,000 days in memory. */
+const maxZones = 50
+/** The longest name of a time zone has fewer characters. */
+const maxZoneCharacters = 50
 
 /** Reads the dates of one file. */
 export class Dates {
@@ -46,10 +49,16 @@ export class Dates {
       : (this.guess(text, clock) ?? this.readFormat(text, clock))
   }
 
-  private clockOf(zone = this.zone): ZoneClock {
+  /** Returns the name of a time zone of the file, or the default time zone for another text. */
+  zoneOf(given: string): string {
+    return this.clockOf(given).zone
+  }
+
+  private clockOf(given = this.zone): ZoneClock {
+    const zone = given.length > maxZoneCharacters ? this.zone : given
     const known = this.clocks.get(zone)
     if (known) return known
-    const clock = new ZoneClock(isZone(zone) ? zone : this.zone)
+    const clock = new ZoneClock(zone === this.zone ? zone : (zoneNamed(zone) ?? this.zone))
     if (this.clocks.size < maxZones) this.clocks.set(zone, clock)
     return clock
   }

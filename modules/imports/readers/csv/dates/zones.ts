@@ -7,6 +7,18 @@ const maxDays = 20_000
 
 export const isZone = (zone: string): boolean => zone === 'UTC' || IANAZone.isValidZone(zone)
 
+/**
+ * Returns the usual name of a time zone of the file: `Europe/Berlin` for `europe/BERLIN`. Undefined for other texts.
+ * luxon stores each name that it gets until the process ends.
+ */
+export function zoneNamed(text: string): string | undefined {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
+  } catch {
+    return undefined
+  }
+}
+
 /** Caches the offsets of a time zone by day, because a look-up in the rules of the zone takes microseconds. */
 export class ZoneClock {
   private readonly rules: IANAZone
