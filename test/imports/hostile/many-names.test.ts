@@ -68,3 +68,11 @@ test('rejects ids with more than 32 million characters', () => {
   for (const n of upTo(160_000)) map.set(`${n}`, key)
   expect(() => map.set('x', key)).toThrow('The ids of the rows have more than 32,000,000 characters')
 })
+
+test('reports at most 1,000 rows of a Todoist file that are not tasks', async () => {
+  const file = `TYPE,CONTENT\n${`other,a,${'x'.repeat(2_000)}\n`.repeat(1_500)}`
+  const { messages } = await reading(readers.todoist, file, { partBytes: 65_536 })
+  expect(messages).toHaveLength(1_000)
+  expect(messages[0]).toBe(`Row 1: Without a header: ${'x'.repeat(475)}`)
+  expect(messages.at(-1)).toBe('Further rows are not reported')
+})

@@ -36,6 +36,9 @@ export const readTodoist = csvReader({
 })
 
 const maxIndent = 10
+/** The most messages between two tasks. */
+const maxPending = 1_000
+const maxMessageCharacters = 500
 
 interface Ancestor {
   indent: number
@@ -57,11 +60,11 @@ class TodoistRows implements SourceRows {
     if (type === 'section') {
       this.section = draft.task.title
       this.parents = []
-      const description = row.text('description').slice(0, 500)
-      if (description) this.pending.push(`The description of the section was not imported: ${description}`)
+      const description = row.text('description')
+      if (description) this.report(`The description of the section was not imported: ${description}`)
     }
     if (type === 'task') this.finishTask(draft, row)
-    else this.pending.push(...[...draft.notes, ...draft.messages].map((line) => `Row ${row.number}: ${line}`))
+    else for (const line of [...draft.notes, ...draft.messages]) this.report(`Row ${row.number}: ${line}`)
     return type === 'task'
   }
 
@@ -69,12 +72,18 @@ class TodoistRows implements SourceRows {
     if (row.text('type').toLowerCase() !== 'note') return []
     const text = row.text('content')
     if (!this.latest) {
-      this.pending.push(`The comment on the whole project was not imported: ${text.slice(0, 500)}`)
+      this.report(`The comment on the whole project was not imported: ${text}`)
       return []
     }
     const author = task.author && withoutId(task.author)
     const comment: CommentItem = { kind: 'comment', row: row.number, task: this.latest, text }
     return [{ ...comment, ...(author && { author }), ...(task.dueDate && { createdAt: task.dueDate }) }]
+  }
+
+  private report(message: string): void {
+    if (this.pending.length === maxPending) return
+    const isLast = this.pending.length === maxPending - 1
+    this.pending.push(isLast ? 'Further rows are not reported' : message.slice(0, maxMessageCharacters))
   }
 
   /** Returns the messages after the last task. */
