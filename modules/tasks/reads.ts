@@ -6,7 +6,7 @@ import { hasNoReferences, visibleColumns, visibleEventId } from '../../src/log/r
 import { type JoinedRows, openShownRows } from '../../src/log/shown-rows.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { readInTwoSteps } from '../../src/postgres/two-steps.ts'
+import { readInTwoSteps } from '../../src/reads/two-steps.ts'
 import { byOrdinal } from '../../src/postgres/row-order.ts'
 import { type LookUp, openLookUp, requireVisible } from '../../src/reads/lookups.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'

@@ -2,7 +2,7 @@ import postgres from 'postgres'
 import { createConnector, connectMs, tlsModeOf, type PrimaryFinder } from './connect.ts'
 import { type QueryOptions, withTimeouts } from './timeouts.ts'
 import { isoInstant, arrayTypes } from './values.ts'
-import { padding, withoutLateRollback } from './workarounds.ts'
+import { padding, withoutLateEnd } from './workarounds.ts'
 
 interface PoolOptions extends QueryOptions {
   url: string
@@ -43,7 +43,7 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  return withTimeouts(withoutLateRollback(sql), {
+  return withTimeouts(withoutLateEnd(sql), {
     ...pool,
     isPooled,
     limitMs: statementMs + graceMs,

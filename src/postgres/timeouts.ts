@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net'
-import type { Sql } from 'postgres'
+import { Stream } from 'node:stream'
+import type { Sql, TransactionSql } from 'postgres'
 import { newQueryCounts } from '../metrics/counts.ts'
 import { connectionError, errorCode, isTransient, markUnknownOutcome } from './errors.ts'
 import { retryDelay } from './retries.ts'
+import { limitTransactions } from './transactions.ts'
 import { sendAlone, withoutHoles } from './workarounds.ts'
 
 const tickMs = 100
@@ -23,7 +25,7 @@ type SocketState = { idleMs: number; limitMs: number; isAnswered: boolean }
  */
 export class IdleTimeouts {
   private readonly sockets = new Map<Socket, SocketState>()
-  readonly queries = new Set<PendingQuery>()
+  private readonly queries = new Set<PendingQuery>()
   private readonly timer = setInterval(() => this.tick(), tickMs)
 
   constructor() {
@@ -45,6 +47,13 @@ export class IdleTimeouts {
     }
     socket.on('data', () => begin(true))
     socket.on('close', () => this.sockets.delete(socket))
+  }
+
+  /** Begins a time limit. Returns a function that ends it. */
+  beginLimit(limitMs: number, fail: (error: Error) => void): () => void {
+    const pending = { limitMs, waitedMs: 0, fail }
+    this.queries.add(pending)
+    return () => void this.queries.delete(pending)
   }
 
   close(): void {
@@ -74,9 +83,10 @@ export class IdleTimeouts {
 }
 
 interface Query extends PromiseLike<unknown[]> {
-  resolve: (rows: unknown[]) => void
+  resolve: (rows: unknown[] | Stream) => void
   reject: (error: unknown) => void
   handler: (query: Query) => unknown
+  options: { prepare?: boolean; limitMs?: number }
 }
 
 export interface QueryOptions {
@@ -84,11 +94,17 @@ export interface QueryOptions {
   retries?: boolean
   counts?: ReturnType<typeof newQueryCounts>
 }
-type Options = QueryOptions & { isPooled: boolean; limitMs: number; onStandby(): void }
+type Options = QueryOptions & { isPooled: boolean; limitMs: number; onStandby(): void; isOver?(): boolean }
 
 /** For rare queries with many variants: a prepared statement stays on its connection forever. */
 export function unprepared<Q extends object>(query: Q): Q {
-  ;(query as unknown as { options: { prepare: boolean } }).options.prepare = false
+  ;(query as Q & Query).options.prepare = false
+  return query
+}
+
+/** For a statement of a transaction that has set a longer statement timeout. */
+export function withLimit<Q extends object>(query: Q, limitMs: number): Q {
+  ;(query as Q & Query).options.limitMs = limitMs
   return query
 }
 
@@ -100,9 +116,21 @@ export function withTimeouts(sql: Sql, options: Options): Sql {
     return onSend(query as Q & Query, options, options.retries ? again : undefined)
   }
   const unsafe = (...args: Parameters<Sql['unsafe']>) => watch(() => sql.unsafe(...args))
+  const { idleTimeouts, limitMs } = options
+  const inTransaction = { ...options, retries: false, isPooled: false }
+  const begin = limitTransactions(
+    sql.begin,
+    (fail) => idleTimeouts.beginLimit(limitMs, fail),
+    (tx, isOver) =>
+      withTimeouts(tx as unknown as Sql, { ...inTransaction, isOver }) as unknown as TransactionSql,
+  )
+  const watched = new Map<string | symbol, unknown>([
+    ['unsafe', unsafe],
+    ['begin', begin],
+  ])
   return new Proxy(sql, {
     apply: (target, self, args) => watch(() => Reflect.apply(target, self, args)),
-    get: (target, name) => (name === 'unsafe' ? unsafe : Reflect.get(target, name)),
+    get: (target, name) => watched.get(name) ?? Reflect.get(target, name),
   })
 }
 
@@ -111,6 +139,9 @@ function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query
   const { handler } = query
   if (options.isPooled) sendAlone(query)
   query.handler = (sent) => {
+    // postgres.js would write to a socket that is null: the process would end.
+    if (options.isOver?.())
+      return query.reject(connectionError('CONNECTION_CLOSED', 'The connection was closed'))
     track(query, options, again)
     return handler(sent)
   }
@@ -123,7 +154,7 @@ function track(query: Query, options: Options, again?: () => Query): void {
   const began = performance.now()
   let isOver = false
   const isFirstEnd = () => {
-    idleTimeouts.queries.delete(pending)
+    endLimit()
     if (isOver) return false
     counts.open--
     counts.seconds.addSince(began)
@@ -131,7 +162,9 @@ function track(query: Query, options: Options, again?: () => Query): void {
   }
   counts.open++
   query.resolve = (rows) => {
-    if (isFirstEnd()) resolve(withoutHoles(rows))
+    // COPY ends with its stream.
+    if (rows instanceof Stream) resolve(rows.once('close', isFirstEnd))
+    else if (isFirstEnd()) resolve(withoutHoles(rows))
   }
   query.reject = (error) => {
     if (!isFirstEnd()) return
@@ -140,6 +173,5 @@ function track(query: Query, options: Options, again?: () => Query): void {
     if (again && isTransient(error)) retryDelay().then(again).then(resolve, reject)
     else reject(error)
   }
-  const pending = { limitMs, waitedMs: 0, fail: query.reject }
-  idleTimeouts.queries.add(pending)
+  const endLimit = idleTimeouts.beginLimit(query.options.limitMs ?? limitMs, query.reject)
 }

@@ -4,7 +4,7 @@ import type { Sql, TransactionSql } from 'postgres'
 import { connectionError } from './errors.ts'
 
 // Workarounds for defects of postgres.js 3.4.9. test/core/workarounds.test.ts proves that each defect still exists, except
-// the defect of `withoutLateRollback`, which would end the process of the test.
+// the defect of `withoutLateEnd`, which would end the process of the test.
 
 /** postgres.js never sends a startup message shorter than 1 KiB after a broken connection (porsager/postgres#1133). */
 const [paddingName, paddingValue] = ['docket.padding', 'x'.repeat(1_024)] as const
@@ -67,8 +67,11 @@ export function sendAlone(query: object): void {
   options.onexecute ??= () => false
 }
 
-/** After a connection broke within a transaction, postgres.js sends ROLLBACK to a socket that is null: the process ends. */
-export function withoutLateRollback(sql: Sql): Sql {
+/**
+ * After a connection broke within a transaction, postgres.js sends COMMIT or ROLLBACK to a socket that is null: the
+ * process ends. The promise of the transaction has the error of the connection.
+ */
+export function withoutLateEnd(sql: Sql): Sql {
   const { begin } = sql
   type Work = (tx: TransactionSql) => unknown
   const checked = (...args: [Work] | [string, Work]) => {
@@ -77,11 +80,12 @@ export function withoutLateRollback(sql: Sql): Sql {
     const over = () => void (isOver = true)
     const ended = begin(args.join(''), async (tx) => {
       try {
-        return await work(tx)
+        const result = await work(tx)
+        if (isOver) await never()
+        return result
       } catch (error) {
         await nextTurn()
-        // `ended` has the error of the connection.
-        if (isOver) await new Promise(() => {})
+        if (isOver) await never()
         throw error
       }
     })
@@ -90,3 +94,5 @@ export function withoutLateRollback(sql: Sql): Sql {
   }
   return Object.assign(sql, { begin: checked as Sql['begin'] })
 }
+
+const never = () => new Promise<never>(() => {})

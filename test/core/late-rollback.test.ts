@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Socket } from 'node:net'
 import postgres from 'postgres'
-import { closeOnError, withoutLateRollback } from '../../src/postgres/workarounds.ts'
+import { closeOnError, withoutLateEnd } from '../../src/postgres/workarounds.ts'
 import { eventually } from '../races/pair.ts'
 import { freshDatabase } from '../support/database.ts'
 import { forFile } from '../support/service.ts'
@@ -20,7 +20,7 @@ test('a connection that breaks within a transaction rejects the transaction, and
     return one
   }
   const options = { max: 1, fetch_types: false, socket } as postgres.Options<{}>
-  const sql = withoutLateRollback(postgres(line.url, options))
+  const sql = withoutLateEnd(postgres(line.url, options))
   await forFile({ close: () => sql.end({ timeout: 0 }) })
   const ended = sql.begin(async (tx) => {
     const [first, second] = [tx`select pg_sleep(60)`, tx`select 1`]
@@ -34,7 +34,7 @@ test('a connection that breaks within a transaction rejects the transaction, and
 })
 
 test('a transaction whose work fails is rolled back', async () => {
-  const sql = withoutLateRollback(await forFile(postgres(fresh.url, { max: 1, fetch_types: false })))
+  const sql = withoutLateEnd(await forFile(postgres(fresh.url, { max: 1, fetch_types: false })))
   await sql`create table rolled_back (n int)`
   const work = sql.begin(async (tx) => {
     await tx`insert into rolled_back values (1)`

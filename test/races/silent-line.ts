@@ -6,7 +6,7 @@ export async function openSilentLine(serverUrl: string) {
   const clients = new Set<Socket>()
   const silenced = new WeakSet<Socket>()
   let isSilent = false
-  const { url, close } = await openTcpProxyTo(serverUrl, {
+  const { url, close, cut } = await openTcpProxyTo(serverUrl, {
     onOpen({ client }) {
       clients.add(client)
       if (isSilent) silenced.add(client)
@@ -16,7 +16,7 @@ export async function openSilentLine(serverUrl: string) {
   })
   const silenceOpen = () => clients.forEach((client) => silenced.add(client))
   return {
-    ...{ url, close },
+    ...{ url, close, cut },
     /** Silences all open connections forever; new connections work. */
     silenceOpen,
     /** Silences all open and new connections until `speak` is called. */

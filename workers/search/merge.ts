@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sql } from '../../src/postgres/database.ts'
+import { withLimit } from '../../src/postgres/timeouts.ts'
 
 /** Merging takes 58 µs a row in a list of 5,000 rows, 44 µs in one of 16,000. Each search reads the list: 7 ms for 16,000. */
 const maxUnmerged = 16_000
@@ -8,7 +9,8 @@ const maxWaitMs = 10_000
 const retryMs = 200
 const mergeMemory = '64MB'
 /** On a busy machine, 50,000 rows take longer than the time-out of the other background statements. */
-const mergeTimeout = '60s'
+const mergeTimeoutMs = 60_000
+const mergeLimitMs = mergeTimeoutMs + 1_000
 const lockKey = 0x73726368 // "srch"
 
 export const countUnmerged = async (sql: Sql): Promise<number> => {
@@ -42,12 +44,12 @@ export const merge = (sql: Sql): Promise<boolean> =>
     const [row] = await tx<{ taken: boolean }[]>`select pg_try_advisory_xact_lock(${lockKey}) as taken`
     if (!row!.taken) return false
     await tx.unsafe(
-      `set local maintenance_work_mem = '${mergeMemory}'; set local statement_timeout = '${mergeTimeout}'`,
+      `set local maintenance_work_mem = '${mergeMemory}'; set local statement_timeout = ${mergeTimeoutMs}`,
     )
     const before = await tx<
       { slot: number; rows: number }[]
     >`select slot, rows from search_unmerged where rows > 0`
-    await tx`select gin_clean_pending_list('search_gin')`
+    await withLimit(tx`select gin_clean_pending_list('search_gin')`, mergeLimitMs)
     // Rows that were added meanwhile remain counted.
     for (const { slot, rows } of before)
       await tx`update search_unmerged set rows = rows - ${rows} where slot = ${slot}`
