@@ -39,9 +39,15 @@ export function openSubscriber(url: string, log: Log): Redis {
 /** Longer than the 10 s for which BullMQ blocks. Without it, a worker would wait forever for a reply that was lost. */
 const blockingTimeoutMs = 15_000
 
-/** For BullMQ workers, which repeat a command that failed. */
-export const openBlocking = (url: string, log: Log) =>
-  logOutages(connect(url, { maxRetriesPerRequest: null, commandTimeout: blockingTimeoutMs }), log)
+/**
+ * For BullMQ workers, which repeat a command that failed. A command that times out does not close the connection, so
+ * the socket has a timeout too: otherwise, a silent connection would fail all later commands.
+ */
+export const openBlocking = (url: string, log: Log, timeoutMs = blockingTimeoutMs) =>
+  logOutages(
+    connect(url, { maxRetriesPerRequest: null, commandTimeout: timeoutMs, socketTimeout: timeoutMs }),
+    log,
+  )
 
 function connect(url: string, own: RedisOptions): RedisClient {
   if (!isCluster(url)) return connectServer(url, { ...commonOptions, ...own })
