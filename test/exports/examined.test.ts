@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { eventually } from '../races/pair.ts'
 import { type Client, invite, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { examined, importInto, makeEverything } from './everything.ts'
@@ -54,9 +55,10 @@ test('an undo also removes the description, the labels and the order of an impor
   const file = await exported(ada, await makeEverything(ada, bea))
   const projectId = await emptyProject(dee)
   const { id } = await importInto(dee, projectId, file)
-  expect((await dee.post(`/imports/${id}/undo`)).body).toMatchObject({
-    undo: { state: 'done', undone: 9, kept: 0 },
-  })
+  await dee.post(`/imports/${id}/undo`)
+  const undo = async () => (await dee.get(`/imports/${id}`)).body as unknown as { undo: { state: string } }
+  await eventually('the end of the undo', async () => (await undo()).undo.state === 'done')
+  expect(await undo()).toMatchObject({ undo: { undone: 9, kept: 0 } })
   const [head, ...lines] = linesOf(await exported(dee, projectId))
   expect(head).toMatchObject({ project: { description: null } })
   expect(lines).toEqual([{ kind: 'end', lines: 2 }])
