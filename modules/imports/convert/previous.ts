@@ -18,7 +18,7 @@ const columnsOf: Record<Exclude<keyof Previous, 'fields'>, string[]> = {
  * @param columns the fields that the file has columns for; undefined: all fields
  */
 export function previousOf(
-  { remindAt }: TaskItem,
+  item: TaskItem,
   values: TaskOperation['values'],
   imported: Previous = {},
   columns?: string[],
@@ -26,12 +26,12 @@ export function previousOf(
   const isInFile = (some: string[]) => !columns || some.some((name) => columns.includes(name))
   const previous: Record<string, unknown> = {}
   for (const [name, from] of Object.entries(columnsOf) as [keyof typeof columnsOf, string[]][]) {
-    const isFoot = name === 'description' && isFootOf(imported.description ?? '', values)
+    const isFoot = name === 'description' && isFootOf(imported.description ?? '', item, values)
     if (values[name] === undefined && imported[name] != null && (isFoot || isInFile(from)))
       previous[name] = imported[name]
   }
   // The file has a reminder. Its time has passed, so `values` omits it.
-  if (remindAt) delete previous.remindAt
+  if (item.remindAt) delete previous.remindAt
   const fields = Object.entries(imported.fields ?? {}).filter(
     ([key]) => values.fields?.[key] === undefined && isInFile([`field.${key}`]),
   )
@@ -40,7 +40,13 @@ export function previousOf(
 }
 
 /** True if each line of the description is for a value that the task now has, such as a new member as assignee. */
-function isFootOf(description: string, { assigneeId, fields = {} }: TaskOperation['values']): boolean {
-  const names = [...(assigneeId ? ['Assignee'] : []), ...Object.keys(fields)]
+function isFootOf(
+  description: string,
+  { blockedBy }: TaskItem,
+  { assigneeId, fields = {} }: TaskOperation['values'],
+): boolean {
+  const names = Object.keys(fields)
+  if (assigneeId) names.push('Assignee')
+  if (blockedBy?.length) names.push('Blocked by')
   return description.split('\n').every((line) => names.some((name) => line.startsWith(`${name}: `)))
 }

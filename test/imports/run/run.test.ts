@@ -97,9 +97,9 @@ test('lines of the report have the outcome of the row, also if only its comments
     [
       1,
       outcome,
-      'The assignee "Ada" is not a member of the project. At the foot of the description: Assignee: Ada',
+      'The blocker 9 is not in the file. The assignee "Ada" is not a member of the project. At the foot of the description: Blocked by: 9; Assignee: Ada',
     ],
-    [1, outcome, 'The blocker 9 is not in the file. The task cannot block itself'],
+    [1, outcome, 'The task cannot block itself'],
   ]
   const counts = { read: 3, created: 0, updated: 0, unchanged: 0, rejected: 0 }
   expect(await report()).toEqual([{ ...counts, created: 3 }, ...lines('created')])
@@ -121,7 +121,7 @@ test('names the fields of a sub-item that becomes a subtask', async () => {
   ])
   expect(lines.map(({ message }) => message).sort()).toEqual([
     "At the foot of the task's description: Key: DOIT-2; Lösung: Fertig",
-    'The parent "9" is not in the file',
+    'The parent "9" is not in the file. At the foot of the description: Parent: 9',
   ])
   expect((await tasksOf(owner, projectId))[0]).toMatchObject({
     description: 'Subtask "Task DOIT-2": Key: DOIT-2; Lösung: Fertig',

@@ -2,8 +2,6 @@ import type { Sql } from '../../../src/postgres/database.ts'
 import type { Outcome } from '../batches/prepared-row.ts'
 import { readPage } from './items.ts'
 
-export const maxBlockers = 50
-
 /** The blockers of a task in the file. */
 export interface StagedLinks {
   n: number
@@ -32,20 +30,3 @@ export const readLinks = (sql: Sql, importId: string, after: number, limit: numb
       where i.import_id = ${importId} and i.kind = 'links' and i.n > ${after} order by i.n limit ${limit}`,
     sql`keys`,
   )
-
-/** The blockers by key: the id of a task, or the reason why the row cannot block a task. */
-export type Blockers = ReadonlyMap<string, { id?: string; reason: string }>
-
-export async function readBlockers(sql: Sql, importId: string, links: StagedLinks[]): Promise<Blockers> {
-  const keys = [...new Set(links.flatMap((one) => one.keys))]
-  const rows = await sql<{ key: string; kind: string; id: string; outcome: string | null }[]>`
-    select distinct on (key) key, kind, id, outcome from import_items
-    where import_id = ${importId} and kind in ('task', 'subtask') and key = any(${keys}::text[])
-    order by key, kind desc, n`
-  return new Map(
-    rows.map(({ key, kind, id, outcome }) => {
-      if (kind === 'subtask') return [key, { reason: 'became a subtask' }]
-      return [key, outcome === 'rejected' ? { reason: 'was rejected' } : { id, reason: '' }]
-    }),
-  )
-}

@@ -6,8 +6,9 @@ import { changedTasks, countChangedTasks, reportChangedTasks } from '../batches/
 import type { PreparedRow } from '../batches/prepared-row.ts'
 import { endStep } from '../run/progress.ts'
 import type { Run } from '../run/run.ts'
+import { type Blockers, divideBlockers, readBlockers } from './blockers.ts'
 import { lastOf } from './items.ts'
-import { type Blockers, maxBlockers, readBlockers, readLinks, type StagedLinks } from './linked-tasks.ts'
+import { readLinks, type StagedLinks } from './linked-tasks.ts'
 import { uncommittedLinks } from './uncommitted-links.ts'
 
 type PreparedLinks = PreparedRow & { taskN: number; operation?: LinksOperation }
@@ -19,7 +20,10 @@ export async function importLinks(run: Run): Promise<void> {
     last: await lastOf(sql, running.id, 'links'),
     async prepare(after) {
       const links = await readLinks(sql, running.id, after, run.batchRows)
-      const blockers = await readBlockers(sql, running.id, links)
+      const blockers = await readBlockers(
+        run,
+        links.map((one) => one.keys),
+      )
       return links.map((one) => prepareLinks(one, blockers, run))
     },
     prelude: (prepared) => uncommittedLinks(run, prepared),
@@ -39,13 +43,12 @@ function prepareLinks(links: StagedLinks, blockers: Blockers, { running: { sourc
   // The report already has a line for the rejected task, or for the subtask.
   if (!isImported) return { ...prepared, outcome: 'unchanged' }
   const ids = new Set<string>()
-  for (const blocker of new Set(keys)) {
-    const { id, reason } = blockers.get(blocker) ?? { reason: 'is not in the file' }
+  // The step `tasks` has reported the other blockers.
+  for (const blocker of divideBlockers(key, keys, blockers).linked) {
+    const { id, reason } = blockers.get(blocker)!
     if (id === taskId) notes.report('The task cannot block itself')
-    else if (!id) notes.report(`The blocker ${blocker} ${reason}`)
-    else if (ids.size === maxBlockers)
-      notes.report(`The blocker ${blocker} was left out: a task can have ${maxBlockers} blockers`)
-    else ids.add(id)
+    else if (id) ids.add(id)
+    else notes.report(`The blocker ${blocker} ${reason}`)
   }
   if (ids.size === 0) return { ...prepared, outcome: 'unchanged' }
   return { ...prepared, operation: { op: 'links', taskId, blockedByIds: [...ids] } }

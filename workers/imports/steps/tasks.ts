@@ -7,6 +7,7 @@ import type { TaskOperation } from '../../../modules/imports/command/operations.
 import { isId } from '../../../src/id-format.ts'
 import { runBatches } from '../batches/batches.ts'
 import type { PreparedRow } from '../batches/prepared-row.ts'
+import { type Blockers, divideBlockers, readBlockers } from './blockers.ts'
 import { lastOf, readTasks, type StagedTask } from './items.ts'
 import { countTasks, storeItems } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
@@ -24,9 +25,12 @@ export async function importTasks(run: Run): Promise<void> {
     step: 'tasks',
     last: await lastOf(sql, running.id, 'task'),
     async prepare(after) {
-      const prepared = (await readTasks(sql, running.id, after, run.batchRows)).map((one) =>
-        prepareTask(one, context, columns),
+      const staged = await readTasks(sql, running.id, after, run.batchRows)
+      const blockers = await readBlockers(
+        run,
+        staged.map(({ item }) => item.blockedBy ?? []),
       )
+      const prepared = staged.map((one) => prepareTask(one, context, blockers, columns))
       if (isAgain) await addPrevious(run, prepared, columns)
       return prepared
     },
@@ -54,10 +58,12 @@ async function addPrevious(
 }
 
 function prepareTask(
-  { n, row, key, id, item, parent, firstRow, parentTitle }: StagedTask,
+  staged: StagedTask,
   context: StepContext,
+  blockers: Blockers,
   columns?: string[],
 ): PreparedTask {
+  const { n, row, key, id, item, firstRow } = staged
   const externalId = externalIdOf(context.source, { key, externalId: item.externalId })
   const notes = new Notes(item.messages)
   const prepared: PreparedTask = { kind: 'task', n, row, externalId, notes, item }
@@ -66,11 +72,7 @@ function prepareTask(
     notes.report(problem)
     return { ...prepared, outcome: 'rejected' }
   }
-  if (parentTitle !== null)
-    notes.report(
-      `The sub-item of "${parentTitle}" became a task, because it has sub-items, comments or a description`,
-    )
-  else if (parent !== null) notes.report(`The parent "${parent}" is not in the file`)
+  noteReferences(staged, blockers, notes)
   notes.addReported(item.subtaskNotes ?? [])
   const ownId = item.isExported && isId(key) ? key : undefined
   const { number } = item
@@ -84,6 +86,21 @@ function prepareTask(
   }
   const operation = { op: 'task' as const, ...ids, ...convertTask(item, context, notes) }
   return { ...prepared, operation }
+}
+
+/** Adds the parent and the blockers that tasks cannot have to the foot of the description. */
+function noteReferences(
+  { key, item, parent, parentTitle }: StagedTask,
+  blockers: Blockers,
+  notes: Notes,
+): void {
+  if (parentTitle !== null)
+    notes.report(
+      `The sub-item of "${parentTitle}" became a task, because it has sub-items, comments or a description`,
+    )
+  else if (parent !== null) notes.addToFoot(`Parent: ${parent}`, `The parent "${parent}" is not in the file`)
+  for (const { key: blocker, reason } of divideBlockers(key, item.blockedBy ?? [], blockers).others)
+    notes.addToFoot(`Blocked by: ${blocker}`, `The blocker ${blocker} ${reason}`)
 }
 
 function neededBy(prepared: PreparedTask[], { uncommitted }: StepContext) {

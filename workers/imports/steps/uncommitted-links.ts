@@ -5,7 +5,7 @@ import type { ImportOperation } from '../../../modules/imports/command/operation
 import type { PreparedRow } from '../batches/prepared-row.ts'
 import type { Run } from '../run/run.ts'
 import { readPage } from './items.ts'
-import { maxBlockers } from './linked-tasks.ts'
+import { maxBlockers } from './blockers.ts'
 
 /** The most tasks in a prelude, each with its links. A dry run does not report a cycle with more tasks or long links. */
 const maxTasks = 500
