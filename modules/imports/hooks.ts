@@ -12,12 +12,12 @@ import { Message, sampleId } from '../../src/schema/response.ts'
 import { noImport } from './access.ts'
 import { cancelled, importEnded } from './cancel.ts'
 import { importActive, tooManyImports } from './changes.ts'
-import { formParameters, ImportParameters, importView } from './schema.ts'
+import { formBytes, formParameters, ImportParameters, importView } from './schema.ts'
 import { alreadyUndone, notEnded, wasDryRun } from './undo.ts'
 import { endedEarly, stalled } from './upload/body.ts'
 import { emptyFile, zipArchive } from './upload/chunks.ts'
 import { mappingNotJson, sourceMissing } from './upload/fields.ts'
-import { fileMissing, notForm } from './upload/form.ts'
+import { fileMissing, mappingTooLong, notForm } from './upload/form.ts'
 import { interrupted, tooLate } from './upload/removed.ts'
 import { codingNotSupported, uploadLimit } from './upload/start.ts'
 
@@ -62,7 +62,16 @@ const aboutStart = (bytes: number) =>
 
 export function startHooks({ importBytes, bodyTimeoutMs }: Config) {
   const errors: HttpError[] = [
-    ...[sourceMissing(), mappingNotJson(), emptyFile(), zipArchive(), notForm(), fileMissing(), endedEarly()],
+    ...[
+      sourceMissing(),
+      mappingNotJson(),
+      mappingTooLong(formBytes),
+      emptyFile(),
+      zipArchive(),
+      notForm(),
+      fileMissing(),
+      endedEarly(),
+    ],
     ...[invalidIdempotencyKey(), tooLarge(importBytes), stalled(bodyTimeoutMs), tooLate(), interrupted()],
     ...[
       codingNotSupported(),

@@ -6,6 +6,7 @@ import { addField, type Fields } from './fields.ts'
 export const fileMissing = () => badRequest('file is required: the part of the form that contains the file')
 export const notForm = () =>
   badRequest('The body must be valid multipart/form-data, with the file and its parameters')
+export const mappingTooLong = (bytes: number) => badRequest(`mapping must have at most ${bytes} bytes`)
 
 export const isForm = ({ headers }: Request): boolean =>
   /^multipart\/form-data\s*(;|$)/i.test(headers.get('content-type') ?? '')
@@ -33,7 +34,7 @@ export async function readForm(
   form.on('file', (_, stream) => {
     file = new FormFile(stream, write, fail)
   })
-  readFields(form, fields, fail)
+  readFields(form, fields, fieldBytes, fail)
   try {
     for await (const part of parts) {
       await done(new Promise((resolve) => form.write(part, () => resolve())))
@@ -49,10 +50,15 @@ export async function readForm(
   if (!file) throw fileMissing()
 }
 
-function readFields(form: BusboyInstance, fields: Fields, fail: (error: unknown) => void): void {
+function readFields(
+  form: BusboyInstance,
+  fields: Fields,
+  fieldBytes: number,
+  fail: (error: unknown) => void,
+): void {
   form.on('field', (name, value, _, isCut) => {
     try {
-      if (isCut) throw notForm()
+      if (isCut) throw name === 'mapping' ? mappingTooLong(fieldBytes) : notForm()
       addField(fields, name, value)
     } catch (error) {
       fail(error)

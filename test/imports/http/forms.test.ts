@@ -63,7 +63,7 @@ test('rejects a wrong form with 400, and stores nothing', async () => {
     [formOf({ source: 'csv', mapings: '{}' }), 'mapings is not known here; did you mean mapping?'],
     [formOf({ source: 'excel' }), /^source must be one of/],
     [formOf({ source: 'csv', mapping: '[]' }), 'mapping must be a JSON object'],
-    [formOf({ source: 'csv', mapping: 'x'.repeat(1_048_577) }), /^The body must be valid multipart/],
+    [formOf({ source: 'csv', mapping: 'x'.repeat(1_048_577) }), 'mapping must have at most 1048576 bytes'],
     [twice, 'file is given more than once'],
   ]
   for (const [form, message] of wrong) expectError(await send(owner, projectId, form), 400, message)
