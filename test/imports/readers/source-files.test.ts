@@ -143,8 +143,8 @@ test('reads a backup of TickTick with columns, all-day dates and checklists', as
     { kind: 'subtask', row: 3, task: shopping!.key!, title: 'Oil', completed: false },
     { kind: 'subtask', row: 3, task: shopping!.key!, title: 'Rags', completed: true },
   ])
-  expect(ideas).toMatchObject({ labels: ['Note'], list: 'Inbox' })
-  expect(ideas).not.toHaveProperty('parent')
+  // No task of the file has this id. The import reports it.
+  expect(ideas).toMatchObject({ labels: ['Note'], list: 'Inbox', parent: '9' })
   expect(proposal).not.toHaveProperty('timeZone')
 })
 
@@ -166,6 +166,10 @@ test('reads the CSV of Asana, which refers to tasks by names that may be repeate
   expect(measure).not.toHaveProperty('list')
   expect(twice).toMatchObject({ parent: measure!.key! })
   expect(scale).toMatchObject({ parent: twice!.key! })
-  expect(lost).toMatchObject({ notes: ["Parent task: Another project's task"] })
+  expect(lost).toMatchObject({
+    notes: ["Parent task: Another project's task", 'Blocking: Oil, grease'],
+    messages: ['The parent is not in the file', 'Blocked tasks are not in the file'],
+  })
+  expect(brass).not.toHaveProperty('notes')
   expect(lost).not.toHaveProperty('parent')
 })

@@ -7,6 +7,7 @@ import type { SourceRows } from '../csv/source.ts'
 import { KeyMap } from '../key-map.ts'
 
 const blockedBy = 'blocked by dependencies'
+const blocking = 'blocking dependencies'
 const maxNameParts = 10
 
 const columns: KnownColumns = {
@@ -24,11 +25,11 @@ const columns: KnownColumns = {
   'parent task': 'parent',
   'parent task id': 'parent',
   [blockedBy]: 'blockedBy',
-  'blocking dependencies': null,
+  [blocking]: null,
 }
 
 /** Reads the CSV export of an Asana project. The file refers to other tasks by their names. */
-export const readAsanaCsv = csvReader({ columns, read: () => new AsanaRows() })
+export const readAsanaCsv = csvReader({ columns, reads: [blocking], read: () => new AsanaRows() })
 
 class AsanaRows implements SourceRows {
   private readonly ids = new KeyMap<true>()
@@ -49,6 +50,7 @@ class AsanaRows implements SourceRows {
     if (/^(\(no section\)|untitled section)$/i.test(draft.section ?? '')) delete draft.section
     if (task.parent) this.finishParent(draft, row)
     if (task.blockedBy) this.finishBlockers(draft, row)
+    if (row.text(blocking) !== '') this.finishBlocking(draft, row)
     if (task.key) this.latest.set(row.text('name'), shortKey(task.key))
   }
 
@@ -67,6 +69,13 @@ class AsanaRows implements SourceRows {
     if (ids.length > 0) draft.task.blockedBy = ids
     else delete draft.task.blockedBy
     if (unknown.length > 0) addNote(draft, 'Blocked by', unknown.join(', '), 'Blockers are not in the file')
+  }
+
+  /** The rows of the blocked tasks in the file name this blocker. */
+  private finishBlocking(draft: Draft, row: Row): void {
+    const { unknown } = this.idsOf(row.text(blocking).split(','))
+    if (unknown.length > 0)
+      addNote(draft, 'Blocking', unknown.join(', '), 'Blocked tasks are not in the file')
   }
 
   /** Names are separated by commas, and may contain commas. Of several matches, the longest name is used. */

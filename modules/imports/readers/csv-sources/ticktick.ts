@@ -49,8 +49,8 @@ class TickTickRows implements SourceRows {
   finish(draft: Draft, row: Row): void {
     const { task } = draft
     task.key = keyOf(row, this.keys)
-    const parent = this.keysById.get(row.text('parent id'))
-    if (row.text('parent id') && parent) task.parent = parent
+    const parent = row.text('parent id')
+    if (parent !== '') task.parent = this.keysById.get(parent) ?? parent
     const status = row.text('status')
     if (status !== '') draft.isCompleted = status !== '0'
     if (row.text('kind') === 'NOTE') task.labels = [...(task.labels ?? []), 'Note']
