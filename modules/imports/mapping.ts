@@ -54,9 +54,12 @@ export const Mapping = Type.Partial(
         'The format of dates in a CSV file, with day, month and year, and each letter in one place, such as `DD/MM/YYYY HH:mm`',
         ['DD/MM/YYYY'],
       ),
-      timeZone: text(isZone, 50, 'The IANA time zone of dates without an offset: UTC if it is absent', [
-        'Europe/Berlin',
-      ]),
+      timeZone: text(
+        isZone,
+        50,
+        'The IANA time zone of dates without an offset, or an offset such as +02:00: UTC if it is absent',
+        ['Europe/Berlin'],
+      ),
     },
     { additionalProperties: false },
   ),

@@ -942,7 +942,7 @@ export interface components {
       }
       /** @description The format of dates in a CSV file, with day, month and year, and each letter in one place, such as `DD/MM/YYYY HH:mm` */
       dateFormat?: string
-      /** @description The IANA time zone of dates without an offset: UTC if it is absent */
+      /** @description The IANA time zone of dates without an offset, or an offset such as +02:00: UTC if it is absent */
       timeZone?: string
     }
     /**

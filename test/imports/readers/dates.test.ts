@@ -86,7 +86,10 @@ test.each([
         'mapping.dateFormat must have a day, month and year, and each letter in one place, such as DD/MM/YYYY',
       ] as const,
   ),
-  [{ timeZone: 'Mars/Phobos' }, 'mapping.timeZone must be an IANA time zone, such as Europe/Berlin'],
+  [
+    { timeZone: 'Mars/Phobos' },
+    'mapping.timeZone must be an IANA time zone or an offset, such as Europe/Berlin or +02:00',
+  ],
 ])('rejects %j', (mapping, message) => {
   expect(() => new Dates(mapping)).toThrow(message)
 })

@@ -28,7 +28,9 @@ export class Dates {
   constructor({ dateFormat, timeZone = 'UTC' }: Mapping) {
     this.zone = timeZone
     if (!isZone(timeZone))
-      throw new ImportError(`mapping.timeZone must be an IANA time zone, such as Europe/Berlin`)
+      throw new ImportError(
+        'mapping.timeZone must be an IANA time zone or an offset, such as Europe/Berlin or +02:00',
+      )
     if (!dateFormat) return
     this.format = dateFormatOf(dateFormat)
     if (!this.format)
