@@ -133,3 +133,17 @@ test('the data of a csv file is the same after an export and an import into anot
   await imported('csv', before, id)
   expect(compared(await exported(ada, id))).toEqual(compared(all))
 }, 60_000)
+
+test('an import as csv after an import as docket finds the subtasks and comments of the first import', async () => {
+  const { id } = await make(ada, '/projects', { name: 'First' })
+  await invite(ada, id, bea, 'EDITOR')
+  const task = await make(ada, '/tasks', { projectId: id, title: 'Task' })
+  for (const title of ['Oil', 'Oil', 'Clean']) await make(ada, `/tasks/${task.id}/subtasks`, { title })
+  await make(ada, `/tasks/${task.id}/comments`, { text: 'In brass' })
+  await make(bea, `/tasks/${task.id}/comments`, { text: 'In tin' })
+  const { projectId } = await imported('docket', await exported(ada, id))
+  const before = await exported(ada, projectId)
+  const { counts } = await imported('csv', await exported(ada, id, 'format=csv'), projectId)
+  expect(counts).toMatchObject({ created: 0, updated: 0, unchanged: 1 })
+  expect(compared(await exported(ada, projectId))).toEqual(compared(before))
+})

@@ -33,9 +33,9 @@ export class ExistingChildren {
     return this.ids.get(id)
   }
 
-  /** Finds a child of the exported project by title, or by author and time: a CSV export has no ids of children. */
-  findExported(source: string, { item, taskId, key }: StagedChild<Item>): string | undefined {
-    if (source !== 'csv' || taskId === null || taskId !== item.task) return undefined
+  /** Finds a child of an exported task by title, or by author and time: a CSV export has no ids of children. */
+  findExported(source: string, { item, taskId, taskIsExported, key }: StagedChild<Item>): string | undefined {
+    if (source !== 'csv' || taskId === null || !taskIsExported) return undefined
     const { title, createdAt, author } = { title: undefined, author: undefined, ...item }
     // The key of the second equal child ends with `#2`, and so on.
     const n = key.split('#')[1] ?? '1'

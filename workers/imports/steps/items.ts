@@ -25,6 +25,7 @@ export interface TaskOfItem {
   taskOutcome: Outcome
   taskRow: number
   taskExternalId: string | null
+  taskIsExported: boolean | null
 }
 
 export type StagedChild<Item extends SubtaskItem | CommentItem> = Staged & { item: Item } & (
@@ -72,7 +73,8 @@ export const readChildren = <Item extends SubtaskItem | CommentItem>(
     sql,
     sql`
       select i.n, i.row, i.key, i.item, ${firstRow(sql)} as first_row, t.n as task_n, t.id as task_id,
-        coalesce(t.outcome, 'created') as task_outcome, t.row as task_row, t.item ->> 'externalId' as task_external_id
+        coalesce(t.outcome, 'created') as task_outcome, t.row as task_row, t.item ->> 'externalId' as task_external_id,
+        (t.item -> 'isExported')::boolean as task_is_exported
       from import_items i
       left join lateral (select * from import_items t
         where t.import_id = i.import_id and t.kind = 'task' and t.key = i.parent order by t.n limit 1) t on true
