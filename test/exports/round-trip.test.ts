@@ -147,3 +147,26 @@ test('an import as csv after an import as docket finds the subtasks and comments
   expect(counts).toMatchObject({ created: 0, updated: 0, unchanged: 1 })
   expect(compared(await exported(ada, projectId))).toEqual(compared(before))
 })
+
+test('a part of a csv file keeps blockers that only the project has, and names others in the description', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Whole' })
+  const blocker = await make(ada, '/tasks', { projectId: id, title: 'Blocker' })
+  await make(ada, '/tasks', { projectId: id, title: 'Blocked', blockedByIds: [blocker.id] })
+  const all = await exported(ada, id, 'format=csv')
+  const part = all
+    .split('\r\n')
+    .filter((_, line) => line !== 1)
+    .join('\r\n')
+  const { counts } = await imported('csv', part, id)
+  expect(counts).toMatchObject({ read: 1, unchanged: 1 })
+  expect(await exported(ada, id, 'format=csv')).toBe(all)
+  const { projectId } = await imported('csv', part)
+  const tasks = async () => (await ada.get(`/tasks?projectId=${projectId}`)).body
+  expect(await tasks()).toMatchObject([{ description: `Blocked by: ${blocker.id}`, blockedByIds: [] }])
+  await imported('csv', all, projectId)
+  const other = (await tasks()).find(({ title }) => title === 'Blocker')!
+  expect(await tasks()).toContainEqual(
+    expect.objectContaining({ title: 'Blocked', description: null, blockedByIds: [other.id] }),
+  )
+  expect((await imported('csv', part, projectId)).counts).toMatchObject({ read: 1, unchanged: 1 })
+})
