@@ -42,11 +42,12 @@ export function previousOf(
 /** True if each line of the description is for a value that the task now has, such as a new member as assignee. */
 function isFootOf(
   description: string,
-  { blockedBy }: TaskItem,
+  { blockedBy, parent }: TaskItem,
   { assigneeId, fields = {} }: TaskOperation['values'],
 ): boolean {
   const names = Object.keys(fields)
   if (assigneeId) names.push('Assignee')
   if (blockedBy?.length) names.push('Blocked by')
+  if (parent) names.push('Parent')
   return description.split('\n').every((line) => names.some((name) => line.startsWith(`${name}: `)))
 }

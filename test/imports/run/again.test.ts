@@ -77,6 +77,15 @@ test('clears the line about an assignee who has become a member, also without a 
   expect(await tasksOf(owner, projectId)).toMatchObject([{ description: null, assigneeId: ada.id }])
 })
 
+test('clears the lines about a parent and a blocker that are now in the file, also without a description column', async () => {
+  const { owner, projectId } = await newProject()
+  const row = '1,A,9,8\n2,Part of A,1,\n3,Part of 2,2,\n'
+  await importCsv(owner, projectId, `ID,Title,Parent,Blocked by\n${row}`)
+  expect((await tasksOf(owner, projectId))[0]).toMatchObject({ description: 'Parent: 9\nBlocked by: 8' })
+  await importCsv(owner, projectId, `ID,Title,Parent,Blocked by\n${row}8,Blocker,,\n9,Whole,,\n`)
+  expect((await tasksOf(owner, projectId))[0]).toMatchObject({ title: 'A', description: null })
+})
+
 test('replaces the text of an edited comment, and keeps rows that the file no longer contains', async () => {
   const { owner, projectId } = await newProject()
   const cell = (text: string) => `"2026-01-02T03:04:05.000Z Ada\n  ${text}"`
