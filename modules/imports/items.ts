@@ -71,6 +71,8 @@ export interface TaskItem extends Item {
   fields?: Record<string, string | number | boolean>
   /** The `key` of the task that this item is a part of. */
   parent?: string
+  /** If the item becomes a subtask: see `orderMs` of the subtask. */
+  orderMs?: number
   /** The `key`s of tasks that must be done before. */
   blockedBy?: string[]
   /** Lines for the foot of the description and the report: values without a field, such as `Estimate: 3 days`. */
@@ -89,6 +91,8 @@ export interface SubtaskItem extends Item {
   title: string
   completed: boolean
   createdAt?: string
+  /** The time in the id of the subtask, in ms since 1970. Lists sort subtasks by id. Default: `createdAt` */
+  orderMs?: number
   messages?: string[]
 }
 

@@ -19,7 +19,7 @@ export function subtaskOf(
   item: TaskItem,
   { mapping, fieldNames, list: taskList }: SubItemContext,
 ): { subtask: SubtaskItem; line?: string } {
-  const { row, key, parent = '', title, createdAt, messages = [] } = item
+  const { row, key, parent = '', title, createdAt, orderMs, messages = [] } = item
   const listStatus = item.list ? statusOf(item.list, mapping) : undefined
   const status = item.status ?? listStatus
   const isOther = listStatus === null && item.list !== taskList
@@ -32,6 +32,7 @@ export function subtaskOf(
   const completed = status === 'DONE'
   const subtask: SubtaskItem = { kind: 'subtask', row, task: parent, key, title, completed }
   if (createdAt !== undefined) subtask.createdAt = createdAt
+  if (orderMs !== undefined) subtask.orderMs = orderMs
   if (all.length > 0) subtask.messages = all
   return line ? { subtask, line } : { subtask }
 }

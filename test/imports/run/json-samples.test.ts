@@ -40,6 +40,70 @@ test.each([...samples])(
   },
 )
 
+const times = ['2024-03-03', '2024-01-01', '2024-02-02', '2024-01-01'].map((day) => `${day}T00:00:00.000Z`)
+const hexOf = (time: string) => (Date.parse(time) / 1000).toString(16)
+
+/** Each file has two checklists, whose items have positions in another order than times. */
+const checklists = {
+  trello: {
+    lists: [{ id: 'l', name: 'To do' }],
+    cards: [{ id: 'c', name: 'Draw', idList: 'l', idChecklists: ['k2', 'k1'] }],
+    checklists: [
+      { ...{ id: 'k2', idCard: 'c', name: 'B', pos: 2 }, checkItems: trelloItems([3, 2]) },
+      { ...{ id: 'k1', idCard: 'c', name: 'A', pos: 1 }, checkItems: trelloItems([1, 0]) },
+    ],
+    members: [{ id: 'm', fullName: 'Ada' }],
+  },
+  planka: {
+    included: {
+      lists: [{ id: 'l', name: 'To do' }],
+      cards: [{ id: 'c', name: 'Draw', listId: 'l' }],
+      taskLists: [
+        { id: 'k2', cardId: 'c', name: 'B', position: 2 },
+        { id: 'k1', cardId: 'c', name: 'A', position: 1 },
+      ],
+      tasks: [3, 0, 2, 1].map((n) => ({
+        ...{ id: `i${n}`, name: `${n}`, position: n, createdAt: times[n] },
+        taskListId: n < 2 ? 'k1' : 'k2',
+      })),
+    },
+  },
+  wekan: {
+    lists: [{ _id: 'l', title: 'To do' }],
+    cards: [{ _id: 'c', title: 'Draw', listId: 'l' }],
+    checklists: [
+      { _id: 'k2', cardId: 'c', title: 'B', sort: 2 },
+      { _id: 'k1', cardId: 'c', title: 'A', sort: 1 },
+    ],
+    checklistItems: [3, 0, 2, 1].map((n) => ({
+      ...{ _id: `i${n}`, cardId: 'c', title: `${n}`, sort: n, createdAt: times[n] },
+      checklistId: n < 2 ? 'k1' : 'k2',
+    })),
+  },
+}
+
+function trelloItems(numbers: number[]) {
+  const ofMember = { idMember: 'm' }
+  return numbers.map((n) => ({
+    ...{ id: `${hexOf(times[n]!)}${n}`.padEnd(24, '0'), name: `${n}`, pos: n, ...(n === 1 && ofMember) },
+  }))
+}
+
+test.each(Object.entries(checklists))(
+  'the checklists of %s keep their order and times, also in a second import',
+  async (source, file) => {
+    const { owner, projectId } = await newProject()
+    await importFile(owner, projectId, source, JSON.stringify(file))
+    const [draw] = await tasksOf(owner, projectId)
+    const subtasks = (await owner.get(`/tasks/${draw!.id}/subtasks`)).body
+    expect(subtasks.map(({ title, createdAt }) => [title, createdAt])).toEqual(
+      ['A: 0', 'A: 1', 'B: 2', 'B: 3'].map((title, n) => [title, times[n]!]),
+    )
+    await importFile(owner, projectId, source, JSON.stringify(file))
+    expect((await owner.get(`/tasks/${draw!.id}/subtasks`)).body).toEqual(subtasks)
+  },
+)
+
 test('a Trello board keeps its order, checklists, comments, fields and notes', async () => {
   const { owner, projectId } = await newProject()
   const { lines } = await importFile(owner, projectId, 'trello', await textOf('trello.json'))

@@ -78,11 +78,17 @@ function idOf(
   const { n, key, taskId, item } = staged
   const tail = childTail(taskId, source, item.kind, key)
   const own = source === 'docket' && isId(item.key ?? '') ? item.key! : undefined
-  const ms = own ? msOf(own) : createdAt ? Date.parse(createdAt) : msOf(taskId)
+  const ms = own ? msOf(own) : timeOf(item, taskId, createdAt)
   return (
     existing.find(own ?? '') ??
     existing.find(tail) ??
     existing.findExported(source, staged) ??
     childId(ms + (n >> 12), n, tail)
   )
+}
+
+/** The first subtasks of a task may have no time, and so the time of the task. Later subtasks follow them. */
+function timeOf(item: Item, taskId: string, createdAt?: string): number {
+  if ('orderMs' in item) return Math.max(item.orderMs!, msOf(taskId))
+  return createdAt ? Date.parse(createdAt) : msOf(taskId)
 }

@@ -4,6 +4,7 @@ import type { Entry } from '../json/entry.ts'
 import { itemOf } from '../json/items.ts'
 import { JsonFile } from '../json/json-file.ts'
 import { maxLinks } from '../json/limits.ts'
+import { SubtaskOrder } from '../json/subtask-order.ts'
 import { KeyMap } from '../key-map.ts'
 import { AsanaFields } from './fields.ts'
 import { commentOf, taskOf } from './task.ts'
@@ -14,11 +15,12 @@ interface FileState {
   fields: AsanaFields
   /** The tasks read so far. A subtask may be in the file twice: in the list, and within its task. */
   keys: KeyMap<true>
+  order: SubtaskOrder
 }
 
 /** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
 export const readAsanaJson: Reader = async function* ({ open }) {
-  const state: FileState = { fields: new AsanaFields(), keys: new KeyMap() }
+  const state: FileState = { fields: new AsanaFields(), keys: new KeyMap(), order: new SubtaskOrder() }
   let isEmpty = true
   for await (const task of new JsonFile(open).read(['data.*', '*'], { omit, documents: 'many' })) {
     // A page of the API also contains the address of the next page.
@@ -37,7 +39,8 @@ function* itemsOf(task: Entry, state: FileState, parent?: string): Generator<Imp
   const { items, fields, notes, messages } = state.fields.of(task)
   yield* items
   const item = taskOf(task, parent ?? task.entry('parent')?.text('gid'))
-  yield itemOf<TaskItem>({ ...item, fields, notes: [...(item.notes ?? []), ...notes], messages })
+  const whole = itemOf<TaskItem>({ ...item, fields, notes: [...(item.notes ?? []), ...notes], messages })
+  yield* parent === undefined ? [whole] : state.order.add([whole])
   for (const story of [...task.entries('stories'), ...task.entries('comments')]) yield* commentOf(story, key)
   for (const part of task.entries('subtasks')) yield* itemsOf(part, state, key)
 }

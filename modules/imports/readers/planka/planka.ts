@@ -3,6 +3,7 @@ import type { Reader } from '../reader.ts'
 import type { Entry } from '../json/entry.ts'
 import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
+import { SubtaskOrder } from '../json/subtask-order.ts'
 import { cardOf } from './card.ts'
 import { checkItemOf, commentOf } from './children.ts'
 import { type Board, boardOf, isComment } from './board.ts'
@@ -20,15 +21,16 @@ export const readPlanka: Reader = async function* ({ open }) {
   yield* board.labels.items
   for (const { item } of board.fields.values()) yield item
   const [cards, subtasks] = [new InOrder<ImportedItem>(), new InOrder<ImportedItem>()]
+  const order = new SubtaskOrder()
   for await (const entry of file.read(parts, { documents: 'many' })) {
     if (entry.part === 'included.tasks.*')
-      yield* subtasks.add(checkItemOf(entry, board), taskOrderOf(entry, board), entry.characters)
+      yield* order.add(subtasks.add(checkItemOf(entry, board), taskOrderOf(entry, board), entry.characters))
     else if (entry.has('listId'))
       yield* cards.add(cardOf(entry, board), cardOrderOf(entry, board), entry.characters)
     else if (isComment(entry)) yield commentOf(entry, board)
   }
   yield* cards.take()
-  yield* subtasks.take()
+  yield* order.add(subtasks.take())
 }
 
 const cardOrderOf = (card: Entry, { lists }: Board) => [
@@ -36,7 +38,7 @@ const cardOrderOf = (card: Entry, { lists }: Board) => [
   card.number('position'),
 ]
 
-const taskOrderOf = (task: Entry, { taskLists }: Board) => [
-  taskLists.get(task.text('taskListId') ?? '')?.number('position'),
-  task.number('position'),
-]
+function taskOrderOf(task: Entry, { taskLists }: Board): (number | undefined)[] {
+  const list = taskLists.get(task.text('taskListId') ?? '')
+  return [list?.number('position'), list?.row, task.number('position')]
+}

@@ -5,6 +5,7 @@ import { CommentCounts } from '../json/comment-counts.ts'
 import { itemOf } from '../json/items.ts'
 import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
+import { SubtaskOrder } from '../json/subtask-order.ts'
 import { cardOf } from './card.ts'
 import { ChecklistPrefixes, subtasksOf } from './checklists.ts'
 import { type Board, boardOf, personOf } from './board.ts'
@@ -32,21 +33,26 @@ export const readTrello: Reader = async function* ({ open }) {
     throw new ImportError('The file is not the JSON export of a Trello board: it has no lists')
   yield* board.labels.items
   for (const { item } of board.fields.values()) yield item
-  const cards = new InOrder<ImportedItem>()
+  const [cards, checklists] = [new InOrder<ImportedItem>(), new InOrder<Entry>()]
+  const order = new SubtaskOrder()
   const prefixes = new ChecklistPrefixes()
+  const subtasks = (entries: Entry[]) =>
+    order.add(entries.flatMap((entry) => [...subtasksOf(entry, board, prefixes)]))
   const comments = await countComments(file)
   for await (const entry of file.read(parts, { omit: details })) {
     if (entry.part === 'actions.*') yield* commentsOf(entry, board)
-    else if (entry.part === 'checklists.*') yield* subtasksOf(entry, board, prefixes)
+    else if (entry.part === 'checklists.*')
+      yield* subtasks(checklists.add(entry, [entry.number('pos')], entry.characters))
     else {
       prefixes.add(entry)
-      const order = [board.lists.get(entry.text('idList') ?? '')?.number('pos'), entry.number('pos')]
+      const positions = [board.lists.get(entry.text('idList') ?? '')?.number('pos'), entry.number('pos')]
       const total = entry.entry('badges')?.number('comments')
       const task = cardOf(entry, board, comments.missing(entry.required('id'), total))
-      yield* cards.add(task, order, entry.characters)
+      yield* cards.add(task, positions, entry.characters)
     }
   }
   yield* cards.take()
+  yield* subtasks(checklists.take())
 }
 
 /** Trello writes only the newest 1,000 actions, and comments are actions. */

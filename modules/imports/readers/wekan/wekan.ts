@@ -4,6 +4,7 @@ import type { Entry } from '../json/entry.ts'
 import { itemOf } from '../json/items.ts'
 import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
+import { SubtaskOrder } from '../json/subtask-order.ts'
 import { maxLinks } from '../json/limits.ts'
 import { KeyMap } from '../key-map.ts'
 import { cardOf } from './card.ts'
@@ -21,19 +22,20 @@ export const readWekan: Reader = async function* ({ open }) {
   yield* board.labels.items
   for (const { item } of board.fields.values()) yield item
   const [cards, subtasks] = [new InOrder<ImportedItem>(), new InOrder<ImportedItem>()]
+  const order = new SubtaskOrder()
   const subCards = new KeyMap<true>()
   for await (const entry of file.read(parts)) {
     const { part, characters } = entry
     if (part === 'comments.*') yield commentOf(entry, board)
     else if (part === 'checklistItems.*')
-      yield* subtasks.add(subtaskOf(entry, board), orderOf(entry, board), characters)
+      yield* order.add(subtasks.add(subtaskOf(entry, board), orderOf(entry, board), characters))
     else if (isNew(entry, subCards)) {
       const list = board.lists.get(entry.text('listId') ?? '')
       yield* cards.add(cardOf(entry, board), [list?.number('sort'), entry.number('sort')], characters)
     }
   }
   yield* cards.take()
-  yield* subtasks.take()
+  yield* order.add(subtasks.take())
 }
 
 /** Cards that are parts of other cards may be in the file twice. */
@@ -57,7 +59,8 @@ function subtaskOf(item: Entry, board: Board): ImportedItem {
 }
 
 function orderOf(item: Entry, board: Board): (number | undefined)[] {
-  return [board.checklists.get(item.text('checklistId') ?? '')?.number('sort'), item.number('sort')]
+  const checklist = board.checklists.get(item.text('checklistId') ?? '')
+  return [checklist?.number('sort'), checklist?.row, item.number('sort')]
 }
 
 function commentOf(comment: Entry, board: Board): ImportedItem {
