@@ -4,7 +4,10 @@ import { itemOf } from '../json/items.ts'
 import { note } from '../json/notes.ts'
 import type { Board } from './board.ts'
 
-/** An item of a checklist. With an assignee or a linked card it is a nested task, because a subtask has neither. */
+/**
+ * Returns an item with an assignee or a linked card as a sub-item. The import turns it into a subtask, and adds the
+ * assignee and the linked card to the description of the card.
+ */
 export function checkItemOf(item: Entry, board: Board): ImportedItem {
   const list = board.taskLists.get(item.text('taskListId') ?? '')
   const task = list?.text('cardId') ?? item.required('cardId')

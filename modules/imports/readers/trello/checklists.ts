@@ -33,7 +33,10 @@ export function* subtasksOf(
     yield checkItemOf(item, task, prefix, board)
 }
 
-/** An item with a due date or a member is a nested task, because a subtask has neither. */
+/**
+ * Returns an item with a due date or a member as a sub-item. The import turns it into a subtask, and adds the due date
+ * and the member to the description of the card.
+ */
 function checkItemOf(item: Entry, task: string, prefix: string, board: Board): ImportedItem {
   const key = item.required('id')
   const common = { row: item.row, key, title: prefix + item.required('name'), createdAt: createdAtOf(key) }
