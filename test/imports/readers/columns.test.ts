@@ -87,6 +87,24 @@ test('reads the numbers that an export of Docket writes as numbers', async () =>
   expect(items.at(-1)).toMatchObject({ fields: { n: 0.1234567 } })
 })
 
+test.each([
+  ['Release', '1.10,1.1', 'text', '1.10'],
+  ['Release', '1.0,2', 'text', '1.0'],
+  ['Size', '3.0,0.5', 'number', 3],
+  ['Size', '12.50,3.00', 'number', 12.5],
+  ['Size', '10,1.5', 'number', 10],
+  ['Fix Version/s', '1.0', 'text', '1.0'],
+  ['appVersion', '2', 'text', '2'],
+  ['Versions', 'true', 'text', 'true'],
+  ['Conversion', '2', 'number', 2],
+  ['field.version', '2,1.5', 'number', 2],
+])('reads %s with %s as a %s', async (header, values, type, first) => {
+  const rows = values.split(',').map((value) => `a,${value}\n`)
+  const { items } = await read(`Title,${header}\n${rows.join('')}`)
+  expect(items[0]).toMatchObject({ kind: 'field', type })
+  expect(Object.values(tasksOf({ items })[0]!.fields!)).toEqual([first])
+})
+
 test('gives fields different keys, also for headers in other scripts', async () => {
   const { proposal } = await read('title,Größe,GRÖSSE!,2nd,優先,重要,Größe (m)\na,1,2,3,4,5,6\n')
   const keys = Object.values(proposal.columns!).slice(1)

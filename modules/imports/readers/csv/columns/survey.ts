@@ -1,6 +1,7 @@
 import { fieldPrefix } from '../../../../exports/cells.ts'
 import type { FieldItem } from '../../../items.ts'
 import type { Column } from './columns.ts'
+import { Decimals } from './decimals.ts'
 import type { Dates } from '../dates/dates.ts'
 import { type First, firstOf } from '../dates/day.ts'
 import type { Row } from '../row.ts'
@@ -10,7 +11,8 @@ export type FieldType = Exclude<FieldItem['type'], 'choice'>
 
 const dateTargets: unknown[] = ['dueDate', 'remindAt', 'createdAt', 'completed']
 const isDate = ({ target }: Column) => dateTargets.includes(target)
-const shapes: Record<Exclude<FieldType, 'text'>, (text: string) => boolean> = {
+type CheckedType = Exclude<FieldType, 'text'>
+const shapes: Record<CheckedType, (text: string) => boolean> = {
   number: (text) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text) || isShortest(text),
   boolean: (text) => /^(true|false)$/i.test(text),
   date: (text) => /^[12]\d{3}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text),
@@ -19,15 +21,22 @@ const shapes: Record<Exclude<FieldType, 'text'>, (text: string) => boolean> = {
 /** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
 const isShortest = (text: string) => /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
 
+const isOwn = ({ header }: Column) => header.startsWith(fieldPrefix)
+
 /** Our export writes each number and boolean in one form, so 1.50 and TRUE in its columns are texts. */
-const isExact = ({ header }: Column, type: FieldType, text: string) =>
-  !header.startsWith(fieldPrefix) || text === (type === 'number' ? String(Number(text)) : text.toLowerCase())
+const isExact = (column: Column, type: FieldType, text: string) =>
+  !isOwn(column) || text === (type === 'number' ? String(Number(text)) : text.toLowerCase())
+
+/** The version 1.0 is no number. */
+const typesFor = (column: Column): CheckedType[] =>
+  /\bversions?\b/.test(column.plain) && !isOwn(column) ? [] : ['number', 'boolean', 'date']
 
 /** Determines from all rows which columns have values, their types, and the order of day and month. */
 export class Survey {
   /** The columns that `scan` still checks: a column of texts needs no further check. */
   private open: Column[]
-  private readonly types = new Map<Column, FieldType[]>()
+  private readonly types = new Map<Column, CheckedType[]>()
+  private readonly decimals = new Map<Column, Decimals>()
   private readonly orders = new Set<First>()
   private readonly others = new Set<Column>()
   private separator = '/'
@@ -41,9 +50,9 @@ export class Survey {
     for (const column of this.open) {
       const text = row.at(column.index).trim()
       if (text === '') continue
-      const before = this.types.get(column) ?? ['number', 'boolean', 'date']
+      const before = this.types.get(column) ?? typesFor(column)
       const types = before.filter(
-        (type) => type !== 'text' && shapes[type](text) && isExact(column, type, text),
+        (type) => shapes[type](text) && isExact(column, type, text) && !this.isText(column, type, text),
       )
       this.types.set(column, types)
       if (column.target === 'completed' && answerOf(text) === 'other') this.others.add(column)
@@ -52,6 +61,14 @@ export class Survey {
     }
     if (isDecided)
       this.open = this.open.filter((column) => isDate(column) || this.types.get(column)?.length !== 0)
+  }
+
+  /** True if a number of the column would lose a zero at its end. */
+  private isText(column: Column, type: FieldType, text: string): boolean {
+    if (type !== 'number' || isOwn(column)) return false
+    const decimals = this.decimals.get(column) ?? new Decimals()
+    this.decimals.set(column, decimals)
+    return decimals.add(text)
   }
 
   private scanDate(text: string): void {
