@@ -10,7 +10,8 @@ const open = (text: string, partBytes: number) =>
   }
 
 async function valuesOf(text: string, parts: string[], partBytes = 5, omit: string[] = []) {
-  const entries = new JsonFile(open(text, partBytes)).read(parts, { omit, documents: 'many' })
+  const options = { omit, documents: 'many', lists: 'arrays or objects' } as const
+  const entries = new JsonFile(open(text, partBytes)).read(parts, options)
   return (await Array.fromAsync(entries)).map(({ part, path, value }) => ({ part, path, value }))
 }
 

@@ -125,7 +125,12 @@ test.each([
   ['{"lists" []}', 'The file is not valid JSON: expected a colon (line 1)'],
   ['{"lists":[]', 'The file ends before its last object or list is closed: it may be cut off (line 1)'],
   ['{"lists":[]},', 'The file is not valid JSON: expected the end of the file (line 1)'],
-  ['"lists"', 'The file must contain a JSON object or list (line 1)'],
+  ['"lists"', 'The file must contain a JSON object (line 1)'],
+  ['5', 'The file must contain a JSON object (line 1)'],
+  ['tru', 'The file ends in the middle of a value: it may be cut off (line 1)'],
+  ['{"lists":{"a":1},"cards":"x"}', 'lists must be a list (line 1)'],
+  ['{"lists":[],\n"cards":"x"}', 'cards must be a list (line 2)'],
+  ['{"lists":[],"cards":{"a":{"id":"1","name":"a"}}}', 'cards must be a list (line 1)'],
   ['{"lists":[{"id":"1","name":{}}],"cards":[]}', undefined],
   ['{"lists":[{"name":"To do"}]}', 'lists.0.id must be a text'],
   ['{"lists":[],"cards":[{"id":"1","name":[]}]}', 'cards.0.name must be a text'],
@@ -149,6 +154,17 @@ test.each(['wekan', 'planka', 'deck', 'github', 'asana'] as const)(
     }
   },
 )
+
+test.each([
+  ['wekan', '{"lists":[],"checklistItems":{"a":{}}}', 'checklistItems must be a list (line 1)'],
+  ['planka', '{"included":{"lists":7}}', 'included.lists must be a list (line 1)'],
+  ['deck', '{"boards":"x"}', 'boards must be a list (line 1)'],
+  ['deck', '{"stacks":[{"id":1,"cards":"x"}]}', 'stacks.0.cards must be a list (line 1)'],
+  ['github', '5', 'The file must contain a JSON object or list (line 1)'],
+  ['asana', '{"data":{"gid":"1","name":"a"}}', 'data must be a list (line 1)'],
+] as const)('as %s, rejects %s with the value of the wrong type', async (source, text, message) => {
+  await expect(reading(readers[source]!, text)).rejects.toThrow(new ImportError(message))
+})
 
 test('rejects bytes that are not UTF-8', async () => {
   const bytes = Buffer.concat([Buffer.from('{"lists":[\n"'), Buffer.from([0xff]), Buffer.from('"]}')])

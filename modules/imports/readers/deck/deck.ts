@@ -16,6 +16,7 @@ export const readDeck: Reader = async function* ({ open }) {
   const inOrder = new InOrder<ImportedItem>()
   for await (const card of file.read(cards, {
     omit: ['contentBase64', 'board', 'acl', 'mentions', 'replyTo'],
+    lists: 'arrays or objects',
   })) {
     const stack = stacks.of(card)
     const task = cardOf(card, stack)

@@ -25,7 +25,10 @@ const parts = { 'boards.*': maxNames, 'stacks.*': maxNames, 'labels.*': maxNames
 
 /** Reads the boards and stacks of the file without the cards. */
 export async function stacksOf(file: JsonFile): Promise<Stacks | undefined> {
-  const index = await file.index(parts, { omit: ['cards', 'acl', 'users', 'permissions', 'settings'] })
+  const index = await file.index(parts, {
+    omit: ['cards', 'acl', 'users', 'permissions', 'settings'],
+    lists: 'arrays or objects',
+  })
   const others = index['*']
   const boards = [...index['boards.*'], ...others.filter((entry) => entry.has('stacks'))]
   const single = [...index['stacks.*'], ...others.filter((entry) => entry.has('boardId'))]

@@ -32,11 +32,13 @@ export class Builder {
    * @param parts see `selectionOf`
    * @param omitted keys that are left out of wanted parts, at any depth
    * @param documents `many` accepts several documents, one after the other
+   * @param lists `arrays or objects` accepts an object, whose keys are ids, in place of a list
    */
   constructor(
     parts: string[],
     private readonly omitted: ReadonlySet<string>,
-    private readonly documents: 'one' | 'many',
+    private readonly documents: 'one' | 'many' = 'one',
+    private readonly lists: 'arrays' | 'arrays or objects' = 'arrays',
   ) {
     this.selection = selectionOf(parts)
   }
@@ -113,7 +115,10 @@ export class Builder {
 
   private addScalar(scalar: Json): void {
     const { top } = this
-    if (!top) throw new JsonError('The file must contain a JSON object or list', this.offset)
+    if (!top) {
+      const expected = this.selection.others ? 'object or list' : 'object'
+      throw new JsonError(`The file must contain a JSON ${expected}`, this.offset)
+    }
     if (!(this.next & value)) this.fail()
     this.next = comma | end
     if (top.isKept) {
@@ -122,6 +127,7 @@ export class Builder {
       put(top, scalar)
     } else if (top.isList && top.selection?.others?.part !== undefined && scalar !== null)
       throw this.error('must be an object')
+    else if (scalar !== null && needsList(top)) throw this.error('must be a list')
   }
 
   private begin(isList: boolean): void {
@@ -135,6 +141,7 @@ export class Builder {
       frame.content = isList ? [] : {}
       put(parent, frame.content)
     } else if (!parent) frame.selection = this.selection
+    else if (!isList && this.lists === 'arrays' && needsList(parent)) throw this.error('must be a list')
     else if (parent.selection) frame.selection = this.select(parent.selection, parent.key)
     const part = frame.selection?.part
     if (part !== undefined && !isList) {
@@ -184,3 +191,7 @@ export class Builder {
     throw new JsonError(`The file is not valid JSON: expected ${namesOf(this.next)}`, this.offset)
   }
 }
+
+/** True if a pattern such as `cards.*` names the value at the key of the frame. */
+const needsList = ({ isList, key, selection }: Frame): boolean =>
+  !isList && selection?.keys.get(key as string)?.others !== undefined

@@ -11,6 +11,8 @@ interface Options {
   omit?: string[]
   /** `many`: several JSON documents one after the other, such as one for each line. */
   documents?: 'one' | 'many'
+  /** `arrays or objects`: an object, whose keys are ids, may replace a list. */
+  lists?: 'arrays' | 'arrays or objects'
 }
 
 /** A JSON file of any size, whose parts are read one by one. */
@@ -25,8 +27,8 @@ export class JsonFile {
    * @param parts such as `cards.*`: keys, and `*` for any key or entry of a list
    * @throws ImportError if the file is broken, or larger than a limit
    */
-  async *read(parts: string[], { omit = [], documents = 'one' }: Options = {}): AsyncGenerator<Entry> {
-    const builder = new Builder(parts, new Set(omit), documents)
+  async *read(parts: string[], { omit = [], documents, lists }: Options = {}): AsyncGenerator<Entry> {
+    const builder = new Builder(parts, new Set(omit), documents, lists)
     const tokenizer = new Tokenizer({ stringBufferSize: 64 * 1024 })
     let bytes = 0
     tokenizer.onToken = (token) => builder.add(token)
@@ -81,12 +83,13 @@ export class JsonFile {
 
 function finish(tokenizer: Tokenizer, builder: Builder): void {
   const { offset } = builder
-  if (builder.isEmpty) throw new JsonError('The file is empty', offset)
   try {
     tokenizer.end()
-  } catch {
+  } catch (error) {
+    if (error instanceof JsonError) throw error
     throw new JsonError('The file ends in the middle of a value: it may be cut off', offset)
   }
+  if (builder.isEmpty) throw new JsonError('The file is empty', offset)
   if (builder.isComplete()) return
   throw new JsonError('The file ends before its last object or list is closed: it may be cut off', offset)
 }
