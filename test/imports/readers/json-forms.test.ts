@@ -27,6 +27,32 @@ test('reads lists of lists of GitHub issues, as `gh api --slurp` prints them', a
   expect(await itemsOf('github', [[issue], [other]])).toEqual(expected)
 })
 
+test.each(['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard'])(
+  'reads the creator of a card from the action %s of Trello, before and after the cards',
+  async (type) => {
+    const cards = [{ id: 'c1', name: 'Draw' }]
+    const memberCreator = { id: 'm1', fullName: 'Ada' }
+    const actions = [
+      { id: 'a3', type: 'updateCard', data: { card: { id: 'c1' } }, memberCreator: { fullName: 'Eve' } },
+      { id: 'a2', type, data: { card: { id: 'c1' }, cardSource: { id: 'c0' } }, memberCreator },
+    ]
+    const task = { kind: 'task', row: 1, key: 'c1', title: 'Draw', author: { name: 'Ada' } }
+    for (const file of [
+      { lists: [], actions, cards },
+      { cards, actions, lists: [] },
+    ])
+      expect((await reading(readers.trello!, JSON.stringify(file))).items as object[]).toEqual([task])
+  },
+)
+
+test('reads the description of a Trello board', async () => {
+  const itemsWith = async (desc: unknown) =>
+    (await reading(readers.trello!, JSON.stringify({ prefs: { desc: 'x' }, desc, lists: [], cards: [] })))
+      .items
+  expect(await itemsWith('In brass')).toEqual([{ kind: 'project', row: 0, description: 'In brass' }])
+  for (const desc of ['', ' ', null, 5, ['x']]) expect(await itemsWith(desc)).toEqual([])
+})
+
 test('counts the comments that are missing in a file of Trello without actions, or with cards before them', async () => {
   const card = { id: 'c1', name: 'Draw', badges: { comments: 2 } }
   const text = { card: { id: 'c1' }, text: 'In brass' }

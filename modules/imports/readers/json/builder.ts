@@ -1,6 +1,6 @@
 import { type Tokenizer, TokenType } from '@streamparser/json'
 import { Entry, type Json } from './entry.ts'
-import { type Frame, frameOf, put } from './frame.ts'
+import { type Frame, frameOf, needsList, put, textPartOf } from './frame.ts'
 import { JsonError } from './json-error.ts'
 import { may, namesOf } from './grammar.ts'
 import { maxDepth, maxEntryCharacters, maxSkippedBytes, maxValueBytes } from './limits.ts'
@@ -128,6 +128,13 @@ export class Builder {
     } else if (top.isList && top.selection?.others?.part !== undefined && scalar !== null)
       throw this.error('must be an object')
     else if (scalar !== null && needsList(top)) throw this.error('must be a list')
+    else if (typeof scalar === 'string') this.addText(scalar, textPartOf(top))
+  }
+
+  private addText(text: string, part: string | undefined): void {
+    if (part === undefined) return
+    const path = this.frames.map((frame) => frame.key)
+    this.ready.push(new Entry(part, path, { [path.at(-1)!]: text }, 1, text.length))
   }
 
   private begin(isList: boolean): void {
@@ -191,7 +198,3 @@ export class Builder {
     throw new JsonError(`The file is not valid JSON: expected ${namesOf(this.next)}`, this.offset)
   }
 }
-
-/** True if a pattern such as `cards.*` names the value at the key of the frame. */
-const needsList = ({ isList, key, selection }: Frame): boolean =>
-  !isList && selection?.keys.get(key as string)?.others !== undefined

@@ -31,3 +31,11 @@ export function put(frame: Frame, content: Json): void {
   // This key would change the prototype.
   else if (frame.key !== '__proto__') frame.content![frame.key as string] = content
 }
+
+/** True if a pattern such as `cards.*` names the value at the key of the frame. */
+export const needsList = ({ isList, key, selection }: Frame): boolean =>
+  !isList && selection?.keys.get(key as string)?.others !== undefined
+
+/** Returns the pattern that selects a text at the key of the frame. */
+export const textPartOf = ({ isList, key, selection }: Frame): string | undefined =>
+  isList ? undefined : selection?.keys.get(key as string)?.part

@@ -24,7 +24,8 @@ export class JsonFile {
 
   /**
    * Returns the objects that match a pattern, in the order of the file.
-   * @param parts such as `cards.*`: keys, and `*` for any key or entry of a list
+   * @param parts such as `cards.*`: keys, and `*` for any key or entry of a list. A pattern that ends with a key, such
+   * as `desc`, also matches a text, which is returned as an object with this key
    * @throws ImportError if the file is broken, or larger than a limit
    */
   async *read(parts: string[], { omit = [], documents, lists }: Options = {}): AsyncGenerator<Entry> {

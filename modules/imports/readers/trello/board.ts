@@ -9,6 +9,7 @@ import { type BoardLabels, boardLabels } from '../json/labels.ts'
 import { fieldsOf } from './fields.ts'
 
 export interface Board {
+  description: string | undefined
   lists: ReadonlyMap<string, Entry>
   labels: BoardLabels
   /** By their ids. */
@@ -19,6 +20,7 @@ export interface Board {
 /** Reads the rows that cards refer to. In the file, they follow the cards. */
 export async function boardOf(file: JsonFile): Promise<Board> {
   const parts = {
+    desc: maxNames,
     'lists.*': maxNames,
     'labels.*': maxNames,
     'members.*': maxNames,
@@ -27,6 +29,7 @@ export async function boardOf(file: JsonFile): Promise<Board> {
   const index = await file.index(parts, { omit: ['limits', 'display', 'prefs', 'nonPublic'] })
   const people = new Map(index['members.*'].map((member) => [member.required('id'), personOf(member)]))
   return {
+    description: index.desc.at(-1)?.text('desc'),
     lists: byId(index['lists.*']),
     labels: boardLabels(index['labels.*'], trelloColors),
     fields: fieldsOf(index['customFields.*']),

@@ -3,15 +3,18 @@ import type { Entry } from '../json/entry.ts'
 import { isoTime, itemOf } from '../json/items.ts'
 import { labelName } from '../json/labels.ts'
 import { assigneesOf, attachmentNote, namesNote, note } from '../json/notes.ts'
+import type { Actions } from './actions.ts'
 import type { Board } from './board.ts'
 import { fieldValuesOf } from './fields.ts'
 import { createdAtOf } from './ids.ts'
 
-export function cardOf(card: Entry, board: Board, missing: string[]): TaskItem {
+export function cardOf(card: Entry, board: Board, { comments, creators }: Actions): TaskItem {
   const key = card.required('id')
   const list = board.lists.get(card.text('idList') ?? '')
   const { assignee, others } = assigneesOf(card.texts('idMembers').map((id) => board.member(id)!))
   const { fields, notes, messages } = fieldValuesOf(card, board.fields)
+  const missing = comments.missing(key, card.entry('badges')?.number('comments'))
+  const creator = creators.get(key)
   return itemOf<TaskItem>({
     ...{ kind: 'task', row: card.row, key, title: card.required('name'), description: card.text('desc') },
     list: list?.text('name'),
@@ -19,6 +22,7 @@ export function cardOf(card: Entry, board: Board, missing: string[]): TaskItem {
     dueDate: card.text('due'),
     remindAt: remindAtOf(card),
     createdAt: createdAtOf(key),
+    author: creator === undefined ? undefined : { name: creator },
     assignee,
     labels: labelsOf(card, board),
     fields,

@@ -1,36 +1,24 @@
 import { type CommentItem, ImportError, type ImportedItem } from '../../items.ts'
 import type { Reader } from '../reader.ts'
 import type { Entry } from '../json/entry.ts'
-import { CommentCounts } from '../json/comment-counts.ts'
 import { itemOf } from '../json/items.ts'
 import { InOrder } from '../json/in-order.ts'
 import { JsonFile } from '../json/json-file.ts'
 import { SubtaskOrder } from '../json/subtask-order.ts'
 import { cardOf } from './card.ts'
 import { ChecklistPrefixes, subtasksOf } from './checklists.ts'
-import { type Board, boardOf, personOf } from './board.ts'
+import { actionsOf, commentedCard, details, memberOf } from './actions.ts'
+import { type Board, boardOf } from './board.ts'
 
 const parts = ['cards.*', 'actions.*', 'checklists.*']
-const details = [
-  'limits',
-  'attachmentsByType',
-  'cover',
-  'descData',
-  'pluginData',
-  'previews',
-  'prefs',
-  'display',
-  'nonPublic',
-  'old',
-  'perms',
-]
-
 /** Reads the JSON export of a Trello board. */
 export const readTrello: Reader = async function* ({ open }) {
   const file = new JsonFile(open)
   const board = await boardOf(file)
   if (!file.foundKeys.has('lists'))
     throw new ImportError('The file is not the JSON export of a Trello board: it has no lists')
+  const { description } = board
+  if (description) yield { kind: 'project', row: 0, description }
   yield* board.labels.items
   for (const { item } of board.fields.values()) yield item
   const [cards, checklists] = [new InOrder<ImportedItem>(), new InOrder<Entry>()]
@@ -38,7 +26,7 @@ export const readTrello: Reader = async function* ({ open }) {
   const prefixes = new ChecklistPrefixes()
   const subtasks = (entries: Entry[]) =>
     order.add(entries.flatMap((entry) => [...subtasksOf(entry, board, prefixes)]))
-  const comments = await countComments(file)
+  const actions = await actionsOf(file, board)
   for await (const entry of file.read(parts, { omit: details })) {
     if (entry.part === 'actions.*') yield* commentsOf(entry, board)
     else if (entry.part === 'checklists.*')
@@ -46,8 +34,7 @@ export const readTrello: Reader = async function* ({ open }) {
     else {
       prefixes.add(entry)
       const positions = [board.lists.get(entry.text('idList') ?? '')?.number('pos'), entry.number('pos')]
-      const total = entry.entry('badges')?.number('comments')
-      const task = cardOf(entry, board, comments.missing(entry.required('id'), total))
+      const task = cardOf(entry, board, actions)
       yield* cards.add(task, positions, entry.characters)
     }
   }
@@ -55,27 +42,11 @@ export const readTrello: Reader = async function* ({ open }) {
   yield* subtasks(checklists.take())
 }
 
-/** Trello writes only the newest 1,000 actions, and comments are actions. */
-async function countComments(file: JsonFile): Promise<CommentCounts> {
-  const comments = new CommentCounts()
-  for await (const action of file.read(['actions.*'], { omit: [...details, 'text', 'memberCreator'] })) {
-    const task = commentedCard(action)
-    if (task !== undefined) comments.add(task)
-  }
-  return comments
-}
-
-function commentedCard(action: Entry): string | undefined {
-  const type = action.text('type')
-  const isComment = type === 'commentCard' || type === 'copyCommentCard'
-  return isComment ? action.entry('data')?.entry('card')?.text('id') : undefined
-}
-
 function* commentsOf(action: Entry, board: Board): Generator<CommentItem> {
   const task = commentedCard(action)
   const data = action.entry('data')
   if (!data || task === undefined) return
-  const author = personOf(action.entry('memberCreator')) ?? board.member(action.text('idMemberCreator'))
+  const author = memberOf(action, board)
   const text = data.text('text') ?? ''
   yield itemOf({
     ...{ kind: 'comment', row: action.row, task, key: action.required('id'), text },
