@@ -4,6 +4,7 @@ import { DateTime } from 'luxon'
 import { Dates } from '../../../modules/imports/readers/csv/dates/dates.ts'
 import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
 import { cases } from '../../support/depth.ts'
+import { readers } from '../../../modules/imports/sources.ts'
 import { reading, tasksOf } from './reading.ts'
 
 test.each([
@@ -127,6 +128,24 @@ const dated = async (...due: string[]) => {
 test('determines the order of day and month from all rows', async () => {
   expect(await dated('3/4/2026', '21/4/2026')).toEqual(['2026-04-03 | 2026-04-21', 'DD/MM/YYYY'])
   expect(await dated('3-4-2026', '3-14-2026')).toEqual(['2026-03-04 | 2026-03-14', 'MM-DD-YYYY'])
+})
+
+test('keeps the author and the text of a Jira comment with an ambiguous date, and reports the date', async () => {
+  const file = 'Summary,Comment\na,1/5/26 10:00 AM;bob;Oil it; twice\nb,1/x/26;bob;Oil\n'
+  const { items } = await reading(readers.jira!, file)
+  expect(items).toMatchObject([
+    {
+      notes: ['Comment of bob: 1/5/26 10:00 AM'],
+      messages: ['The date "1/5/26 10:00 AM" cannot be read: send mapping.dateFormat, such as DD/MM/YYYY'],
+    },
+    { kind: 'comment', text: 'Oil it; twice', author: { name: 'bob' } },
+    { title: 'b' },
+    { kind: 'comment', text: '1/x/26;bob;Oil' },
+  ])
+  const mapping = { dateFormat: 'MM/DD/YY' }
+  expect((await reading(readers.jira!, file, { mapping })).items[1]).toMatchObject({
+    createdAt: '2026-01-05T10:00:00.000Z',
+  })
 })
 
 test('adds ambiguous dates to the notes, and reports them', async () => {

@@ -63,7 +63,7 @@ class JiraRows implements SourceRows {
     const blockedBy = [...new Set([...inward, ...(this.blockers.get(task.key) ?? [])])]
     if (blockedBy.length > 0) task.blockedBy = blockedBy
     if (task.parent) this.finishParent(draft, row)
-    draft.comments = draft.comments.map((comment) => jiraComment(comment, dates))
+    draft.comments = draft.comments.map((comment) => jiraComment(comment, draft, dates))
   }
 
   /** Only sub-tasks become sub-items of their parent. For other issues, the parent is the field `epic`. */

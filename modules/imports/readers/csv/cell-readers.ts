@@ -35,10 +35,14 @@ const date =
     const [end, ...starts] = text.split('→').reverse()
     const read = dates.read(end!.trim(), zone)
     if (read) draft.task[part] = read
-    if (!read)
-      addNote(draft, column.header, text, `The date "${short(text)}" cannot be read: ${adviceFor(end!)}`)
+    if (!read) addNote(draft, column.header, text, unreadDate(text, end))
     else if (starts.length > 0) addNote(draft, column.header, text)
   }
+
+/** Returns a line for the report. @param date the part of the text that is the date */
+export const unreadDate = (text: string, date = text): string =>
+  `The date "${short(text)}" cannot be read: ${adviceFor(date)}`
+
 function adviceFor(date: string): string {
   if (/^\s*\d{5}([.,]\d+)?\s*$/.test(date)) return forSerials
   return /^\s*(\p{L}{3,10}\.? \d{1,2}|\d{1,2}\.? \p{L}{3,10})\s*$/u.test(date) ? 'it has no year' : forDates

@@ -51,6 +51,13 @@ export class Dates {
       : (this.guess(text, clock) ?? this.readFormat(text, clock))
   }
 
+  /** True if only the order of day and month is unknown. */
+  isAmbiguous(text: string): boolean {
+    if (this.first || text.length > maxCharacters) return false
+    const day = dayOf(text.slice(0, clockIn(text)?.index), 'day')
+    return day !== undefined && isDay(day) && this.read(text) === undefined
+  }
+
   /** Returns the name of a time zone of the file, or the default time zone for another text. */
   zoneOf(given: string): string {
     return this.clockOf(given).zone
