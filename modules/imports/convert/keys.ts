@@ -3,6 +3,7 @@ import { isId } from '../../../src/id-format.ts'
 import { newId } from '../../../src/ids.ts'
 import { isNameText, parseInstant } from '../../../src/schema/text.ts'
 import type { TaskItem } from '../items.ts'
+import { cut } from './texts.ts'
 
 const digestOf = (...parts: unknown[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest()
 const digestCharacters = 22
@@ -28,19 +29,35 @@ export const digestKey = (key: string): string =>
   key.length > digestCharacters ? textOf(digestOf(key)) : key
 export const shortKey = (key: string): string => (key.length > maxKey ? digestKey(key) : key)
 
-interface Keyed extends Pick<TaskItem, 'externalId' | 'parent' | 'blockedBy' | 'after'> {
+interface Keyed extends Pick<
+  TaskItem,
+  'externalId' | 'parent' | 'blockedBy' | 'after' | 'notes' | 'messages'
+> {
+  kind?: string
   key?: string
   task?: string
 }
 
 /** Replaces the long keys of an item by digests, and a long external id as `externalIdOf` does. */
 export function shortenKeys(item: Keyed, source: string): void {
+  if (item.kind === 'task') keepExternalId(item, source)
   for (const name of ['key', 'parent', 'task', 'after'] as const)
     if (item[name] !== undefined) item[name] = shortKey(item[name])
   if (item.blockedBy) item.blockedBy = item.blockedBy.map(shortKey)
   const { key = '', externalId } = item
   if (externalId !== undefined && externalId.length > maxExternalId)
     item.externalId = externalIdOf(source, { key, externalId })
+}
+
+const maxKeptId = 1_000
+
+/** Adds an external id that a digest replaces to the foot of the description and to the report. */
+function keepExternalId(item: Keyed, source: string): void {
+  const { key, externalId = `${source}:${key}`, notes = [], messages = [] } = item
+  if (isExternalId(externalId)) return
+  const message = `The external id was replaced, because it has more than ${maxExternalId} characters or is not valid`
+  item.notes = [...notes, `External id: ${cut(externalId, maxKeptId)}`]
+  item.messages = [...messages, message]
 }
 
 /** Returns digests as keys for items without a key. The key of the second equal item ends with `#2`, and so on. */

@@ -23,11 +23,25 @@ test('imports tasks with keys of 50,000 characters, and finds the tasks again', 
   ]
   const result = await importItems(owner, projectId, items)
   expect(result).toMatchObject({ state: 'done', counts: { read: 3, created: 2, rejected: 1 } })
-  expect(result.lines.map(({ message }) => message)).toEqual(['Row 2 has the same id'])
+  const replaced = 'The external id was replaced, because it has more than 200 characters or is not valid'
+  const messages = result.lines.map(({ row, message }) => [row, message])
+  expect(messages.slice(0, 2)).toEqual(
+    [one, two].map((key, n) => [
+      n + 1,
+      expect.stringContaining(
+        `${replaced}. At the foot of the description: External id: planka:${key.slice(0, 100)}`,
+      ),
+    ]),
+  )
+  expect(messages).toContainEqual([6, `${replaced}. Row 2 has the same id`])
   const tasks = await tasksOf(owner, projectId)
   const externalId = expect.stringMatching(/^planka:[\w-]{22}$/)
   expect(tasks).toMatchObject([
-    { externalId, blockedByIds: [] },
+    {
+      externalId,
+      blockedByIds: [],
+      description: expect.stringContaining(`External id: planka:${one.slice(0, 900)}`),
+    },
     { externalId, blockedByIds: [tasks[0]!.id] },
   ])
   const subtasks = (await owner.get(`/tasks/${tasks[0]!.id}/subtasks`)).body
@@ -42,5 +56,8 @@ test('rejects the second task with an external id of 50,000 characters', async (
   const items = [task('1', { externalId }), task('2', { externalId })]
   const result = await importItems(owner, projectId, items)
   expect(result.counts).toMatchObject({ created: 1, rejected: 1 })
-  expect(result.lines).toMatchObject([{ row: 2, message: 'Row 1 has the same id' }])
+  expect(result.lines).toMatchObject([
+    { row: 1, message: expect.stringContaining(`External id: ${externalId.slice(0, 100)}`) },
+    { row: 2, message: expect.stringMatching(/ Row 1 has the same id$/) },
+  ])
 })
