@@ -40,7 +40,7 @@ function csvWith(header: string, text: string): string {
 const fixed = /^(kind|type|resource_\w+|status|priority|externalId|key|\w*ids?|_id|\w*Ids?)$/
 const structural = /^(kind|type|resource_\w+|status|priority)$/
 
-/** Replaces the first value of each key, except of those that match `kept`. */
+/** Replaces the first value of each key, unless the key matches `kept`. */
 function withText(file: string, text: string, kept: RegExp): string {
   const found = new Set<string>()
   const quoted = JSON.stringify(text)

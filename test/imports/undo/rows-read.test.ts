@@ -40,5 +40,6 @@ test('reads the history of a task once for all its changes in a batch', async ()
   const { owner, projectId } = await newProject()
   const { id } = await importItems(owner, projectId, file)
   const [read] = await rowsReadFor(id, projectId, owner.id, ['events'])
-  expect(read).toBeLessThan(2 * comments)
+  // Postgres also reads the events of the batch, with one of several plans. One history for each change would be 200 times as many.
+  expect(read).toBeLessThan(10 * comments)
 })
