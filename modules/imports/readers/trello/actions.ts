@@ -26,7 +26,7 @@ const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emai
 /** An author has fewer characters. */
 const maxNameCharacters = 1_000
 
-/** What the actions of a board contain about cards. */
+/** The comments and the creators of cards, as far as the file contains their actions. */
 export interface Actions {
   comments: CommentCounts
   /** The names of the creators, by the ids of cards. */
