@@ -10,8 +10,8 @@ export const batchKey = (importId: string, part: string) => ({
 })
 
 /**
- * Records the batches of an import that has ended whose worker was killed between the commit and the record: the stored
- * replies contain their numbers. A repeated batch may have had other operations, and so another reply.
+ * Records batches that an ended import has committed, but not recorded, because its worker was killed between the two.
+ * The stored replies contain the numbers of the batches. A repeated batch with other operations has a second reply.
  */
 export async function recordCommitted(sql: Sql, importId: string): Promise<void> {
   // The keys begin with the id and a space. A space sorts before letters in every collation.

@@ -87,7 +87,7 @@ function idOf(
   )
 }
 
-/** The first subtasks of a task may have no time, and so the time of the task. Later subtasks follow them. */
+/** Subtasks without a time get the time of their task. A later subtask with a time must not come before them. */
 function timeOf(item: Item, taskId: string, createdAt?: string): number {
   if ('orderMs' in item) return Math.max(item.orderMs!, msOf(taskId))
   return createdAt ? Date.parse(createdAt) : msOf(taskId)

@@ -3,7 +3,7 @@ import type { ImportedItem } from '../../items.ts'
 import { KeyMap } from '../key-map.ts'
 import { maxLinks } from './limits.ts'
 
-/** Gives the subtasks of each task times that do not decrease, because lists sort subtasks by the times in their ids. */
+/** Keeps the order of subtasks: lists sort them by the times in their ids, so these times must not decrease. */
 export class SubtaskOrder {
   /** The latest creation time so far in ms, by the keys of tasks. */
   private readonly latest = new KeyMap<number>()

@@ -6,7 +6,7 @@ import { maxLinks } from '../json/limits.ts'
 import { KeyMap } from '../key-map.ts'
 import { type Board, personOf } from './board.ts'
 
-/** Keys that are not imported. */
+/** Keys of a board whose values are not imported. */
 export const details = [
   'limits',
   'attachmentsByType',
