@@ -42,7 +42,7 @@ export const imports = pgTable(
   {
     id: uuid('id').primaryKey(),
     projectId: uuid('project_id').notNull(),
-    /** The import runs with the rights of this caller: an account, perhaps limited by an API token. */
+    /** The import, or later its undo, runs with the rights of this caller: an account, perhaps limited by an API token. */
     caller: jsonb('caller').$type<object>().notNull(),
     source: text('source').notNull(),
     dryRun: boolean('dry_run').notNull(),

@@ -48,7 +48,7 @@ const endDeadUploads = (sql: Sql, projectId: string, userId: string) => sql`
   where state = 'receiving' and (project_id = ${projectId} or caller ->> 'userId' = ${userId})
     and coalesce(started_at, created_at) < now() - ${deadSeconds}::int4 * interval '1 second'`
 
-/** SQL: the account has fewer active imports, and undos of its imports, than the limit. */
+/** SQL: the account has fewer active imports and undos than the limit. */
 const mayBegin = (sql: Sql, userId: string) => sql`
   (select count(*) from imports where ${isActive(sql)} and caller ->> 'userId' = ${userId}) < ${maxActiveOfAccount}::int4`
 
@@ -117,16 +117,16 @@ export const cancelImport = (sql: Sql, id: string, record?: IdempotencyRecord) =
     () => sql`select from imports where id = ${id} and state = 'cancelled'`,
   )
 
-/** Returns false if the import cannot be undone, the project has an active import, or the account has too many. */
-export function queueUndo(sql: Sql, { id, caller }: ImportRow, job: OutboxJob, record?: IdempotencyRecord) {
+/** Returns false if the import cannot be undone, the project has an active import, or the caller has too many. */
+export function queueUndo(sql: Sql, id: string, caller: Caller, job: OutboxJob, record?: IdempotencyRecord) {
   const queue = () =>
     sql`
-      with done as (update imports i set undo_state = 'queued'
+      with done as (update imports i set undo_state = 'queued', caller = ${JSON.stringify(caller)}::text::jsonb
         where id = ${id} and state in ('done', 'failed', 'cancelled') and not dry_run
           and (coalesce(undo_state, 'failed') = 'failed' or (undo_state = 'done'
             and exists (select from import_lines where import_id = i.id and outcome = 'kept')))
           and not exists (select from imports where project_id = i.project_id and ${isActive(sql)})
-          and ${mayBegin(sql, (caller as Caller).userId)} returning id),
+          and ${mayBegin(sql, caller.userId)} returning id),
       queued as (${insertJob(sql, job)}),
       recorded as (${insertRecord(sql, record)})
       select id from done`.catch((error: unknown) => {

@@ -1,5 +1,4 @@
 import type { ReadRequest } from '../../src/commands/query.ts'
-import type { Caller } from '../../src/identity/rights.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { requireEditableImport, type RequireImport } from './access.ts'
@@ -29,14 +28,15 @@ export function openUndoImport(dependencies: Dependencies) {
   const sql = database.background
   return async (context: ReadRequest): Promise<Response> => {
     const row = await requireEditableImport(requireImport, context)
+    const { caller } = context
     return writeOnce(services, context, async (toRecord) => {
       requireUndoable(row)
-      const job = importJob('undo-import', row, { caller: JSON.stringify(context.caller) })
+      const job = importJob('undo-import', row, { caller: JSON.stringify(caller) })
       const reply = replyWith(importView.of({ ...row, undoState: 'queued' }), 202)
-      if (!(await queueUndo(sql, row, job, toRecord(reply)))) {
+      if (!(await queueUndo(sql, row.id, caller, job, toRecord(reply)))) {
         const active = await activeImport(sql, row.projectId)
         if (active) throw importActive(active)
-        await requireFewActive(sql, (row.caller as Caller).userId)
+        await requireFewActive(sql, caller.userId)
         throw alreadyUndone()
       }
       void jobs.enqueue([job])

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { expectError } from '../../http/responses.ts'
 import { eventually, statuses, upTo } from '../../races/pair.ts'
-import { make, register } from '../../support/client.ts'
+import { invite, make, register } from '../../support/client.ts'
 import { withService } from '../../support/service.ts'
 import { csv, openImportScene, rowsOf, start } from './scene.ts'
 
@@ -49,6 +49,27 @@ test('an undo of an import counts as an active import of the account: the fifth 
   )
   await scene.set(last!, { undo_state: 'done' })
   expect((await undone).status).toBe(200)
+})
+
+test('an undo counts for the account that requests it, not for the account that imported the file', async () => {
+  const [owner, admin] = [await register(client), await register(client)]
+  const ids: string[] = []
+  for (const { id } of await Promise.all(upTo(5).map(() => make(owner, '/projects', { name: 'P' })))) {
+    await invite(owner, id, admin, 'ADMIN')
+    ids.push((await start(owner, id)).body.id)
+    await scene.end(ids.at(-1)!)
+  }
+  const [last, ...others] = ids
+  const undos = others.map((id) => admin.post(`/imports/${id}/undo`))
+  await eventually('the queued undos', async () => {
+    const queued = await sql`select from imports where id in ${sql(others)} and undo_state = 'queued'`
+    return queued.length === others.length
+  })
+  expectError(await admin.post(`/imports/${last}/undo`), 429)
+  const { body } = await owner.get(`/imports/${last}`)
+  expect((await start(owner, body.projectId)).status).toBe(202)
+  for (const id of others) await scene.set(id, { undo_state: 'done' })
+  expect(statuses(await Promise.all(undos))).toEqual({ 200: 4 })
 })
 
 test('a file above IMPORT_BYTES gets 413, whether or not its length is known', async () => {
