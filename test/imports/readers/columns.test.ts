@@ -3,6 +3,7 @@ import { ImportError } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { readers } from '../../../modules/imports/sources.ts'
 import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
+import { upTo } from '../../races/pair.ts'
 import { reading, tasksOf } from './reading.ts'
 
 const read = (file: string, columns?: Mapping['columns']) => reading(readCsv, file, { mapping: { columns } })
@@ -132,6 +133,19 @@ test('reads headers and names that are properties of every object', async () => 
   })
   expect(Object.keys(proposal.columns!)).toEqual(file.split('\n')[0]!.split(','))
   await expect(read(file, { title: 'constructor' })).rejects.toThrow('mapping.columns.title must be')
+})
+
+test('reports the names in mapping.columns that the file has no column for', async () => {
+  const file = 'Title,Size\na,1\n'
+  const mapping = { columns: { Title: 'title', Sise: 'field.size', size: null } }
+  const { messages } = await reading(readers.csv!, file, { mapping })
+  const message = 'The file has no column for these names in mapping.columns:'
+  expect(messages).toEqual([`${message} "Sise", "size"`])
+  const others = Object.fromEntries(upTo(12).map((n) => [`${n}`.repeat(60), null]))
+  const { messages: many } = await reading(readers.csv!, file, { mapping: { columns: others } })
+  expect(many[0]).toEndWith(`"${'9'.repeat(50)}", "${'10'.repeat(25)}", and 2 others`)
+  const { proposal } = await reading(readers.csv!, 'title,\na,1\n')
+  expect((await reading(readers.csv!, 'title,\na,1\n', { mapping: proposal })).messages).toEqual([])
 })
 
 test('reports the description of a Todoist section, which is not imported', async () => {

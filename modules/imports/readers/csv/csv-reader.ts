@@ -1,6 +1,6 @@
 import { DigestKeys } from '../../convert/keys.ts'
 import type { Reader } from '../reader.ts'
-import { type Column, columnsOf, isTitle } from './columns/columns.ts'
+import { type Column, columnsOf, isTitle, missingColumns } from './columns/columns.ts'
 import { plain } from './columns/header-names.ts'
 import { Dates } from './dates/dates.ts'
 import { draftOf } from './draft-of-row.ts'
@@ -20,6 +20,8 @@ export const csvReader = (source: CsvSource): Reader =>
     const names = header.names.map(nameOf)
     const known = source.columns ?? source.columnsFor?.(header.names)
     const columns = columnsOf(header.names, mapping, nameOf, known)
+    const missing = missingColumns(mapping, columns)
+    if (missing) report(missing)
     const rows = source.read?.({ mapping, dates, names: header.names }) ?? {}
     const survey = new Survey(columns)
     for await (const row of readRows(open, header, names)) {

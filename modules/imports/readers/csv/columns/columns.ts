@@ -66,6 +66,16 @@ export function columnsOf(names: string[], mapping: Mapping, nameOf: NameOf, kno
   return columns
 }
 
+/** Returns a message with the headers in the mapping that the file lacks, such as misspelled headers. */
+export function missingColumns({ columns: given = {} }: Mapping, columns: Column[]): string | undefined {
+  const headers = new Set(columns.map(({ header }) => header))
+  const missing = Object.keys(given).filter((header) => !headers.has(header))
+  if (missing.length === 0) return undefined
+  const shown = missing.slice(0, 10).map((header) => JSON.stringify(header.slice(0, 50)))
+  const others = missing.length > shown.length ? `, and ${missing.length - shown.length} others` : ''
+  return `The file has no column for these names in mapping.columns: ${shown.join(', ')}${others}`
+}
+
 function checkTitle(columns: Column[]): void {
   const found = columns.filter(({ target }) => target === 'title')
   const titles = [...new Set(found.map(({ header }) => header))]
