@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync'
 import { unescapeFormula } from '../../modules/exports/cells.ts'
 import { Random } from '../faults/random.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
+import { upTo } from '../races/pair.ts'
 import { invite, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { examined, importInto } from './everything.ts'
@@ -57,6 +58,8 @@ async function randomProject() {
   const world = await startRandomWrites(random, [ada, bea, cy])
   for (let round = 0; round < 8; round++) await writeRandomly(world, 60)
   const { id } = world.projects[0]!
+  // The random writes may have deleted most tasks, or moved them to other projects.
+  for (const _ of upTo(6)) await make(ada, '/tasks', { projectId: id, title: 'Task' })
   await make(ada, `/projects/${id}/fields`, { key: 'awkward', name: 'Awkward', type: 'text' })
   for (const { id: taskId } of (await ada.get(`/tasks?projectId=${id}&limit=20`)).body) {
     await make(ada, `/tasks/${taskId}/comments`, { text: randomText(random) })
