@@ -41,19 +41,18 @@ test('a rejected file and an unknown import throw errors of the service', async 
 })
 
 test('follow connects again after a lost connection, and ends when its signal aborts', async () => {
-  const projectId = await newProject()
+  // Without workers, the import remains queued.
+  const { docket, service } = await openClientScene()
+  const { id: projectId } = await docket.projects.create({ name: 'Engine' })
   const { id } = await docket.imports.create(file, { projectId, source: 'csv' })
-  await lastOf(docket.imports.follow(id))
-  const sql = service.services.database.background
-  await sql`update imports set undo_state = 'running' where id = ${id}`
   const end = new AbortController()
   const states: unknown[] = []
   const following = (async () => {
-    for await (const { undo } of docket.imports.follow(id, { signal: end.signal })) {
-      if (states.push(undo?.state) === 1) service.services.subscriptions.end()
+    for await (const { state } of docket.imports.follow(id, { signal: end.signal })) {
+      if (states.push(state) === 1) service.services.subscriptions.end()
       if (states.length === 3) end.abort(new Error('enough'))
     }
   })()
   await expect(following).rejects.toThrow('enough')
-  expect(states).toEqual(['running', 'running', 'running'])
+  expect(states).toEqual(['queued', 'queued', 'queued'])
 })

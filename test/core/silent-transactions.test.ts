@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { errorCode, isTransient } from '../../src/postgres/errors.ts'
+import { eventually } from '../races/pair.ts'
 import { openSilentLine } from '../races/silent-line.ts'
 import { forFile, freshEnv } from '../support/service.ts'
 
@@ -47,8 +48,19 @@ const work: Record<string, (tx: Transaction) => Promise<unknown>> = {
 test.each(Object.keys(work))('a transaction whose connection goes silent %s fails', async (name) => {
   const error = await sql.begin(work[name]!).catch((error: unknown) => error)
   expect(isTransient(error)).toBe(true)
-  expect(await sql.begin(async (tx) => (await tx`select 1 as one`)[0])).toEqual({ one: 1 } as never)
+  await worksAgain()
 })
+
+/** A slow machine may need more than a second for a new connection. */
+const worksAgain = () =>
+  eventually('a working connection', () =>
+    sql
+      .begin((tx) => tx`select 1`)
+      .then(
+        () => true,
+        () => false,
+      ),
+  )
 
 test('a transaction whose connection is silent before BEGIN fails, and runs no work', async () => {
   await sql`select 1`
@@ -60,7 +72,7 @@ test('a transaction whose connection is silent before BEGIN fails, and runs no w
     })
     .catch((error: unknown) => error)
   expect(isTransient(error)).toBe(true)
-  expect((await sql`select 1 as one`)[0]).toEqual({ one: 1 })
+  await worksAgain()
   expect(calls).toBe(0)
 })
 
@@ -81,7 +93,7 @@ test('a transaction that waits too long for a connection fails, and runs no work
   expect(isTransient(error)).toBe(true)
   released.resolve()
   await first
-  expect((await sql`select 1 as one`)[0]).toEqual({ one: 1 })
+  await worksAgain()
   expect(calls).toBe(0)
 })
 
@@ -102,16 +114,18 @@ test.each([true, false])(
     await done.catch(failed)
     closed!.resolve()
     await ended!.promise
-    expect((await sql`select 1 as one`)[0]).toEqual({ one: 1 })
+    await worksAgain()
     expect(codes).toEqual(Array.from({ length: hasStatement ? 2 : 1 }, () => 'CONNECTION_CLOSED'))
   },
 )
 
 test('only an error of the connection is temporary, not an error of the work', async () => {
-  const failed = (thrown: unknown) => sql.begin(() => Promise.reject(thrown)).catch((error: unknown) => error)
+  const { background } = await forFile(openDatabase(readConfig({ ...env, BACKGROUND_TIMEOUT_MS: '60000' })))
+  const failed = (thrown: unknown) =>
+    background.begin(() => Promise.reject(thrown)).catch((error: unknown) => error)
   const own = new Error('failed')
   expect(await failed(own)).toBe(own)
   expect(isTransient(own)).toBe(false)
-  const error = await sql.begin((tx) => tx`select * from missing`).catch((error: unknown) => error)
+  const error = await background.begin((tx) => tx`select * from missing`).catch((error: unknown) => error)
   expect(isTransient(error)).toBe(false)
 })

@@ -13,16 +13,17 @@ const wait = (signal?: AbortSignal) => {
   return send(service, eve.token, { ...message('tools/call', { name: 'changes', arguments: args }), signal })
 }
 
-test('another account reads and writes before the responses to a flood of messages', async () => {
-  let answered = 0
+test('between the responses to a flood of messages, the event loop serves other requests', async () => {
+  let [answered, most] = [0, 0]
   const flood = Array.from({ length: 1_000 }, async () => {
     await send(service, eve.token, message('tools/list'))
     answered++
   })
-  await make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
-  expect((await ada.get(`/tasks?projectId=${project.id}`)).body).toHaveLength(1)
-  expect(answered).toBeLessThan(500)
-  await Promise.all(flood)
+  for (let before = 0; answered < flood.length; before = answered) {
+    await new Promise(setImmediate)
+    most = Math.max(most, answered - before)
+  }
+  expect(most).toBeLessThan(20)
 })
 
 test('calls that wait do not block other requests of the account, and are limited like subscribers', async () => {

@@ -13,7 +13,7 @@ import { openForEach } from '../support/service.ts'
 const forEach = openForEach()
 const receiver = (...given: Parameters<typeof openReceiver>) => forEach(openReceiver(...given))
 const lenient = { allowHttp: true, allowPrivate: true }
-const post = (reach = lenient, lookup?: Lookup, timeoutMs = 2_000) =>
+const post = (reach = lenient, lookup?: Lookup, timeoutMs = 20_000) =>
   openPost(openDestinations(reach, lookup), { timeoutMs })
 const requestTo = (url: string) => ({ url, body: '{"a":1}', headers: { 'x-own': '1' } })
 const portOf = ({ url }: { url: string }) => new URL(url).port

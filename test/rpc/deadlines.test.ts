@@ -40,7 +40,7 @@ test('rejects a request that arrives after its deadline, and serves requests tha
   expect(await Promise.all(responses)).toEqual([tooLate, reply('"long"')])
   expect(received.map(({ payload }) => payload)).toEqual(['first', 'long'])
   expect(received[1]!.deadline).toBeLessThanOrEqual(long)
-  expect(received[1]!.deadline).toBeGreaterThan(long - 1_000)
+  expect(received[1]!.deadline).toBeGreaterThan(long - 9_000)
 })
 
 test('a slow handshake never extends a deadline, and the next response corrects the clock offset', async () => {

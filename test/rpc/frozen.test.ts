@@ -37,16 +37,16 @@ async function startHome() {
 test('a resumed server serves no request whose deadline passed while the server was frozen', async () => {
   const { child, client, peer, served } = await startHome()
   child.kill('SIGSTOP')
-  const short = client.call(peer, 'short', performance.now() + 700).catch((error: Error) => error)
+  const short = client.call(peer, 'short', performance.now() + 100).catch((error: Error) => error)
   const long = client.call(peer, 'long', performance.now() + 30_000)
-  await Bun.sleep(1_000)
+  await Bun.sleep(300)
   child.kill('SIGCONT')
   expect(await long).toEqual(reply('"long"'))
   await short
   await client.call(peer, 'last', inTenSeconds())
   await until(() => served().some(({ payload }) => payload === 'last'))
   expect(served().map(({ payload }) => payload)).toEqual(['first', 'long', 'last'])
-  expect(served()[1]!.leftMs).toBeLessThanOrEqual(29_000)
+  expect(served()[1]!.leftMs).toBeLessThanOrEqual(29_700)
   expect(served()[1]!.leftMs).toBeGreaterThan(20_000)
 })
 

@@ -71,10 +71,13 @@ export async function openTestService(overrides: Env = {}) {
 
 export async function withService(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
   await using service = await openTestService(env)
-  // Until Redis is connected, the process counts requests in its own memory.
-  const isConnected = () => service.services.redisStatus() === 'ready' || undefined
-  if (!env.REDIS_URL) await until(isConnected, 30_000, { everyMs: 10 })
+  if (!env.REDIS_URL) await isRedisReady(service)
   await work(service)
+}
+
+/** Waits until Redis is connected. Before, the process counts requests in its own memory. */
+export async function isRedisReady({ services }: Pick<TestService, 'services'>): Promise<void> {
+  await until(() => services.redisStatus() === 'ready' || undefined, 30_000, { everyMs: 10 })
 }
 
 /** Returns `withService` for services that use one database. */
