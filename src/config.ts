@@ -11,6 +11,7 @@ const settings = {
   port: kind.integer('PORT', 3000, 0, 65535),
   databaseUrl: kind.databaseUrl('DATABASE_URL'),
   redisUrl: kind.redisUrl('REDIS_URL'),
+  redisTimeoutMs: kind.integer('REDIS_TIMEOUT_MS', 300, 10, 60_000),
   redisPrefix: kind.text('REDIS_PREFIX', 'docket'),
   dataDir: kind.text('DATA_DIR', '.data'),
   logLevel: kind.oneOf('LOG_LEVEL', 'info', logLevels),

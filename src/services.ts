@@ -117,7 +117,7 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
 function openSharedServices(config: Config, log: Log) {
   const counts = openCounts()
   const database = openDatabase(config, counts.queries)
-  const redis = openRedis(config.redisUrl, log)
+  const redis = openRedis(config, log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions`)
   const localCommits = new LocalCommits((entity, isDeletedOrRestored) =>

@@ -26,7 +26,7 @@ export type Jobs = ReturnType<typeof openJobs>
 
 /** If Redis is unavailable, a worker later finds the jobs in the outbox and enqueues them. */
 export function openJobs(config: Config, log: Log) {
-  const connection = openRedis(config.redisUrl, log)
+  const connection = openRedis(config, log)
   const options = { connection, prefix: queuePrefix(config), skipVersionCheck: true }
   const open = <T>(name: string) => new Queue<T>(name, options).on('error', () => {})
   const queue = open<object>(queueName)

@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { clusterNodesOf, isCluster, sentinelsOf, serverUrlOf, credentialsOf } from './addresses.ts'
 
@@ -6,12 +7,10 @@ import { clusterNodesOf, isCluster, sentinelsOf, serverUrlOf, credentialsOf } fr
 export type RedisClient = Redis | Cluster
 
 /** Without Redis, commands fail fast and callers continue. */
-const failFast: RedisOptions = {
-  enableOfflineQueue: false,
-  maxRetriesPerRequest: 0,
-  commandTimeout: 300,
-  socketTimeout: 1_000,
-}
+const failFast: RedisOptions = { enableOfflineQueue: false, maxRetriesPerRequest: 0 }
+
+/** A connection that is silent for this time, or for the longer time of a command, is replaced. */
+const silenceMs = 1_000
 
 const retryMs = (attempt: number) => Math.min(50 * attempt, 1_000)
 
@@ -22,7 +21,11 @@ const commonOptions: RedisOptions = {
   reconnectOnError: ({ message }) => message.startsWith('READONLY'),
 }
 
-export const openRedis = (url: string, log: Log) => logOutages(connect(url, failFast), log)
+export function openRedis(config: Pick<Config, 'redisUrl' | 'redisTimeoutMs'>, log: Log): RedisClient {
+  const { redisUrl, redisTimeoutMs: commandTimeout } = config
+  const socketTimeout = Math.max(silenceMs, commandTimeout)
+  return logOutages(connect(redisUrl, { ...failFast, commandTimeout, socketTimeout }), log)
+}
 
 const pingEveryMs = 500
 
@@ -51,12 +54,13 @@ export const openBlocking = (url: string, log: Log, timeoutMs = blockingTimeoutM
 
 function connect(url: string, own: RedisOptions): RedisClient {
   if (!isCluster(url)) return connectServer(url, { ...commonOptions, ...own })
+  const { enableOfflineQueue = true } = own
   return new Cluster(clusterNodesOf(url), {
-    enableOfflineQueue: own.enableOfflineQueue ?? true,
+    enableOfflineQueue,
     clusterRetryStrategy: retryMs,
     slotsRefreshInterval: 2_000,
     // Allows one retry on another node, because a slot may have moved.
-    ...(own === failFast && { maxRedirections: 2, retryDelayOnFailover: 50, retryDelayOnClusterDown: 50 }),
+    ...(!enableOfflineQueue && { maxRedirections: 2, retryDelayOnFailover: 50, retryDelayOnClusterDown: 50 }),
     redisOptions: { ...credentialsOf(url), ...commonOptions, ...own },
   })
 }

@@ -11,6 +11,8 @@ import { streamBodyIn } from './streaming.ts'
 const typesFromMemory = new Set<string>()
 const { service } = await openScene()
 const { recent } = service.services
+// A pause of the process must not let events expire.
+recent['recent'].ttl = 60_000
 const { after } = recent
 recent.after = (range) => {
   const events = after.call(recent, range)

@@ -13,17 +13,16 @@ const wait = (signal?: AbortSignal) => {
   return send(service, eve.token, { ...message('tools/call', { name: 'changes', arguments: args }), signal })
 }
 
-test('between the responses to a flood of messages, the event loop serves other requests', async () => {
-  let [answered, most] = [0, 0]
-  const flood = Array.from({ length: 1_000 }, async () => {
+test('another account reads and writes before the responses to a flood of messages', async () => {
+  let answered = 0
+  const flood = Array.from({ length: 2_000 }, async () => {
     await send(service, eve.token, message('tools/list'))
     answered++
   })
-  for (let before = 0; answered < flood.length; before = answered) {
-    await new Promise(setImmediate)
-    most = Math.max(most, answered - before)
-  }
-  expect(most).toBeLessThan(20)
+  await make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
+  expect((await ada.get(`/tasks?projectId=${project.id}`)).body).toHaveLength(1)
+  expect(answered).toBeLessThan(1_500)
+  await Promise.all(flood)
 })
 
 test('calls that wait do not block other requests of the account, and are limited like subscribers', async () => {

@@ -29,7 +29,7 @@ async function leasesOf({
   writeTimeoutMs = 240_000,
   url = server.url,
 } = {}): Promise<Leases> {
-  const [commands, subscriber] = [openRedis(url, log), openSubscriber(url, log)]
+  const [commands, subscriber] = [openRedis(readConfig({ REDIS_URL: url }), log), openSubscriber(url, log)]
   const times = { leaseTtlMs, leaseLingerMs, leaseSliceMs: 0, writeTimeoutMs }
   const config = { ...readConfig({}), ...times, redisPrefix: prefix }
   const known = open.length

@@ -22,8 +22,9 @@ let actors: Actors
 let disconnect: () => void
 beforeEach(() => {
   const { url, prefix } = sharedRedisPrefix()
-  const config = readConfig({ REDIS_PREFIX: prefix, ACTOR_IDLE_MS: '100' })
-  const [redis, subscriber] = [openRedis(url, openLog('silent')), openSubscriber(url, openLog('silent'))]
+  const config = readConfig({ REDIS_URL: url, REDIS_PREFIX: prefix, ACTOR_IDLE_MS: '100' })
+  const log = openLog('silent')
+  const [redis, subscriber] = [openRedis(config, log), openSubscriber(url, log)]
   disconnect = () => [redis, subscriber].forEach((connection) => connection.disconnect())
   pending = []
   const transactor = {

@@ -14,7 +14,7 @@ export type Member = ReturnType<typeof openMember>
 export function openMember(env: Env, id?: string, timing?: Timing) {
   const config = readConfig(env)
   const log = openLog('silent')
-  const redis = openRedis(config.redisUrl, log)
+  const redis = openRedis(config, log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const me = id === undefined ? undefined : { id, host: '127.0.0.1', port: 1 }
   const homes = new Placement(redis, subscriber, config, me, log, timing)

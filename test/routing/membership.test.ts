@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Membership } from '../../src/routing/membership.ts'
+import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
 import { disconnect, openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { eventually } from '../races/pair.ts'
@@ -91,7 +92,7 @@ const config = { redisPrefix: 'assigning', writeShards: 2 }
 async function openConnections() {
   const { url } = group.redis
   const log = openLog('silent')
-  const redis = openRedis(url, log)
+  const redis = openRedis(readConfig({ REDIS_URL: url }), log)
   const subscriber = openSubscriber(url, log)
   await eventually('both connections', () => redis.status === 'ready' && subscriber.status === 'ready')
   const close = async () => [redis, subscriber].forEach(disconnect)

@@ -29,6 +29,9 @@ export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop():
     DATABASE_URL: database?.url ?? '',
     REDIS_URL: redis.url,
     REDIS_PREFIX: redis.prefix,
+    // Tests run beside other tests on few cores, and no test stops the shared Redis.
+    ...(!overrides.REDIS_URL && { REDIS_TIMEOUT_MS: '30000' }),
+    ...{ READ_TIMEOUT_MS: '60000', BACKGROUND_TIMEOUT_MS: '60000' },
     JWT_SECRET: testSecret,
     LOG_LEVEL: 'error',
     HOST: '127.0.0.1',
