@@ -113,11 +113,11 @@ test('a lease that is handed to a process that no longer waits is released', asy
 })
 
 test('a lease in use is renewed before it expires', async () => {
-  const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
+  const [leases, project] = [await leasesOf({ leaseTtlMs: 10_000 }), newId()]
   await leases.acquire(project)
   const [holder, key] = [await holderOf(project), `${prefix}:lease:${project}`]
-  await redis.pexpire(key, 150)
-  await eventually('the renewal of the lease', async () => (await redis.pttl(key)) > 200)
+  await redis.pexpire(key, 5_000)
+  await eventually('the renewal of the lease', async () => (await redis.pttl(key)) > 5_500)
   expect(await holderOf(project)).toBe(holder)
   await redis.set(key, 'next holder')
   await eventually('the first process to notice that its lease is lost', () => leases.size === 0)
