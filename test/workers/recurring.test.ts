@@ -102,7 +102,13 @@ test('a step continues at its stored position, or from the beginning if Redis ha
   )
   const rests = (times: number) =>
     eventually('a delay', async () => positions.length === times && (await queue.getDelayedCount()) === 1)
-  await recurring.restore()
+  // The first attempts may fail, before the connection of jobs is ready.
+  const isRestored = () =>
+    recurring.restore().then(
+      () => true,
+      () => false,
+    )
+  await eventually('the first restore', isRestored)
   await rests(1)
   await recurring.restore()
   await (await queue.getJob('look'))!.promote()
