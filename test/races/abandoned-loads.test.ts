@@ -3,7 +3,7 @@ import { type Answer, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
 // The read timeout is longer than the write timeout, so that a request times out before its read does.
-const { service, ada } = await openScene(['Ada'], { WRITE_TIMEOUT_MS: '1000', READ_TIMEOUT_MS: '60000' })
+const { service, ada } = await openScene(['Ada'], { WRITE_TIMEOUT_MS: '3000', READ_TIMEOUT_MS: '60000' })
 const project = await make(ada, '/projects', { name: 'P' })
 
 /** Sends a request and then a write to the project, both while the table of comments is locked. */
