@@ -31,6 +31,8 @@ const openTransactions = async () =>
       where datname = current_database() and backend_type = 'client backend' and xact_start is not null
         and pid <> pg_backend_pid()`
   ).length
+const untilTransactions = (count: number) =>
+  eventually(`${count} open transactions`, async () => (await openTransactions()) === count)
 
 const path = `/api/v1/projects/${projectId}/export`
 const headers = { authorization: `Bearer ${ada.token}` }
@@ -46,11 +48,11 @@ async function beginSlowly() {
 
 test('a disconnect ends the transaction at once, and another export can begin', async () => {
   const socket = await beginSlowly()
-  expect(await openTransactions()).toBe(1)
+  await untilTransactions(1)
   const { status, headers: own } = await ada.at(url).get(`/projects/${projectId}/export`)
   expect([status, own.get('retry-after')]).toEqual([429, '1'])
   socket.destroy()
-  await eventually('the end of the transaction', async () => (await openTransactions()) === 0)
+  await untilTransactions(0)
   expect((await ada.at(url).get(`/projects/${projectId}/export?format=csv`)).status).toBe(200)
 })
 
@@ -68,7 +70,7 @@ test('a process runs four exports at a time', async () => {
   const { status, headers: own } = await ada.get(`/projects/${projectId}/export`)
   expect([status, own.get('retry-after')]).toEqual([503, '1'])
   await Promise.all(exporting.map((response) => response.body!.cancel()))
-  expect(await openTransactions()).toBe(0)
+  await untilTransactions(0)
 })
 
 test('the file is the same with and without gzip', async () => {
@@ -106,7 +108,7 @@ test('HEAD returns the headers of GET without a length, also while the account h
   const socket = await beginSlowly()
   for (const [n, one] of all.entries()) expect([one, await sent('HEAD', one)]).toEqual([one, got[n]!])
   expect(got[0]).toContain('transfer-encoding: chunked')
-  expect(await openTransactions()).toBe(1)
+  await untilTransactions(1)
   socket.destroy()
 })
 
