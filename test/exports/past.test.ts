@@ -11,8 +11,9 @@ service.startWorkers()
 
 const kinds = ['format=docket', 'format=docket&history=true', 'format=ndjson', 'format=csv']
 
-test('an export with asOf equals the export that was made at that version', async () => {
-  const world = await startRandomWrites(new Random(Date.now()), [ada, bea, cleo])
+const seed = Date.now()
+test(`an export with asOf equals the export that was made at that version (seed ${seed})`, async () => {
+  const world = await startRandomWrites(new Random(seed), [ada, bea, cleo])
   const made: { projectId: string; version: string; texts: string[] }[] = []
   for (let round = 0; round < cases(3); round++) {
     await writeRandomly(world, 60)
