@@ -3,11 +3,12 @@ import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { make, makeToken } from '../support/client.ts'
+import { forFile, spawnService } from '../support/service.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { expectError } from './responses.ts'
 import { requestHead, sendRaw } from './raw.ts'
 
-const { web, env, ada } = await openWebProcess({ LOG_REQUESTS: 'on', BODY_TIMEOUT_MS: '300' })
+const { web, env, ada } = await openWebProcess({ LOG_REQUESTS: 'on' })
 const anonymous = ada.as()
 
 async function logged(last: string): Promise<Record<string, unknown>[]> {
@@ -121,11 +122,12 @@ test.each([
 })
 
 test('a body that does not arrive in time gets 408, and the connection is closed', async () => {
+  const impatient = await forFile(spawnService('web', { ...env, BODY_TIMEOUT_MS: '300' }))
   const headers = { ...json, Connection: 'keep-alive', 'Content-Length': '100' }
   const head = requestHead('POST', '/api/v1/projects', headers)
   const message = 'The body must arrive within 300 ms'
   for (const part of ['', '{"name":', '{"name":"P"']) {
-    const { status, body } = await sendRaw(web.url, head, part)
+    const { status, body } = await sendRaw(impatient.url, head, part)
     expect(status).toBe(408)
     expect(JSON.parse(body)).toEqual({ statusCode: 408, message, error: 'Request Timeout' })
   }
