@@ -4,6 +4,8 @@ import { closeAccount } from '../../workers/close-account.ts'
 import { orphanMembers, orphanProjects, queueOrphanJobs } from '../../workers/orphans.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
+import { openTestService } from '../support/service.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import { openScene } from '../support/scene.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import { expectError, expectResponse } from './responses.ts'
@@ -14,14 +16,14 @@ service.startWorkers()
 const deleted = { message: 'Account deleted successfully' }
 const batchOptions = { batchRows: 10, pauseMs: 0 }
 
-async function closeOrphanedAccounts(): Promise<number> {
+async function closeOrphanedAccounts(sql: Sql): Promise<number> {
   const owners = await queueOrphanJobs(sql, orphanProjects, nilId, 1_000)
   return owners.queued + (await queueOrphanJobs(sql, orphanMembers, nilId, 1_000)).queued
 }
 
 /** Creates a project of Ada, and a project of Grace in which Ada is a member with a task and a comment. */
-async function createAccounts() {
-  const [ada, grace] = await Promise.all([register(client), register(client)])
+async function createAccounts(from = client) {
+  const [ada, grace] = await Promise.all([register(from), register(from)])
   const own = await make(ada, '/projects', { name: 'Mine' })
   await invite(ada, own.id, grace, 'EDITOR')
   const shared = await make(grace, '/projects', { name: 'Ours' })
@@ -79,13 +81,16 @@ test('the deletion job can run several times, and does not affect an existing ac
 })
 
 test('the recurring cleanup removes rows that a deleted account wrote after its deletion job ran', async () => {
-  const { ada, own } = await createAccounts()
+  await using service = await openTestService()
+  const sql = service.services.database.background
+  const { ada, own } = await createAccounts(service.client)
   await sql`delete from users where id = ${ada.id}`
-  expect(await closeOrphanedAccounts()).toBe(1)
+  expect(await closeOrphanedAccounts(sql)).toBe(1)
+  service.startWorkers()
   await untilOutboxEmpty(sql)
   expect(await sql`select 1 from projects where id = ${own.id}`).toHaveLength(0)
   expect(await sql`select 1 from members where user_id = ${ada.id}`).toHaveLength(0)
-  expect(await closeOrphanedAccounts()).toBe(0)
+  expect(await closeOrphanedAccounts(sql)).toBe(0)
 })
 
 test('one statement deletes the account and inserts its deletion job', async () => {
