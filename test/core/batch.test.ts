@@ -1,4 +1,5 @@
-import { expect, spyOn, test } from 'bun:test'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
 import { batched, type BatchOptions } from '../../src/postgres/batch.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 
@@ -27,7 +28,14 @@ function byHand(limits: BatchOptions<number>) {
   return { call, callAll, calls, finish, fail }
 }
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 5))
+/** The clock stands still, because a pause of the process would look like a slow call or a long wait. */
+const began = performance.now()
+let clock: { mockReturnValue(ms: number): unknown; mockRestore(): void }
+beforeEach(() => void (clock = spyOn(performance, 'now').mockReturnValue(began)))
+afterEach(() => clock.mockRestore())
+
+/** The first call of a batch begins in the next iteration of the event loop. */
+const turn = () => setImmediate()
 
 test('all keys of one event-loop iteration share one call, and each caller gets its own result', async () => {
   const { callAll, calls, finish } = byHand({ keys: 10, slots: 1 })
@@ -111,9 +119,8 @@ test('if a call fails quickly, waiting callers send the next call; if a call fai
   await fail(0, error)
   expect(calls).toEqual([[1], [2]])
   const second = Promise.allSettled([3, 4].map(call))
-  const clock = spyOn(performance, 'now').mockReturnValue(performance.now() + 2_000)
+  clock.mockReturnValue(began + 2_000)
   await fail(1, error)
-  clock.mockRestore()
   const refused = { status: 'rejected', reason: error } as const
   expect(await first).toEqual([refused, refused])
   expect(await second).toEqual([refused, refused])
@@ -145,6 +152,7 @@ test('starts a second call only when the first call ends or takes too long', asy
   await finish(0)
   expect(calls).toEqual([[1], [2]])
   answers.push(call(3))
+  clock.mockReturnValue(began + 50)
   while (calls.length < 3) await turn()
   await finish(2)
   await finish(1)

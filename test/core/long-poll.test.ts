@@ -19,7 +19,7 @@ function openAtVersion1(reload: (subscribers: Subscribers) => number) {
   const longPoll = openLongPoll({ authenticate: { caller: () => null }, subscriptions } as never)
   const reading = { request: new Request('http://localhost'), caller: {}, permit: { release() {} } }
   const wait = {
-    waitMs: 2_000,
+    waitMs: 60_000,
     projectsOf: (version: number) => [{ projectId, version }],
     hasEvents: (version: number) => version > 1,
     reload: async () => reload(subscribers),
@@ -48,6 +48,6 @@ test('a long poll returns when a version that was lost in a failover is committe
   await setImmediate()
   committed = 2
   notify(2)
-  const late = sleep(1_000, 'too late')
+  const late = sleep(20_000, 'too late', { ref: false })
   expect(await Promise.race([answer, late])).toBe(2)
 })
