@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'bun:test'
 import { invite, make, type Person, register, openClient } from '../support/client.ts'
 import { openWebProcess } from '../support/web-process.ts'
-import { openPair, upTo } from '../races/pair.ts'
-import { type ServiceProcess, spawnService } from '../support/service.ts'
+import { eventually, openPair, upTo } from '../races/pair.ts'
+import { forFile, type ServiceProcess, spawnService } from '../support/service.ts'
+import { scrape, startMeasured } from '../metrics/scrape.ts'
 import { openStream, type Message, takeEvents } from './streaming.ts'
 
 const { a: one, b: other, atA: ada, env } = await openPair()
@@ -107,10 +108,13 @@ test('while Postgres is unavailable, a stream starts with 200 and ends immediate
 })
 
 test('a stopping process ends its streams first, with retry times spread over seconds', async () => {
-  const [id, atOther] = [await openProject(), ada.at(other.url)]
+  const { service: stopping, port } = await startMeasured((port) =>
+    forFile(spawnService('web', { ...env, METRICS_PORT: String(port) })),
+  )
+  const [id, atOther] = [await openProject(), ada.at(stopping.url)]
   const paths = ['/events', `/projects/${id}/events`]
   const streams = await Promise.all(
-    Array.from({ length: 40 }, (_, n) => openStream(ada, other, paths[n % 2]!)),
+    Array.from({ length: 40 }, (_, n) => openStream(ada, stopping, paths[n % 2]!)),
   )
   for (const { messages } of streams) await messages.next()
   const waiting = paths.map((_, n) =>
@@ -118,10 +122,10 @@ test('a stopping process ends its streams first, with retry times spread over se
       ? atOther.get(`${paths[1]}?after=1&wait=25`)
       : atOther.post('/events/read', { after: { [id]: 1 }, wait: 25 }),
   )
-  // The service handles requests in order: after these responses, the long polls have arrived.
-  await Promise.all(waiting.map(() => atOther.get('/auth/me')))
+  const open = async () => (await scrape(port)).of('docket_followers_open')
+  await eventually('the long polls', async () => (await open()) === streams.length + waiting.length)
   const ends = streams.map(({ messages }) => takeEvents(messages, 9))
-  const stopped = other.stop()
+  const stopped = stopping.stop()
   const last = (await Promise.all(ends)).map((messages) => messages.at(-1))
   for (const end of last) expect(end).toMatchObject({ event: 'end', data: { statusCode: 503 } })
   const retries = last.map((end) => Number(end?.retry))

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
-import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { forFile, freshEnv, spawnService } from '../support/service.ts'
-import { scrape } from './scrape.ts'
+import { scrape, startMeasured } from './scrape.ts'
 
-const port = await freePort()
-const fresh = await forFile(freshEnv({ METRICS_PORT: String(port) }))
-const service = await forFile(spawnService('start', fresh.env))
+const fresh = await forFile(freshEnv())
+const { port, service } = await startMeasured((port) =>
+  forFile(spawnService('start', { ...fresh.env, METRICS_PORT: String(port) })),
+)
 const nobody = openClient(service.url)
 const ada = await register(nobody)
 const projectId = (await make(ada, '/projects', { name: 'Measured' })).id
