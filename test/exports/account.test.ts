@@ -7,7 +7,7 @@ import { eventually } from '../races/pair.ts'
 import { type Client, invite, make, makeToken } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { cases } from '../support/depth.ts'
-import { exported, linesOf, withoutTime } from './scene.ts'
+import { expectTransactions, exported, linesOf, withoutTime } from './scene.ts'
 
 const { service, client, ada, bea, sql } = await openScene(['Ada', 'Bea'])
 
@@ -71,9 +71,6 @@ test('a disconnect leaves no file and no transaction', async () => {
   await reader.read()
   await reader.cancel()
   await untilNoFiles()
-  const transactions = () => sql`select from pg_stat_activity
-    where datname = current_database() and backend_type = 'client backend' and xact_start is not null
-      and pid <> pg_backend_pid()`
-  await eventually('the end of the transaction', async () => (await transactions()).length === 0)
+  await expectTransactions(sql, 0)
   expect((await requestOf(ada)).status).toBe(200)
 })

@@ -9,7 +9,7 @@ import { remainingBudget } from '../http/responses.ts'
 import { make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile } from '../support/service.ts'
-import { exported, withoutTime } from './scene.ts'
+import { expectTransactions, exported, withoutTime } from './scene.ts'
 
 const { service, ada, sql } = await openScene(['Ada'])
 const app = createApp(service.services).listen({ hostname: '127.0.0.1', port: 0 })
@@ -25,15 +25,6 @@ await sql`insert into tasks (id, project_id, number, title, description, status,
   from tasks, generate_series(2, 1500) n where project_id = ${projectId}`
 await sql`update streams set last_number = 1500 where project_id = ${projectId}`
 
-const openTransactions = async () =>
-  (
-    await sql`select from pg_stat_activity
-      where datname = current_database() and backend_type = 'client backend' and xact_start is not null
-        and pid <> pg_backend_pid()`
-  ).length
-const untilTransactions = (count: number) =>
-  eventually(`${count} open transactions`, async () => (await openTransactions()) === count)
-
 const path = `/api/v1/projects/${projectId}/export`
 const headers = { authorization: `Bearer ${ada.token}` }
 
@@ -48,11 +39,11 @@ async function beginSlowly() {
 
 test('a disconnect ends the transaction at once, and another export can begin', async () => {
   const socket = await beginSlowly()
-  await untilTransactions(1)
+  await expectTransactions(sql, 1)
   const { status, headers: own } = await ada.at(url).get(`/projects/${projectId}/export`)
   expect([status, own.get('retry-after')]).toEqual([429, '1'])
   socket.destroy()
-  await untilTransactions(0)
+  await expectTransactions(sql, 0)
   expect((await ada.at(url).get(`/projects/${projectId}/export?format=csv`)).status).toBe(200)
 })
 
@@ -70,7 +61,7 @@ test('a process runs four exports at a time', async () => {
   const { status, headers: own } = await ada.get(`/projects/${projectId}/export`)
   expect([status, own.get('retry-after')]).toEqual([503, '1'])
   await Promise.all(exporting.map((response) => response.body!.cancel()))
-  await untilTransactions(0)
+  await expectTransactions(sql, 0)
 })
 
 test('the file is the same with and without gzip', async () => {
@@ -108,7 +99,7 @@ test('HEAD returns the headers of GET without a length, also while the account h
   const socket = await beginSlowly()
   for (const [n, one] of all.entries()) expect([one, await sent('HEAD', one)]).toEqual([one, got[n]!])
   expect(got[0]).toContain('transfer-encoding: chunked')
-  await untilTransactions(1)
+  await expectTransactions(sql, 1)
   socket.destroy()
 })
 
