@@ -3,7 +3,7 @@ import { type Client, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
 const { service, client, busy, calm } = await openScene(['Busy', 'Calm'])
-// On a slow machine, the window of a shared process may end, and slots of slow requests may be freed.
+// Otherwise, on a slow machine, the process may stop counting as shared, and the slots of slow requests may be freed.
 service.services.scheduler.isShared = () => true
 Object.assign(service.services.scheduler, { freeStuck: () => {} })
 const [busyTask, calmTask] = [await taskOf(busy), await taskOf(calm)]
@@ -13,7 +13,7 @@ async function taskOf(owner: Client): Promise<string> {
   return (await make(owner, '/tasks', { title: 'T', projectId })).id
 }
 
-// At most 128 waiting requests are never too many, however long they wait.
+// Up to 128 waiting requests are never rejected, however long they wait.
 const flood = 120
 /** How many requests of the busy account may finish before a request of the calm account. */
 const maxAhead = 60

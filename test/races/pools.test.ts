@@ -52,7 +52,7 @@ test('a query timeout in one pool cancels no statement of another pool', async (
   await using own = await openTestService({ BACKGROUND_TIMEOUT_MS: '200', COMMIT_TIMEOUT_MS: '3000' })
   const { background, commits } = own.services.database
   await commits`select`
-  // The idle connection counts as silent unless its next query restarts the time.
+  // After this time, the connection counts as silent, unless its next query restarts the time limit.
   await Bun.sleep(3_600)
   const waiting = Array.from({ length: 80 }, () => background`select pg_sleep(0.1)`.execute())
   const outcomes = Promise.allSettled(waiting)
