@@ -36,8 +36,8 @@ test('a delivery that waits in Postgres to store its result does not block other
       })
       locks.push(hold)
     })
-  const settings = { WEBHOOK_CONCURRENCY: '1', LOCK_TIMEOUT_MS: '30000', COMMIT_TIMEOUT_MS: '30000' }
-  const opening = openScene(settings, async (response, { path }) => {
+  const times = { LOCK_TIMEOUT_MS: '30000', COMMIT_TIMEOUT_MS: '30000', BACKGROUND_TIMEOUT_MS: '5000' }
+  const opening = openScene({ WEBHOOK_CONCURRENCY: '1', ...times }, async (response, { path }) => {
     if (path.startsWith('/held')) await lock(path)
     response.end()
   })
