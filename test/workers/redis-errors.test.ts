@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
+import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
-import { disconnect, openBlocking } from '../../src/redis/connections.ts'
+import { disconnect, openBlocking, openRedis } from '../../src/redis/connections.ts'
 import { openWorkers } from '../../workers/open-workers.ts'
 import { openSilentLine } from '../races/silent-line.ts'
 import { eventually } from '../races/pair.ts'
@@ -24,6 +25,18 @@ test('a connection of workers that gets no reply is replaced', async () => {
   line.silenceOpen()
   await expect(redis.ping()).rejects.toThrow()
   await eventually('a reply', isAnswered)
+})
+
+test.each([
+  ['100', 'Command timed out'],
+  ['60000', 'pending'],
+])('a command of the service fails after REDIS_TIMEOUT_MS: %s', async (REDIS_TIMEOUT_MS, outcome) => {
+  const redis = openRedis(readConfig({ REDIS_URL: line.url, REDIS_TIMEOUT_MS }), openLog('silent'))
+  await forFile({ close: async () => disconnect(redis) })
+  await eventually('the first reply', async () => (await redis.ping().catch(() => '')) === 'PONG')
+  line.silenceOpen()
+  const failed = redis.ping().catch(({ message }: Error) => message)
+  expect(await Promise.race([failed, Bun.sleep(1_500).then(() => 'pending')])).toBe(outcome)
 })
 
 test('logs each error of a worker once, but no error of its connection', async () => {
