@@ -69,6 +69,8 @@ test.each([
   ["LLL d yyyy 'at' HH:mm:ss.SSS ZZ", 'Nov 20 2026 at 10:05:07.123 +01:00', '2026-11-20T09:05:07.123Z'],
   ['YYYY年M月D日', '2026年11月20日', '2026-11-20'],
   ['DD/MM/YYYY', '2026-11-20', '2026-11-20'],
+  ['MM.DD.YYYY', '3.4.2026', '2026-03-04'],
+  ['MM.DD.YYYY', '13.4.2026', '2026-04-13'],
 ])('with the format %s, reads %j as %j', (dateFormat, text, expected) => {
   expect(new Dates({ dateFormat }).read(text)).toBe(expected)
 })
@@ -128,6 +130,20 @@ const dated = async (...due: string[]) => {
 test('determines the order of day and month from all rows', async () => {
   expect(await dated('3/4/2026', '21/4/2026')).toEqual(['2026-04-03 | 2026-04-21', 'DD/MM/YYYY'])
   expect(await dated('3-4-2026', '3-14-2026')).toEqual(['2026-03-04 | 2026-03-14', 'MM-DD-YYYY'])
+})
+
+test('reports a date with another order than the given format, and reads it in its only possible order', async () => {
+  const read = async (dateFormat: string, text: string) => {
+    const { items, messages } = await reading(readCsv, `title,due\na,${text}\n`, { mapping: { dateFormat } })
+    return [tasksOf({ items })[0]!.dueDate, ...messages]
+  }
+  const reported = (text: string) =>
+    `The date "${text}" does not have the order of day and month in mapping.dateFormat. Such dates were read in the only possible order`
+  expect(await read('DD/MM/YYYY', '3/13/2026')).toEqual(['2026-03-13', reported('3/13/2026')])
+  expect(await read('MM/DD/YYYY', '13/3/2026')).toEqual(['2026-03-13', reported('13/3/2026')])
+  expect(await read('DD/MM/YYYY', '13/3/2026')).toEqual(['2026-03-13'])
+  expect(await read('MM/DD/YYYY', '3.4.2026')).toEqual(['2026-03-04'])
+  expect(await read('YY/MM/DD', '26/11/20')).toEqual(['2026-11-20'])
 })
 
 test('keeps the author and the text of a Jira comment with an ambiguous date, and reports the date', async () => {

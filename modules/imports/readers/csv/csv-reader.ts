@@ -20,8 +20,6 @@ export const csvReader = (source: CsvSource): Reader =>
     const names = header.names.map(nameOf)
     const known = source.columns ?? source.columnsFor?.(header.names)
     const columns = columnsOf(header.names, mapping, nameOf, known)
-    const missing = missingColumns(mapping, columns)
-    if (missing) report(missing)
     const rows = source.read?.({ mapping, dates, names: header.names }) ?? {}
     const survey = new Survey(columns)
     for await (const row of readRows(open, header, names)) {
@@ -30,6 +28,8 @@ export const csvReader = (source: CsvSource): Reader =>
       rows.scan?.(row)
     }
     const dateFormat = survey.decideOrder(dates)
+    for (const message of [missingColumns(mapping, columns), survey.otherOrder(dates)])
+      if (message) report(message)
     const toRead = columnsToRead(columns, survey, source.reads)
     propose({ columns: toRead.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
     declareFields(fieldsOf(columns))

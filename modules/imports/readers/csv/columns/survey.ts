@@ -3,7 +3,7 @@ import type { FieldItem } from '../../../items.ts'
 import type { Column } from './columns.ts'
 import { Decimals } from './decimals.ts'
 import type { Dates } from '../dates/dates.ts'
-import { type First, firstOf } from '../dates/day.ts'
+import { type First, orderOf } from '../dates/day.ts'
 import type { Row } from '../row.ts'
 import { answerOf } from '../values.ts'
 
@@ -38,6 +38,8 @@ export class Survey {
   private readonly types = new Map<Column, CheckedType[]>()
   private readonly decimals = new Map<Column, Decimals>()
   private readonly orders = new Set<First>()
+  /** A date whose numbers show the order, for each order. */
+  private readonly certain = new Map<First, string>()
   private readonly others = new Set<Column>()
   private separator = '/'
 
@@ -72,10 +74,11 @@ export class Survey {
   }
 
   private scanDate(text: string): void {
-    const { first, separator } = firstOf(text)
-    if (!first) return
-    this.orders.add(first)
+    const { certain, usual, separator } = orderOf(text)
+    if (!usual) return
+    this.orders.add(usual)
     this.separator = separator ?? this.separator
+    if (certain && !this.certain.has(certain)) this.certain.set(certain, text)
   }
 
   /** True if a column has a value that is neither yes nor no. */
@@ -90,6 +93,13 @@ export class Survey {
   /** A field gets another type than text only if all values have it. */
   typeOf(column: Column): FieldType {
     return this.types.get(column)?.[0] ?? 'text'
+  }
+
+  /** Returns a message with a date that has another order of day and month than the given format. */
+  otherOrder({ first, isUsual }: Dates): string | undefined {
+    const date = first && isUsual && this.certain.get(first === 'day' ? 'month' : 'day')
+    if (!date) return undefined
+    return `The date "${date}" does not have the order of day and month in mapping.dateFormat. Such dates were read in the only possible order`
   }
 
   /** Sets the order of day and month, unless it is given. Returns the format, if the rows agree on the order. */

@@ -21,7 +21,7 @@ export class Dates {
   readonly zone: string
   private readonly format?: string
   /** True if the format has a usual order. `guess` then reads the same dates, and is faster. */
-  private readonly isUsual: boolean = true
+  readonly isUsual: boolean = true
   private readonly clocks = new Map<string, ZoneClock>()
 
   /** @throws ImportError if the format or the time zone cannot be used */

@@ -10,16 +10,21 @@ const dayFirst =
   /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
 const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/iu
 
-/** Returns whether day or month is first, if the numbers show it, and the separator. */
-export function firstOf(text: string): { first?: First; separator?: string } {
+/** Whether day or month is first: `certain` is shown by a number above 12, `usual` also by the separator. */
+interface Order {
+  certain?: First
+  usual?: First
+  separator?: string
+}
+
+export function orderOf(text: string): Order {
   if (text.length > maxCharacters) return {}
   const date = text.slice(0, clockIn(text)?.index)
   const [, one = '', separator, two = ''] = numbers.exec(date) ?? []
   if (one === '' || one.length > 2) return {}
-  if (Number(one) > 12) return { first: 'day', separator }
-  if (Number(two) > 12) return { first: 'month', separator }
-  if (separator === '.') return { first: 'day', separator }
-  return {}
+  const certain = Number(one) > 12 ? 'day' : Number(two) > 12 ? 'month' : undefined
+  const usual = certain ?? (separator === '.' ? 'day' : undefined)
+  return { ...(certain && { certain }), ...(usual && { usual }), separator }
 }
 
 /** Reads a date without a time. */
@@ -36,8 +41,8 @@ function numericDay(numeric: RegExpExecArray, given?: First): Day | undefined {
   const [text, one = '', , two = '', three = ''] = numeric
   if (one.length === 4) return { year: Number(one), month: Number(two), day: Number(three) }
   if (one.length === 3 || three.length === 1 || three.length === 3) return undefined
-  const only = firstOf(text)
-  const first = only.first ?? (one === two ? 'day' : given)
+  const { certain, usual } = orderOf(text)
+  const first = certain ?? (one === two ? 'day' : given) ?? usual
   if (!first) return undefined
   const [day, month] = first === 'day' ? [one, two] : [two, one]
   return { year: fullYear(three), month: Number(month), day: Number(day) }
