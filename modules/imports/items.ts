@@ -88,6 +88,8 @@ export interface SubtaskItem extends Item {
   /** The `key` of the task. */
   task: string
   key?: string
+  /** The key of the same subtask in a CSV export, which has no ids of subtasks. */
+  csvKey?: string
   title: string
   completed: boolean
   createdAt?: string
@@ -101,6 +103,8 @@ export interface CommentItem extends Item {
   /** The `key` of the task. */
   task: string
   key?: string
+  /** The key of the same comment in a CSV export, which has no ids of comments. */
+  csvKey?: string
   text: string
   author?: ImportedPerson
   createdAt?: string

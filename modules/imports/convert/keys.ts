@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isId } from '../../../src/id-format.ts'
 import { newId } from '../../../src/ids.ts'
 import { isNameText, parseInstant } from '../../../src/schema/text.ts'
-import type { TaskItem } from '../items.ts'
+import type { CommentItem, SubtaskItem, TaskItem } from '../items.ts'
 import { cut } from './texts.ts'
 
 const digestOf = (...parts: unknown[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest()
@@ -71,6 +71,11 @@ export class DigestKeys {
     const count = (this.counts.get(bits) ?? 0) + 1
     this.counts.set(bits, count)
     return textOf(digest) + (count > 1 ? `#${count}` : '')
+  }
+
+  ofChild(item: SubtaskItem | CommentItem): string {
+    const content = item.kind === 'comment' ? [item.author?.name, item.createdAt] : [item.title]
+    return this.next(item.kind, item.task, ...content)
   }
 }
 

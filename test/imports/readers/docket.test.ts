@@ -67,10 +67,13 @@ test('reads labels, fields, tasks, subtasks and comments, and reports other line
       ...{ priority: 'HIGH', dueDate: createdAt, createdAt, labels: ['bug'], fields: { size: 3 } },
       ...{ blockedBy: [id(2)], assignee: ada, author: ada, isExported: true },
     },
-    { kind: 'subtask', row: 5, key: id(3), task: id(1), title: 'Sharpen', completed: true, createdAt },
+    {
+      ...{ kind: 'subtask', row: 5, key: id(3), task: id(1), title: 'Sharpen', completed: true, createdAt },
+      csvKey: expect.any(String),
+    },
     {
       ...{ kind: 'comment', row: 6, key: id(4), task: id(1), text: 'In ink', createdAt },
-      author: { name: 'Charles' },
+      ...{ author: { name: 'Charles' }, csvKey: expect.any(String) },
     },
     { kind: 'task', row: 7, key: id(2), externalId: 'JIRA-7', title: 'Oil', isExported: true },
   ])

@@ -42,9 +42,8 @@ export class Staging {
       throw new ImportError(`A row has more than ${max.itemCharacters} characters`, `row ${row}`)
     if (kind === 'task') return this.addTask(item, json, this.firstRowOf(item))
     const { task } = item
-    const content = kind === 'comment' ? [item.author?.name, item.createdAt] : [item.title]
     // The ids of subtasks and comments may be unique only within their task.
-    const key = item.key === undefined ? this.keys.next(kind, task, ...content) : `${task} ${item.key}`
+    const key = item.key === undefined ? this.keys.ofChild(item) : `${task} ${item.key}`
     this.push({ kind, row, key, parent: task, id: nilId, json })
   }
 

@@ -77,11 +77,13 @@ function idOf(
 ): string {
   const { n, key, taskId, item } = staged
   const tail = childTail(taskId, source, item.kind, key)
+  const csvTail = item.csvKey && childTail(taskId, 'csv', item.kind, item.csvKey)
   const own = source === 'docket' && isId(item.key ?? '') ? item.key! : undefined
   const ms = own ? msOf(own) : timeOf(item, taskId, createdAt)
   return (
     existing.find(own ?? '') ??
     existing.find(tail) ??
+    existing.find(csvTail ?? '') ??
     existing.findExported(source, staged) ??
     childId(ms + (n >> 12), n, tail)
   )

@@ -3,6 +3,7 @@ import type { Reader } from '../reader.ts'
 import { isImported, itemOf } from './items.ts'
 import { jsonLines, type Line } from './lines.ts'
 import { TaskOrder } from './order.ts'
+import { DigestKeys } from '../../convert/keys.ts'
 import { isBlank } from '../../convert/texts.ts'
 import { Addresses, partOf } from './addresses.ts'
 
@@ -15,7 +16,7 @@ const format = 1
  */
 export const readDocket: Reader = async function* ({ open, report }) {
   const moved = await checkFile(jsonLines(open()), report)
-  const addresses = new Addresses()
+  const [addresses, keys] = [new Addresses(), new DigestKeys()]
   let [n, after] = [0, '']
   for await (const line of jsonLines(open())) {
     addresses.add(line.value)
@@ -24,6 +25,7 @@ export const readDocket: Reader = async function* ({ open, report }) {
     const item = itemOf(line)
     if (!item) continue
     const known = addresses.withAddress(item, line.value)
+    if (known.kind === 'subtask' || known.kind === 'comment') known.csvKey = keys.ofChild(known)
     if (known.kind !== 'task') {
       yield known
       continue
