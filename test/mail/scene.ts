@@ -1,7 +1,7 @@
 import { type Client, type Person, register } from '../support/client.ts'
 import { type MailServer, openMailServer } from '../support/mail.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { disposable, isRedisReady, openTestService, type TestService } from '../support/service.ts'
+import { disposable, untilRedisReady, openTestService, type TestService } from '../support/service.ts'
 
 export interface MailScene extends AsyncDisposable {
   service: TestService
@@ -18,7 +18,7 @@ export async function openMailScene(
 ): Promise<MailScene> {
   const server = await openMailServer(reject)
   const service = await openTestService({ SMTP_URL: server.url, ...env })
-  await isRedisReady(service)
+  await untilRedisReady(service)
   if (!isIdle) service.startWorkers()
   return disposable({
     ...{ service, server, client: service.client, sql: service.services.database.background },

@@ -74,12 +74,12 @@ export async function openTestService(overrides: Env = {}) {
 
 export async function withService(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
   await using service = await openTestService(env)
-  if (!env.REDIS_URL) await isRedisReady(service)
+  if (!env.REDIS_URL) await untilRedisReady(service)
   await work(service)
 }
 
 /** Waits until Redis is connected. Before, the process counts requests in its own memory. */
-export async function isRedisReady({ services }: Pick<TestService, 'services'>): Promise<void> {
+export async function untilRedisReady({ services }: Pick<TestService, 'services'>): Promise<void> {
   await until(() => services.redisStatus() === 'ready' || undefined, 30_000, { everyMs: 10 })
 }
 
