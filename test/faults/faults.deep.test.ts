@@ -1,6 +1,9 @@
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { cases } from '../support/depth.ts'
 import { runFaults } from './run-faults.ts'
+
+// Far more than a run takes, because the faults and the checks are slow on a busy machine.
+setDefaultTimeout(300_000)
 
 test('under one fault of each kind, no write is lost, duplicated or reordered, and every response is correct', async () => {
   const seed = Math.floor(Math.random() * 1_000_000)
