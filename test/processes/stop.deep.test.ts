@@ -25,6 +25,7 @@ const logged = (process: ServiceProcess, text: string) =>
 test.each(commands)('%s exits with 0 at SIGINT, and its last log line is "stopped"', async (command) => {
   const process = await spawn(command)
   expect(await process.stop('SIGINT')).toBe(0)
+  await logged(process, '"stopped"')
   expect(JSON.parse(process.output.at(-1)!)).toMatchObject({ level: 30, msg: 'stopped' })
   expect(process.output.filter((line) => /failed to close|error/i.test(line))).toEqual([])
 })
@@ -50,7 +51,7 @@ test.each(commands)('%s does not wait for a frozen Redis at shutdown', async (co
 })
 
 test('a draining process is not ready, and serves requests until its port closes', async () => {
-  const web = await spawn('web', { DRAIN_DELAY_MS: '1500' })
+  const web = await spawn('web', { DRAIN_DELAY_MS: '8000' })
   const ada = await register(openClient(web.url))
   expect((await readiness(web.url)).status).toBe(200)
   const exited = web.stop()
@@ -73,6 +74,7 @@ test('a request that never ends delays the exit only until the drain time-out', 
   await make(ada, '/projects', { name: 'Sent after it' })
   expect(await web.stop()).toBe(0)
   await closed
+  await logged(web, 'did not finish in time')
   expect(web.output.filter((line) => line.includes('did not finish in time'))).toHaveLength(1)
 })
 
@@ -100,6 +102,7 @@ test('an unhandled rejection is logged in one line, and the process stops gracef
   const before = web.output.length
   web.signal('SIGUSR2')
   expect(await web.exited).toBe(1)
+  await logged(web, 'a stray rejection')
   const fatal = web.output.slice(before).filter((line) => line.includes('a stray rejection'))
   expect(fatal).toHaveLength(1)
   expect(JSON.parse(fatal[0]!)).toMatchObject({ level: 60, reason: 'a stray rejection' })
