@@ -92,7 +92,7 @@ test.each([
   ['the supervisor', () => []],
   ['all processes, as from a terminal', (service: SupervisedService) => service.pids().web],
 ])('after SIGTERM to %s, accepted requests get responses', async (_, others) => {
-  const service = await forEach(spawnSupervised('web', { ...env, DRAIN_DELAY_MS: '1000' }))
+  const service = await forEach(spawnSupervised('web', { ...env, DRAIN_DELAY_MS: '5000' }))
   const admin = postgres(env.DATABASE_URL!, { max: 1 })
   const ada = await register(openClient(service.url))
   const { id: projectId } = await make(ada, '/projects', { name: 'Drained' })
