@@ -40,6 +40,7 @@ test('a job whose worker crashes at each attempt becomes a dead letter, with a l
   const { id, error } = (await row())!
   expect(error).toBe('The worker ended before the job was done')
   expect(await worker.stop()).toBe(0)
+  await eventually('the log line of the dead letter', () => worker.output.some((line) => line.includes(id)))
   const lines = worker.output.map((line) => JSON.parse(line))
   expect(lines).toContainEqual(expect.objectContaining({ level: 50, id, job: 'purge-project' }))
   await release()
