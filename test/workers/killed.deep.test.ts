@@ -6,13 +6,14 @@ import { openScene } from '../support/scene.ts'
 
 let worker: ServiceProcess
 const sql = () => service.services.database.reads
-const start = async () => (worker = await forFile(spawnService('worker', service.env)))
+const start = async (own = {}) => (worker = await forFile(spawnService('worker', { ...service.env, ...own })))
 const { service, ada } = await openScene(['Ada'], { JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
 
 test('another worker finishes the purge of a killed worker', async () => {
   const { id, ids } = await createFullProject(ada, 40)
   const left = async () => (await rowsWith(sql(), ids)).tasks ?? 0
-  await start()
+  // With this pause, the worker is killed long before the end of the purge.
+  await start({ JOB_PAUSE_MS: '300' })
   await ada.delete(`/projects/${id}`)
   await eventually('the first deletions', async () => (await left()) < 40)
   await worker.stop('SIGKILL')
