@@ -27,7 +27,8 @@ test('a killed worker continues the first fill, and the list is complete at the 
   const seen = new Set([await indexed()])
   expect([...seen]).toEqual(['0%'])
   for (let kills = 0; kills < 4; kills++) {
-    const worker = await forFile(spawnService('worker', env))
+    // With this pause, each worker is killed long before the end of the fill.
+    const worker = await forFile(spawnService('worker', { ...env, JOB_PAUSE_MS: '300' }))
     const before = await indexed()
     await eventually('progress', async () => (await indexed()) !== before)
     await worker.stop('SIGKILL')

@@ -8,7 +8,7 @@ import { forFile, spawnService } from '../support/service.ts'
 
 const tasks = 5_000
 const { service, ada, sql } = await openScene(['Ada'], { JOB_PAUSE_MS: '200' })
-const start = () => forFile(spawnService('worker', service.env))
+const start = (own = {}) => forFile(spawnService('worker', { ...service.env, ...own }))
 
 test('a worker continues the fill of a killed worker, and new changes are found meanwhile', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Large' })
@@ -18,7 +18,8 @@ test('a worker continues the fill of a killed worker, and new changes are found 
       select (fill ->> 'number')::int4 as number from search_positions where project_id = ${projectId}`
     return row?.number ?? undefined
   }
-  const worker = await start()
+  // With this pause, the worker is killed long before the end of the fill.
+  const worker = await start({ JOB_PAUSE_MS: '2000' })
   await eventually('the first page', async () => (await filled())! > 0)
   await worker.stop('SIGKILL')
   const half = (await filled())!
