@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import type { ImportRow } from '../../../modules/imports/rows.ts'
 import { make, register } from '../../support/client.ts'
+import { holdTransaction } from '../../support/database.ts'
 import { openScene } from '../../support/scene.ts'
 import { forFile, type ServiceProcess, spawnService } from '../../support/service.ts'
 import { eventually, upTo } from '../../races/pair.ts'
 
-// With these pauses, each step takes long enough to be interrupted.
-const { service, client, sql } = await openScene([], { JOB_PAUSE_MS: '40', JOB_SLICE_MS: '300' })
+const { service, client, sql } = await openScene([], { JOB_SLICE_MS: '300' })
 const count = 1_500
 // Enough for several batches.
 const labels = 450
@@ -28,6 +28,26 @@ const owner = await register(client)
 const newProject = async () => (await make(owner, '/projects', { name: 'Engine' })).id
 const rowOf = async (id: string) => (await sql<ImportRow[]>`select * from imports where id = ${id}`)[0]!
 
+await sql`create function wait_in_step() returns trigger language plpgsql as
+  'begin perform pg_advisory_xact_lock_shared(hashtext(old.cursor ->> ''step'')); return new; end'`
+await sql`create trigger wait_in_step before update on imports for each row
+  when ((old.cursor ->> 'n')::int8 > 0) execute function wait_in_step()`
+
+/** Workers wait in the step, after its first batch, until the test calls the returned function. */
+const lockStep = (step: string) =>
+  holdTransaction(
+    service.services.database.commits,
+    (tx) => tx`select pg_advisory_xact_lock(hashtext(${step}))`,
+  )
+
+/** Kills the worker when it waits in a locked step of the import. */
+async function killIn(step: string, importId: string) {
+  const isIn = ({ cursor }: ImportRow) => cursor?.step === step && cursor.n > 0
+  await eventually(`the step ${step}`, async () => isIn(await rowOf(importId)))
+  await worker.stop('SIGKILL')
+  expect(await rowOf(importId)).toMatchObject({ cursor: { step } })
+}
+
 /** Imports the file, and kills the worker after the first batch of a step. */
 async function importFile(
   projectId: string,
@@ -35,12 +55,11 @@ async function importFile(
   source = 'csv',
   content = file,
 ): Promise<ImportRow> {
+  const release = await lockStep(step)
   const { body } = await owner.call('POST', `/projects/${projectId}/imports?source=${source}`, content)
-  const isIn = ({ cursor }: ImportRow) => cursor?.step === step && (cursor.n > 0 || step === 'read')
-  await eventually(`the step ${step}`, async () => isIn(await rowOf(body.id)))
-  await worker.stop('SIGKILL')
-  const half = await rowOf(body.id)
-  expect(half).toMatchObject({ state: 'running', cursor: { step } })
+  await killIn(step, body.id)
+  expect(await rowOf(body.id)).toMatchObject({ state: 'running' })
+  await release()
   await start()
   await eventually('the end of the import', async () => (await rowOf(body.id)).state !== 'running')
   return rowOf(body.id)
@@ -101,9 +120,11 @@ test('an import without changes and an undo also continue after kills', async ()
   const again = await importFile(projectId, 'comments')
   expect(again).toMatchObject({ state: 'done', ...counts, created: 0, unchanged: count })
   expect(await rowsOf(projectId)).toEqual(all)
+  const release = await lockStep('undo')
   const undone = owner.post(`/imports/${id}/undo`)
-  await eventually('the undo', async () => (await rowOf(id)).cursor?.step === 'undo')
-  await worker.stop('SIGKILL')
+  await killIn('undo', id)
+  expect(await rowOf(id)).toMatchObject({ undoState: 'running' })
+  await release()
   await start()
   await eventually('the end of the undo', async () => (await rowOf(id)).undoState !== 'running')
   await undone
