@@ -38,6 +38,10 @@ for (const { kind, openGroup, isSecured } of groups) {
 
     const stateOfRedis = async ({ url }: ServiceProcess) =>
       ((await (await fetch(`${url}/health/ready`)).json()) as { redis: string }).redis
+    const untilRedisIsAvailable = async ({ a, b }: Pair) => {
+      for (const one of [a, b])
+        await eventually('Redis to be available', async () => (await stateOfRedis(one)) === 'ok')
+    }
     const onAllNodes = async (...command: string[]) =>
       (await Promise.all(group.nodes.map(({ command: ask }) => ask(...command).catch(() => ''))))
         .flat()
@@ -74,8 +78,9 @@ for (const { kind, openGroup, isSecured } of groups) {
     })
 
     test('processes hand leases over', async () => {
-      const other = await openPair({ ...withAuthority, REDIS_URL: group.url, ...byLeases })
-
+      const settings = { ...withAuthority, REDIS_URL: group.url, REDIS_TIMEOUT_MS: '30000', ...byLeases }
+      const other = await openPair(settings)
+      await untilRedisIsAvailable(other)
       const { id } = await make(other.atA, '/projects', { name: 'Shared' })
       for (const n of upTo(5))
         for (const user of [other.atA, other.atB]) {
@@ -104,8 +109,7 @@ for (const { kind, openGroup, isSecured } of groups) {
         await master.start()
         await load.acknowledged(100)
       })
-      for (const one of [pair.a, pair.b])
-        await eventually('Redis to be available', async () => (await stateOfRedis(one)) === 'ok')
+      await untilRedisIsAvailable(pair)
       await onAllNodes('FLUSHALL')
       await eventually('stored leases', async () => {
         await make(pair.atA, '/projects', { name: 'Later' })
