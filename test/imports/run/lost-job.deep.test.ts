@@ -11,13 +11,15 @@ import { eventually, upTo } from '../../races/pair.ts'
 
 const redis = await forFile(freshRedis())
 // With these pauses, an import takes some seconds.
-const slow = { JOB_PAUSE_MS: '40', JOB_SLICE_MS: '300', JOB_ATTEMPTS: '3' }
-const { service, client, sql } = await openScene([], { REDIS_URL: redis.url, ...slow })
-const count = 1_000
+const pauses = { JOB_PAUSE_MS: '150', JOB_SLICE_MS: '300', JOB_ATTEMPTS: '3' }
+const { service, client, sql } = await openScene([], { REDIS_URL: redis.url, ...pauses })
+/** For the workers of the import that is interrupted several times. */
+const slow = { JOB_PAUSE_MS: '600' }
+const count = 1_200
 
 let worker: ServiceProcess
-const start = async () => (worker = await forFile(spawnService('worker', service.env)))
-await start()
+const start = async (own = {}) => (worker = await forFile(spawnService('worker', { ...service.env, ...own })))
+await start(slow)
 
 const file = `title,comments\n${upTo(count)
   .map((n) => `Task ${n},"2024-01-02T03:04:05.000Z Ada\n  Comment ${n}"`)
@@ -66,10 +68,10 @@ async function expectDone(id: string) {
 
 test('an import whose worker is killed more often than a job may fail ends as done', async () => {
   const { id, untilContinued } = await startImport()
-  for (let kills = 0; kills < 5; kills++) {
+  for (let kills = 1; kills <= 5; kills++) {
     await untilContinued()
     await worker.stop('SIGKILL')
-    await start()
+    await start(kills < 5 ? slow : {})
   }
   await expectDone(id)
 })
