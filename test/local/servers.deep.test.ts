@@ -18,7 +18,7 @@ async function start(servers = { postgres: true, redis: true }): Promise<Local> 
 }
 
 async function query<T>(local: Local, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = postgres(local.databaseUrl ?? '', { max: 1, fetch_types: false, connect_timeout: 2 })
+  const sql = postgres(local.databaseUrl ?? '', { max: 1, fetch_types: false, connect_timeout: 30 })
   return work(sql).finally(() => sql.end({ timeout: 1 }))
 }
 
