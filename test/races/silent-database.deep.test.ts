@@ -5,8 +5,8 @@ import { expectAllStored, startLoad } from './load.ts'
 import { makeProjects, openWebs } from './pair.ts'
 import { openSilentLine } from './silent-line.ts'
 
-const readMs = 4_000
-const writeMs = 6_000
+const readMs = 6_000
+const writeMs = 9_000
 // Without these timeouts, a request on a silent connection would wait for minutes.
 const limits = {
   READ_TIMEOUT_MS: String(readMs),
