@@ -8,7 +8,7 @@ import { peakMib } from '../../support/peak-memory.ts'
 import { firstAnswer, openSocketScene } from './socket-scene.ts'
 
 const mebi = 1_048_576
-const { web, sql, open, newProject } = await openSocketScene()
+const { web, sql, open, newProject } = await openSocketScene(60_000)
 
 test('a larger body to another route gets 413 without being stored in memory', async () => {
   const { owner } = await newProject()
@@ -42,7 +42,7 @@ test('reads no more of a file than it can store: while Postgres is slow, the cli
   socket.destroy()
 })
 
-test('stores six files of 64 MiB at once in little memory, whether or not their length is known, and in forms', async () => {
+test('stores twelve files of 64 MiB, six at once, in little memory, whether or not their length is known, and in forms', async () => {
   const file = new Uint8Array(randomBytes(64 * mebi))
   const digest = createHash('sha256').update(file).digest('hex')
   const pieces = () =>
@@ -66,7 +66,7 @@ test('stores six files of 64 MiB at once in little memory, whether or not their 
     expect(row).toEqual({ n: 256, digest } as never)
   }
   const before = peakMib(web.pid)
-  await Promise.all([file, pieces(), form, file, pieces(), form].map(store))
-  // Without `freeMemory`: 144 MiB.
+  for (const _ of upTo(2)) await Promise.all([file, pieces(), form, file, pieces(), form].map(store))
+  // Measured: 50 to 60 MiB; without `freeMemory` 181 to 219 MiB.
   expect(peakMib(web.pid) - before).toBeLessThan(128)
 })

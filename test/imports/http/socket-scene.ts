@@ -7,8 +7,8 @@ import { forFile } from '../../support/service.ts'
 import { openWebProcess } from '../../support/web-process.ts'
 
 /** Opens a web process until the end of the file, to which tests send files over raw sockets. */
-export async function openSocketScene() {
-  const { web, env } = await openWebProcess({ BODY_TIMEOUT_MS: '3000' })
+export async function openSocketScene(bodyTimeoutMs = 3_000) {
+  const { web, env } = await openWebProcess({ BODY_TIMEOUT_MS: String(bodyTimeoutMs) })
   const { background: sql } = await forFile(openDatabase(readConfig(env)))
   const open = (): Socket => connect(Number(new URL(web.url).port), '127.0.0.1')
 
