@@ -3,8 +3,9 @@ import { expect, test } from 'bun:test'
 import { invite, make, type Person, register, openClient } from '../support/client.ts'
 import { openWebProcess } from '../support/web-process.ts'
 import { eventually, openPair, upTo } from '../races/pair.ts'
+import { startOnOwnPort } from '../support/own-port.ts'
 import { forFile, type ServiceProcess, spawnService } from '../support/service.ts'
-import { scrape, startMeasured } from '../metrics/scrape.ts'
+import { scrape } from '../metrics/scrape.ts'
 import { openStream, type Message, takeEvents } from './streaming.ts'
 
 const { a: one, b: other, atA: ada, env } = await openPair()
@@ -108,7 +109,7 @@ test('while Postgres is unavailable, a stream starts with 200 and ends immediate
 })
 
 test('a stopping process ends its streams first, with retry times spread over seconds', async () => {
-  const { service: stopping, port } = await startMeasured((port) =>
+  const { started: stopping, port } = await startOnOwnPort((port) =>
     forFile(spawnService('web', { ...env, METRICS_PORT: String(port) })),
   )
   const [id, atOther] = [await openProject(), ada.at(stopping.url)]

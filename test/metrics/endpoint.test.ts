@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test'
 import { eventually } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
+import { startOnOwnPort } from '../support/own-port.ts'
 import { forFile, freshEnv, spawnService } from '../support/service.ts'
-import { scrape, startMeasured } from './scrape.ts'
+import { scrape } from './scrape.ts'
 
 const fresh = await forFile(freshEnv())
-const { port, service } = await startMeasured((port) =>
+const { port, started: service } = await startOnOwnPort((port) =>
   forFile(spawnService('start', { ...fresh.env, METRICS_PORT: String(port) })),
 )
 const nobody = openClient(service.url)

@@ -1,16 +1,3 @@
-import { freePort } from '../../src/local/port.ts'
-
-/** Starts a process with a metrics port, up to five times, because another process may open the port first. */
-export async function startMeasured<T>(start: (port: number) => Promise<T>, attempts = 5) {
-  const port = await freePort()
-  try {
-    return { port, service: await start(port) }
-  } catch (error) {
-    if (attempts === 1) throw error
-    return startMeasured(start, attempts - 1)
-  }
-}
-
 /** Reads a metrics endpoint. `of` returns the value of a series, which is named with its labels. */
 export async function scrape(
   port: number,
