@@ -1,28 +1,28 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { freePort } from '../../src/local/port.ts'
+import { expect, test } from 'bun:test'
 import { run } from '../processes/launch.ts'
 import { spawnSupervised } from '../processes/supervised-service.ts'
 import { eventually } from '../races/pair.ts'
+import { startOnOwnPort } from '../support/own-port.ts'
 import { freshEnv, openForEach } from '../support/service.ts'
 import { promtool } from './promtool.ts'
 import { scrape } from './scrape.ts'
 import { alerts, targets } from './watched.ts'
 
 const forEach = openForEach()
-let fresh: Awaited<ReturnType<typeof freshEnv>>
-let port: number
-beforeEach(async () => {
-  port = await freePort()
-  fresh = await forEach(freshEnv({ METRICS_PORT: String(port) }))
-})
 
 const start = (process: string) => `docket_process_start_time_seconds{process="${process}"}`
 
 test('one address reports the metrics of all processes, labelled by process, also after a process was replaced', async () => {
-  const several = await forEach(spawnSupervised('start', fresh.env))
-  const before = await scrape(port)
-  for (const process of ['parent', 'web-1', 'web-2', 'worker-1'])
-    expect([process, before.of(start(process))! > 1e9]).toEqual([process, true])
+  const { env } = await forEach(freshEnv())
+  const { port, started: several } = await startOnOwnPort((own) =>
+    forEach(spawnSupervised('start', { ...env, METRICS_PORT: String(own) })),
+  )
+  let before = await scrape(port)
+  // A response lacks the metrics of a process that is busy for longer than the parent waits.
+  await eventually('the start times of all processes', async () => {
+    before = await scrape(port)
+    return ['parent', 'web-1', 'web-2', 'worker-1'].every((process) => before.of(start(process))! > 1e9)
+  })
   // The first response lacks metrics that need a slow query.
   await eventually('the jobs', async () => {
     const parked = (await scrape(port)).of('docket_parked_jobs{process="worker-1"}')
@@ -38,15 +38,17 @@ test('one address reports the metrics of all processes, labelled by process, als
 })
 
 test('exits with an error that names the metrics port if the port is in use', async () => {
-  const { code, output } = await run('web', { ...fresh.env, METRICS_PORT: '1', METRICS_HOST: '203.0.113.1' })
+  const { env } = await forEach(freshEnv())
+  const { code, output } = await run('web', { ...env, METRICS_PORT: '1', METRICS_HOST: '203.0.113.1' })
   expect([code, output.trim()]).toEqual([
     1,
     'METRICS_HOST "203.0.113.1" is not an address of this machine: set one of its addresses, or 0.0.0.0 for all addresses',
   ])
-  using _taken = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } })
-  expect(await run('web', fresh.env)).toEqual({
+  using taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const METRICS_PORT = String(taken.port)
+  expect(await run('web', { ...env, METRICS_PORT })).toEqual({
     code: 1,
-    output: `METRICS_PORT ${port} is taken by another program: stop that program, or set another METRICS_PORT\n`,
+    output: `METRICS_PORT ${METRICS_PORT} is taken by another program: stop that program, or set another METRICS_PORT\n`,
   })
 })
 
