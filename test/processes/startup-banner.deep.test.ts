@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
+import { startOnOwnPort } from '../support/own-port.ts'
 import { forFile, freshEnv } from '../support/service.ts'
 import { begin, beginOnTerminal } from './launch.ts'
 
@@ -8,7 +8,7 @@ const fresh = await forFile(freshEnv({ LOG_LEVEL: 'info' }))
 const env: Record<string, string> = fresh.env
 
 async function linesOf(service: ReturnType<typeof begin>, last: string): Promise<string[]> {
-  await eventually(last, () => service.output().includes(last))
+  await Promise.race([eventually(last, () => service.output().includes(last)), service.ended])
   service.signal('SIGTERM')
   const { code, output } = await service.ended
   expect([code, output]).toEqual([0, output])
@@ -16,9 +16,11 @@ async function linesOf(service: ReturnType<typeof begin>, last: string): Promise
 }
 
 test.each(['1', '2'])('start prints its URLs first, then logs JSON; processes: %s', async (n) => {
-  const port = await freePort()
-  const own = { ...env, PORT: String(port), HOST: '0.0.0.0', WEB_CONCURRENCY: n }
-  const [api, docs, ...others] = await linesOf(begin('start', own), '"listening"')
+  const own = { ...env, HOST: '0.0.0.0', WEB_CONCURRENCY: n }
+  const { port, started } = await startOnOwnPort((port) =>
+    linesOf(begin('start', { ...own, PORT: String(port) }), '"listening"'),
+  )
+  const [api, docs, ...others] = started
   expect([api, docs]).toEqual([
     `API         http://localhost:${port}/api/v1`,
     `Swagger UI  http://localhost:${port}/api/docs`,
