@@ -111,7 +111,9 @@ async function openNode({ dir, isSecured }: Site, own: Record<string, string>, s
     const command = [binary, ...(sentinel ? [file, '--sentinel'] : options), ...toArguments(listens)]
     const server = launch({ command: [...command, '--dir', dir], cwd: dir, logFile: `${dir}.log` })
     pid = server.pid
-    const isReady = () => send('PING').then(...isPong)
+    // Another program that uses the port may never reply.
+    const limits = { connectTimeout: 2_000, commandTimeout: 2_000 }
+    const isReady = () => sendCommand({ port, ...login, ...limits }, ['PING']).then(...isPong)
     await waitFor(name, async () => server.ended() || (await isReady()))
     return !server.ended()
   }
