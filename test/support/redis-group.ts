@@ -3,7 +3,7 @@ import { mkdir, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis, type RedisOptions } from 'ioredis'
 import { freePort } from '../../src/local/port.ts'
-import { endServer, launch } from '../../src/local/process.ts'
+import { endServer, launch, logTail } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { until } from '../../src/local/wait.ts'
 import { cert, key } from './tls-proxy.ts'
@@ -95,53 +95,34 @@ export function openSentinel(
 async function openNode({ dir, isSecured }: Site, own: Record<string, string>, sentinel?: string[]) {
   await mkdir(dir, { recursive: true })
   const binary = await redisBinary(console.error)
+  const port = await clusterPort()
   const toArguments = (all: Record<string, string>) =>
     Object.entries(all).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')])
   const passwords = isSecured && { requirepass: password, masterauth: password }
   const options = toArguments({ ...settings, ...own, ...passwords })
   const file = join(dir, 'sentinel.conf')
   if (sentinel) await writeFile(file, sentinel.join('\n'))
+  const listens = isSecured ? await tlsSettings(dir, port) : { port: String(port) }
+  const command = [binary, ...(sentinel ? [file, '--sentinel'] : options), ...toArguments(listens)]
+  let pid = 0
   const login = isSecured && { tls: { ca: cert }, ...(!sentinel && { password }) }
-  const name = `Redis (log: ${dir}.log)`
-  let [pid, port] = [0, 0]
   const send = (...command: string[]) => sendCommand({ port, ...login }, command)
-  /** Returns false if the server ended, for instance because another process uses the port. */
-  const tryStart = async () => {
-    const listens = isSecured ? await tlsSettings(dir, port) : { port: String(port) }
-    const command = [binary, ...(sentinel ? [file, '--sentinel'] : options), ...toArguments(listens)]
-    const server = launch({ command: [...command, '--dir', dir], cwd: dir, logFile: `${dir}.log` })
-    pid = server.pid
-    // Another program that uses the port may never reply.
-    const limits = { connectTimeout: 2_000, commandTimeout: 2_000 }
-    const isReady = () => sendCommand({ port, ...login, ...limits }, ['PING']).then(...isPong)
-    await waitFor(name, async () => server.ended() || (await isReady()))
-    return !server.ended()
+  const start = async () => {
+    pid = launch({ command: [...command, '--dir', dir], cwd: dir, logFile: `${dir}.log` }).pid
+    const isReady = () => send('PING').then(...isPong)
+    await waitFor(`Redis (${await logTail(`${dir}.log`)})`, isReady)
   }
-  const start = () => waitFor(name, tryStart)
-  const startOnNewPort = () => {
-    port = clusterPort()
-    return tryStart()
-  }
-  await waitFor(name, startOnNewPort)
+  await start()
   const kill = async () => void (await endServer(pid, dir, 'SIGKILL', 5_000))
   return { port, command: send, start, kill }
 }
 
 const isPong = [(reply: unknown) => reply === 'PONG', () => false] as const
 
-/** Returns a free port. The port 10,000 above is also free, because a cluster node uses both ports. */
-function clusterPort(): number {
-  const port = freePort()
-  return port < 55_536 && isFree(port + 10_000) ? port : clusterPort()
-}
-
-function isFree(port: number): boolean {
-  try {
-    Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop()
-    return true
-  } catch {
-    return false
-  }
+/** Returns a free port below 55,536, because a cluster node also uses the port 10,000 above. */
+async function clusterPort(): Promise<number> {
+  const port = await freePort()
+  return port < 55_536 ? port : clusterPort()
 }
 
 async function tlsSettings(dir: string, port: number): Promise<Record<string, string>> {
