@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
-import { disconnect, openBlocking, openRedis } from '../../src/redis/connections.ts'
+import { disconnect, openBlocking, openRedis, type RedisClient } from '../../src/redis/connections.ts'
 import { openWorkers } from '../../workers/open-workers.ts'
 import { openSilentLine } from '../races/silent-line.ts'
 import { eventually } from '../races/pair.ts'
@@ -17,14 +17,15 @@ function openLines() {
   return { lines, log }
 }
 
+const isAnswered = (redis: RedisClient) => async () => (await redis.ping().catch(() => '')) === 'PONG'
+
 test('a connection of workers that gets no reply is replaced', async () => {
   const redis = openBlocking(line.url, openLog('silent'), 200)
   await forFile({ close: async () => disconnect(redis) })
-  const isAnswered = async () => (await redis.ping().catch(() => '')) === 'PONG'
-  await eventually('the first reply', isAnswered)
+  await eventually('the first reply', isAnswered(redis))
   line.silenceOpen()
   await expect(redis.ping()).rejects.toThrow()
-  await eventually('a reply', isAnswered)
+  await eventually('a reply', isAnswered(redis))
 })
 
 test.each([
@@ -33,7 +34,7 @@ test.each([
 ])('a command of the service fails after REDIS_TIMEOUT_MS: %s', async (REDIS_TIMEOUT_MS, outcome) => {
   const redis = openRedis(readConfig({ REDIS_URL: line.url, REDIS_TIMEOUT_MS }), openLog('silent'))
   await forFile({ close: async () => disconnect(redis) })
-  await eventually('the first reply', async () => (await redis.ping().catch(() => '')) === 'PONG')
+  await eventually('the first reply', isAnswered(redis))
   line.silenceOpen()
   const failed = redis.ping().catch(({ message }: Error) => message)
   expect(await Promise.race([failed, Bun.sleep(1_500).then(() => 'pending')])).toBe(outcome)

@@ -73,6 +73,7 @@ export class DigestKeys {
     return textOf(digest) + (count > 1 ? `#${count}` : '')
   }
 
+  /** Returns the key of a subtask or comment without an id: its task and title, or its task, author and time. */
   ofChild(item: SubtaskItem | CommentItem): string {
     const content = item.kind === 'comment' ? [item.author?.name, item.createdAt] : [item.title]
     return this.next(item.kind, item.task, ...content)

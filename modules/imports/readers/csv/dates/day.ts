@@ -10,7 +10,7 @@ const dayFirst =
   /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
 const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/iu
 
-/** Whether day or month is first: `certain` is shown by a number above 12, `usual` also by the separator. */
+/** Whether day or month is first. `certain`: a number above 12 shows it. `usual`: the separator also shows it. */
 interface Order {
   certain?: First
   usual?: First
