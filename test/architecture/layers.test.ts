@@ -82,14 +82,6 @@ test('imports form no cycles, type imports included', () => {
   expect([...paths].filter((path) => reaches(path, path))).toEqual([])
 })
 
-const maxFiles = 16
-
-test(`a folder has at most ${maxFiles} files`, () => {
-  const rooms = Map.groupBy([...product(), ...clients()], ({ path }) => path.slice(0, path.lastIndexOf('/')))
-  const full = [...rooms].filter(([, files]) => files.length > maxFiles)
-  expect(full.map(([room, { length }]) => `${room} ${length}`)).toEqual([])
-})
-
 test('product code imports no test or benchmark, and the service imports no client', () => {
   const upward = product().flatMap((source) =>
     importsOf(source).filter(({ name }) => /^(test|bench|clients)\//.test(name)),
