@@ -38,11 +38,20 @@ export const isDate = (value: unknown) =>
 const partOf = (value: unknown, name: 'date' | 'choice') =>
   isObject(value) ? (value as Record<string, unknown>)[name] : undefined
 
+/** Returns the option that equals the text. The text may have another Unicode form, such as that of file names of macOS. */
+export function optionNamed(options: string[] | null, text: unknown): string | undefined {
+  if (typeof text !== 'string') return undefined
+  const wanted = text.normalize()
+  return options?.find((one) => one === text) ?? options?.find((one) => one.normalize() === wanted)
+}
+
+type OptionField = Pick<FieldRow, 'type' | 'options'>
+
 interface FieldType {
   /** True for a value in the stored form. Other values belong to deleted fields and removed options. */
   fits(value: unknown, field: FieldRow): boolean
   accepts(value: unknown, field: FieldRow): boolean
-  store?(value: string): StoredValue
+  store?(value: string, field: OptionField): StoredValue
   expected: string
 }
 const isBoolean = (value: unknown) => typeof value === 'boolean'
@@ -62,8 +71,8 @@ const types: Record<FieldRow['type'], FieldType> = {
   },
   choice: {
     fits: (value, { options }) => options!.includes(partOf(value, 'choice') as string),
-    accepts: (value, { options }) => options!.includes(value as string),
-    store: (choice) => ({ choice }),
+    accepts: (value, { options }) => optionNamed(options, value) !== undefined,
+    store: (value, { options }) => ({ choice: optionNamed(options, value)! }),
     expected: 'one of the options of the field',
   },
 }
@@ -76,8 +85,8 @@ export const valuesTooLong = () =>
   badRequest(`fields must have at most ${maxValueCharacters} characters as JSON`)
 
 /** The form in which a task stores an accepted value. */
-export const inStoredForm = (type: FieldRow['type'], value: FieldValue): StoredValue =>
-  types[type].store?.(value as string) ?? value
+export const inStoredForm = (field: OptionField, value: FieldValue): StoredValue =>
+  types[field.type].store?.(value as string, field) ?? value
 
 /** True if responses show the value. The same as `fitsSql`. */
 export const fitsField = (field: FieldRow, value: unknown): boolean => types[field.type].fits(value, field)
@@ -103,7 +112,7 @@ function storedValue(field: FieldRow, given: unknown): StoredValue | undefined {
   const { key, type } = field
   const value = typeof given === 'string' ? given.trim() : given
   if (!types[type].accepts(value, field)) throw invalidValue(key, type)
-  const stored = inStoredForm(type, value as FieldValue)
+  const stored = inStoredForm(field, value as FieldValue)
   // JSON has no -0.
   return stored === '' ? undefined : stored === 0 ? 0 : stored
 }

@@ -65,3 +65,9 @@ export const Mapping = Type.Partial(
   ),
 )
 export type Mapping = Static<typeof Mapping>
+
+/** Returns the value for a name in the file. The name may have another Unicode form than the key. */
+export function valueFor<Value>(values: Record<string, Value> = {}, name: string): Value | undefined {
+  const key = [name, name.normalize('NFC'), name.normalize('NFD')].find((form) => Object.hasOwn(values, form))
+  return key === undefined ? undefined : values[key]
+}

@@ -1,5 +1,5 @@
 import { badRequest } from '../../src/responses/errors.ts'
-import { inStoredForm, isDate } from '../fields/values.ts'
+import { inStoredForm, isDate, optionNamed } from '../fields/values.ts'
 
 export const fieldPrefix = 'field.'
 
@@ -42,7 +42,7 @@ const types: Record<Field['type'], { fits(text: string, field: Field): boolean; 
   boolean: { fits: (text) => text === 'true' || text === 'false', expected: 'true or false' },
   date: { fits: isDate, expected: 'a date: YYYY-MM-DD' },
   choice: {
-    fits: (text, { options }) => options?.includes(text) ?? false,
+    fits: (text, { options }) => optionNamed(options, text) !== undefined,
     expected: 'one of the options of the field',
   },
 }
@@ -56,5 +56,5 @@ export function fieldValue({ name, bound, text: given }: FieldParameter, field: 
   const { fits, expected } = types[type]
   if (!fits(text, field)) throw badValue(name, expected)
   if (type === 'boolean') return text
-  return type === 'number' ? String(Number(text)) : JSON.stringify(inStoredForm(type, text))
+  return type === 'number' ? String(Number(text)) : JSON.stringify(inStoredForm(field, text))
 }

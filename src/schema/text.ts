@@ -143,6 +143,9 @@ export const orNull = ', or null'
 export const Nullable = <T extends TSchema>(schema: T) =>
   Type.Union([schema, Type.Null()], { description: (schema.description ?? 'A value') + orNull })
 
+/** Two names look the same if these texts are equal: programs write `ü`, `Ⅳ` and spaces in several ways. */
+export const oneForm = (name: string): string => name.normalize('NFKC').trim()
+
 /** Two names are the same without regard to case if these texts are equal. */
 export const caseless = (name: string): string => name.normalize('NFC').toLowerCase()
 

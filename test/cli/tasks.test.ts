@@ -59,13 +59,32 @@ test('finds labels, users and blockers by name, and clears fields', async () => 
   expect([labelIds.length, assigneeId, fields, blockedByIds]).toEqual([1, null, {}, []])
 })
 
+test('finds names in other Unicode forms, such as those that macOS and Japanese keyboards write', async () => {
+  const { id: projectId } = await json(['projects', '--create', 'Größe ガ'])
+  await invite(ada, projectId, await register(service.client, 'Zoë'.normalize('NFD')), 'EDITOR')
+  for (const name of ['Prüfung', 'Ⅳ 2']) await docket.labels.create({ projectId, name })
+  const options = ['klein', 'Größer']
+  await docket.fields.create({ projectId, key: 'size', name: 'Size', type: 'choice', options })
+  const labels = ['prüfung'.normalize('NFD'), 'iv\u00a02'].join()
+  const given = ['--assignee', 'zoë', '--labels', labels, '--fields', `size=${'Größer'.normalize('NFD')}`]
+  for (const form of ['NFC', 'NFD', 'NFKD']) {
+    const project = ['--project', 'größe ガ'.normalize(form)]
+    const { labelIds, fields } = await json(['add', 'Cast', ...given, ...project])
+    expect([labelIds.length, fields]).toEqual([2, { size: 'Größer' }])
+    expect(titles(await json(['tasks', '--any-label', labels, ...project]))).toContain('Cast')
+  }
+  const form = ['--project', 'Größe ｶﾞ']
+  const filter = `field.size=${'Größer'.normalize('NFD')}`
+  expect(await json(['tasks', filter, ...form])).toHaveLength(3)
+})
+
 test('names the candidates for an unknown or ambiguous name', async () => {
   await json(['projects', '--create', 'Twin'])
   await json(['projects', '--create', 'Twin'])
   const unknown = await run(['tasks', '--project', 'Egine'])
   expect([unknown.code, unknown.err]).toEqual([
     3,
-    'docket: No project is named Egine; the names are Engine, Twin, Twin\n',
+    'docket: No project is named Egine; the names are Engine, Größe ガ, Twin, Twin\n',
   ])
   const both = await run(['tasks', '--project', 'twin'])
   expect([both.code, both.err]).toEqual([

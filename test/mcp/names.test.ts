@@ -75,6 +75,16 @@ test('an email or me never selects another user who has this text as a name', as
   expect((await taskIn({ assigneeId: cay.email })).assigneeId).toBe(cay.id)
 })
 
+test('a name is found in every Unicode form', async () => {
+  const { id } = await make(ada, `${path}/labels`, { name: 'Prüfung ガ' })
+  await invite(ada, project.id, await register(client, 'Zoë'.normalize('NFD')), 'EDITOR')
+  for (const form of ['NFC', 'NFD', 'NFKC', 'NFKD']) {
+    const name = (text: string) => text.normalize(form)
+    expect((await taskIn({ labelIds: [name('prüfung\u00a0ガ')] })).labelIds).toEqual([id])
+    expect((await taskIn({ assigneeId: name('zoë') })).assigneeId).not.toBeNull()
+  }
+})
+
 test('a repeated call gets the first answer, even if its names no longer exist or belong to other rows', async () => {
   await make(ada, `${path}/labels`, { name: 'Old' })
   const rename = [{ op: 'label.update', id: 'old', name: 'New' }]

@@ -70,6 +70,8 @@ test('lists and shows accounts and projects', async () => {
   const task = await make(ada, '/tasks', { title: 'T', projectId })
   await make(ada, `/tasks/${task.id}/comments`, { text: 'C' })
   expect((await admin('users', 'list', ada.email)).text).toBe(`${ada.id}  ${ada.email}  Ada [31m  owns 1`)
+  await admin('users', 'create', 'zoe@example.com', 'Zoë'.normalize('NFD'))
+  expect((await admin('users', 'list', 'zoë')).text).toContain('zoe@example.com')
   expect((await admin('users', 'list', 'no such')).text).toBe('No account')
   expect((await admin('projects', 'list', ada.email)).text).toBe(
     `${projectId}  version 3  ${ada.email}  Line feed`,

@@ -12,7 +12,7 @@ import { RegisterBody } from '../../modules/accounts/sign-in.ts'
 import { newId } from '../../src/ids.ts'
 import { openPasswords } from '../../src/identity/passwords.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { normalEmail } from '../../src/schema/text.ts'
+import { caseless, normalEmail } from '../../src/schema/text.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { type AdminContext, plain, table, type CommandGroup, AdminError } from './command-group.ts'
 
@@ -36,7 +36,7 @@ async function list({ sql }: AdminContext, text = ''): Promise<string> {
     { id: string; email: string; name: string; projectId: string | null; projects: number }[]
   >`
     select id, email, name, project_id, (select count(*)::int4 from projects p where p.owner_id = u.id) as projects
-    from users u where position(${text.toLowerCase()} in lower(email || ' ' || name)) > 0
+    from users u where position(${caseless(text)} in lower(normalize(email || ' ' || name))) > 0
     order by id limit ${maxListed}`
   const lines = rows.map(({ id, email, name, projectId, projects }) => {
     return [id, plain(email), plain(name), projectId ? `service account of ${projectId}` : `owns ${projects}`]

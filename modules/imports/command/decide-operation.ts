@@ -3,6 +3,7 @@ import type { RuleContext } from '../../../src/commands/command.ts'
 import { decide } from '../../../src/commands/decide.ts'
 import { created } from '../../../src/model/events.ts'
 import { idTaken, notFound } from '../../../src/responses/errors.ts'
+import { optionNamed } from '../../fields/values.ts'
 import { caseless } from '../../../src/schema/text.ts'
 import { updateComment } from '../../comments/commands.ts'
 import { createField, updateField } from '../../fields/commands.ts'
@@ -77,7 +78,9 @@ function decideField(state: ProjectState, context: RuleContext, { op: _, ...fiel
   const message = otherTypeOf(same, field)
   if (same.type !== field.type) return { ...unchanged(same.id), ...(message && { message }) }
   const known = same.options ?? []
-  const missing = (field.options ?? []).map((one) => one.trim()).filter((one) => !known.includes(one))
+  const missing = (field.options ?? [])
+    .map((one) => one.trim())
+    .filter((one) => optionNamed(known, one) === undefined)
   if (missing.length === 0) return unchanged(same.id)
   return update(state, context, updateField, { id: same.id, options: [...known, ...missing] })
 }

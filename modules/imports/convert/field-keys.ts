@@ -13,7 +13,7 @@ export function fieldKeyOf(name: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
   const key = words.replace(/^[_0-9]+|_+$/g, '').slice(0, maxKeyCharacters)
-  return key || `f_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+  return key || `f_${createHash('sha256').update(name.normalize()).digest('hex').slice(0, 8)}`
 }
 
 /** Assigns unique keys to the fields of a file: different names may lead to the same key. */

@@ -1,4 +1,5 @@
 import { isNameText, parseInstant } from '../../../src/schema/text.ts'
+import { optionNamed } from '../../fields/values.ts'
 import type { FieldItem } from '../items.ts'
 import type { Notes } from './notes.ts'
 import { fieldKeyOf, maxKeyCharacters } from './field-keys.ts'
@@ -64,7 +65,7 @@ function reasonOf(name: string, field: FieldSpec | undefined, value: Value, isAc
 function valueOf({ type, options }: FieldSpec, given: Value): Value | undefined {
   const text = String(given).trim()
   if (type === 'text') return cut(text, maxText) === text ? text : undefined
-  if (type === 'choice') return options?.find((one) => one === text)
+  if (type === 'choice') return optionNamed(options ?? null, text)
   if (type === 'boolean') return typeof given === 'boolean' ? given : booleans.get(text.toLowerCase())
   if (type === 'date') return parseInstant(text)?.slice(0, 10)
   return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined

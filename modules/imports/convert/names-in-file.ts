@@ -1,6 +1,6 @@
 import { caseless } from '../../../src/schema/text.ts'
 import type { ImportedItem, ImportedPerson, LabelItem } from '../items.ts'
-import type { Mapping } from '../mapping.ts'
+import { type Mapping, valueFor } from '../mapping.ts'
 import { fieldKeyOf } from './field-keys.ts'
 import { type FieldSpec, fieldSpecOf } from './fields.ts'
 import type { People } from './people.ts'
@@ -50,7 +50,8 @@ export class NamesInFile {
     const statuses = { ...proposed.statuses, ...given.statuses }
     const lists = [...this.lists].filter((list) => list.length <= maxMappedCharacters)
     const persons = [...this.people].flatMap((name): [string, string][] => {
-      const person = people.named(name)
+      const isGiven = valueFor(known.people, name) !== undefined
+      const person = isGiven ? undefined : people.named(name)
       return person ? [[name, person.email]] : []
     })
     return {

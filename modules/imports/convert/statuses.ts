@@ -1,6 +1,6 @@
 import { caseless } from '../../../src/schema/text.ts'
 import type { TaskItem } from '../items.ts'
-import type { Mapping } from '../mapping.ts'
+import { type Mapping, valueFor } from '../mapping.ts'
 import { byWord } from './words.ts'
 
 type Status = NonNullable<TaskItem['status']>
@@ -16,7 +16,7 @@ const known = byWord<Status>({
 const lettersOf = (list: string): string => caseless(list).replace(/[^\p{L}\p{N}]+/gu, '')
 
 /** Returns the status of a list's tasks; null if the list becomes a label. */
-export function statusOf(list: string, { statuses = {} }: Mapping): Status | null {
-  const given = Object.hasOwn(statuses, list) ? statuses[list] : undefined
+export function statusOf(list: string, { statuses }: Mapping): Status | null {
+  const given = valueFor(statuses, list)
   return given === undefined ? (known.get(lettersOf(list)) ?? null) : given
 }

@@ -1,5 +1,6 @@
 import { canonicalId, isIdInAnyCase } from '../../../src/id-format.ts'
 import { nearest } from '../../../src/schema/nearest.ts'
+import { caseless, oneForm } from '../../../src/schema/text.ts'
 import { cursorOf, read, withQuery } from '../read.ts'
 import { type Call, ToolError } from '../tool.ts'
 
@@ -61,7 +62,8 @@ async function readPages<Row>(call: Call, path: string): Promise<{ rows: Row[]; 
 
 /** Returns the id of the only row with this name. @throws ToolError 404 or 409, which lists candidates */
 export function idOf(noun: string, given: string, rows: NamedRow[]): string {
-  const withName = (names: string[] = []) => names.some((name) => normalized(name) === normalized(given))
+  const wanted = caseless(oneForm(given))
+  const withName = (names: string[] = []) => names.some((name) => caseless(oneForm(name)) === wanted)
   const own = rows.filter(({ ownNames }) => withName(ownNames))
   const isEmail = rows.some(({ ownNames }) => ownNames) && given.includes('@')
   const found = own.length > 0 || isEmail ? own : rows.filter(({ names }) => withName(names))
@@ -91,8 +93,6 @@ const otherAdvice: Record<string, string> = {
 const adviceFor = (noun: string) => `Pass the name or the id of a candidate${otherAdvice[noun] ?? ''}`
 
 const allNames = ({ names, ownNames = [] }: NamedRow): string[] => [...names, ...ownNames]
-
-const normalized = (name: string): string => name.normalize().trim().toLowerCase()
 
 const shown = (rows: NamedRow[]) =>
   rows

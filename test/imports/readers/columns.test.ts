@@ -21,6 +21,23 @@ test('prefers the columns of the mapping to the usual columns', async () => {
   })
 })
 
+test('finds the columns of the mapping in another Unicode form', async () => {
+  const keys = new Set<string>()
+  for (const form of ['NFC', 'NFD']) {
+    const file = 'Überschrift,Größe,日付ガ,Priorität,Größte\na,5,x,Höchste,y\n'.normalize(form)
+    const mapping = { Überschrift: 'title', Größe: 'field.size', Priorität: 'priority', Größte: null }
+    const other = Object.entries(mapping).map(([name, target]) => [
+      name.normalize(form === 'NFC' ? 'NFD' : 'NFC'),
+      target,
+    ])
+    const result = await read(file, Object.fromEntries(other))
+    expect(tasksOf(result)).toMatchObject([{ title: 'a', priority: 'HIGH', fields: { size: 5 } }])
+    keys.add(Object.keys((tasksOf(result)[0] as { fields: object }).fields).join())
+    expect(result.messages).toEqual([])
+  }
+  expect(keys.size).toBe(1)
+})
+
 test('accepts section, key and comment for list, id and comments', async () => {
   const result = await read('a,b,c,d\n1,2,3,4\n', { a: 'title', b: 'section', c: 'key', d: 'comment' })
   expect(result.items).toEqual([

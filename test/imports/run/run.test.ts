@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
+import { make } from '../../support/client.ts'
 import { comment, task } from './items.ts'
 import { openRunScene, tasksOf } from './scene.ts'
 
@@ -109,6 +110,37 @@ test('lines of the report have the outcome of the row, also if only its comments
   const cycle = [task('2', { blockedBy: ['3'] }), task('3', { blockedBy: ['1'] })]
   file.splice(1, 2, ...cycle)
   expect((await report(more)).at(-1)).toEqual([3, 'unchanged', expect.stringContaining('cycle')])
+})
+
+test('finds people, statuses, labels and options in another Unicode form', async () => {
+  const { owner, projectId } = await newProject()
+  await owner.patch('/auth/me', { name: 'Zoë Müller' })
+  const options = ['groß']
+  await make(owner, `/projects/${projectId}/fields`, { key: 'size', name: 'Size', type: 'choice', options })
+  await make(owner, `/projects/${projectId}/labels`, { name: 'Prüfung' })
+  for (const [index, form] of ['NFC', 'NFD'].entries()) {
+    const [zoe, other] = ['Zoë Müller', 'zoë\u00a0müller'].map((name) => name.normalize(form))
+    const [list, label, size] = ['Prüfen', 'prüfung', 'groß'].map((name) => name.normalize(form))
+    const values = { list, labels: [label!], fields: { size: size! } }
+    const file = [zoe!, other!, 'Ma\u0308x'.normalize(form)].map((name, n) =>
+      task(String(10 * index + n + 1), { ...values, assignee: { name } }),
+    )
+    const field: ImportedItem = {
+      kind: 'field',
+      row: 1,
+      key: 'size',
+      name: 'Size',
+      type: 'choice',
+      options: [size!],
+    }
+    const mapping = { statuses: { Prüfen: 'IN_PROGRESS' }, people: { Mäx: owner.email } } as const
+    const { lines } = await importItems(owner, projectId, [field, ...file], { mapping })
+    expect(lines).toEqual([])
+  }
+  const tasks = (await tasksOf(owner, projectId)) as object[]
+  const expected = { assigneeId: owner.id, status: 'IN_PROGRESS', fields: { size: 'groß' } }
+  expect(tasks).toMatchObject(Array(6).fill(expected))
+  expect((await owner.get(`/projects/${projectId}/labels`)).body).toHaveLength(1)
 })
 
 test('names the fields of a sub-item that becomes a subtask', async () => {

@@ -36,7 +36,10 @@ async function defaultProject(env: Cli['env']): Promise<string | undefined> {
   return (await readSession(env)).url === stored.url ? stored.project : undefined
 }
 
-/** Returns the row with this name, otherwise in another case. @throws Failure 2 for several rows, 3 for none */
+/** Two names look the same without regard to case if these texts are equal. */
+const inOneForm = (name: string): string => name.normalize('NFKC').trim().toLowerCase()
+
+/** Returns the row with this name, otherwise with a name that looks the same in another case. @throws Failure 2 for several rows, 3 for none */
 function byName<Row extends { id: string }>(
   what: string,
   wanted: string,
@@ -45,8 +48,8 @@ function byName<Row extends { id: string }>(
 ): Row {
   const named = (text: (name: string) => string) =>
     rows.filter((row) => namesOf(row).some((name) => name !== undefined && text(name) === text(wanted)))
-  const same = named((name) => name)
-  const found = same.length > 0 ? same : named((name) => name.toLowerCase())
+  const same = named((name) => name.normalize())
+  const found = same.length > 0 ? same : named(inOneForm)
   if (found.length === 1) return found[0]!
   const list = (some: string[]) =>
     some.slice(0, maxCandidates).join(', ') + (some.length > maxCandidates ? ', …' : '')

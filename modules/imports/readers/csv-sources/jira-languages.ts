@@ -1,3 +1,4 @@
+import { caseless } from '../../../../src/schema/text.ts'
 import type { TaskItem } from '../../items.ts'
 import { byWord } from '../../convert/words.ts'
 
@@ -45,7 +46,7 @@ const categories = byWord<JiraStatus>({
   DONE: 'done,listo,fertig,itens concluídos',
 })
 
-export const jiraStatus = (category: string): JiraStatus | undefined => categories.get(category.toLowerCase())
+export const jiraStatus = (category: string): JiraStatus | undefined => categories.get(caseless(category))
 
 export const isJiraSubtask = (type: string): boolean =>
   /^(sub[- ]?task|subtarea|unteraufgabe|teilaufgabe|subtarefa|podzadanie)/i.test(type)

@@ -1,6 +1,7 @@
 import { shortKey } from '../../convert/keys.ts'
 import { maxMappedCharacters } from '../../convert/names-in-file.ts'
 import { ImportError } from '../../items.ts'
+import { valueFor } from '../../mapping.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
@@ -55,8 +56,7 @@ class JiraRows implements SourceRows {
   finish(draft: Draft, row: Row): void {
     const { task } = draft
     const { mapping, dates } = this.context
-    const { statuses = {} } = mapping
-    const isGiven = Object.hasOwn(statuses, task.list ?? '') && statuses[task.list!] !== null
+    const isGiven = valueFor(mapping.statuses, task.list ?? '') != null
     const status = isGiven ? undefined : this.statuses.get(task.list ?? '')
     if (status) task.status = status
     const inward = task.blockedBy ?? []

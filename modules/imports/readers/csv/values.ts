@@ -1,3 +1,4 @@
+import { caseless } from '../../../../src/schema/text.ts'
 import type { TaskItem } from '../../items.ts'
 import { byWord } from '../../convert/words.ts'
 
@@ -16,7 +17,7 @@ export type Priorities = Record<string, Priority | undefined>
 /** Returns undefined for words that mean no priority, and null for unknown words. */
 export function priorityOf(text: string, own: Priorities = {}): Priority | undefined | null {
   if (Object.hasOwn(own, text)) return own[text]
-  const word = text.toLowerCase()
+  const word = caseless(text)
   return noPriority.includes(word) ? undefined : (priorities.get(word) ?? null)
 }
 
@@ -42,7 +43,7 @@ const answers = byWord<Exclude<Answer, 'other'>>({
   yes: 'yes,y,true,1,100%,x,done,complete,completed,✓,✔,☑,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar',
 })
 
-export const answerOf = (text: string): Answer => answers.get(text.toLowerCase()) ?? 'other'
+export const answerOf = (text: string): Answer => answers.get(caseless(text)) ?? 'other'
 
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()

@@ -1,5 +1,5 @@
 import { ImportError } from '../../../items.ts'
-import type { Mapping } from '../../../mapping.ts'
+import { type Mapping, valueFor } from '../../../mapping.ts'
 import { FieldKeys } from '../../../convert/field-keys.ts'
 import { fieldName, usualTargets } from './header-names.ts'
 import { columnsError, type Target, targetNamed } from './targets.ts'
@@ -23,8 +23,7 @@ export type NameOf = (header: string) => string
 export type KnownColumns = Record<string, Target | null>
 
 /** Returns the target in the mapping; undefined if it has none. */
-const givenIn = ({ columns = {} }: Mapping, header: string): string | null | undefined =>
-  Object.hasOwn(columns, header) ? columns[header] : undefined
+const givenIn = ({ columns }: Mapping, header: string): string | null | undefined => valueFor(columns, header)
 
 export const isTitle =
   (known: KnownColumns | undefined, mapping: Mapping, nameOf: NameOf) => (header: string) => {
@@ -68,8 +67,8 @@ export function columnsOf(names: string[], mapping: Mapping, nameOf: NameOf, kno
 
 /** Returns a message with the headers in the mapping that the file lacks, such as misspelled headers. */
 export function missingColumns({ columns: given = {} }: Mapping, columns: Column[]): string | undefined {
-  const headers = new Set(columns.map(({ header }) => header))
-  const missing = Object.keys(given).filter((header) => !headers.has(header))
+  const headers = new Set(columns.map(({ header }) => header.normalize()))
+  const missing = Object.keys(given).filter((header) => !headers.has(header.normalize()))
   if (missing.length === 0) return undefined
   const shown = missing.slice(0, 10).map((header) => JSON.stringify(header.slice(0, 50)))
   const others = missing.length > shown.length ? `, and ${missing.length - shown.length} others` : ''

@@ -3,6 +3,7 @@ import { type TaskTarget, useOf } from './targets.ts'
 /** Returns the plain header: `due date` for `Due date`, `due_date` and `dueDate`. */
 export const plain = (header: string): string =>
   header
+    .normalize()
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
