@@ -1,5 +1,6 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
+import { positionKey } from '../drizzle/schema/tasks.ts'
 import { recordNameChange } from '../modules/accounts/queries.ts'
 import { model } from '../modules/modules.ts'
 import { unassignTasks } from '../modules/tasks/commands.ts'
@@ -123,24 +124,28 @@ const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle):
     return row!.count
   })
 
+/** Ends everything that a removed member holds: first claims, which keep others from the tasks, then assignments. */
 export async function unassignMember(
   sql: Sql,
   run: Run,
   { projectId, userId }: { projectId: string; userId: string },
   throttle: Throttle,
 ): Promise<void> {
-  await forEachPage(throttle, true, async () => {
-    // The order of the index on assignees. No cursor is needed, because unassigned tasks are no longer in the index.
-    const tasks = await sql<{ id: string }[]>`
-      select id from tasks where project_id = ${projectId} and assignee_id = ${userId}
-      order by status, priority, id, created_at, number limit ${throttle.batchRows}`
-    const ids = tasks.map(({ id }) => id)
-    if (ids.length === 0) return undefined
-    const input = { projectId, userId, ids }
-    return run({ name: unassignTasks.name, input, caller: { userId: workerActor } }).then(
-      () => true,
-      ignoreStatus(409),
-    )
-  })
+  // In the orders of two indexes. No cursor is needed, because the indexes do not contain the changed tasks.
+  const held = [
+    sql`claimed_by = ${userId} order by ${sql.unsafe(positionKey)}`,
+    sql`assignee_id = ${userId} order by status, priority, id, created_at, number`,
+  ]
+  for (const inOrder of held)
+    await whilePagesAreFull(throttle, async () => {
+      const tasks = await sql<{ id: string }[]>`
+        select id from tasks where project_id = ${projectId} and ${inOrder} limit ${throttle.batchRows}`
+      if (tasks.length === 0) return 0
+      const input = { projectId, userId, ids: tasks.map(({ id }) => id) }
+      return run({ name: unassignTasks.name, input, caller: { userId: workerActor } }).then(
+        () => tasks.length,
+        (error) => (ignoreStatus(409)(error), 0),
+      )
+    })
   await deleteServiceAccounts(sql, projectId, throttle)
 }

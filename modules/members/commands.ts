@@ -66,7 +66,7 @@ export const setRole = command('member.set_role', {
 
 export const removeMember = command('member.remove', {
   about:
-    'An admin can remove any member, and every member can leave. Tasks assigned to the user become unassigned. The response lists the webhooks, service accounts and tokens that the member created and that still work. `revoke=true` deletes these in the same commit, and requires the role ADMIN.',
+    'An admin can remove any member, and every member can leave. Tasks assigned to the user become unassigned, and claims of the user end. The response lists the webhooks, service accounts and tokens that the member created and that still work. `revoke=true` deletes these in the same commit, and requires the role ADMIN.',
   input: RemoveMember,
   queryFields: ['revoke'],
   target: inProject(),

@@ -1,9 +1,11 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { created, updated } from '../../src/model/events.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import { isLive, noClaim } from '../../src/model/claims.ts'
+import { created, type EventDraft, updated } from '../../src/model/events.ts'
 import { isPlainInput } from '../../src/model/model.ts'
 import { editReferences } from '../../src/model/references.ts'
 import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
-import { command, inProject, ofTask } from '../../src/commands/command.ts'
+import { command, inProject, ofTask, type RuleContext } from '../../src/commands/command.ts'
 import { newRowId, tooManyRows } from '../../src/commands/decide.ts'
 import { deletion } from '../../src/commands/row-commands.ts'
 import { badRequest, conflict, idTaken } from '../../src/responses/errors.ts'
@@ -107,7 +109,7 @@ export const upsertTask = command('task.upsert', {
 
 export const deleteTask = deletion(task, { about: 'Also deletes its subtasks and comments.', role: 'EDITOR' })
 
-/** Unassigns the tasks of a removed member, unless the user is a member again. */
+/** Unassigns the tasks of a removed member and ends the member's claims, unless the user is a member again. */
 export const unassignTasks = command('task.unassign', {
   input: UnassignTasks,
   target: inProject(),
@@ -116,13 +118,25 @@ export const unassignTasks = command('task.unassign', {
   decide(state, context, { ids, userId }) {
     if (!state.project || state.roleOf(userId))
       throw conflict('The user is a member again, or the project is deleted')
-    const tasks = ids.map((id) => state.row('task', id))
-    const assigned = tasks.filter(
-      (task): task is TaskRow => task?.projectId === state.projectId && task.assigneeId === userId,
-    )
-    const fields = { assigneeId: null, updatedAt: context.now }
-    const changes = assigned.map((task) => updated(state, context, 'task.unassigned', task, fields))
-    return { changes, answer: undefined }
+    const tasks = ids.flatMap((id) => state.row('task', id) ?? [])
+    const present = tasks.filter(({ projectId }) => projectId === state.projectId)
+    return {
+      changes: present.flatMap((task) => withoutUser(state, context, task, userId)),
+      answer: undefined,
+    }
   },
   message: 'Tasks unassigned',
 })
+
+/** Two events, because an undo of the removal restores the assignment but not the claim. */
+function withoutUser(state: ProjectState, context: RuleContext, task: TaskRow, userId: string): EventDraft[] {
+  const { now: updatedAt } = context
+  const changes: EventDraft<'task'>[] = []
+  if (task.assigneeId === userId)
+    changes.push(updated(state, context, 'task.unassigned', task, { assigneeId: null, updatedAt }))
+  if (task.claimedBy === userId) {
+    const type = isLive(task, updatedAt) ? 'task.released' : 'task.claim_expired'
+    changes.push(updated(state, context, type, changes[0]?.after ?? task, { ...noClaim, updatedAt }))
+  }
+  return changes
+}

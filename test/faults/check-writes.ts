@@ -6,7 +6,7 @@ import type { Evidence, LogEvent, StoredResponse } from './evidence.ts'
 import { eventTypes, mismatch, viewOf, withoutPeople } from './expected-events.ts'
 import { label, type Operation, outcomeOf } from './history.ts'
 
-const ofWorker = /^task\.(unassigned|reminded|due|claim_expired)$/
+const ofWorker = /^task\.(unassigned|released|reminded|due|claim_expired)$/
 
 export interface Attribution {
   errors: string[]
@@ -41,7 +41,7 @@ export function attribute(
   }
   attributeMoves(events, causes)
   for (const { id, type, entity, projectId, seq, actorId, entityId } of events) {
-    // Requests about webhooks are not recorded. The worker unassigns the tasks of removed members, and records times.
+    // Requests about webhooks are not recorded. The worker ends assignments and claims of removed members, and records times.
     const isExpected =
       model.entities[entity].unlogged !== undefined || (actorId === workerActor && ofWorker.test(type))
     if (!causes.has(id) && !isExpected)
