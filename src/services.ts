@@ -131,8 +131,6 @@ function openSharedServices(config: Config, log: Log) {
     clock: openDatabaseClock(database.background, log),
     jobs: openJobs(config, log),
     webhookNotifications: new Notifications(redis, subscriber, `${config.redisPrefix}:webhooks`),
-    /** Changes of imports, by project. The versions have no meaning. */
-    importNotifications: new Notifications(redis, subscriber, `${config.redisPrefix}:imports`),
     scheduler: new Scheduler(),
     recent: new RecentCommits((projectId) => subscriptions.countOf(projectId) > 0),
     findRecord: openFindRecord(database.reads),

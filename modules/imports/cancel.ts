@@ -9,13 +9,12 @@ export const cancelled = { message: 'Import cancelled successfully' }
 export const importEnded = () => conflict('The import has already ended')
 
 export function openCancelImport(services: Services, requireImport: RequireImport) {
-  const { database, importNotifications } = services
+  const { database } = services
   return async (context: ReadRequest): Promise<Response> => {
-    const { id, projectId } = await requireEditableImport(requireImport, context)
+    const { id } = await requireEditableImport(requireImport, context)
     return writeOnce(services, context, async (toRecord) => {
       const reply = replyWith(cancelled)
       if (!(await cancelImport(database.background, id, toRecord(reply)))) throw importEnded()
-      importNotifications.publish([{ projectId, version: 0 }])
       return reply
     })
   }

@@ -7,18 +7,15 @@ import { openCancelImport } from './cancel.ts'
 import { cancelHooks, startHooks, undoHooks } from './hooks.ts'
 import { getImport, listImports, listReport } from './reads.ts'
 import { openFindImport } from './rows.ts'
-import { followImport } from './stream.ts'
 import { openUndoImport } from './undo.ts'
 import { openStartImport } from './upload/start.ts'
-import { openWatch } from './watch.ts'
 
 export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuilders, services: Services) {
   const findImport = openFindImport(services.database.reads)
   const requireImport = openRequireImport(services.findRole, findImport)
-  const watch = openWatch(services)
   const start = guarded(openStartImport(services), { hasQuery: true })
   const cancel = guarded(openCancelImport(services, requireImport))
-  const undo = guarded(openUndoImport({ services, requireImport, findImport, watch }))
+  const undo = guarded(openUndoImport({ services, requireImport, findImport }))
   const uploads = new Elysia()
     .use(uploadGuard)
     .post('/projects/:id/imports', start as never, { ...startHooks(services.config), transform: admitFirst })
@@ -32,13 +29,6 @@ export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuil
           '/imports/:id/report',
           listReport(services, requireImport),
           'Read the report of an import',
-        ),
-      )
-      .get(
-        ...queryRoute(
-          '/imports/:id/events',
-          followImport(services, requireImport, watch),
-          'Follow an import',
         ),
       )
       .delete('/imports/:id', cancel as never, cancelHooks)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
@@ -5,10 +6,10 @@ import { requireEditableImport, type RequireImport } from './access.ts'
 import { activeImport, importActive, importJob, queueUndo, requireFewActive } from './changes.ts'
 import { type FindImport, type ImportRow, isFinal, isUndoActive } from './rows.ts'
 import { importView } from './schema.ts'
-import type { Watch } from './watch.ts'
 import { replyWith, writeOnce } from './write-once.ts'
 
 const maxWaitMs = 10_000
+const pollMs = 200
 
 export const notEnded = () => conflict('The import has not ended: cancel it first')
 export const wasDryRun = () => conflict('The import was a dry run: it changed nothing')
@@ -18,13 +19,12 @@ interface Dependencies {
   services: Services
   requireImport: RequireImport
   findImport: FindImport
-  watch: Watch
 }
 
 /** Returns the handler that queues the undo. The response waits up to 10 s for its end. */
 export function openUndoImport(dependencies: Dependencies) {
   const { services, requireImport } = dependencies
-  const { database, jobs, importNotifications } = services
+  const { database, jobs } = services
   const sql = database.background
   return async (context: ReadRequest): Promise<Response> => {
     const row = await requireEditableImport(requireImport, context)
@@ -40,7 +40,6 @@ export function openUndoImport(dependencies: Dependencies) {
         throw alreadyUndone()
       }
       void jobs.enqueue([job])
-      importNotifications.publish([{ projectId: row.projectId, version: 0 }])
       context.permit.release()
       const ended = await undoneImport(dependencies, row, context.request.signal)
       return ended ? replyWith(importView.of(ended)) : reply
@@ -55,20 +54,15 @@ function requireUndoable(row: ImportRow): void {
 
 /** Waits for the end of the undo. Returns undefined if it takes longer. */
 async function undoneImport(
-  { services: { subscriptions }, findImport, watch }: Dependencies,
-  { id, projectId }: ImportRow,
+  { services: { subscriptions }, findImport }: Dependencies,
+  { id }: ImportRow,
   signal: AbortSignal,
 ): Promise<ImportRow | undefined> {
   const endsAt = performance.now() + maxWaitMs
   while (!signal.aborted && !subscriptions.hasEnded() && performance.now() < endsAt) {
-    const watching = watch(projectId, signal)
-    try {
-      const row = await findImport(id)
-      if (!row || !isUndoActive(row)) return row
-      await watching.wait(endsAt - performance.now())
-    } finally {
-      watching.end()
-    }
+    const row = await findImport(id)
+    if (!row || !isUndoActive(row)) return row
+    await sleep(pollMs)
   }
   return undefined
 }

@@ -127,7 +127,7 @@ test('import shows its progress on a terminal; Ctrl-C ends only the wait', async
   expect(err).toMatch(/sending 0\.1 KiB[^]*█ 2 tasks\r\u001b\[KImport \S+ done/)
   const signals: Surroundings['signals'] = new Set()
   const fetch = async (url: string, init: RequestInit) => {
-    const isWaiting = url.endsWith('/events')
+    const isWaiting = /\/imports\/[^/]+$/.test(url)
     if (isWaiting) for (const send of signals) send('SIGINT')
     return scene.send(url, init)
   }

@@ -40,19 +40,19 @@ test('a rejected file and an unknown import throw errors of the service', async 
   await expect(unknown).rejects.toMatchObject({ status: 404 })
 })
 
-test('follow connects again after a lost connection, and ends when its signal aborts', async () => {
+test('follow yields each change, and ends when its signal aborts', async () => {
   // Without workers, the import remains queued.
   const { docket, service } = await openClientScene()
   const { id: projectId } = await docket.projects.create({ name: 'Engine' })
   const { id } = await docket.imports.create(file, { projectId, source: 'csv' })
   const end = new AbortController()
-  const states: unknown[] = []
+  const seen: number[] = []
   const following = (async () => {
-    for await (const { state } of docket.imports.follow(id, { signal: end.signal })) {
-      if (states.push(state) === 1) service.services.subscriptions.end()
-      if (states.length === 3) end.abort(new Error('enough'))
+    for await (const { progress } of docket.imports.follow(id, { signal: end.signal })) {
+      if (seen.push(progress) === 2) end.abort(new Error('enough'))
+      await service.services.database.background`update imports set progress = 0.5 where id = ${id}`
     }
   })()
   await expect(following).rejects.toThrow('enough')
-  expect(states).toEqual(['queued', 'queued', 'queued'])
+  expect(seen).toEqual([0, 0.5])
 })

@@ -3,7 +3,6 @@ import { ImportError } from '../../modules/imports/items.ts'
 import type { Reader } from '../../modules/imports/readers/reader.ts'
 import { readers as allReaders, type Source } from '../../modules/imports/sources.ts'
 import type { Services } from '../../src/services.ts'
-import { throttle as limitCalls } from '../../src/throttle.ts'
 import { SliceEnded, type Throttle } from '../throttle.ts'
 import { recordCommitted } from './batches/unrecorded.ts'
 import { openLargeFiles } from './read/large-files.ts'
@@ -37,8 +36,6 @@ interface Options {
   batchRows?: number
 }
 
-/** The time between two notifications of an import. */
-const announceEveryMs = 250
 /** The time after which an import that waits for another one is started again. */
 const waitMs = 1_000
 /** The length of the pause after a batch, as a multiple of the batch's duration. */
@@ -46,16 +43,13 @@ const pauses = () => 0.1
 
 /** Runs an import until its end, or until the slice of the job ends. The next slice continues. */
 export function openRunImport(services: Services, { readers = allReaders, batchRows = 200 }: Options = {}) {
-  const { importNotifications, database } = services
-  const sql = database.background
+  const sql = services.database.background
   const failures = openFailures(services.log)
   const largeFiles = openLargeFiles()
   const runSlice = async (importId: string, throttle: Throttle): Promise<void> => {
     const running = await beginImport(sql, importId)
     if (running === 'waits') throw new SliceEnded(waitMs)
     if (running) {
-      const notify = () => importNotifications.publish([{ projectId: running.projectId, version: 0 }])
-      const limited = limitCalls(announceEveryMs, notify)
       const run: Run = {
         services,
         sql,
@@ -63,7 +57,6 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
         throttle: { pauses, ...throttle },
         largeFiles,
         batchRows,
-        announce: () => limited(undefined),
       }
       const error = await runSteps(run, readers[running.source]).then(
         () => undefined,
@@ -72,7 +65,6 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
       await finishImport(sql, running.id, error)
       failures.forget(running.id)
       if (error !== undefined) services.counts.imports.failed++
-      notify()
     }
     await recordCommitted(sql, importId)
     await deleteUpload(sql, importId, throttle)

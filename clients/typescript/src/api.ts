@@ -1567,8 +1567,6 @@ export interface components {
       /** @description The matched words in `text`: the start and the end of each, in UTF-16 code units as JavaScript counts characters. The end is exclusive; the ranges are sorted and do not overlap */
       matches: number[][]
     }
-    /** @description Server-sent events with imports */
-    StreamedImport: string
     Subtask: {
       /** @description The subtask */
       id: string
@@ -4694,22 +4692,6 @@ export interface operations {
       200: {
         content: {
           'application/json': components['schemas']['ImportReportLine'][]
-        }
-      }
-    }
-  }
-  followImport: {
-    parameters: {
-      path: {
-        /** @description The id of an import */
-        id: string
-      }
-    }
-    responses: {
-      /** @description The current state */
-      200: {
-        content: {
-          'text/event-stream': components['schemas']['StreamedImport']
         }
       }
     }

@@ -4,8 +4,7 @@ import { statuses } from '../../races/pair.ts'
 import { openImportScene, start } from './scene.ts'
 
 const scene = await openImportScene()
-const { sql, service, newProject } = scene
-const { importNotifications } = service.services
+const { sql, newProject } = scene
 
 async function startOne() {
   const { owner, projectId } = await newProject()
@@ -20,13 +19,12 @@ async function endedOne(values: Record<string, unknown> = {}) {
 }
 
 /** Ends the undo of an import, as a worker does. */
-async function endUndo({ id, projectId }: { id: string; projectId: string }, undo_state = 'done', kept = 1) {
+async function endUndo({ id }: { id: string }, undo_state = 'done', kept = 1) {
   for (let isQueued = false; !isQueued;)
     isQueued =
       (
         await sql`update imports set ${sql({ undo_state, undone: 3, kept })} where id = ${id} and undo_state = 'queued'`
       ).count > 0
-  importNotifications.publish([{ projectId, version: 0 }])
 }
 
 test('cancels a queued import, and a running import', async () => {

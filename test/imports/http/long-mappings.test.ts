@@ -2,11 +2,10 @@ import { expect, test } from 'bun:test'
 import { importsOf, openFindImport } from '../../../modules/imports/rows.ts'
 import { allPages } from '../../http/list-pages.ts'
 import { upTo } from '../../races/pair.ts'
-import { follow } from './follow.ts'
 import { openImportScene, start } from './scene.ts'
 
 const scene = await openImportScene()
-const { newProject, service, sql } = scene
+const { newProject, sql } = scene
 
 /** A mapping of about 500 KB. Postgres compresses it to a few KB. */
 const mapping = JSON.stringify({
@@ -29,30 +28,10 @@ test('reads about 2 MiB of the mappings of a project for a page, and returns all
   expect(pages.flat().map(({ id }) => id)).toEqual(ids)
 })
 
-test('reads an import once for several streams', async () => {
+test('reads an import once for several requests', async () => {
   const { owner, projectId } = await newProject()
   const { body } = await start(owner, projectId)
   const find = openFindImport(sql)
   const [one, other] = await Promise.all([find(body.id), find(body.id)])
   expect(one).toBe(other!)
-})
-
-test('sends fewer events if the mapping is long', async () => {
-  const { owner, projectId } = await newProject()
-  const { body } = await start(owner, projectId)
-  await sql`update imports set mapping = ${mapping}::text::jsonb where id = ${body.id}`
-  const stream = await follow(service, owner, body.id)
-  const states: string[] = []
-  const reading = (async () => {
-    for (let event = await stream.next(); event; event = await stream.next()) states.push(event.data.state)
-  })()
-  for (const n of upTo(10)) {
-    await scene.set(body.id, { state: 'running', progress: n / 10 })
-    service.services.importNotifications.publish([{ projectId, version: 0 }])
-    await Bun.sleep(20)
-  }
-  await scene.end(body.id)
-  await reading
-  expect(states.length).toBeLessThanOrEqual(4)
-  expect(states.at(-1)).toBe('done')
 })

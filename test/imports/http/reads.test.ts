@@ -34,7 +34,7 @@ test('hides imports whose file has not arrived, and imports that are being remov
   for (const state of ['receiving', 'removing']) {
     await scene.set(body.id, { state })
     expect((await owner.get(`/projects/${projectId}/imports`)).text).toBe('[]')
-    for (const path of ['', '/report', '/events'])
+    for (const path of ['', '/report'])
       expectError(await owner.get(`/imports/${body.id}${path}`), 404, 'Import not found')
     expectError(await owner.delete(`/imports/${body.id}`), 404)
     expectError(await owner.post(`/imports/${body.id}/undo`), 404)
@@ -107,7 +107,7 @@ test('members read imports, EDITORs change them, and other callers get 404', asy
     const { status, body } = await start(starter, projectId)
     expect(status).toBe(202)
     const path = `/imports/${body.id}`
-    const reads = [path, `${path}/report`, `${path}/events`, `/projects/${projectId}/imports`]
+    const reads = [path, `${path}/report`, `/projects/${projectId}/imports`]
     for (const member of [viewer, reader, writer])
       for (const read of reads) expect([read, (await member.get(read)).status]).toEqual([read, 200])
     for (const outsider of [stranger, bound]) {

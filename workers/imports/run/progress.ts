@@ -23,10 +23,8 @@ function progressAt(step: ImportStep, part: number): number {
   return before + weights[step] * Math.min(part, 1)
 }
 
-export async function showProgress({ sql, running, announce }: Run, step: ImportStep, part: number) {
-  await sql`update imports set progress = ${progressAt(step, part)} where id = ${running.id}`
-  announce()
-}
+export const showProgress = ({ sql, running }: Run, step: ImportStep, part: number) =>
+  sql`update imports set progress = ${progressAt(step, part)} where id = ${running.id}`
 
 /**
  * Moves the cursor, and commits `work` in the same transaction. The commit is durable: after a crash of Postgres, the
@@ -40,7 +38,7 @@ export async function moveCursor(
   part: number,
   work?: (tx: Sql) => Promise<unknown>,
 ): Promise<void> {
-  const { sql, running, announce } = run
+  const { sql, running } = run
   const [moved] = await sql.begin(async (tx) => {
     // The statements of the transaction are sent together.
     const [moved] = await Promise.all([
@@ -54,7 +52,6 @@ export async function moveCursor(
     return moved
   })
   running.cursor = cursor
-  announce()
   if (moved!.state !== 'running') throw new ImportTaken()
 }
 

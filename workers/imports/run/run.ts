@@ -13,6 +13,4 @@ export interface Run {
   largeFiles: LargeFiles
   /** The most rows that one command imports. */
   batchRows: number
-  /** Notifies the event streams of the import. */
-  announce(): void
 }

@@ -29,12 +29,10 @@ export function openUndoImport(services: Services) {
       (error: unknown) => ({ state: 'failed', error: failures.messageOf(position, error) }),
     )
     if (!ended) return
-    const [row] = await sql<{ projectId: string }[]>`
+    await sql`
       update imports set undo_state = ${ended.state}, error = ${withUndoError(sql, sql`${ended.error}::text`)}
-      where id = ${importId} and (undo_state = 'running' or (undo_state = 'queued' and ${ended.state}::text = 'failed'))
-      returning project_id`
+      where id = ${importId} and (undo_state = 'running' or (undo_state = 'queued' and ${ended.state}::text = 'failed'))`
     failures.forget(importId)
-    if (row) announce({ ...undo, ...row })
   }
   return ({ importId = '', caller = '{}' }: JobData, throttle: Throttle): Promise<void> => {
     const undo = { services, sql, importId, caller: JSON.parse(caller) }
@@ -83,9 +81,6 @@ async function begin(sql: Sql, importId: string) {
   return row
 }
 
-const announce = ({ services, projectId }: Undo) =>
-  services.importNotifications.publish([{ projectId, version: 0 }])
-
 async function undoBatches(
   undo: Undo,
   position: { cursor: ImportCursor },
@@ -102,7 +97,6 @@ async function undoBatches(
     await requireEvents(undo, batch.seq, 'The rest of the import')
     await storeUndone(undo, before, batch.seq, await undoBatch(undo, batch.seq))
     position.cursor = { step: 'undo', n: batch.seq }
-    announce(undo)
     return batch.seq
   })
 }

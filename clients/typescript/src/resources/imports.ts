@@ -1,5 +1,27 @@
 import type { Calls } from '../calls/calls.ts'
-import { followImport } from '../feed/follow-import.ts'
+import { sleep } from '../retries.ts'
+import type { Import } from '../schemas.ts'
+import type { Transport } from '../transport.ts'
+
+const pollMs = 500
+const active: unknown[] = ['queued', 'running']
+
+/** @throws DocketError if the import cannot be read; the reason of `signal` */
+async function* followImport(
+  transport: Transport,
+  id: string,
+  { signal }: { signal?: AbortSignal } = {},
+): AsyncGenerator<Import, void, void> {
+  let last = ''
+  for (;;) {
+    const { body } = await transport.request<Import>('GET', `/imports/${encodeURIComponent(id)}`, { signal })
+    const now = JSON.stringify(body)
+    if (now !== last) yield body
+    if (!active.includes(body.state) && !active.includes(body.undo?.state)) return
+    last = now
+    await sleep(pollMs, signal)
+  }
+}
 
 /** Imports of files of other systems, and of Docket. */
 export const openImports = (calls: Calls) => ({
