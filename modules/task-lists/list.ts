@@ -57,7 +57,7 @@ const listsByColumns = new LRUCache<string, true>({ max: maxLists, ttl: columnsF
 /** Returns the tasks of a page as `taskView` shows them; undefined if they need `listTasks`, or the project is not visible. */
 export async function listShown(sql: Sql, filter: TaskFilter): Promise<PageRows<TaskRow> | undefined> {
   const list = filter.projectId ?? filter.caller
-  if (isByPosition(filter) || listsByColumns.has(list) || !isShort(filter) || !isPrepared(filter))
+  if (isByPosition(filter) || listsByColumns.has(list) || !isShort(filter) || hasFilters(filter))
     return undefined
   const { select, isScan } = await openSelect(sqlText, filter)
   if (isScan) return undefined
@@ -89,22 +89,6 @@ async function openSelect(sql: Sql, filter: TaskFilter, snapshot?: Snapshot) {
   return { select, isScan: scan !== undefined }
 }
 
-/** Each of the three prepared statements of a variant takes about 0.25 MiB on each connection. There are hundreds of variants. */
-const maxPrepared = 70
-const prepared = new Set<string>()
-
-/** True for the first variants of lists that were read; the other variants are planned for each read. */
-function isPrepared(filter: TaskFilter): boolean {
-  if (hasFilters(filter)) return false
-  const variant =
-    filter.sort +
-    Object.values(filter)
-      .map((value) => (value == null ? 0 : 1))
-      .join('')
-  if (prepared.size < maxPrepared) prepared.add(variant)
-  return prepared.has(variant)
-}
-
 const isShort = ({ limit, tokenProjects }: TaskFilter) => limit < maxUnmeasuredRows && !tokenProjects
 
 const reader =
@@ -112,7 +96,7 @@ const reader =
   (rows: SqlPart): Promise<Row[]> => {
     if (snapshot || !isShort(filter))
       return unprepared(sql<Row[]>`${untilPageFull(sql, rows, longTexts(sql))}`)
-    return isPrepared(filter) ? sql<Row[]>`${rows}` : unprepared(sql<Row[]>`${rows}`)
+    return hasFilters(filter) ? unprepared(sql<Row[]>`${rows}`) : sql<Row[]>`${rows}`
   }
 
 const longTexts = (sql: Sql) =>

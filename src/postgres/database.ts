@@ -32,6 +32,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     ...server,
     statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
     retries: true,
+    maxStatements,
     settings: indexPlans,
     counts: counts?.reads,
   }
@@ -70,6 +71,9 @@ function serverOf({ databaseUrl, databasePooler: pooler }: Config, idleTimeouts:
   const primary = openPrimaryFinder(databaseUrl, idleTimeouts)
   return { url: serverUrls(databaseUrl)[0]!, primary, idleTimeouts, pooler }
 }
+
+/** The statements of the most used lists and of all other reads. They take at most about 60 MiB on each connection. */
+const maxStatements = 250
 
 /**
  * Reads and commits find a few rows by an index. With generic plans, Postgres does not plan each batch again: a read

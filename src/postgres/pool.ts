@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { createConnector, connectMs, tlsModeOf, type PrimaryFinder } from './connect.ts'
+import { StatementLimit } from './statement-limit.ts'
 import { type QueryOptions, withTimeouts } from './timeouts.ts'
 import { isoInstant, arrayTypes } from './values.ts'
 import { padding, withoutLateEnd } from './workarounds.ts'
@@ -10,6 +11,8 @@ interface PoolOptions extends QueryOptions {
   pooler: string
   connections: number
   statementMs: number
+  /** The most prepared statements of a connection. A pooler has its own limit. */
+  maxStatements?: number
   settings?: Record<string, string>
 }
 
@@ -18,7 +21,7 @@ const graceMs = 700
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {
-  const { url, primary, idleTimeouts, pooler, statementMs } = pool
+  const { url, primary, idleTimeouts, pooler, statementMs, maxStatements } = pool
   const isPooled = pooler !== 'off'
   const sockets = createConnector(idleTimeouts, statementMs + idleMs, tlsModeOf(url), isPooled, primary)
   const sql = postgres(url, {
@@ -47,6 +50,7 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     ...pool,
     isPooled,
     limitMs: statementMs + graceMs,
+    statements: maxStatements && !isPooled ? new StatementLimit(sql, maxStatements) : undefined,
     onStandby: sockets.closeAll,
   })
 }

@@ -4,6 +4,7 @@ import type { Sql, TransactionSql } from 'postgres'
 import { newQueryCounts } from '../metrics/counts.ts'
 import { connectionError, errorCode, isTransient, markUnknownOutcome } from './errors.ts'
 import { retryDelay } from './retries.ts'
+import type { StatementLimit } from './statement-limit.ts'
 import { limitTransactions } from './transactions.ts'
 import { sendAlone, withoutHoles } from './workarounds.ts'
 
@@ -94,9 +95,15 @@ export interface QueryOptions {
   retries?: boolean
   counts?: ReturnType<typeof newQueryCounts>
 }
-type Options = QueryOptions & { isPooled: boolean; limitMs: number; onStandby(): void; isOver?(): boolean }
+type Options = QueryOptions & {
+  isPooled: boolean
+  limitMs: number
+  statements?: StatementLimit | undefined
+  onStandby(): void
+  isOver?(): boolean
+}
 
-/** For rare queries with many variants: a prepared statement stays on its connection forever. */
+/** For rare queries with many variants, whose statements would replace those of frequent queries. */
 export function unprepared<Q extends object>(query: Q): Q {
   ;(query as Q & Query).options.prepare = false
   return query
@@ -117,7 +124,7 @@ export function withTimeouts(sql: Sql, options: Options): Sql {
   }
   const unsafe = (...args: Parameters<Sql['unsafe']>) => watch(() => sql.unsafe(...args))
   const { idleTimeouts, limitMs } = options
-  const inTransaction = { ...options, retries: false, isPooled: false }
+  const inTransaction = { ...options, retries: false, isPooled: false, statements: undefined }
   const begin = limitTransactions(
     sql.begin,
     (fail) => idleTimeouts.beginLimit(limitMs, fail),
@@ -138,6 +145,7 @@ export function withTimeouts(sql: Sql, options: Options): Sql {
 function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query): Q {
   const { handler } = query
   if (options.isPooled) sendAlone(query)
+  else options.statements?.watch(query as never)
   query.handler = (sent) => {
     // postgres.js would write to a socket that is null: the process would end.
     if (options.isOver?.())
@@ -150,7 +158,7 @@ function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query
 
 function track(query: Query, options: Options, again?: () => Query): void {
   const { resolve, reject } = query
-  const { idleTimeouts, limitMs, onStandby, counts = uncounted } = options
+  const { idleTimeouts, limitMs, onStandby, statements, counts = uncounted } = options
   const began = performance.now()
   let isOver = false
   const isFirstEnd = () => {
@@ -158,6 +166,7 @@ function track(query: Query, options: Options, again?: () => Query): void {
     if (isOver) return false
     counts.open--
     counts.seconds.addSince(began)
+    statements?.ended(query as never)
     return (isOver = true)
   }
   counts.open++

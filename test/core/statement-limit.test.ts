@@ -1,0 +1,98 @@
+import { expect, test } from 'bun:test'
+import { readTaskFilter, sorts } from '../../modules/task-lists/list-query.ts'
+import { listTasks } from '../../modules/task-lists/list.ts'
+import { newId } from '../../src/ids.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { openPool } from '../../src/postgres/pool.ts'
+import { IdleTimeouts, unprepared } from '../../src/postgres/timeouts.ts'
+import { freshDatabase } from '../support/database.ts'
+import { forFile } from '../support/service.ts'
+
+const fresh = await forFile(freshDatabase())
+const idleTimeouts = await forFile(new IdleTimeouts())
+
+/** Opens a pool with one connection. */
+async function openOne(maxStatements: number): Promise<Sql> {
+  const options = { idleTimeouts, pooler: 'off', connections: 1, statementMs: 30_000, retries: true }
+  const sql = openPool({ url: fresh.url, ...options, maxStatements })
+  await forFile({ close: () => sql.end({ timeout: 1 }) })
+  return sql
+}
+
+const preparedOn = (sql: Sql) =>
+  unprepared(sql<{ name: string; statement: string }[]>`select name, statement from pg_prepared_statements`)
+
+const addTo = (sql: Sql, n: number) =>
+  sql.unsafe<{ sum: number }[]>(`select $1::int + ${n} as sum`, [1], { prepare: true })
+
+test('deallocates the least recently used statements of a connection', async () => {
+  const sql = await openOne(10)
+  await addTo(sql, 0)
+  const [first] = await preparedOn(sql)
+  for (let n = 1; n <= 50; n++) {
+    await addTo(sql, n)
+    expect([...(await addTo(sql, 0))]).toEqual([{ sum: 1 }])
+  }
+  const left = await preparedOn(sql)
+  expect(left.length).toBeLessThanOrEqual(11)
+  expect(left).toContainEqual(first!)
+  // Deallocated statements are prepared again, also if many queries are sent at once.
+  const sums = await Promise.all(Array.from({ length: 50 }, (_, n) => addTo(sql, n)))
+  expect(sums.map(([row]) => row!.sum)).toEqual(Array.from({ length: 50 }, (_, n) => n + 1))
+})
+
+test('prepares a deallocated statement again without an error in Postgres', async () => {
+  const sql = await openOne(2)
+  const add = async () => {
+    for (let n = 0; n < 6; n++) await addTo(sql, n)
+  }
+  const rollbacks = async () => {
+    await sql`select pg_stat_force_next_flush()`
+    const [row] = await unprepared(
+      sql`select xact_rollback::int from pg_stat_database where datname = current_database()`,
+    )
+    return row!.xactRollback as number
+  }
+  await add()
+  const before = await rollbacks()
+  for (let round = 0; round < 3; round++) await add()
+  expect(await rollbacks()).toBe(before)
+})
+
+test('bounds the statements of a new connection after the server has closed the previous connection', async () => {
+  const sql = await openOne(5)
+  for (let n = 0; n < 5; n++) await addTo(sql, n)
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity where pid = pg_backend_pid()`.catch(
+    () => {},
+  )
+  for (let n = 0; n < 20; n++) {
+    await addTo(sql, n % 10)
+    await addTo(sql, 0)
+  }
+  expect((await preparedOn(sql)).length).toBeLessThanOrEqual(6)
+})
+
+test('keeps a frequent list prepared while clients read more kinds of lists than a connection prepares', async () => {
+  const sql = await openOne(20)
+  const caller = { userId: newId() }
+  const values = { status: 'TODO', priority: 'HIGH', assigneeId: caller.userId, dueBefore: '2027-01-31' }
+  const kinds = sorts.flatMap((sort) =>
+    Array.from({ length: 16 }, (_, bits) => ({
+      ...Object.fromEntries(Object.entries(values).filter((__, n) => bits & (1 << n))),
+      ...{ sort, projectId: newId() },
+    })),
+  )
+  const usual = readTaskFilter({ projectId: newId() }, caller)
+  const preparedAs = async () => new Set((await preparedOn(sql)).map(({ name }) => name))
+  await listTasks(sql, usual)
+  const own = await preparedAs()
+  expect(kinds.length).toBeGreaterThan(76)
+  for (const kind of kinds) {
+    await listTasks(sql, readTaskFilter(kind as never, caller))
+    await listTasks(sql, usual)
+  }
+  const left = await preparedAs()
+  expect([...own].filter((name) => !left.has(name))).toEqual([])
+  expect(left.size).toBeGreaterThan(10)
+  expect(left.size).toBeLessThanOrEqual(21)
+})
