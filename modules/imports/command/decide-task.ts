@@ -6,7 +6,6 @@ import { fitsField } from '../../fields/values.ts'
 import { createTask, updateTask } from '../../tasks/commands.ts'
 import { externalIds } from '../../tasks/external-ids.ts'
 import { creationOf, type Decided, update, withOrigin } from './decided.ts'
-import { withCleared } from './cleared.ts'
 import type { TaskOperation } from './operations.ts'
 
 export function decideTask(state: ProjectState, context: RuleContext, operation: TaskOperation): Decided {
@@ -20,8 +19,8 @@ export function decideTask(state: ProjectState, context: RuleContext, operation:
   }
   const holder = state.fact(externalIds).holderOf(externalId.trim())
   if (holder) {
-    const row = state.requireRow('task', holder.id)
-    const wanted = ownId === undefined ? withCleared(state, row, operation) : allValues(state, row, operation)
+    const wanted =
+      ownId === undefined ? values : allValues(state, state.requireRow('task', holder.id), operation)
     return update(state, context, updateTask, { ...wanted, id: holder.id })
   }
   const input = { ...values, id, projectId, externalId }

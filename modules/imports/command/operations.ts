@@ -1,5 +1,4 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import type { TaskRow } from '../../../drizzle/rows.ts'
 import { isId } from '../../../src/id-format.ts'
 import { checked, Input } from '../../../src/schema/input.ts'
 import { Id } from '../../../src/schema/response.ts'
@@ -39,20 +38,11 @@ const Num = Type.Integer({
   description: `A whole number from 1 to ${maxNumber}`,
 })
 
-/** Values of a task's row that earlier imports wrote. An import may clear them. */
-export type Previous = Partial<
-  Pick<
-    TaskRow,
-    'description' | 'status' | 'priority' | 'dueDate' | 'remindAt' | 'assigneeId' | 'labelIds' | 'fields'
-  >
->
-
 const task = {
   id: RowId,
   externalId: UpsertTask.properties.externalId,
   ...{ ownId: Type.Optional(RowId), number: Type.Optional(Num) },
   fieldKeys: Type.Optional(Type.Array(Type.String(), { description: 'A list of keys' })),
-  previous: Type.Optional(checked<Previous>((value) => typeof value === 'object', { type: 'object' })),
   ...ofRow,
 }
 const ProjectFields = Input({ id: RowId, description: UpdateProject.properties.description })
@@ -78,8 +68,7 @@ export type LabelOperation = Of<'label', typeof LabelFields>
 export type FieldOperation = Of<'field', typeof FieldFields>
 /**
  * Changes the task with the id `ownId`, else the task with the external id, else creates a task with `id`.
- * With `ownId`, absent values are cleared; `fieldKeys` limits the custom fields that are cleared. Without `ownId`, an
- * absent value is cleared only if the task still has the value in `previous`.
+ * With `ownId`, absent values are cleared; `fieldKeys` limits the custom fields that are cleared.
  * A new task gets `number` if `number` is higher than all numbers of the project.
  */
 export type TaskOperation = Of<'task', typeof TaskFields>

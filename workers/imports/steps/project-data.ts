@@ -26,6 +26,13 @@ export const readPeople = (sql: Sql, projectId: string) => sql<ProjectPerson[]>`
 export const readFields = (sql: Sql, projectId: string) =>
   sql<FieldRow[]>`select key, name, type, options from task_fields where project_id = ${projectId}`
 
+/** Returns the fields that the file has columns for, or undefined for all fields. */
+export async function readColumns(sql: Sql, importId: string): Promise<string[] | undefined> {
+  const [row] = await sql<{ item: string[] }[]>`
+    select item from import_items where import_id = ${importId} and kind = 'columns'`
+  return row?.item
+}
+
 /** A label or field of the file, or the description of its project. */
 export interface StagedSpec {
   kind: 'project' | 'label' | 'field'

@@ -1,7 +1,5 @@
-import type { TaskItem } from '../../../modules/imports/items.ts'
 import { externalIdOf } from '../../../modules/imports/convert/keys.ts'
 import { Notes } from '../../../modules/imports/convert/notes.ts'
-import { previousOf } from '../../../modules/imports/convert/previous.ts'
 import { convertTask } from '../../../modules/imports/convert/task.ts'
 import type { TaskOperation } from '../../../modules/imports/command/operations.ts'
 import { isId } from '../../../src/id-format.ts'
@@ -11,16 +9,14 @@ import { type Blockers, divideBlockers, readBlockers } from './blockers.ts'
 import { lastOf, readTasks, type StagedTask } from './items.ts'
 import { countTasks, storeItems } from '../batches/outcomes.ts'
 import { endStep } from '../run/progress.ts'
-import { isRepeated, readColumns, readImported } from './imported-values.ts'
-import { readContext, type StepContext } from './project-data.ts'
+import { readColumns, readContext, type StepContext } from './project-data.ts'
 import type { Run } from '../run/run.ts'
 
-type PreparedTask = PreparedRow & { kind: 'task'; item: TaskItem; operation?: TaskOperation }
+type PreparedTask = PreparedRow & { kind: 'task'; operation?: TaskOperation }
 
 export async function importTasks(run: Run): Promise<void> {
   const { sql, running } = run
-  const [context, isAgain] = [await readContext(run), await isRepeated(sql, running)]
-  const columns = await readColumns(sql, running)
+  const [context, columns] = await Promise.all([readContext(run), readColumns(sql, running.id)])
   await runBatches<PreparedTask>(run, {
     step: 'tasks',
     last: await lastOf(sql, running.id, 'task'),
@@ -30,31 +26,13 @@ export async function importTasks(run: Run): Promise<void> {
         run,
         staged.map(({ item }) => item.blockedBy ?? []),
       )
-      const prepared = staged.map((one) => prepareTask(one, context, blockers, columns))
-      if (isAgain) await addPrevious(run, prepared, columns)
-      return prepared
+      return staged.map((one) => prepareTask(one, context, blockers, columns))
     },
     prelude: (prepared) => neededBy(prepared, context),
     store: (tx, finished) =>
       Promise.all([storeItems(tx, running.id, finished), countTasks(tx, running.id, finished)]),
   })
   await endStep(run, 'tasks')
-}
-
-async function addPrevious(
-  { sql, running }: Run,
-  prepared: PreparedTask[],
-  columns?: string[],
-): Promise<void> {
-  const ids = prepared.flatMap(({ operation }) => operation?.externalId ?? [])
-  const imported = await readImported(sql, running, ids)
-  for (const { operation, item } of prepared) {
-    const previous =
-      operation &&
-      !item.isExported &&
-      previousOf(item, operation.values, imported.get(operation.externalId), columns)
-    if (previous) operation.previous = previous
-  }
 }
 
 function prepareTask(
@@ -66,7 +44,7 @@ function prepareTask(
   const { n, row, key, id, item, firstRow } = staged
   const externalId = externalIdOf(context.source, { key, externalId: item.externalId })
   const notes = new Notes(item.messages)
-  const prepared: PreparedTask = { kind: 'task', n, row, externalId, notes, item }
+  const prepared: PreparedTask = { kind: 'task', n, row, externalId, notes }
   const problem = firstRow === null ? item.problem : `Row ${firstRow} has the same id`
   if (problem) {
     notes.report(problem)
