@@ -83,7 +83,7 @@ const titleMissing = () => badRequest('title is required, because no task has th
 
 export const upsertTask = command('task.upsert', {
   about:
-    'Creates the task with this `externalId`, or changes the fields that the body contains. A repeated request changes nothing and writes no event, so a client can mirror another system by sending every task again. The path contains the external id percent-encoded.',
+    'Creates the task with this `externalId`, or changes the fields that the body contains. A repeated request changes nothing and writes no event, so a client can mirror another system by sending every task again. The path contains the external id percent-encoded; the ids `.` and `..` can be sent only in a batch.',
   input: UpsertTask,
   target: inProject(),
   role: 'EDITOR',

@@ -85,13 +85,14 @@ function readInput<Input extends object, Row>(path: string, command: WriteDefini
   const keys = bodyFields(command, pathParameters)
   const ids = keys.filter((key) => isIdSchema(command.input.properties[key]!))
   const texts = readPathTexts(path, command, pathParameters)
-  return ({ request, params, body, query = {} }: RouteRequest): Input => {
+  return (context: RouteRequest): Input => {
+    const { params, body, query = {} } = context
     const input: Record<string, unknown> = {}
     const fields = (body ?? {}) as Record<string, unknown>
     for (const key of keys) if (fields[key] !== undefined) input[key] = fields[key]
     for (const key of ids) if (input[key]) input[key] = mapIds(input[key], canonicalId)
     for (const [name, key] of pathParameters) input[key] = params[name]
-    if (texts) Object.assign(input, texts(request.url))
+    if (texts) Object.assign(input, texts(context))
     for (const key of inQuery) if (query[key] !== undefined) input[key] = query[key]
     return (command.complete?.(input as Input) ?? input) as Input
   }

@@ -116,3 +116,68 @@ test('paths and queries are decoded in the same way with and without a socket', 
   const root = await send('GET', '/api')
   expect([root.status, root.head]).toEqual([302, expect.stringMatching(/^location: \/api\/docs$/im)])
 })
+
+const putRaw = (segment: string) => {
+  const body = '{"title":"Drawn"}'
+  const headers = { ...json, 'Content-Length': body.length }
+  return send('PUT', `/api/v1/projects/${projectId}/tasks/external/${segment}`, headers, body)
+}
+
+test('an external id in a path is stored as it was sent, or gets 400', async () => {
+  const sent: Record<string, string> = {
+    ...{ '...': '...', 'a.': 'a.', '%2f': '/', 'a%2Fb': 'a/b', '%5c': '\\', '%5C..%5C': '\\..\\', ';': ';' },
+    ...{ '..;a=1': '..;a=1', '%252e%252e': '%2e%2e', '%2e%2e%2fx': '../x', 'a#b': 'a#b', '%2e%2ea': '..a' },
+    ...{ 'AB12-%C3%84': 'AB12-Ä', '..%3F': '..?', 'a%2e': 'a.', '%2525': '%25' },
+  }
+  for (const [segment, externalId] of Object.entries(sent)) {
+    const { status, body } = await putRaw(segment)
+    expect([segment, status]).toEqual([segment, status === 200 ? 200 : 201])
+    expect((JSON.parse(body) as { externalId: string }).externalId).toBe(externalId)
+  }
+  const dots = ['.', '..', '%2e', '%2E%2e', '.%2e', '%2e.']
+  const backslashes = [
+    'a\\b',
+    '..\\x',
+    '..\\x\\y',
+    '..\\external\\y',
+    '\\..\\z',
+    '%2e%2e\\external\\y',
+    'y\\',
+  ]
+  const { length } = (await ada.get(`/tasks?projectId=${projectId}`)).body
+  for (const segment of [...dots, ...backslashes]) {
+    const answer = await putRaw(segment)
+    expect([segment, answer.status]).toEqual([segment, 400])
+    expect(answer.body).toContain('externalId must not be')
+  }
+  expect((await ada.get(`/tasks?projectId=${projectId}`)).body).toHaveLength(length)
+})
+
+test('a path parameter of dots or backslashes is never another segment of the path', async () => {
+  const { body } = await send('GET', '/api/docs/json')
+  const { paths } = JSON.parse(body) as { paths: Record<string, Record<string, unknown>> }
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+  )
+  const parameter = /\{(\w+)\}/g
+  const content = { ...json, 'Content-Length': 2 }
+  let sent = 0
+  for (const { method, path } of routes)
+    for (const { index, 0: name } of path.matchAll(parameter))
+      for (const value of [
+        '..',
+        '%2e%2e',
+        '.',
+        '..%2f..',
+        `..\\${projectId}`,
+        `%2e%2e\\projects\\${projectId}`,
+      ]) {
+        const target = `${path.slice(0, index)}${value}${path.slice(index + name.length)}`
+        const headers = method === 'GET' ? {} : content
+        const filled = target.replaceAll(parameter, projectId)
+        const { status } = await send(method, filled, headers, ...(method === 'GET' ? [] : ['{}']))
+        expect([method, target, status]).toEqual([method, target, status === 400 ? 400 : 404])
+        sent++
+      }
+  expect(sent).toBeGreaterThan(200)
+})

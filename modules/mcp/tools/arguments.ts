@@ -1,8 +1,16 @@
 import { Type } from '@sinclair/typebox'
 import { EventTypes as AnyEventTypes } from '../../events/parameters.ts'
 import { ClaimNextBody } from '../../work-queue/schema.ts'
+import { isIdInAnyCase } from '../../../src/id-format.ts'
+import { ToolError } from '../tool.ts'
 
 export const TaskId = (description: string) => Type.String({ minLength: 1, maxLength: 100, description })
+
+/** In a path or a header, another text than an id could have another meaning. @throws ToolError 404 */
+export function taskPath(id: string): string {
+  if (isIdInAnyCase(id)) return `/tasks/${id}`
+  throw new ToolError(404, 'Task not found', 'Pass the id of a task that find lists')
+}
 
 export const ProjectName = Type.String({ minLength: 1, description: 'Id or name of a project' })
 

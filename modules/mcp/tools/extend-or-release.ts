@@ -1,10 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
-import { isIdInAnyCase } from '../../../src/id-format.ts'
 import { read } from '../read.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
 import { write } from '../write.ts'
-import { leaseRange, maxLeaseSeconds, ProjectName, RepeatKey } from './arguments.ts'
+import { leaseRange, maxLeaseSeconds, ProjectName, RepeatKey, taskPath } from './arguments.ts'
 
 interface Task {
   claim: { until: string; seq: number } | null
@@ -34,10 +33,7 @@ export const extendOrRelease: Tool = {
   scope: 'write',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
   async run({ id, leaseSeconds, seq, key }: Static<typeof input>, call: Call) {
-    // The id is a part of a header, so other characters are not allowed.
-    if (!isIdInAnyCase(id))
-      throw new ToolError(404, 'Task not found', 'Pass the id of a task that find lists')
-    const path = `/tasks/${id}`
+    const path = taskPath(id)
     const ifClaim = (seq: number) => ({ 'docket-if-claim': `${id} ${seq}` })
     if (!leaseSeconds) {
       const headers = seq === undefined ? undefined : ifClaim(seq)

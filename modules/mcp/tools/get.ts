@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
-import { TaskId } from './arguments.ts'
+import { TaskId, taskPath } from './arguments.ts'
 import { type Event, shownEvent } from '../answers/events.ts'
 import { type Names, openNames } from '../answers/names.ts'
 import { Next } from '../answers/position.ts'
@@ -55,7 +55,7 @@ export const get: Tool = {
   scope: 'read',
   annotations: { readOnlyHint: true },
   async run({ id, next }: Static<typeof input>, call: Call) {
-    const path = `/tasks/${encodeURIComponent(id)}`
+    const path = taskPath(id)
     const { body: task, headers } = await read<Task>(call, path)
     const names = await openNames(call)(task.projectId)
     const fields = shortFields(task.fields)

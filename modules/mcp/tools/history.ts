@@ -10,7 +10,7 @@ import { projectIdOf } from '../names/name-lookup.ts'
 import { openWithIds } from '../names/references.ts'
 import { successful, withQuery } from '../read.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
-import { EventTypes, ProjectName, TaskId } from './arguments.ts'
+import { EventTypes, ProjectName, TaskId, taskPath } from './arguments.ts'
 
 const input = Input({
   project: Type.Optional(ProjectName),
@@ -55,7 +55,7 @@ const filtersNeedProject = () =>
 
 /** Returns undefined for a deleted task, which still has a history. */
 async function projectOfTask(call: Call, id: string): Promise<string | undefined> {
-  const answer = await call.request<Task>('GET', `/tasks/${encodeURIComponent(id)}`)
+  const answer = await call.request<Task>('GET', taskPath(id))
   return answer.status === 404 ? undefined : successful(answer).body.projectId
 }
 
@@ -66,7 +66,7 @@ const ofTask = (
   names: Names,
 ): Section => ({
   name: 'history',
-  path: `/tasks/${encodeURIComponent(id)}/history`,
+  path: `${taskPath(id)}/history`,
   show(event: TaskEvent) {
     const row = shownEvent(event, names)
     if (event.projectId === projectId) return { row }
