@@ -36,6 +36,7 @@ export const openSeeProject = (sql: Sql, versions: Versions) =>
     joins: sql``,
     projectId: sql`q.id`,
     columns: sql`p.event_id, ${nameTagOf(sql, sql`p.owner_id`)}`,
+    hasNames: true,
     make: (seen, [eventId, nameTag]) => ({ ...seen, eventId: eventId!, nameTag: nameTag! }),
   })
 

@@ -35,6 +35,7 @@ export const openSeenTasks = (sql: Sql, versions: Versions) =>
     columns: sql`${visibleEventId(sql, 'task', 't')}, case when t.claimed_by is not null then
       (extract(epoch from t.claimed_until) * 1000)::bigint || ${nameTagOf(sql, sql`t.claimed_by`)} end`,
     plainColumns: sql`case when t.claimed_by is null and ${hasNoReferences(sql, 'task', 't')} then t.event_id end`,
+    hasNames: true,
     // Only a claimed task shows the name of an account, so other ETags do not depend on `renaming`.
     make: ({ projectId, version, lastEventId, renaming }, [eventId = '', claim]) =>
       claim

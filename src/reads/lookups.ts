@@ -37,6 +37,8 @@ interface LookUpSpec<S extends Versioned> {
   /** SQL for the same values that costs less; null for rows that need `columns`. */
   plainColumns?: SqlPart
   make(seen: Versioned, fields: string[]): S
+  /** True if `columns` depend on the names of accounts. Then a result with `renaming` is valid until the next renaming. */
+  hasNames?: boolean
   /** The most cached results. */
   max?: number
 }
@@ -63,8 +65,12 @@ export function openLookUp<S extends Versioned>(
     const last = cache.get(key)
     let seen = last && versions.follow(last, id)
     // Comparing the version takes Postgres a third of the time of a new look-up.
-    if (seen && (await versions.isCurrent(seen))) counts.hits++
-    else {
+    const renaming = seen && (await versions.renamingIfCurrent(seen))
+    const isRenamed = seen?.renaming !== undefined && seen.renaming !== renaming
+    if (seen && renaming !== undefined && !(isRenamed && spec.hasNames)) {
+      counts.hits++
+      if (isRenamed) seen = { ...seen, renaming }
+    } else {
       counts.misses++
       seen = isId(id) ? await readMany({ id, userId }) : undefined
     }

@@ -9,7 +9,7 @@ export interface Versioned {
   version: number
   /** The event whose seq is `version`. After a restore, another event may have this seq. */
   lastEventId: string
-  /** The id of the last change of any account's name, if names were read. */
+  /** The id of the last change of any account's name. Missing if no response shows a name. */
   renaming?: string
 }
 
@@ -20,6 +20,8 @@ export type VersionRef = Pick<Versioned, 'version' | 'lastEventId'>
 export const etagAt = ({ version, lastEventId }: Versioned, suffix = ''): string =>
   `"${version}-${lastEventId}${suffix}"`
 
+type VersionOf = VersionRef & Pick<Versioned, 'projectId'>
+
 export type Versions = ReturnType<typeof openVersions>
 
 export function openVersions(
@@ -28,24 +30,25 @@ export function openVersions(
   waits?: Distribution,
 ) {
   const lastRenamed = lastRenaming(sql)
+  const renamingIfCurrent = batched({ keys: 500, slots: 1, waits }, async (seen: VersionOf[]) => {
+    // With a join instead of the array, Postgres would read every project and take 50 % longer.
+    const [row] = await sql<{ newest: string | null; renaming: string }[]>`
+      select string_agg(project_id::text || last_event_id || version, ',') as newest, ${lastRenamed} as renaming
+      from streams where project_id = any(${seen.map(({ projectId }) => projectId)}::uuid[])`
+    const { newest, renaming } = row!
+    const versions = new Set(newest?.split(','))
+    return seen.map(({ projectId, lastEventId, version }) => {
+      const isLast =
+        versions.has(projectId + lastEventId + version) ||
+        (lastEventId === nilId && version === 0 && !newest?.includes(projectId))
+      return isLast ? renaming : undefined
+    })
+  })
   return {
     follow,
-    /** True if neither the project's version nor any account's name has changed. A missing project has version 0. */
-    isCurrent: batched({ keys: 500, slots: 1, waits }, async (seen: Versioned[]) => {
-      // With a join instead of the array, Postgres would read every project and take 50 % longer.
-      const [row] = await sql<{ newest: string | null; renaming: string }[]>`
-        select string_agg(project_id::text || last_event_id || version, ',') as newest, ${lastRenamed} as renaming
-        from streams where project_id = any(${seen.map(({ projectId }) => projectId)}::uuid[])`
-      const { newest, renaming } = row!
-      const versions = new Set(newest?.split(','))
-      return seen.map((one) => {
-        const { projectId, lastEventId, version } = one
-        const isLast =
-          versions.has(projectId + lastEventId + version) ||
-          (lastEventId === nilId && version === 0 && !newest?.includes(projectId))
-        return isLast && (one.renaming ?? renaming) === renaming
-      })
-    }),
+    /** Returns the last renaming of an account; undefined if the project's version has changed. A missing project has version 0. */
+    renamingIfCurrent,
+    isCurrent: async (seen: VersionOf): Promise<boolean> => (await renamingIfCurrent(seen)) !== undefined,
   }
 }
 

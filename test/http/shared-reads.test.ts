@@ -23,10 +23,10 @@ services.findRole = (...args) => {
   roleChecks += 1
   return findRole(...args)
 }
-const { isCurrent } = services.versions
-services.versions.isCurrent = (one) => {
+const { renamingIfCurrent } = services.versions
+services.versions.renamingIfCurrent = (one) => {
   versionChecks += 1
-  return isCurrent(one)
+  return renamingIfCurrent(one)
 }
 // A pause of the process must not let events expire.
 services.recent['recent'].ttl = 60_000

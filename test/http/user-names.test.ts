@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test'
+import { newHits } from '../../src/metrics/counts.ts'
+import { openFindRole } from '../../src/reads/lookups.ts'
+import { LocalCommits, openVersions } from '../../src/reads/versions.ts'
 import { type Answer, invite, make, type Person, register } from '../support/client.ts'
 import { expectResponse, expectError } from './responses.ts'
 import { openScene } from '../support/scene.ts'
@@ -73,6 +76,26 @@ test('after a user changes name, every response shows the new name and has a new
   const own = await ada.post('/projects', { name: 'Own' })
   expect(own.body.owner).toEqual(project.owner)
   expect(etagOf(own)).toBe(etagOf(await ada.get(`/projects/${own.body.id}`)))
+})
+
+test('a new name leaves the roles of all accounts in the cache, and changes the ETags of responses with names', async () => {
+  const { ada, grace, project, paths } = await scene()
+  const eve = await register(client, 'Eve')
+  const counts = newHits()
+  const findRole = openFindRole(sql, openVersions(sql, new LocalCommits()), counts)
+  const first = await findRole({ userId: ada.id }, project.id)
+  for (let n = 1; n <= 50; n++) {
+    await rename(eve, `Eve ${n}`)
+    const found = await findRole({ userId: ada.id }, project.id)
+    expect(found).toEqual({ ...first!, renaming: found!.renaming })
+    expect(found!.renaming).not.toBe(first!.renaming)
+  }
+  expect(counts).toEqual({ hits: 50, misses: 1 })
+  for (const path of [paths.comments, paths.members, `${paths.project}/history`]) {
+    const before = await ada.get(path)
+    await rename(grace, `Grace of ${path}`)
+    expect((await ada.get(path, { 'if-none-match': etagOf(before) })).text).toContain(`Grace of ${path}`)
+  }
 })
 
 test('a new password or the same name leaves every ETag valid', async () => {
