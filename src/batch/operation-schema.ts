@@ -15,7 +15,7 @@ const commonFields = {
   ifMatch: Type.Optional(
     Type.String({
       maxLength: 1_000,
-      description: 'The ETag that the resource must have; if not, 412 is returned',
+      description: 'The ETag that the resource must have, with or without `W/`; if not, 412 is returned',
     }),
   ),
 }

@@ -28,7 +28,10 @@ const requestHeaders: Record<string, Parameter> = {
 export const requestHeadersKey = 'x-request-headers'
 
 const namedHeaders = [
-  header('If-Match', 'The ETag that the resource must have; a changed name of a user does not matter'),
+  header(
+    'If-Match',
+    'The ETag that the resource must have, with or without `W/`; a changed name of a user does not matter',
+  ),
   header(
     'Docket-If-Claim',
     'The id of a task in the project, a space, and the `seq` of its claim. The write gets 412 once this claim has ended',

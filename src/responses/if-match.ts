@@ -5,12 +5,24 @@ export const preconditionFailed = () =>
 
 /** The compressed body needs its own ETag: strong ETags of different bytes must differ. */
 export const gzipTag = (etag: string): string => `${etag.slice(0, -1)}-gzip"`
-export const plainTag = (etag: string): string => etag.replace(/-gzip"$/, '"')
 
-/** Compares `If-Match` (RFC 9110, 13.1.1) strongly. */
+/** The tag without the suffix that compression adds: ours or Apache's `-gzip`, or another of Apache or Caddy. */
+export const plainTag = (tag: string): string => tag.replace(/-(?:gzip|br|zstd|deflate)"$/, '"')
+
+/** Returns the tags of a header without `W/`, which nginx and HAProxy add when they compress. */
+const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+
+/** Returns the first tag of a header that `isCurrent` accepts with or without its suffix. */
+export const findTag = (header: string, isCurrent: (tag: string) => boolean): string | undefined =>
+  tagsIn(header).find((tag) => isCurrent(tag) || isCurrent(plainTag(tag)))
+
+/**
+ * Compares `If-Match`. Unlike RFC 9110, 13.1.1, accepts the tag of a compressed response: compression does not change
+ * the resource, and a client behind a proxy that compresses knows no other tag.
+ */
 export function requireEtag(ifMatch: string | undefined, etag: string): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return
-  if (!ifMatch.split(',').some((tag) => plainTag(tag.trim()) === etag)) throw preconditionFailed()
+  if (findTag(ifMatch, (tag) => tag === etag) === undefined) throw preconditionFailed()
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { gzipTag, plainTag } from './if-match.ts'
+import { findTag, gzipTag, plainTag } from './if-match.ts'
 import { privateHeaders } from './errors.ts'
 import { isCurrentEtag } from './current-etag.ts'
 
@@ -101,17 +101,13 @@ export function notModified(
   const ifNoneMatch = request.headers.get('if-none-match')
   if (!ifNoneMatch || !etag) return undefined
   const isExact = ifNoneMatch === etag || ifNoneMatch === '*'
-  const match = isExact
-    ? etag
-    : tagsIn(ifNoneMatch).find((tag) => isCurrentEtag(plainTag(tag), etag, renaming))
+  const match = isExact ? etag : findTag(ifNoneMatch, (tag) => isCurrentEtag(tag, etag, renaming))
   if (match === undefined) return undefined
   const headers: Record<string, string> = { ...notModifiedHeaders, 'x-request-id': requestId(), etag: match }
   if (version !== undefined) headers[versionHeader] = String(version)
   if (match !== plainTag(match)) headers.vary = varyByEncoding
   return new Response(null, { status: 304, headers })
 }
-
-const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
 
 export const respond = (request: Request, cached: CachedBody, version?: number) =>
   notModified(request, cached.etag, version) ?? respondWithBody(request, cached, version)

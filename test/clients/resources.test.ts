@@ -113,7 +113,9 @@ test('registers and signs in an account, and manages API tokens and service acco
 test('ifMatch accepts a resource with an ETag, and rejects a row of a list', async () => {
   const read = await docket.tasks.get(draw.id)
   await docket.tasks.update(draw.id, { title: 'Draw again' })
+  const weak = `W/${etagOf(await docket.tasks.get(draw.id))}`
   const stale = docket.tasks.update(draw.id, { title: 'Draw' }, { ifMatch: read })
+  await docket.tasks.update(draw.id, { title: 'Draw once more' }, { ifMatch: weak })
   await expect(stale).rejects.toMatchObject({ status: 412 })
   expect(etagOf(read)).toMatch(/^".*"$/)
   const [row] = await docket.tasks.list({ projectId, limit: 1 })

@@ -102,7 +102,7 @@ test('checks was and ifMatch of each operation, and ifVersion and If-Match of th
     dueDate: '2030-01-02T01:00+01:00',
   }
   const first = { ...was, op: 'task.update', was, status: 'DONE' }
-  const matching = { ...first, ifMatch: read.headers.get('etag') }
+  const matching = { ...first, ifMatch: `W/${read.headers.get('etag')}` }
   const afterFirst = update({ was: { status: 'TODO' }, title: 'X' })
   expectError(
     await batch([matching, afterFirst]),

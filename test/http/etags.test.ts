@@ -37,12 +37,13 @@ test('a matching If-None-Match gets 304 without a body, with the version of the 
   for (const path of Object.values(paths)) {
     const tag = await tagOf(path)
     expect(tag).toMatch(/^"[^"]+"$/)
-    for (const matching of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+    for (const matching of [tag, `W/${tag}`, `"other", ${tag}`, '*', `W/"x",W/${tag}`]) {
       const { status, text, headers } = await revalidate(path, matching)
       expect([status, text, headers.get('etag')]).toEqual([304, '', tag])
       expect(headers.get('x-request-id')).toBeTruthy()
       expect(Number(headers.get('docket-version'))).toBeGreaterThan(8)
     }
+    expect((await revalidate(path, `W/${tag.slice(0, -1)}-br"`)).status).toBe(304)
     for (const other of ['"other"', tag.slice(1, -1), '""', 'garbage, "'])
       expect((await revalidate(path, other)).status).toBe(200)
   }

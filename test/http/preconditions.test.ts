@@ -22,6 +22,13 @@ const kinds: [entity: string, path: string, change: (n: number) => object, below
   ['account', '/auth/me', (n) => ({ name: `A ${n}` })],
 ]
 
+/** Nginx adds `W/`, Apache and Caddy a suffix. */
+const fromProxies = (tag: string) =>
+  [
+    `W/${tag}`,
+    ...['gzip', 'br', 'zstd', 'deflate'].map((coding) => `${tag.slice(0, -1)}-${coding}"`),
+  ].flatMap((one, n) => (n === 0 ? one : [one, `W/${one}`]))
+
 async function prepare([entity, template, change, below = '']: (typeof kinds)[number]) {
   const path = fillPath(template, await createFullProject(people, guest))
   const others: Record<string, Person> = { comment: people.editor, account: await register(ada.as()) }
@@ -44,12 +51,23 @@ for (const kind of kinds) {
     const [old, now] = [await update(resource, 1), await update(resource, 2)]
     expect(now).not.toBe(old)
     const similar = [now.toUpperCase(), now.slice(1, -1), `${now.slice(0, -2)}"`, `${now.slice(0, -1)}1"`]
-    for (const tag of [old, `W/${now}`, ...similar, '"other"', '', '""', `"other", W/${now}`])
+    const others = ['"other"', 'W/"other"', '', '""', 'W/', 'W/""', `W/W/${now}`, `"W/${now.slice(1)}`]
+    for (const tag of [old, `W/${old}`, ...similar, ...others, ...fromProxies(old)])
       expectError(await patch(resource, 3, tag), 412, changed)
     const next = await patch(resource, 3, `"other","another" , ${now}`)
     expect(next.status).toBe(200)
     expect((await patch(resource, 4, next.headers.get('etag')!)).status).toBe(200)
     expect((await patch(resource, 5, '*')).status).toBe(200)
+  })
+
+  test(`${entity}: accepts the current ETag as proxies that compress change it`, async () => {
+    const resource = await prepare(kind)
+    let tag = await update(resource, 1)
+    for (const n of fromProxies(tag).keys()) {
+      const { status, headers } = await patch(resource, n, `"other", ${fromProxies(tag)[n]}`)
+      expect([n, status]).toEqual([n, 200])
+      tag = headers.get('etag')!
+    }
   })
 
   test(`${entity}: of twenty concurrent updates with one ETag, one succeeds`, async () => {

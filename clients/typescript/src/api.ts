@@ -250,7 +250,7 @@ export interface components {
       op: 'comment.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -301,7 +301,7 @@ export interface components {
       op: 'comment.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -779,7 +779,7 @@ export interface components {
       op: 'field.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -829,7 +829,7 @@ export interface components {
       op: 'field.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1042,7 +1042,7 @@ export interface components {
       op: 'label.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1081,7 +1081,7 @@ export interface components {
       op: 'label.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1208,7 +1208,7 @@ export interface components {
       op: 'member.remove'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1247,7 +1247,7 @@ export interface components {
       op: 'member.set_role'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1385,7 +1385,7 @@ export interface components {
       op: 'project.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1607,7 +1607,7 @@ export interface components {
       op: 'subtask.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1646,7 +1646,7 @@ export interface components {
       op: 'subtask.toggle'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1681,7 +1681,7 @@ export interface components {
       op: 'subtask.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1805,7 +1805,7 @@ export interface components {
       op: 'task.claim'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -1944,7 +1944,7 @@ export interface components {
       op: 'task.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -2098,7 +2098,7 @@ export interface components {
       op: 'task.release'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -2195,7 +2195,7 @@ export interface components {
       op: 'task.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -2723,7 +2723,7 @@ export interface components {
       op: 'view.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
@@ -2762,7 +2762,7 @@ export interface components {
       op: 'view.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have; if not, 412 is returned */
+      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
       ifMatch?: string
       /** @description Fields and the values that they must have; if not, 409 is returned */
       was?: {
