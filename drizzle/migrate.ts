@@ -7,13 +7,16 @@ import { applyMissing, countApplied } from './apply.ts'
 const migrationsFolder = fileURLToPath(new URL('./migrations', import.meta.url))
 const lockKey = 0x646f636b // "dock"
 
+/** A URL, or a URL with the options of postgres.js. */
+type Server = string | { url: string; options: { ssl: false } }
+
 /**
  * One of several concurrent processes applies the migrations; the others wait. The lock belongs to a transaction,
  * because connection poolers do not keep sessions. A waiting process tries the lock in a new transaction each time,
  * because creating a concurrent index waits for the end of all open transactions.
  */
-export const migrate = (databaseUrl: string): Promise<void> =>
-  withConnections(databaseUrl, async (sql) => {
+export const migrate = (server: Server): Promise<void> =>
+  withConnections(server, async (sql) => {
     while (!(await tryMigrate(sql))) await sleep(100)
   })
 
@@ -35,15 +38,18 @@ export async function tryMigrationLock(lock: postgres.TransactionSql): Promise<b
   return row!.taken
 }
 
-export const isMigrated = (databaseUrl: string): Promise<boolean> =>
-  withConnections(databaseUrl, async (sql) => (await countApplied(sql)) >= knownMigrations().length)
+export const isMigrated = (server: Server): Promise<boolean> =>
+  withConnections(server, async (sql) => (await countApplied(sql)) >= knownMigrations().length)
 
 export async function withConnections<T>(
-  databaseUrl: string,
+  server: Server,
   work: (sql: postgres.Sql) => Promise<T>,
 ): Promise<T> {
   // Connection poolers do not support named statements.
   const options = { max: 2, prepare: false, onnotice: () => {}, connect_timeout: 5, fetch_types: false }
-  const sql = postgres(databaseUrl, options)
+  const sql =
+    typeof server === 'string'
+      ? postgres(server, options)
+      : postgres(server.url, { ...server.options, ...options })
   return work(sql).finally(() => sql.end({ timeout: 5 }))
 }

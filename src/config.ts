@@ -1,5 +1,6 @@
 import { ConfigError } from './setting-values.ts'
 import * as kind from './setting-values.ts'
+import { databaseUrl, redisUrl, smtpUrl, url } from './server-urls.ts'
 
 /** `named` is for a pooler that supports named prepared statements, `on` for any other pooler. */
 const poolers = ['off', 'on', 'named']
@@ -7,10 +8,10 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
 const settings = {
   production: kind.setting('NODE_ENV', '', (value) => value === 'production'),
-  host: kind.text('HOST', '0.0.0.0'),
+  host: kind.host('HOST', '0.0.0.0'),
   port: kind.integer('PORT', 3000, 0, 65535),
-  databaseUrl: kind.databaseUrl('DATABASE_URL'),
-  redisUrl: kind.redisUrl('REDIS_URL'),
+  databaseUrl: databaseUrl('DATABASE_URL'),
+  redisUrl: redisUrl('REDIS_URL'),
   redisTimeoutMs: kind.integer('REDIS_TIMEOUT_MS', 300, 10, 60_000),
   redisPrefix: kind.text('REDIS_PREFIX', 'docket'),
   dataDir: kind.text('DATA_DIR', '.data'),
@@ -19,9 +20,9 @@ const settings = {
   jwtExpirationSeconds: kind.duration('JWT_EXPIRATION', '7d'),
   webConcurrency: kind.concurrency('WEB_CONCURRENCY', 1, 64),
   reusePort: kind.onOff('REUSE_PORT', 'off'),
-  otlpEndpoint: kind.url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
+  otlpEndpoint: url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
   metricsPort: kind.integer('METRICS_PORT', 0, 0, 65535),
-  metricsHost: kind.text('METRICS_HOST', '127.0.0.1'),
+  metricsHost: kind.host('METRICS_HOST', '127.0.0.1'),
   drainDelayMs: kind.integer('DRAIN_DELAY_MS', 0, 0, 600_000),
   drainTimeoutMs: kind.integer('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
   registration: kind.registration('REGISTRATION'),
@@ -72,7 +73,7 @@ const settings = {
   leaseSliceMs: kind.integer('LEASE_SLICE_MS', 15, 0, 10_000),
   leaseLingerMs: kind.integer('LEASE_LINGER_MS', 5_000, 0, 600_000),
   writeShards: kind.renamed('WRITE_HOMES', kind.integer('WRITE_SHARDS', 1, 0, 64)),
-  homeHost: kind.text('HOME_HOST', '127.0.0.1'),
+  homeHost: kind.host('HOME_HOST', '127.0.0.1'),
   homePort: kind.integer('HOME_PORT', 0, 0, 65535),
   projectMembers: kind.integer('PROJECT_MEMBERS', 1_000, 1, 10_000),
   historyDays: kind.integer('HISTORY_DAYS', 0, 0, 36_500),
@@ -86,9 +87,9 @@ const settings = {
   webhookAllowPrivate: kind.onOff('WEBHOOK_ALLOW_PRIVATE', 'off'),
   webhookConcurrency: kind.integer('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
   projectWebhooks: kind.integer('PROJECT_WEBHOOKS', 100, 1, 1_000),
-  smtpUrl: kind.url('SMTP_URL', ['smtp:', 'smtps:']),
+  smtpUrl: smtpUrl('SMTP_URL'),
   mailFrom: kind.mailbox('MAIL_FROM', 'Docket <docket@localhost>'),
-  publicUrl: kind.url('PUBLIC_URL', ['http:', 'https:']),
+  publicUrl: url('PUBLIC_URL', ['http:', 'https:']),
   mailsPerHour: kind.integer('MAILS_PER_HOUR', 10, 1, 1_000_000),
 }
 

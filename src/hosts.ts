@@ -1,13 +1,47 @@
 /** Splits `postgres://u@h1:p1,h2:p2/db` into one URL for each host. Returns an empty array if a part is not a URL. */
 export function urlsIn(value: string): string[] {
-  const [, head = '', hosts = '', rest = ''] =
-    /^([^:/?#]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(value) ?? []
-  const urls = hosts.split(',').map((host) => head + host + rest)
+  const { head, hosts, rest } = partsOf(value)
+  const urls = hosts.map((host) => head + host + rest)
   const isUrl = (one: string) => URL.canParse(one) && (urls.length === 1 || new URL(one).host !== '')
   return urls.every(isUrl) ? urls : []
 }
 
-export const hostnameOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
+function partsOf(value: string) {
+  const [, head = '', hosts = '', rest = ''] =
+    /^([^:/?#]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(value) ?? []
+  return { head, hosts: hosts.split(','), rest }
+}
+
+/** Returns true for `::1` instead of `[::1]`: the address could end with a port or not. */
+export const hasBareIpv6 = (value: string): boolean =>
+  partsOf(value).hosts.some((host) => /^[^[]*:.*:/.test(host))
+
+/** Returns the characters that are not percent-encoded, and that a parser of URLs does not read as a part of the password. */
+export function unencodedIn(value: string): string[] {
+  const [, afterScheme = ''] = /^[^:/?#]+:\/\/([^/].*)$/s.exec(value) ?? []
+  const [beforeParameters = ''] = afterScheme.split(/\?\w+=/)
+  const credentials = beforeParameters.slice(0, Math.max(0, beforeParameters.lastIndexOf('@')))
+  const found = [...credentials].filter((one) => '/?@'.includes(one))
+  if (value.includes('#')) found.push('#')
+  if (!isDecodable(value)) found.push('%')
+  return [...new Set(found)]
+}
+
+function isDecodable(value: string): boolean {
+  try {
+    decodeURIComponent(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1')
+
+export const hostnameOf = ({ hostname }: URL): string => withoutBrackets(hostname)
+
+/** Returns the host as a part of a URL. */
+export const inUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
 export function hostOf(url: string, defaultPort: number): { host: string; port: number } {
   const parsed = new URL(url)

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import process from 'node:process'
-import { urlsIn } from './hosts.ts'
+import { withoutBrackets } from './hosts.ts'
 
 /** Thrown at start. The message names each invalid variable and what its value must be. */
 export class ConfigError extends Error {}
@@ -22,7 +22,7 @@ export const setting = <T>(
 
 export const renamed = <T>(before: string, one: Setting<T>): Setting<T> => ({ ...one, oldName: before })
 
-function check(isRight: unknown, message: string): void {
+export function check(isRight: unknown, message: string): void {
   if (!isRight) throw new ConfigError(message)
 }
 
@@ -31,8 +31,18 @@ const isInteger = (value: string, min: number, max: number) =>
 
 export const text = (name: string, fallback: string) => setting(name, fallback, (value) => value)
 
+/** Accepts the address `::1` also as `[::1]`. */
+export const host = (name: string, fallback: string) => setting(name, fallback, withoutBrackets)
+
+/** For a Service of Kubernetes with the name `metrics`, Kubernetes sets METRICS_PORT=tcp://10.0.0.1:80 in all pods. */
+const serviceLink = /^(tcp|udp|sctp):\/\//
+
 export const integer = (name: string, fallback: number, min: number, max: number) =>
   setting(name, fallback, (value) => {
+    check(
+      !serviceLink.test(value),
+      `must be a whole number from ${min} to ${max}. Kubernetes sets "${value}" for a Service: set enableServiceLinks: false in the pod's spec, or set ${name} there`,
+    )
     check(isInteger(value, min, max), `must be a whole number from ${min} to ${max}, not "${value}"`)
     return Number(value)
   })
@@ -60,44 +70,6 @@ export const onOff = (name: string, fallback: 'on' | 'off') => {
   const { read } = oneOf(name, fallback, ['on', 'off'])
   return setting(name, fallback, (value) => read(value) === 'on')
 }
-
-/** The message does not contain the URL, because a URL may contain a password. */
-export const url = (name: string, protocols: string[]) =>
-  setting(name, '', (value) => {
-    const [first] = urlsIn(value)
-    const isRight = !value || (first && protocols.includes(new URL(first).protocol))
-    check(isRight, `must be a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`)
-    return value
-  })
-
-export const databaseUrl = (name: string) =>
-  setting(name, '', (value) => {
-    const [first, second] = urlsIn(url(name, ['postgres:', 'postgresql:']).read(value))
-    const session = first && new URL(first).searchParams.get('target_session_attrs')
-    const canWrite = !session || ['read-write', 'primary'].includes(session) || (session === 'any' && !second)
-    check(
-      canWrite,
-      'must lead to a server that accepts writes: set target_session_attrs=read-write, or leave it out',
-    )
-    return value
-  })
-
-const manyHostProtocols = ['redis+sentinel:', 'redis+cluster:', 'rediss+sentinel:', 'rediss+cluster:']
-
-/** One server (by TCP or Unix socket), a master that Sentinel knows by name, or a cluster. */
-export const redisUrl = (name: string) =>
-  setting(name, '', (value) => {
-    const [first, second] = urlsIn(
-      url(name, ['redis:', 'rediss:', 'unix:', ...manyHostProtocols]).read(value),
-    )
-    if (!first) return value
-    const { protocol, pathname } = new URL(first)
-    const allowsManyHosts = !second || manyHostProtocols.includes(protocol)
-    check(allowsManyHosts, 'must start with redis+sentinel:// or redis+cluster:// to name several hosts')
-    const isNamed = !protocol.endsWith('+sentinel:') || pathname.length > 1
-    check(isNamed, 'must end with the name of the master: redis+sentinel://host:26379/NAME')
-    return value
-  })
 
 export const origins = (name: string) =>
   setting(name, '', (value) => {
@@ -144,9 +116,9 @@ const secondsIn: Record<string, number> = { s: 1, m: 60, h: 3_600, d: day, w: 7 
 
 export const duration = (name: string, fallback: string) =>
   setting(name, fallback, (value) => {
-    const [, digits, unit] = /^(\d{1,9})\s*([smhdw]?)$/.exec(value) ?? []
-    const seconds = Number(digits ?? 0) * (secondsIn[unit || 's'] ?? 1)
+    const [, digits = 0, unit = 's'] = /^(\d{1,9})\s*([smhdw])$/.exec(value) ?? []
+    const seconds = Number(digits) * secondsIn[unit]!
     const isRight = seconds > 0 && seconds <= 3_650 * day
-    check(isRight, `must be a duration such as 15m, 12h or 7d (at most 3650d), not "${value}"`)
+    check(isRight, `must be a duration with a unit, such as 15m, 12h or 7d (at most 3650d), not "${value}"`)
     return seconds
   })

@@ -1,48 +1,71 @@
 import { once } from 'node:events'
-import { isIP, Socket } from 'node:net'
+import { isIP, isIPv6, Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
-import { urlsIn } from '../hosts.ts'
-import { connectionError } from './errors.ts'
+import { hostOf, urlsIn } from '../hosts.ts'
+import { type Tls, tlsOf, tlsParameters } from '../tls.ts'
+import { connectionError, errorCode } from './errors.ts'
 import type { IdleTimeouts } from './timeouts.ts'
 import { closeOnError, startupMessageFirst } from './workarounds.ts'
 
-export type ServerAddress = { host: string[]; port: number[]; path?: string | false }
+interface Target {
+  host: string[]
+  port: number[]
+  path?: string | false
+  user?: string
+  database?: string
+}
 
-export type Server = ServerAddress & { url: string }
+type Connect = (target: Target) => Socket | Promise<Socket>
+
+/** A server with the arguments of postgres.js, whose own TLS has neither all modes of libpq nor certificate files. */
+export interface Server extends Target {
+  url: string
+  options: { ssl: false; socket: Connect }
+}
 
 export interface PrimaryFinder {
   find(): Promise<Server>
   /** Call when a connection to the server has closed: another server may now be the primary. */
-  lost(server: ServerAddress): void
+  lost(server: Server): void
 }
-
-/** As `sslmode` in libpq, where only `verify-full` checks the name in the certificate. */
-type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-full'
 
 export const connectMs = 3_000
 
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
-const tlsAccepted = 0x53
+const [tlsAccepted, authentication] = ['S', 'R']
+
+/** Returns the servers of DATABASE_URL. Their URLs lack the parameters that a Postgres server would reject. */
+export function serversOf(databaseUrl: string): Server[] {
+  const tls = tlsOf(databaseUrl)
+  return urlsIn(databaseUrl).map((one) => {
+    const url = new URL(one)
+    for (const name of ['target_session_attrs', ...tlsParameters]) url.searchParams.delete(name)
+    const { host, port } = hostOf(one, 5_432)
+    const address = { host: [host], port: [port] }
+    const socket = (target: Target) => connectServer(target, tls)
+    // postgres.js cannot read an IPv6 address in a URL.
+    return { url: url.href, ...address, options: { ...(isIPv6(host) && address), ssl: false, socket } }
+  })
+}
 
 /** Creates the sockets of postgres.js, whose own TLS would bypass the workarounds. */
 export function createConnector(
   idleTimeouts: IdleTimeouts,
   idleMs: number,
-  tls: TlsMode,
+  connectServer: Connect,
   isPooled: boolean,
   primary?: PrimaryFinder,
 ) {
   const open = new Set<Socket>()
-  const connectServer = (target: ServerAddress) =>
-    tls === 'disable' || target.path ? connectTcp(target) : connectTls(target, tls)
-  const connectPrimary = (finder: PrimaryFinder) =>
+  const connectPrimary = (finder: PrimaryFinder, { user, database }: Target) =>
     finder.find().then(async (server) => {
-      const socket = await connectServer(server)
+      const { host, port } = server
+      const socket = await connectServer({ host, port, user, database })
       return socket.once('close', () => finder.lost(server))
     }, failedSocket)
   return {
-    async connect(target: ServerAddress): Promise<Socket> {
-      const socket = await (primary ? connectPrimary(primary) : connectServer(target))
+    async connect(target: Target): Promise<Socket> {
+      const socket = await (primary ? connectPrimary(primary, target) : connectServer(target))
       closeOnError(socket)
       idleTimeouts.watch(socket, idleMs)
       startupMessageFirst(socket, isPooled)
@@ -58,39 +81,78 @@ export function createConnector(
   }
 }
 
-function connectTcp({ host, port, path }: ServerAddress): Socket {
-  const socket = new Socket()
-  return path ? socket.connect(path) : socket.connect(port[0] ?? 5432, host[0] ?? 'localhost')
+async function connectServer(target: Target, tls: Tls): Promise<Socket> {
+  const { mode } = tls
+  if (mode === 'disable' || target.path) return connectTcp(target)
+  if (mode === 'allow')
+    return (await isAccepted(connectTcp(target), target)) ? connectTcp(target) : connectTls(target, tls)
+  const isPlain = mode === 'prefer' && !(await isAccepted(await connectTls(target, tls), target))
+  return isPlain ? connectTcp(target) : connectTls(target, tls)
 }
 
-/** On failure, returns a socket that emits the error. */
-async function connectTls(target: ServerAddress, mode: TlsMode): Promise<Socket> {
+function connectTcp({ host, port, path }: Target): Socket {
+  const socket = new Socket()
+  return path ? socket.connect(path) : socket.connect(port[0] ?? 5432, host[0] || 'localhost')
+}
+
+/** Returns true if the server continues with the authentication. A line of `pg_hba.conf` may reject TLS or demand it. */
+async function isAccepted(socket: Socket, { user = '', database = '' }: Target): Promise<boolean> {
+  const content = Buffer.from(`\0\x03\0\0user\0${user}\0database\0${database}\0\0`)
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(content.length + length.length)
+  try {
+    socket.write(Buffer.concat([length, content]))
+    const answer = await eventOf(socket, 'data', newDeadline())
+    return answer.toString('latin1', 0, 1) === authentication
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+function newDeadline(): AbortController {
   const over = new AbortController()
-  const timer = setTimeout(() => over.abort(new Error('no TLS handshake in time')), connectMs)
-  const opened = [connectTcp(target)]
-  const event = async (name: string) => {
-    const socket = opened.at(-1)!.on('error', (error) => over.abort(error))
-    socket.on('close', () => over.abort(new Error('the connection was closed')))
+  setTimeout(() => over.abort(new Error('no TLS handshake in time')), connectMs).unref()
+  return over
+}
+
+async function eventOf(socket: Socket, name: string, over: AbortController): Promise<Buffer> {
+  socket.on('error', (error) => over.abort(error))
+  socket.on('close', () => over.abort(new Error('the connection was closed')))
+  try {
     const [value] = await once(socket, name, over)
     return value as Buffer
-  }
-  try {
-    await event('connect')
-    opened[0]!.write(sslRequest)
-    const [answer] = await event('data')
-    if (answer !== tlsAccepted && mode === 'prefer') return opened[0]!
-    if (answer !== tlsAccepted) throw new Error('the server does not support TLS')
-    const [name = ''] = target.host
-    const servername = isIP(name) ? undefined : name
-    opened.push(tlsConnect({ socket: opened[0]!, servername, rejectUnauthorized: mode === 'verify-full' }))
-    await event('secureConnect')
-    return opened[1]!
   } catch (error) {
-    for (const socket of opened) socket.destroy()
-    const cause = over.signal.aborted ? over.signal.reason : error
-    return failedSocket(connectionError('CONNECTION_UNSAFE', `No TLS with Postgres: ${cause.message}`, cause))
-  } finally {
-    clearTimeout(timer)
+    throw over.signal.aborted ? over.signal.reason : error
+  }
+}
+
+/** Errors of certificates and of the TLS protocol. Other errors may end when the server has started. */
+const rejection = /CERT|SELF_SIGNED|CRL|ALTNAME|^ERR_(SSL|OSSL|TLS)/
+
+/** On failure, returns a socket that emits the error. */
+async function connectTls(target: Target, { mode, options }: Tls): Promise<Socket> {
+  const over = newDeadline()
+  const socket = connectTcp(target)
+  try {
+    await eventOf(socket, 'connect', over)
+    socket.write(sslRequest)
+    const answer = await eventOf(socket, 'data', over)
+    if (answer.toString('latin1', 0, 1) !== tlsAccepted) {
+      if (mode === 'prefer') return socket
+      throw connectionError('TLS_UNSUPPORTED', 'the server does not support TLS')
+    }
+    const [name = ''] = target.host
+    const secure = tlsConnect({ ...options, socket, servername: isIP(name) ? undefined : name })
+    await eventOf(secure, 'secureConnect', over)
+    return secure
+  } catch (error) {
+    socket.destroy()
+    const { message } = error as Error
+    const isRejected = rejection.test(errorCode(error)) || errorCode(error) === 'TLS_UNSUPPORTED'
+    const code = isRejected ? errorCode(error) : 'CONNECTION_UNSAFE'
+    return failedSocket(connectionError(code, `No TLS with Postgres: ${message}`, error))
   }
 }
 
@@ -98,14 +160,4 @@ function failedSocket(error: unknown): Socket {
   const socket = Object.assign(new Socket(), { write: () => true })
   setImmediate(() => socket.destroy(error as Error))
   return socket
-}
-
-export function tlsModeOf(databaseUrl: string): TlsMode {
-  const [first = ''] = urlsIn(databaseUrl)
-  const { searchParams } = new URL(first)
-  const mode = searchParams.get('sslmode') ?? searchParams.get('ssl') ?? 'disable'
-  if (searchParams.get('sslrootcert') === 'system') return 'verify-full'
-  if (mode === 'disable' || mode === 'false') return 'disable'
-  if (mode === 'prefer' || mode === 'allow') return 'prefer'
-  return mode === 'require' ? 'require' : 'verify-full'
 }

@@ -3,7 +3,8 @@ import type { Config } from '../config.ts'
 import type { Counts } from '../metrics/counts.ts'
 import { openPool } from './pool.ts'
 import { IdleTimeouts } from './timeouts.ts'
-import { openPrimaryFinder, serverUrls } from './primary.ts'
+import { serversOf } from './connect.ts'
+import { openPrimaryFinder } from './primary.ts'
 
 export type Sql = postgres.Sql
 export type SqlPart = postgres.PendingQuery<postgres.Row[]>
@@ -69,7 +70,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
 /** `primary` chooses the server, because postgres.js would retry dead servers without a pause. */
 function serverOf({ databaseUrl, databasePooler: pooler }: Config, idleTimeouts: IdleTimeouts) {
   const primary = openPrimaryFinder(databaseUrl, idleTimeouts)
-  return { url: serverUrls(databaseUrl)[0]!, primary, idleTimeouts, pooler }
+  return { server: serversOf(databaseUrl)[0]!, primary, idleTimeouts, pooler }
 }
 
 /** The statements of the most used lists and of all other reads. They take at most about 60 MiB on each connection. */

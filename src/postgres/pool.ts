@@ -1,12 +1,12 @@
 import postgres from 'postgres'
-import { createConnector, connectMs, tlsModeOf, type PrimaryFinder } from './connect.ts'
+import { createConnector, connectMs, type PrimaryFinder, type Server } from './connect.ts'
 import { StatementLimit } from './statement-limit.ts'
 import { type QueryOptions, withTimeouts } from './timeouts.ts'
 import { isoInstant, arrayTypes } from './values.ts'
 import { padding, withoutLateEnd } from './workarounds.ts'
 
 interface PoolOptions extends QueryOptions {
-  url: string
+  server: Server
   primary?: PrimaryFinder
   pooler: string
   connections: number
@@ -21,14 +21,20 @@ const graceMs = 700
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {
-  const { url, primary, idleTimeouts, pooler, statementMs, maxStatements } = pool
+  const { server, primary, idleTimeouts, pooler, statementMs, maxStatements } = pool
   const isPooled = pooler !== 'off'
-  const sockets = createConnector(idleTimeouts, statementMs + idleMs, tlsModeOf(url), isPooled, primary)
-  const sql = postgres(url, {
+  const sockets = createConnector(
+    idleTimeouts,
+    statementMs + idleMs,
+    server.options.socket,
+    isPooled,
+    primary,
+  )
+  const sql = postgres(server.url, {
+    ...server.options,
     max: pool.connections,
     connect_timeout: connectMs / 1_000,
-    // The connector opens TLS. The types of postgres.js lack `socket`.
-    ssl: false,
+    // The types of postgres.js lack `socket`.
     ...{ socket: sockets.connect },
     backoff: (retries) => Math.min(0.05 * 2 ** retries, 0.25),
     onnotice: () => {},

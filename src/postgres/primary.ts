@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hostOf, urlsIn } from '../hosts.ts'
-import { connectMs, type PrimaryFinder, type Server } from './connect.ts'
+import { urlsIn } from '../hosts.ts'
+import { connectMs, type PrimaryFinder, type Server, serversOf } from './connect.ts'
 import { isTransient, connectionError } from './errors.ts'
 import { openPool } from './pool.ts'
 import { IdleTimeouts } from './timeouts.ts'
@@ -8,22 +8,10 @@ import { IdleTimeouts } from './timeouts.ts'
 const searchMs = 2_000
 const retryMs = 50
 
-/** Removes `target_session_attrs`: `openPrimaryFinder` does this search instead of postgres.js. */
-export function serverUrls(databaseUrl: string): string[] {
-  return urlsIn(databaseUrl).map((server) => {
-    const url = new URL(server)
-    url.searchParams.delete('target_session_attrs')
-    return url.href
-  })
-}
-
 /** Returns undefined for a single server without `target_session_attrs`. */
 export function openPrimaryFinder(databaseUrl: string, timeouts: IdleTimeouts): PrimaryFinder | undefined {
   const [first = ''] = urlsIn(databaseUrl)
-  const servers = serverUrls(databaseUrl).map((url): Server => {
-    const { host, port } = hostOf(url, 5_432)
-    return { url, host: [host], port: [port] }
-  })
+  const servers = serversOf(databaseUrl)
   const isWanted = ['read-write', 'primary'].includes(
     new URL(first).searchParams.get('target_session_attrs')!,
   )
@@ -38,11 +26,11 @@ export function openPrimaryFinder(databaseUrl: string, timeouts: IdleTimeouts): 
   }
 }
 
-export async function primaryUrl(databaseUrl: string): Promise<string> {
+export async function primaryServer(databaseUrl: string): Promise<Server> {
   const idleTimeouts = new IdleTimeouts()
   try {
     const primary = await openPrimaryFinder(databaseUrl, idleTimeouts)?.find()
-    return primary?.url ?? databaseUrl
+    return primary ?? serversOf(databaseUrl)[0]!
   } finally {
     idleTimeouts.close()
   }
@@ -75,8 +63,8 @@ async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promi
   }
 }
 
-async function requirePrimary({ url }: Server, idleTimeouts: IdleTimeouts): Promise<void> {
-  const sql = openPool({ url, idleTimeouts, pooler: 'on', connections: 1, statementMs: connectMs })
+async function requirePrimary(server: Server, idleTimeouts: IdleTimeouts): Promise<void> {
+  const sql = openPool({ server, idleTimeouts, pooler: 'on', connections: 1, statementMs: connectMs })
   try {
     const [row] = await sql`select current_setting('transaction_read_only') as setting`
     if (row?.setting !== 'off') throw connectionError('ONLY_READS', 'the server is a standby')

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import type { Config } from '../config.ts'
+import { inUrl } from '../hosts.ts'
 import { ConfigError } from '../setting-values.ts'
 
 type Address = Pick<Config, 'host' | 'port'>
 
 export const urlsOf = ({ host, port }: Address) => {
-  const url = `http://${host === '0.0.0.0' ? 'localhost' : host}:${port}`
+  const url = `http://${['0.0.0.0', '::'].includes(host) ? 'localhost' : inUrl(host)}:${port}`
   return { api: `${url}/api/v1`, docs: `${url}/api/docs` }
 }
 

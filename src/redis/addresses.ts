@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'ioredis'
 import { hostOf, urlsIn } from '../hosts.ts'
+import { tlsOf } from '../tls.ts'
 
 const sentinelPort = 26_379
 const redisPort = 6_379
@@ -13,15 +14,16 @@ export const clusterNodesOf = (url: string) => urlsIn(url).map((server) => hostO
 export function sentinelsOf(url: string): RedisOptions | undefined {
   if (!/^rediss?\+sentinel:/.test(url)) return undefined
   const name = decodeURIComponent(new URL(urlsIn(url)[0]!).pathname.slice(1))
-  const tls = isSecure(url) && { sentinelTLS: {}, enableTLSForSentinelMode: true }
+  const { tls } = tlsOptionsOf(url)
   const sentinels = urlsIn(url).map((server) => hostOf(server, sentinelPort))
-  return { ...credentialsOf(url), ...tls, sentinels, name }
+  const sentinelTls = tls && { sentinelTLS: tls, enableTLSForSentinelMode: true }
+  return { ...credentialsOf(url), ...sentinelTls, sentinels, name }
 }
 
 export function credentialsOf(url: string): RedisOptions {
   const { username, password } = new URL(urlsIn(url)[0]!)
   return {
-    ...(isSecure(url) && { tls: {} }),
+    ...tlsOptionsOf(url),
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
   }
@@ -30,4 +32,5 @@ export function credentialsOf(url: string): RedisOptions {
 export const serverUrlOf = (url: string): string =>
   url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) + new URL(url).search : url
 
-const isSecure = (url: string) => url.startsWith('rediss')
+export const tlsOptionsOf = (url: string): Pick<RedisOptions, 'tls'> =>
+  url.startsWith('rediss') ? { tls: tlsOf(url, 'verify-full').options } : {}

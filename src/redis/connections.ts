@@ -1,7 +1,14 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
-import { clusterNodesOf, isCluster, sentinelsOf, serverUrlOf, credentialsOf } from './addresses.ts'
+import {
+  clusterNodesOf,
+  isCluster,
+  sentinelsOf,
+  serverUrlOf,
+  credentialsOf,
+  tlsOptionsOf,
+} from './addresses.ts'
 
 /** A script must use keys of one hash slot, because the client may be a cluster. */
 export type RedisClient = Redis | Cluster
@@ -67,7 +74,8 @@ function connect(url: string, own: RedisOptions): RedisClient {
 
 function connectServer(url: string, options: RedisOptions): Redis {
   const sentinels = sentinelsOf(url)
-  return sentinels ? new Redis({ ...sentinels, ...options }) : new Redis(serverUrlOf(url), options)
+  if (sentinels) return new Redis({ ...sentinels, ...options })
+  return new Redis(serverUrlOf(url), { ...tlsOptionsOf(url), ...options })
 }
 
 /** Each node of a cluster receives all messages. After a lost connection, tries the next node. */

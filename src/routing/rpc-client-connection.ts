@@ -1,4 +1,5 @@
 import { WebSocket } from 'ws'
+import { inUrl } from '../hosts.ts'
 import { unavailable } from '../responses/errors.ts'
 import { Batch } from './batch.ts'
 import { ClockOffset } from './clock-offset.ts'
@@ -48,7 +49,7 @@ export class RpcClientConnection {
     private readonly onClose: (reason: string) => void,
   ) {
     const { id, host, port } = server
-    this.socket = new WebSocket(`ws://${host.includes(':') ? `[${host}]` : host}:${port}`, {
+    this.socket = new WebSocket(`ws://${inUrl(host)}:${port}`, {
       headers: { authorization: authorizationHeader(keys, id, this.nonce) },
       maxPayload: options.maxBytes,
       perMessageDeflate: false,

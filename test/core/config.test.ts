@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { readConfig, requireProductionSettings, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
 import { childEnvs, sharedPools } from '../../src/process/child-env.ts'
+import { urlsOf } from '../../src/process/port.ts'
+import { newFolder } from '../support/service.ts'
+import { cert, key } from '../support/tls-proxy.ts'
 import { upTo } from '../races/pair.ts'
 
 /** Variables that accept any text. */
@@ -105,6 +111,127 @@ describe('database and Redis URL', () => {
   })
 })
 
+describe('characters of a password', () => {
+  const urls = {
+    DATABASE_URL: 'postgres://docket:PASSWORD@db:5432/docket?sslmode=require',
+    REDIS_URL: 'redis://:PASSWORD@cache:6379/1',
+    SMTP_URL: 'smtps://ada:PASSWORD@mail',
+  }
+  const characters = { '#': '%23', '%': '%25', '/': '%2F', '?': '%3F', '@': '%40' }
+  for (const [name, url] of Object.entries(urls))
+    for (const [character, encoded] of Object.entries(characters)) {
+      test(`the error for ${character} in the password of ${name} says how to encode it`, () => {
+        for (const password of [`s${character}cret`, `12${character}xy`, `${character}x`, `x${character}`]) {
+          const given = { [name]: url.replace('PASSWORD', password) }
+          const isRead = name === 'SMTP_URL' && '@%'.includes(character)
+          const advice = `in the user and the password, percent-encode ${character} as ${encoded}`
+          expect(complaint(given)).toBe(isRead ? undefined : `${name} must be a URL: ${advice}`)
+          expect(complaint({ [name]: url.replace('PASSWORD', encodeURIComponent(password)) })).toBeUndefined()
+        }
+      })
+    }
+
+  test('the error names all characters, also those of the user', () => {
+    expect(complaint({ DATABASE_URL: 'postgres://ada@corp:a/b#c@db/docket' })).toEndWith(
+      'percent-encode @ as %40 and / as %2F and # as %23',
+    )
+    expect(complaint({ DATABASE_URL: 'postgres://u:%E9@db/docket' })).toEndWith('percent-encode % as %25')
+  })
+
+  test('accepts @ in a parameter and in the path of a socket', () => {
+    expect(complaint({ DATABASE_URL: 'postgres://db/docket?application_name=a@b/c' })).toBeUndefined()
+    expect(complaint({ REDIS_URL: 'unix:///run/redis@1.sock?db=1' })).toBeUndefined()
+  })
+})
+
+describe('IPv6', () => {
+  test('addresses to listen on may have brackets', () => {
+    for (const name of ['HOST', 'HOME_HOST', 'METRICS_HOST'])
+      for (const value of ['::1', '[::1]'])
+        expect(Object.values(readConfig({ [name]: value }))).toContain('::1')
+  })
+
+  test('the error for an address without brackets in a URL asks for brackets', () => {
+    const given = {
+      DATABASE_URL: 'postgres://u@::1/db',
+      REDIS_URL: 'redis://:p@fe80::1:6379',
+      SMTP_URL: 'smtp://::1',
+    }
+    for (const [name, value] of Object.entries(given))
+      expect(complaint({ [name]: value })).toBe(
+        `${name} must be a URL with brackets around an IPv6 address, for example [::1]`,
+      )
+  })
+
+  test('the URLs of the service have brackets', () => {
+    expect(urlsOf({ host: '::1', port: 80 }).api).toBe('http://[::1]:80/api/v1')
+    expect(urlsOf({ host: '::', port: 80 }).api).toBe('http://localhost:80/api/v1')
+  })
+})
+
+describe('parameters for TLS', () => {
+  const wrong: [parameters: string, message: string][] = [
+    ['sslmode=no-verify', 'verify-full, not "no-verify"'],
+    ['sslmode=REQUIRE', 'not "REQUIRE"'],
+    ['sslmode=', 'not ""'],
+    ['sslmode=require&sslmode=disable', 'sslmode only once'],
+    ['ssl=true', 'must not have the parameter ssl:'],
+    ['SSLMODE=require', 'must not have the parameter SSLMODE:'],
+    ['sslmode=require&channel_binding=require', 'must not have the parameter channel_binding:'],
+    ['sslmode=require&sslnegotiation=direct', 'must not have the parameter sslnegotiation:'],
+    [
+      'sslmode=verify-ca&sslrootcert=/missing.pem',
+      'sslrootcert that can be read: "/missing.pem" fails with ENOENT',
+    ],
+    [`sslmode=verify-ca&sslrootcert=${import.meta.path}`, 'sslrootcert that contains a certificate'],
+    ['sslmode=require&sslcert=/missing.pem&sslkey=/missing.pem', 'sslcert that can be read'],
+    ['sslmode=require&sslrootcert=system', 'sslmode=verify-full with sslrootcert=system, not "require"'],
+  ]
+  test.each(wrong)('the error for %s names the parameter', (parameters, message) => {
+    expect(complaint({ DATABASE_URL: `postgres://db/docket?${parameters}` })).toContain(message)
+    expect(complaint({ REDIS_URL: `rediss://cache?${parameters}` })).toContain(message)
+  })
+
+  test('sslcert needs its sslkey', async () => {
+    const folder = await newFolder()
+    const path = (name: string) => join(folder, name)
+    for (const [name, text] of Object.entries({ cert, key, other: otherKey() }))
+      await writeFile(path(name), text)
+    const given = `postgres://db/docket?sslmode=require&sslcert=${path('cert')}`
+    expect(complaint({ DATABASE_URL: given })).toBe(
+      'DATABASE_URL must have both sslcert and sslkey, or neither',
+    )
+    expect(complaint({ DATABASE_URL: `${given}&sslkey=${path('other')}` })).toContain(
+      'belongs to the certificate',
+    )
+    expect(complaint({ DATABASE_URL: `${given}&sslkey=${path('cert')}` })).toContain(
+      'unencrypted private key',
+    )
+    expect(complaint({ DATABASE_URL: `${given}&sslkey=${path('key')}` })).toBeUndefined()
+  })
+
+  test('parameters without TLS are rejected', () => {
+    expect(complaint({ DATABASE_URL: `postgres://db/docket?sslrootcert=/ca.pem` })).toContain(
+      'must have an sslmode with sslrootcert',
+    )
+    expect(complaint({ REDIS_URL: 'redis://cache?sslmode=require' })).toBe(
+      'REDIS_URL must start with rediss:// instead of redis:// to use sslmode',
+    )
+    for (const mode of ['disable', 'allow', 'prefer'])
+      expect(complaint({ REDIS_URL: `rediss://cache?sslmode=${mode}` })).toContain(`not "${mode}"`)
+  })
+})
+
+const otherKey = () =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' })
+
+test('the error for a variable that Kubernetes sets for a Service names enableServiceLinks', () => {
+  for (const name of ['METRICS_PORT', 'HOME_PORT', 'PORT'])
+    expect(complaint({ [name]: 'tcp://10.0.0.1:9090' })).toMatch(
+      new RegExp(`^${name} must be a whole number .* enableServiceLinks: false .* set ${name} there$`),
+    )
+})
+
 describe('JWT_SECRET', () => {
   test('the secret has at least 32 bytes, and a multi-byte character counts as several bytes', () => {
     const message = 'JWT_SECRET must be at least 32 bytes long'
@@ -116,7 +243,7 @@ describe('JWT_SECRET', () => {
 
 describe('duration', () => {
   const [minute, hour, day] = [60, 3_600, 86_400] as const
-  const seconds = { 90: 90, '30s': 30, '15m': 15 * minute, '12h': 12 * hour, '7d': 7 * day }
+  const seconds = { '90s': 90, '30s': 30, '15m': 15 * minute, '12h': 12 * hour, '7d': 7 * day }
   const long = { '2w': 14 * day, '3650d': 3_650 * day }
   for (const [value, expected] of Object.entries({ ...seconds, ...long })) {
     test(`accepts ${value}`, () => {
@@ -124,10 +251,10 @@ describe('duration', () => {
     })
   }
 
-  for (const value of ['0', '0d', '-1d', '1y', '1.5h', 'd', '3651d', '7 days', '9999999999']) {
+  for (const value of ['7', '3600', '0', '0d', '-1d', '1y', '1.5h', 'd', '3651d', '7 days', '9999999999']) {
     test(`rejects ${value}`, () => {
       expect(complaint({ JWT_EXPIRATION: value })).toBe(
-        `JWT_EXPIRATION must be a duration such as 15m, 12h or 7d (at most 3650d), not "${value}"`,
+        `JWT_EXPIRATION must be a duration with a unit, such as 15m, 12h or 7d (at most 3650d), not "${value}"`,
       )
     })
   }

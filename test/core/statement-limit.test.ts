@@ -3,6 +3,7 @@ import { readTaskFilter, sorts } from '../../modules/task-lists/list-query.ts'
 import { listTasks } from '../../modules/task-lists/list.ts'
 import { newId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { serversOf } from '../../src/postgres/connect.ts'
 import { openPool } from '../../src/postgres/pool.ts'
 import { IdleTimeouts, unprepared } from '../../src/postgres/timeouts.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -14,7 +15,7 @@ const idleTimeouts = await forFile(new IdleTimeouts())
 /** Opens a pool with one connection. */
 async function openOne(maxStatements: number): Promise<Sql> {
   const options = { idleTimeouts, pooler: 'off', connections: 1, statementMs: 30_000, retries: true }
-  const sql = openPool({ url: fresh.url, ...options, maxStatements })
+  const sql = openPool({ server: serversOf(fresh.url)[0]!, ...options, maxStatements })
   await forFile({ close: () => sql.end({ timeout: 1 }) })
   return sql
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { migrate } from '../../drizzle/migrate.ts'
-import { primaryUrl } from '../../src/postgres/primary.ts'
+import { primaryServer } from '../../src/postgres/primary.ts'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 
@@ -11,7 +11,7 @@ import { eventually, openPair, makeProjects, deleteAndPurge } from './pair.ts'
 
 async function open(synchronous: boolean) {
   const servers = await forFile(openPostgres(await newFolder()))
-  await migrate(await primaryUrl(servers.urls))
+  await migrate(await primaryServer(servers.urls))
   await servers.startStandby({ synchronous })
   const pair = await openPair({ DATABASE_URL: servers.urls })
   await forFile(spawnService('worker', pair.env))

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
+import { serversOf } from '../../src/postgres/connect.ts'
 import { openPool } from '../../src/postgres/pool.ts'
 import { IdleTimeouts } from '../../src/postgres/timeouts.ts'
 import { make, register } from '../support/client.ts'
@@ -79,7 +80,9 @@ const askTwice = async (sql: postgres.Sql, n: number) => {
 async function withPools(count: number, work: (pools: postgres.Sql[]) => Promise<void>): Promise<void> {
   const idleTimeouts = new IdleTimeouts()
   const options = { idleTimeouts, pooler: 'on', connections: 1, statementMs: 20_000 }
-  const pools = upTo(count).map(() => openPool({ url: pooler.through(fresh.url), ...options }))
+  const pools = upTo(count).map(() =>
+    openPool({ server: serversOf(pooler.through(fresh.url))[0]!, ...options }),
+  )
   try {
     await work(pools)
   } finally {

@@ -1,7 +1,15 @@
 import { expect, test } from 'bun:test'
 import { chown, stat, writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { withConnections } from '../../drizzle/migrate.ts'
+import { readConfig } from '../../src/config.ts'
+import { openLog } from '../../src/log.ts'
+import { openDatabase, type Sql } from '../../src/postgres/database.ts'
+import { primaryServer } from '../../src/postgres/primary.ts'
+import { openRedis } from '../../src/redis/connections.ts'
+import { run } from '../processes/launch.ts'
 import { freePort } from '../../src/local/port.ts'
 import { endServer, launch } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
@@ -16,6 +24,7 @@ const startService = (command: 'start' | 'web', more: Record<string, string>) =>
 const dir = await newFolder()
 for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
 const postgres = await forFile(openPostgres(dir))
+const users = { only_tls: 'hostssl', only_plain: 'hostnossl', certified: 'hostssl', either: 'host' }
 await enableTls(postgres)
 const redis = await forFile(secureRedis())
 const url = new URL(postgres.url)
@@ -30,10 +39,21 @@ async function enableTls({ query }: PostgresServer): Promise<void> {
     await writeFile(join(dir, 'postgres', name), text, { mode: 0o600 })
     await chown(join(dir, 'postgres', name), uid, gid)
   }
+  const hba = Object.entries(users).map(([user, kind]) => {
+    const demand = user === 'certified' ? ' clientcert=verify-ca' : ''
+    return `${kind} all ${user} all scram-sha-256${demand}\n`
+  })
+  await writeFile(
+    join(dir, 'postgres', 'pg_hba.conf'),
+    [...hba, 'host all docket all scram-sha-256'].join(''),
+  )
   await query(async (sql) => {
+    for (const user of Object.keys(users)) await sql.unsafe(`create role ${user} login password 's3cret'`)
+    await sql`alter system set ssl_ca_file = 'server.crt'`
     await sql`alter system set ssl = on`
     await sql`select pg_reload_conf()`
   })
+  await eventually('TLS', async () => (await query((sql) => sql`show ssl`))[0]?.ssl === 'on')
 }
 
 async function secureRedis() {
@@ -73,14 +93,110 @@ test('connects to Postgres and Redis over TLS, verifies their certificates and s
   await eventually('the purge of the project', async () => (await streams()).length === 0)
 })
 
-test('does not connect to a server whose certificate is not trusted, or that rejects the password', async () => {
-  const withoutAuthority = await startService('web', {})
-  expect(await health(withoutAuthority)).toEqual({ status: 'unready', ...bothAre('away') })
-  const wrong = redis.url.replace('s3cret', 'wrong')
-  const withWrongPassword = await startService('web', { REDIS_URL: wrong, ...withAuthority })
-  await eventually('Postgres to be available', async () =>
-    Bun.deepEquals(await health(withWrongPassword), { status: 'ok', postgres: 'ok', redis: 'away' }),
+const root = `sslrootcert=${join(dir, 'cert')}`
+const client = `sslcert=${join(dir, 'cert')}&sslkey=${join(dir, 'key')}`
+const [demandsTls, rejectsTls, untrusted] = [/no encryption$/, /SSL encryption$/, /self.signed/]
+const outcomes: [parameters: string, onlyTls: Outcome, onlyPlain: Outcome, either: Outcome][] = [
+  ['', demandsTls, 'plain', 'plain'],
+  ['sslmode=disable', demandsTls, 'plain', 'plain'],
+  ['sslmode=allow', 'tls', 'plain', 'plain'],
+  ['sslmode=prefer', 'tls', 'plain', 'tls'],
+  ['sslmode=require', 'tls', rejectsTls, 'tls'],
+  ['sslmode=verify-ca', untrusted, untrusted, untrusted],
+  ['sslmode=verify-full', untrusted, untrusted, untrusted],
+  ['sslrootcert=system', untrusted, untrusted, untrusted],
+  [`sslmode=require&${root}`, 'tls', rejectsTls, 'tls'],
+  [`sslmode=verify-ca&${root}`, 'tls', rejectsTls, 'tls'],
+  [`sslmode=verify-full&${root}`, 'tls', rejectsTls, 'tls'],
+]
+type Outcome = 'tls' | 'plain' | RegExp
+
+const urlFor = (user: string, parameters: string, host = `localhost:${new URL(postgres.url).port}`) =>
+  `postgres://${user}:s3cret@${host}/docket?${parameters}`
+
+/** Returns `tls` or `plain`, by a connection of migrations and by one of the pools, or the error. */
+async function connectionTo(databaseUrl: string): Promise<string> {
+  const state = (sql: Sql) =>
+    sql<{ ssl: boolean }[]>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`
+  const database = openDatabase(readConfig({ DATABASE_URL: databaseUrl }))
+  const works = [withConnections(await primaryServer(databaseUrl), state), state(database.reads)]
+  const [first, second] = await Promise.all(
+    works.map((work) =>
+      work.then(
+        ([row]) => (row!.ssl ? 'tls' : 'plain'),
+        ({ message }: Error) => message,
+      ),
+    ),
   )
+  await database.close()
+  expect(second).toBe(first!)
+  return first!
+}
+
+test.each(outcomes)('connects as libpq does with %s', async (parameters, ...expected) => {
+  for (const [n, user] of ['only_tls', 'only_plain', 'either'].entries()) {
+    const found = await connectionTo(urlFor(user, parameters))
+    const right = expected[n]!
+    expect([user, found]).toEqual([user, right instanceof RegExp ? expect.stringMatching(right) : right])
+  }
+})
+
+test('with sslrootcert, require and verify-ca accept any host name, and verify-full does not', async () => {
+  const other = createServer((socket) => {
+    const onward = connect(Number(new URL(postgres.url).port), '127.0.0.1')
+    for (const end of [socket, onward]) end.on('error', () => {})
+    socket.pipe(onward).pipe(socket)
+  })
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.2', resolve))
+  await forFile({ close: () => void other.close() })
+  const host = `127.0.0.2:${(other.address() as AddressInfo).port}`
+  for (const mode of ['require', 'verify-ca'])
+    expect(await connectionTo(urlFor('either', `sslmode=${mode}&${root}`, host))).toBe('tls')
+  const wrongName = /does not match certificate's altnames/
+  expect(await connectionTo(urlFor('either', `sslmode=verify-full&${root}`, host))).toMatch(wrongName)
+})
+
+test('sends the client certificate of sslcert and sslkey', async () => {
+  const wanted = /valid client certificate/
+  expect(await connectionTo(urlFor('certified', 'sslmode=require'))).toMatch(wanted)
+  expect(await connectionTo(urlFor('certified', `sslmode=require&${client}`))).toBe('tls')
+})
+
+const rejected: [parameters: string, advice: string][] = [
+  ['', 'add sslmode='],
+  ['sslmode=verify-full', 'Set sslrootcert in DATABASE_URL'],
+]
+test.each(rejected)(
+  'with %s, a connection that cannot succeed ends the start',
+  async (parameters, advice) => {
+    const DATABASE_URL = urlFor('only_tls', parameters)
+    for (const command of ['migrate', 'web'])
+      expect(await run(command, { ...env, DATABASE_URL })).toEqual({
+        code: 1,
+        output: expect.stringContaining(advice),
+      })
+  },
+)
+
+test('Redis verifies certificates with sslrootcert, and not with sslmode=require', async () => {
+  for (const parameters of [root, `sslmode=verify-ca&${root}&${client}`, 'sslmode=require']) {
+    const one = openRedis(readConfig({ REDIS_URL: `${redis.url}?${parameters}` }), openLog('silent'))
+    await eventually('Redis', () => one.status === 'ready')
+    one.disconnect()
+  }
+})
+
+test('does not use a Redis whose certificate is not trusted, or that rejects the password', async () => {
+  const wrong = redis.url.replace('s3cret', 'wrong')
+  for (const [REDIS_URL, more] of [
+    [redis.url, {}],
+    [wrong, withAuthority],
+  ] as const) {
+    const one = await startService('web', { DATABASE_URL: postgres.url, REDIS_URL, ...more })
+    await eventually('Postgres to be available', async () =>
+      Bun.deepEquals(await health(one), { status: 'ok', postgres: 'ok', redis: 'away' }),
+    )
+  }
 })
 
 const bothAre = (state: string) => ({ postgres: state, redis: state })

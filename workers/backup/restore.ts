@@ -6,7 +6,7 @@ import type { TransactionSql } from 'postgres'
 import { applyToEmpty } from '../../drizzle/apply.ts'
 import { tryMigrationLock, knownMigrations, migrate, withConnections } from '../../drizzle/migrate.ts'
 import { errorCode, isTransient } from '../../src/postgres/errors.ts'
-import { primaryUrl } from '../../src/postgres/primary.ts'
+import { primaryServer } from '../../src/postgres/primary.ts'
 import { AdminError } from '../admin/command-group.ts'
 import { BackupReader } from './blocks.ts'
 import { hashesIn, last, migrationsOf, tablesOf } from './format.ts'
@@ -21,7 +21,7 @@ const lockAttempts = 5
  * @param replaces deletes the data of a database that is not empty
  */
 export async function restoreBackup(url: string, from: Readable, { replaces }: { replaces: boolean }) {
-  const writer = await primaryUrl(url)
+  const writer = await primaryServer(url)
   const unzipped = ignoreErrors(createGunzip())
   from.on('error', (error) => unzipped.destroy(error)).pipe(unzipped)
   try {

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { TransactionSql } from 'postgres'
 import { knownMigrations, withConnections } from '../../drizzle/migrate.ts'
-import { primaryUrl } from '../../src/postgres/primary.ts'
+import { primaryServer } from '../../src/postgres/primary.ts'
 import { AdminError } from '../admin/command-group.ts'
 import { firstLine, isDerived, last, migrationsOf, tablesOf } from './format.ts'
 
@@ -11,7 +11,7 @@ const blockBytes = 65_536
 
 /** @throws AdminError if this release does not know all migrations of the database */
 export async function writeBackup(databaseUrl: string, to: Writable): Promise<void> {
-  await withConnections(await primaryUrl(databaseUrl), (sql) =>
+  await withConnections(await primaryServer(databaseUrl), (sql) =>
     sql.begin('isolation level repeatable read read only', async (tx) => {
       await tx.unsafe('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
       const applied = await tx<{ hash: string }[]>`

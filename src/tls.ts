@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { type ConnectionOptions, createSecureContext } from 'node:tls'
+import { urlsIn } from './hosts.ts'
+import { ConfigError } from './setting-values.ts'
+
+const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
+
+/** As `sslmode` in libpq: `require` verifies the certificate only with `sslrootcert`, and `verify-full` also its name. */
+export type TlsMode = (typeof modes)[number]
+
+export interface Tls {
+  mode: TlsMode
+  options: ConnectionOptions
+}
+
+export const tlsParameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey']
+
+/** Names that other clients use for TLS. Without this check, a connection could be less secure than its URL demands. */
+const otherParameter = /^(ssl|tls|uselibpq|channel_binding|gssencmode)/i
+
+/** Reads the parameters and the files. @throws ConfigError that names the parameter */
+export function tlsOf(url: string, fallback: TlsMode = 'disable'): Tls {
+  const { searchParams } = new URL(urlsIn(url)[0]!)
+  const names = [...searchParams.keys()]
+  const other = names.find((name) => otherParameter.test(name) && !tlsParameters.includes(name))
+  if (other)
+    throw new ConfigError(
+      `must not have the parameter ${other}: remove it, and set sslmode (${modes.join(', ')}), sslrootcert, sslcert and sslkey`,
+    )
+  const twice = tlsParameters.find((name) => searchParams.getAll(name).length > 1)
+  if (twice) throw new ConfigError(`must have the parameter ${twice} only once`)
+  const isSystem = searchParams.get('sslrootcert') === 'system'
+  const mode = readMode(searchParams, isSystem ? 'verify-full' : fallback)
+  const [ca, cert, key] = ['sslrootcert', 'sslcert', 'sslkey'].map((name) =>
+    isSystem && name === 'sslrootcert' ? undefined : readPem(name, searchParams.get(name)),
+  )
+  if (!cert !== !key) throw new ConfigError('must have both sslcert and sslkey, or neither')
+  requireMatch(cert, key)
+  const isVerified = mode.startsWith('verify') || (mode === 'require' && ca !== undefined)
+  return {
+    mode,
+    options: {
+      ...{ ca, cert, key, rejectUnauthorized: isVerified },
+      ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
+    },
+  }
+}
+
+function readMode(parameters: URLSearchParams, fallback: TlsMode): TlsMode {
+  const given = parameters.get('sslmode')
+  const mode = modes.find((one) => one === (given ?? fallback))
+  if (!mode) throw new ConfigError(`must have an sslmode of ${modes.join(', ')}, not "${given}"`)
+  if (parameters.get('sslrootcert') === 'system' && mode !== 'verify-full')
+    throw new ConfigError(`must have sslmode=verify-full with sslrootcert=system, not "${mode}"`)
+  const file = tlsParameters.find((name) => name !== 'sslmode' && parameters.has(name))
+  if (file && given === null && mode === 'disable')
+    throw new ConfigError(`must have an sslmode with ${file}, for example sslmode=verify-full`)
+  return mode
+}
+
+function readPem(name: string, path: string | null): string | undefined {
+  if (path === null) return undefined
+  try {
+    const pem = readFileSync(path, 'utf8')
+    createSecureContext({ [name === 'sslkey' ? 'key' : name === 'sslcert' ? 'cert' : 'ca']: pem })
+    if (pem.includes(name === 'sslkey' ? 'PRIVATE KEY-----' : ' CERTIFICATE-----')) return pem
+  } catch (error) {
+    const { code = '', syscall } = error as NodeJS.ErrnoException
+    if (syscall) throw new ConfigError(`must have an ${name} that can be read: "${path}" fails with ${code}`)
+  }
+  const content = name === 'sslkey' ? 'an unencrypted private key' : 'a certificate'
+  throw new ConfigError(`must have an ${name} that contains ${content} in PEM format: "${path}" does not`)
+}
+
+function requireMatch(cert: string | undefined, key: string | undefined): void {
+  try {
+    createSecureContext({ cert, key })
+  } catch {
+    throw new ConfigError('must have an sslkey that belongs to the certificate of sslcert')
+  }
+}
