@@ -47,8 +47,10 @@ export function listEvents(services: Services): Query {
       const mayBeExpired = after < first.version && (isStream || config.historyDays > 0)
       if (mayBeExpired) await requireRetained(oldestSeq, id, after)
       if (isStream) {
-        const more = { [versionHeader]: String(first.version) }
-        return stream(reading, (signal) => streamEvents(reading, first, { ...wanted, after }, signal), more)
+        const headers = { [versionHeader]: String(first.version) }
+        return stream(reading, (signal) => {
+          return { headers, chunks: streamEvents(reading, first, { ...wanted, after }, signal) }
+        })
       }
       const project = wanted.waitMs > 0 ? await longPoll(reading, first, wanted) : first
       const etag = etagAt(project, `.${project.renaming}`)

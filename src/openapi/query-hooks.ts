@@ -49,6 +49,7 @@ function responseOf(query: Query, kind: 'post' | 'page' | 'read') {
     headers: {
       ...headerRefs(headersOf[kind]),
       ...(isSearch && headerRefs(['Docket-Indexed'])),
+      ...(isStreamOnly && headerRefs(['Link'])),
       ...(eventStream && { ...headerRefs(['X-Accel-Buffering']), Vary: streamVaryHeader }),
     },
     content: {

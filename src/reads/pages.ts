@@ -120,7 +120,11 @@ export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]
 }
 
 /** Returns the Link header of the next page (RFC 8288): the request's URL with another cursor. */
-export function nextLink(requestUrl: string, name: 'cursor' | 'after', value: string): string {
+export function nextLink(
+  requestUrl: string,
+  name: 'cursor' | 'after' | 'afterProject',
+  value: string,
+): string {
   const url = parsedUrl({ url: requestUrl })
   url.searchParams.set(name, value)
   return `<${url.pathname}${url.search}>; rel="next"`

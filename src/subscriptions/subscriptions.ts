@@ -7,6 +7,7 @@ import type { Notifications, ProjectVersion } from './notifications.ts'
 import { Subscription, Subscribers } from './subscription.ts'
 import { Lags } from './lags.ts'
 import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
+import type { ProjectScope } from './visible-projects.ts'
 import { VisibleProjectsByUser } from './visible-projects-by-user.ts'
 
 const maxProjects = 1_000
@@ -39,9 +40,9 @@ export function openSubscriptions(
   return {
     subscribe: openSubscribe(subscribers, pollSoon, () => notifications.listen(onNotification)),
     countOf: subscribers.countOf,
-    subscribeToAll(userId: string, signal: AbortSignal) {
+    subscribeToAll(scope: ProjectScope, signal: AbortSignal) {
       notifications.listen(onNotification)
-      return visibleProjects.subscribe(userId, signal)
+      return visibleProjects.subscribe(scope, signal)
     },
     ...openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount }),
     lags: new Lags(),

@@ -1,14 +1,21 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { batched } from '../postgres/batch.ts'
+import { maxId, nilId } from '../id-format.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import { type Pair, visibleVersions } from '../reads/visible.ts'
+import { type Pair, visibleProject, visibleVersions } from '../reads/visible.ts'
 import { MultiMap } from './subscription.ts'
 import type { ProjectVersion } from './notifications.ts'
-import { type ProjectsSubscription, moreKey, maxListedProjects, VisibleProjects } from './visible-projects.ts'
+import {
+  maxGrownProjects,
+  maxListedProjects,
+  type ProjectScope,
+  type ProjectsSubscription,
+  VisibleProjects,
+} from './visible-projects.ts'
 
 const maxPairs = 1_000
-const maxUsers = 50
+const maxPages = 50
 const refreshEveryMs = 100
 
 /**
@@ -16,7 +23,8 @@ const refreshEveryMs = 100
  * result is older than the previous result.
  */
 export class VisibleProjectsByUser {
-  private readonly byUser = new Map<string, VisibleProjects>()
+  private readonly byScope = new Map<string, VisibleProjects>()
+  private readonly byUser = new MultiMap<VisibleProjects>()
   private readonly viewers = new MultiMap<VisibleProjects>()
   private readonly outdated = new Map<string, Pair>()
   private readonly refreshSoon: (projects: VisibleProjects) => Promise<VisibleProjects>
@@ -24,17 +32,16 @@ export class VisibleProjectsByUser {
   private isRefreshing = false
 
   constructor(private readonly sql: Sql) {
-    this.refreshSoon = batched({ keys: maxUsers, slots: 1 }, async (users) => {
-      await this.inSequence(() => refreshUsers(sql, users))
-      return users
+    this.refreshSoon = batched({ keys: maxPages, slots: 1 }, async (pages) => {
+      await this.inSequence(() => refreshPages(sql, pages))
+      return pages
     })
   }
 
-  async subscribe(userId: string, signal: AbortSignal): Promise<ProjectsSubscription> {
-    const projects = this.byUser.get(userId) ?? new VisibleProjects(userId, this.viewers)
-    this.byUser.set(userId, projects)
+  async subscribe(scope: ProjectScope, signal: AbortSignal): Promise<ProjectsSubscription> {
+    const projects = this.open(scope)
     const stream = projects.subscribe(() => {
-      this.byUser.delete(userId)
+      this.close(projects)
       projects.end()
     })
     const { end } = stream.subscription
@@ -47,12 +54,29 @@ export class VisibleProjectsByUser {
     return stream
   }
 
+  /** Streams with the same scope share one object. */
+  private open(scope: ProjectScope): VisibleProjects {
+    const key = keyOf(scope)
+    const opened = this.byScope.get(key)
+    if (opened && !opened.isOverfull) return opened
+    const projects = new VisibleProjects(scope, this.viewers)
+    this.byScope.set(key, projects)
+    this.byUser.add(scope.userId, projects)
+    return projects
+  }
+
+  private close(projects: VisibleProjects): void {
+    const key = keyOf(projects.scope)
+    if (this.byScope.get(key) === projects) this.byScope.delete(key)
+    this.byUser.delete(projects.scope.userId, projects)
+  }
+
   onNotification({ projectId, version, newMembers = [] }: ProjectVersion): void {
     const markOutdated = (userId: string) =>
       void this.outdated.set(projectId + userId, { id: projectId, userId })
-    for (const { userId, versions } of this.viewers.of(projectId))
-      if (versions.get(projectId)! < version) markOutdated(userId)
-    for (const userId of newMembers) if (this.byUser.has(userId)) markOutdated(userId)
+    for (const { scope, versions } of this.viewers.of(projectId))
+      if (versions.get(projectId)! < version) markOutdated(scope.userId)
+    for (const userId of newMembers) if (this.byUser.countOf(userId) > 0) markOutdated(userId)
     if (this.outdated.size > 0 && !this.isRefreshing) void this.refreshOutdated()
   }
 
@@ -64,7 +88,8 @@ export class VisibleProjectsByUser {
       for (const { id, userId } of pairs) this.outdated.delete(id + userId)
       await this.inSequence(async () => {
         const versions = await visibleVersions(this.sql, pairs)
-        pairs.forEach(({ id, userId }, n) => this.byUser.get(userId)?.update(id, versions[n]))
+        for (const [n, { id, userId }] of pairs.entries())
+          for (const projects of this.byUser.of(userId)) projects.update(id, versions[n])
       }).catch(() => {}) // the next `refreshAll` reads these projects again
       await rest
     }
@@ -72,13 +97,13 @@ export class VisibleProjectsByUser {
   }
 
   async refreshAll(): Promise<void> {
-    const all = [...this.byUser.values()]
-    for (let i = 0; i < all.length; i += maxUsers)
-      await this.inSequence(() => refreshUsers(this.sql, all.slice(i, i + maxUsers)))
+    const all = [...this.byScope.values()]
+    for (let i = 0; i < all.length; i += maxPages)
+      await this.inSequence(() => refreshPages(this.sql, all.slice(i, i + maxPages)))
   }
 
   wakeAll(): void {
-    for (const projects of this.byUser.values()) projects.wakeAll()
+    for (const projects of this.byScope.values()) projects.wakeAll()
   }
 
   private inSequence<T>(read: () => Promise<T>): Promise<T> {
@@ -88,30 +113,50 @@ export class VisibleProjectsByUser {
   }
 }
 
-/** Reads all visible projects of several users in one query. Postgres sends no row for a user without changes. */
-async function refreshUsers(sql: Sql, users: VisibleProjects[]): Promise<void> {
-  const digests = users.map(({ asText }) => createHash('sha256').update(asText).digest('hex'))
-  const rows = await sql<{ n: number; list: string | null }[]>`
-    select q.n::int4 as n, found.list
-    from unnest(${users.map(({ userId }) => userId)}::uuid[], ${digests}::text[]) with ordinality q(user_id, digest, n)
+const keyOf = ({ userId, afterProject, projects }: ProjectScope): string =>
+  `${userId} ${afterProject} ${projects?.join() ?? ''}`
+
+/** Reads the visible projects of several pages in one query. Postgres sends no row for a page without changes. */
+async function refreshPages(sql: Sql, pages: VisibleProjects[]): Promise<void> {
+  const users = pages.map(({ scope }) => scope.userId)
+  const starts = pages.map(({ scope }) => scope.afterProject)
+  const ends = pages.map(({ last }) => last ?? maxId)
+  const limits = pages.map(({ last }) => (last === undefined ? maxListedProjects : maxGrownProjects + 1))
+  // A bound token has at least one id in this list: the nil id, which no project has.
+  const bound = pages.map(({ scope }) => scope.projects && [nilId, ...scope.projects].join())
+  const digests = pages.map(({ asText }) => createHash('sha256').update(asText).digest('hex'))
+  const rows = await sql<{ n: number; list: string | null; hasMore: boolean }[]>`
+    select q.n::int4 as n, found.list, found.has_more
+    from unnest(${users}::uuid[], ${starts}::uuid[], ${ends}::uuid[], ${limits}::bigint[],
+      ${bound.map((ids) => ids ?? '')}::text[], ${digests}::text[])
+      with ordinality q(user_id, start_id, end_id, max, bound, digest, n)
     cross join lateral (
-      select string_agg(concat_ws(' ', mine.id, mine.version), ',' order by mine.id) filter (where n <= ${maxListedProjects})
-        || case when count(*) > ${maxListedProjects} then ${`,${moreKey} 1`} else '' end as list
-      from (select one.*, row_number() over (order by id) as n
-        from (${projectsOf(sql, sql`q.user_id`)}) one) mine) found
-    where encode(sha256(coalesce(found.list, '')::bytea), 'hex') <> q.digest`
-  for (const { n, list } of rows) {
+      select string_agg(concat_ws(' ', mine.id, mine.version), ',' order by mine.id) filter (where n <= q.max) as list,
+        count(*) > q.max as has_more
+      from (select one.*, row_number() over (order by id) as n from (${projectsOf(sql)}) one) mine) found
+    where found.has_more or encode(sha256(coalesce(found.list, '')::bytea), 'hex') <> q.digest`
+  for (const { n, list, hasMore } of rows) {
     const seen = list?.split(',').map((one) => one.split(' ')) ?? []
-    users[n - 1]!.replaceAll(seen.map(([projectId = '', version]) => [projectId, Number(version)]))
+    const versions = seen.map(([projectId = '', version]): [string, number] => [projectId, Number(version)])
+    pages[n - 1]!.replaceAll(versions, hasMore && pages[n - 1]!.last === undefined)
   }
 }
 
-/** SQL for the projects that a user owns or is a member of, in the order of ids, at most one more than the limit. */
-const projectsOf = (sql: Sql, user: SqlPart) => sql`
-  (select p.id, s.version from projects p join streams s on s.project_id = p.id
-    where p.owner_id = ${user} order by p.id, p.created_at limit ${maxListedProjects + 1})
-  union all
-  (select p.id, s.version from members m join projects p on p.id = m.project_id
-    join streams s on s.project_id = m.project_id
-    where m.user_id = ${user} order by m.project_id, m.created_at limit ${maxListedProjects + 1})
-  order by id limit ${maxListedProjects + 1}`
+/** SQL for the projects of the page `q`, in the order of ids, at most one more than `max`. */
+function projectsOf(sql: Sql) {
+  const limit = sql`limit q.max + 1`
+  const within = (id: SqlPart) => sql`${id} > q.start_id and ${id} <= q.end_id`
+  return sql`
+    (select p.id, s.version from projects p join streams s on s.project_id = p.id
+      where q.bound = '' and p.owner_id = q.user_id and ${within(sql`p.id`)} order by p.id, p.created_at ${limit})
+    union all
+    (select p.id, s.version from members m join projects p on p.id = m.project_id
+      join streams s on s.project_id = m.project_id
+      where q.bound = '' and m.user_id = q.user_id and ${within(sql`m.project_id`)}
+      order by m.project_id, m.created_at ${limit})
+    union all
+    (select p.id, s.version from unnest(string_to_array(q.bound, ',')::uuid[]) b(id)
+      cross join lateral ${visibleProject(sql, sql`b.id`, sql`q.user_id`)} p join streams s on s.project_id = p.id
+      where ${within(sql`p.id`)})
+    order by id ${limit}`
+}

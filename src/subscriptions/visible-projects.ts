@@ -1,18 +1,31 @@
 import { Subscription, type MultiMap } from './subscription.ts'
 
 export const maxListedProjects = 1_000
+/** A page grows if the user becomes a member of projects within the page. A stream ends above this number. */
+export const maxGrownProjects = 2 * maxListedProjects
 
-/** A key that is listed after all projects if the user sees more than `maxListedProjects`. */
-export const moreKey = 'more'
+/** The projects of a stream: those of the user after an id, or those that an API token is bound to. */
+export interface ProjectScope {
+  userId: string
+  afterProject: string
+  projects: string[] | null
+}
 
 export interface ListedVersion {
   projectId: string
   version: number | null
 }
 
+/** Tells that the user has projects after `last`, the end of a page with `told` projects. */
+export interface MoreProjects {
+  told: number
+  last: string
+}
+
 /** Collects changed projects for one stream. A slow stream receives each project once, with its latest version. */
 export class ProjectsSubscription {
   private readonly changed: Set<string>
+  private lastSent: string | undefined
   private wakes = 0
 
   constructor(
@@ -22,62 +35,110 @@ export class ProjectsSubscription {
     this.changed = new Set(projects.versions.keys())
   }
 
+  get more(): MoreProjects | undefined {
+    const { last, versions } = this.projects
+    return last === undefined ? undefined : { told: versions.size, last }
+  }
+
+  get isOverfull(): boolean {
+    return this.projects.isOverfull
+  }
+
   wake(changed?: string): void {
     if (changed !== undefined) this.changed.add(changed)
     this.subscription.wake(++this.wakes)
   }
 
-  hasChanges = (): boolean => this.changed.size > 0
+  hasChanges = (): boolean => this.changed.size > 0 || this.projects.last !== this.lastSent
 
   async waitForChanges(withinMs: number): Promise<void> {
     if (!this.hasChanges()) await this.subscription.waitForNewer(this.wakes, withinMs)
   }
 
-  takeChanges(): ListedVersion[] {
+  /** Returns each change once. `more` is returned when the page gets its end. */
+  takeChanges(): { versions: ListedVersion[]; more?: MoreProjects | undefined } {
+    const { versions, last } = this.projects
     const ids = [...this.changed]
     this.changed.clear()
-    return ids.map((projectId) => ({ projectId, version: this.projects.versions.get(projectId) ?? null }))
+    const more = last === this.lastSent ? undefined : this.more
+    this.lastSent = last
+    return {
+      versions: ids.map((projectId) => ({ projectId, version: versions.get(projectId) ?? null })),
+      more,
+    }
   }
 }
 
+/**
+ * A page of the projects that a user sees. When the page is full, `last` becomes its end and does not change any more:
+ * other streams begin after `last`, so every project belongs to the page of exactly one of these streams.
+ */
 export class VisibleProjects {
   readonly versions = new Map<string, number>()
+  last: string | undefined
   private readonly subscriptions = new Set<ProjectsSubscription>()
   private isEnded = false
 
   constructor(
-    readonly userId: string,
+    readonly scope: ProjectScope,
     private readonly viewers: MultiMap<VisibleProjects>,
   ) {}
 
-  /** @param version undefined if the user may not see the project. A project beyond the limit is listed as `moreKey`. */
+  /** @param version undefined if the user may not see the project */
   update(projectId: string, version: number | undefined): void {
     // A read may end after the last stream. Its result must not add this object to `viewers` again.
-    if (this.isEnded) return
+    if (this.isEnded || !this.includes(projectId)) return
     const previous = this.versions.get(projectId)
     if (previous === version) return
-    const listed = this.versions.size - (this.versions.has(moreKey) ? 1 : 0)
-    const isBeyond = previous === undefined && listed >= maxListedProjects
-    if (isBeyond && projectId !== moreKey) return this.update(moreKey, 1)
     if (version === undefined) {
       this.versions.delete(projectId)
       this.viewers.delete(projectId, this)
     } else {
+      if (previous === undefined && this.versions.size >= maxListedProjects && this.isAfterAll(projectId))
+        return
       this.versions.set(projectId, version)
       if (previous === undefined) this.viewers.add(projectId, this)
     }
     for (const subscription of this.subscriptions) subscription.wake(projectId)
   }
 
-  /** @param all the visible projects, ordered by id: at most `maxListedProjects`, then `moreKey` if there are more */
-  replaceAll(all: [projectId: string, version: number][]): void {
-    const ids = new Set(all.map(([projectId]) => projectId))
-    const end = all.length > maxListedProjects ? all[maxListedProjects - 1]![0] : undefined
-    for (const projectId of [...this.versions.keys()]) {
-      const isExpected = end === undefined || projectId < end || projectId === moreKey
-      if (isExpected && !ids.has(projectId)) this.update(projectId, undefined)
+  private includes(projectId: string): boolean {
+    const { afterProject, projects } = this.scope
+    if (projectId <= afterProject || (this.last !== undefined && projectId > this.last)) return false
+    return !projects || projects.includes(projectId)
+  }
+
+  /** True for a project after the page, which then ends before it. */
+  private isAfterAll(projectId: string): boolean {
+    if (this.last !== undefined) return false
+    const last = [...this.versions.keys()].reduce((a, b) => (a > b ? a : b))
+    if (projectId < last) return false
+    this.endAt(last)
+    return true
+  }
+
+  private endAt(last: string): void {
+    this.last = last
+    for (const projectId of this.versions.keys()) {
+      if (projectId <= last) continue
+      this.versions.delete(projectId)
+      this.viewers.delete(projectId, this)
     }
+    for (const subscription of this.subscriptions) subscription.wake()
+  }
+
+  /** @param all the visible projects of the page. @param hasMore true if the page is full, and more projects follow */
+  replaceAll(all: [projectId: string, version: number][], hasMore: boolean): void {
+    const ids = new Set(all.map(([projectId]) => projectId))
+    if (hasMore) this.endAt(all.at(-1)![0])
+    for (const projectId of [...this.versions.keys()])
+      if (!ids.has(projectId)) this.update(projectId, undefined)
     for (const [projectId, version] of all) this.update(projectId, version)
+  }
+
+  /** True if the page has grown too much: its streams must end. */
+  get isOverfull(): boolean {
+    return this.versions.size > maxGrownProjects
   }
 
   get asText(): string {

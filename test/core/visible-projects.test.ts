@@ -1,8 +1,13 @@
 import { Redis } from 'ioredis'
 import { expect, test } from 'bun:test'
-import { moreKey, maxListedProjects, VisibleProjects } from '../../src/subscriptions/visible-projects.ts'
+import {
+  maxGrownProjects,
+  maxListedProjects,
+  VisibleProjects,
+} from '../../src/subscriptions/visible-projects.ts'
 import { MultiMap } from '../../src/subscriptions/subscription.ts'
 import { VisibleProjectsByUser } from '../../src/subscriptions/visible-projects-by-user.ts'
+import { nilId } from '../../src/id-format.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
@@ -13,79 +18,89 @@ const idOf = (n: number) => `019a0000-0000-7000-8000-${String(n).padStart(12, '0
 const listOf = (count: number, from = 1) =>
   Array.from({ length: count }, (_, i): [string, number] => [idOf(from + i), 1])
 
-const more = { projectId: moreKey, version: 1 }
+const lastId = idOf(maxListedProjects)
+const more = { told: maxListedProjects, last: lastId }
+const ofUser = (userId: string) => ({ userId, afterProject: nilId, projects: null })
 
-function openVisible() {
+function openVisible(scope = {}) {
   const byProject = new MultiMap<VisibleProjects>()
-  const visible = new VisibleProjects('somebody', byProject)
+  const visible = new VisibleProjects({ ...ofUser('somebody'), ...scope }, byProject)
   return { byProject, visible, subscriber: visible.subscribe() }
 }
 
-test('limits the number of visible projects, and adds another project when a visible project disappears', () => {
+test('a full page ends at its last project, and gets the projects within its range, but no later project', () => {
   const { byProject, visible, subscriber } = openVisible()
-  visible.replaceAll(listOf(maxListedProjects, 2))
-  expect(subscriber.takeChanges()).toHaveLength(maxListedProjects)
-  for (const n of [1, maxListedProjects + 2]) visible.update(idOf(n), 1)
-  expect(subscriber.takeChanges()).toEqual([more])
-  // The list no longer contains the last project, although it still exists.
-  visible.replaceAll([...listOf(maxListedProjects, 1), [moreKey, 1]])
-  expect(subscriber.takeChanges()).toEqual([])
-  visible.update(idOf(7), undefined)
-  expect(subscriber.takeChanges()).toEqual([{ projectId: idOf(7), version: null }])
-  visible.replaceAll(listOf(maxListedProjects + 1, 1).filter(([id]) => id !== idOf(7)))
-  expect(subscriber.takeChanges()).toEqual([
-    { ...more, version: null },
-    { projectId: idOf(1), version: 1 },
-  ])
+  const all = listOf(maxListedProjects, 1).filter(([id]) => id !== idOf(7))
+  visible.replaceAll([...all, [idOf(maxListedProjects + 1), 1]], true)
+  const taken = subscriber.takeChanges()
+  const last = idOf(maxListedProjects + 1)
+  expect([taken.versions.length, taken.more]).toEqual([maxListedProjects, { told: maxListedProjects, last }])
+  visible.update(idOf(maxListedProjects + 2), 1)
+  expect(subscriber.hasChanges()).toBeFalse()
+  visible.update(idOf(7), 1)
+  expect(subscriber.takeChanges()).toEqual({
+    versions: [{ projectId: idOf(7), version: 1 }],
+    more: undefined,
+  })
+  visible.update(idOf(8), undefined)
+  expect(subscriber.takeChanges().versions).toEqual([{ projectId: idOf(8), version: null }])
   visible.end()
   for (const [id] of listOf(maxListedProjects + 2)) expect([...byProject.of(id)]).toEqual([])
 })
 
-test('reports once that the user has more projects than the limit, and once that the user no longer has more', () => {
+test('a page that becomes full reports once that more projects follow, also to a later subscriber', () => {
   const { visible, subscriber } = openVisible()
-  const all = listOf(maxListedProjects)
-  const andMore: typeof all = [...all, [moreKey, 1]]
-  visible.replaceAll(all)
-  expect([subscriber.takeChanges().length, subscriber.hasChanges()]).toEqual([maxListedProjects, false])
-  visible.update(idOf(maxListedProjects + 1), 1)
-  visible.replaceAll(andMore)
-  expect([subscriber.takeChanges(), subscriber.hasChanges()]).toEqual([[more], false])
-  expect(visible.subscribe().takeChanges()).toContainEqual(more)
-  visible.replaceAll(listOf(maxListedProjects - 1))
-  visible.update(idOf(maxListedProjects), 1)
-  expect(subscriber.takeChanges()).toEqual([
-    { projectId: idOf(maxListedProjects), version: 1 },
-    { ...more, version: null },
+  visible.replaceAll(listOf(maxListedProjects), false)
+  expect([subscriber.takeChanges().versions.length, subscriber.hasChanges()]).toEqual([
+    maxListedProjects,
+    false,
   ])
-  expect(visible.subscribe().takeChanges()).not.toContainEqual(more)
-  visible.replaceAll(andMore)
-  expect(subscriber.takeChanges()).toEqual([more])
+  visible.update(idOf(maxListedProjects + 1), 1)
+  expect(subscriber.takeChanges()).toEqual({ versions: [], more })
+  visible.update(idOf(maxListedProjects + 2), 1)
+  expect(subscriber.hasChanges()).toBeFalse()
+  expect(visible.subscribe().takeChanges().more).toEqual(more)
 })
 
-test("if a project disappears, the user's next project takes its place", () => {
+test('a page leaves out the projects that its end excludes, without a message that they are not visible', () => {
+  const { byProject, visible, subscriber } = openVisible()
+  visible.replaceAll(listOf(maxListedProjects, 2), false)
+  visible.update(idOf(1), 1)
+  expect(subscriber.takeChanges().versions).toHaveLength(maxListedProjects + 1)
+  visible.replaceAll(listOf(maxListedProjects), true)
+  expect(subscriber.takeChanges()).toEqual({ versions: [], more })
+  expect([...byProject.of(idOf(maxListedProjects + 1))]).toEqual([])
+})
+
+test('a page that has grown too much is overfull', () => {
   const { visible, subscriber } = openVisible()
-  visible.replaceAll([...listOf(maxListedProjects), [moreKey, 1]])
-  subscriber.takeChanges()
-  visible.update(idOf(7), undefined)
-  const first = listOf(maxListedProjects + 1).filter(([id]) => id !== idOf(7))
-  visible.replaceAll([...first, [moreKey, 1]])
-  expect(subscriber.takeChanges()).toEqual([
-    { projectId: idOf(7), version: null },
-    { projectId: idOf(maxListedProjects + 1), version: 1 },
-  ])
-  expect(visible.asText).toBe([...first.map((one) => one.join(' ')), `${moreKey} 1`].join())
+  visible.replaceAll(listOf(maxListedProjects, 2 * maxGrownProjects), true)
+  for (const [id] of listOf(maxGrownProjects - maxListedProjects)) visible.update(id, 1)
+  expect(subscriber.isOverfull).toBeFalse()
+  visible.update(idOf(maxGrownProjects), 1)
+  expect(subscriber.isOverfull).toBeTrue()
+})
+
+test('ignores projects before the page and projects of other tokens', () => {
+  const { visible, subscriber } = openVisible({
+    afterProject: idOf(3),
+    projects: [idOf(2), idOf(4), idOf(6)],
+  })
+  for (const [id] of listOf(7)) visible.update(id, 1)
+  expect(subscriber.takeChanges().versions.map(({ projectId }) => projectId)).toEqual([idOf(4), idOf(6)])
 })
 
 test('a subscriber that ends during a read of its projects is not registered again', () => {
   const { byProject, visible, subscriber } = openVisible()
-  visible.replaceAll(listOf(2))
+  visible.replaceAll(listOf(2), false)
   subscriber.subscription.end()
   visible.end()
   // Now the read returns its result.
-  visible.replaceAll([
+  const read: [string, number][] = [
     [idOf(1), 2],
     [idOf(3), 1],
-  ])
+  ]
+  visible.replaceAll(read, false)
   visible.update(idOf(2), 2)
   for (const n of [1, 2, 3]) expect([...byProject.of(idOf(n))]).toEqual([])
 })
@@ -95,7 +110,7 @@ test('a slow subscriber gets only the latest state of each project', () => {
   for (const version of [1, 2, 3]) visible.update(idOf(1), version)
   visible.update(idOf(2), 5)
   visible.update(idOf(2), undefined)
-  expect(subscriber.takeChanges()).toEqual([
+  expect(subscriber.takeChanges().versions).toEqual([
     { projectId: idOf(1), version: 3 },
     { projectId: idOf(2), version: null },
   ])
@@ -106,11 +121,11 @@ test('a notification makes a project visible to its new member without a read of
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const visibleByUser = new VisibleProjectsByUser(service.services.database.reads)
   const over = new AbortController()
-  const subscriber = await visibleByUser.subscribe(grace.id, over.signal)
+  const subscriber = await visibleByUser.subscribe(ofUser(grace.id), over.signal)
   await invite(ada, projectId, grace)
   visibleByUser.onNotification({ projectId, version: 2, newMembers: [grace.id] })
   await eventually('the project', () => subscriber.hasChanges())
-  expect(subscriber.takeChanges()).toEqual([{ projectId, version: 2 }])
+  expect(subscriber.takeChanges().versions).toEqual([{ projectId, version: 2 }])
   over.abort()
 })
 

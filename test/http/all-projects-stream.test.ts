@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import postgres from 'postgres'
 import { invite, make, openClient, type Person, register, withToken } from '../support/client.ts'
 import { openPair } from '../races/pair.ts'
 import { forFile, spawnService } from '../support/service.ts'
@@ -106,4 +107,74 @@ test('a bound API token gets only its own project, in the stream and when it rea
   for (const { stop } of [all, own]) stop()
   const { body } = await bound.post('/events/read', { after: { [mine]: 1, [other]: 1 } })
   expect(body).toMatchObject({ after: { [mine]: 2 }, gone: [other] } as object)
+})
+
+/** Inserts projects with ids that sort before the ids of the service, and returns their ids. */
+async function insertProjects(owner: Person, count: number): Promise<string[]> {
+  const sql = postgres(env.DATABASE_URL!, { max: 1, fetch_types: false })
+  try {
+    const rows = await sql<{ id: string }[]>`
+      insert into projects (id, owner_id, name, created_at, event_id)
+      select ('019a' || substr(${owner.id}, 5, 9) || '-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${owner.id}, 'Old', now(), uuidv7()
+      from generate_series(1, ${count}::int) n returning id`
+    await sql`insert into streams (project_id, version, last_number, last_event_id)
+      select id, 1, 0, event_id from projects where owner_id = ${owner.id}`
+    return rows.map(({ id }) => id).sort()
+  } finally {
+    await sql.end()
+  }
+}
+
+const nextPath = ({ headers }: { headers: Headers }) =>
+  /^<\/api\/v1(\/events\?afterProject=[\w-]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
+
+for (const [how, at] of Object.entries(processes))
+  test(`a member of 1,001 projects reaches each of them by pages, and a token of the newest gets only this one, ${how}`, async () => {
+    const [ada, grace] = [await newPerson(), await newPerson('Grace')]
+    const old = await insertProjects(ada, 1_000)
+    const first = await openStream(ada, at, '/events')
+    expect(first.answer.headers.get('link')).toBeNull()
+    const newest = await openProject(ada)
+    let more: Message | undefined
+    const told = new Set<string>()
+    while (more?.event !== 'more') {
+      more = (await first.messages.next()).value!
+      if (more.event !== 'more' && more.data)
+        told.add((more.data as unknown as { projectId: string }).projectId)
+    }
+    expect([[...told].sort(), more.data as unknown]).toEqual([old, { told: 1_000, last: old.at(-1)! }])
+
+    const again = await openStream(ada, at, '/events')
+    expect(nextPath(again.answer)).toBe(`/events?afterProject=${old.at(-1)}`)
+    const second = await openStream(ada, at, nextPath(again.answer)!)
+    expect(second.answer.headers.get('link')).toBeNull()
+    expect(await until(second.messages, {}, { [newest]: 1 })).toHaveLength(1)
+    const token = await withToken(ada, { scopes: ['read'], projects: [newest] })
+    const bound = await openStream(token, at, '/events')
+    expect(await until(bound.messages, {}, { [newest]: 1 })).toHaveLength(1)
+
+    await addTask(ada, newest)
+    await addTask(ada, old[0]!)
+    for (const { messages } of [second, bound])
+      expect(await until(messages, {}, { [newest]: 2 })).toHaveLength(1)
+    expect(await until(first.messages, {}, { [old[0]!]: 2 })).toHaveLength(1)
+    // A project within the range of the first page is sent to the first page, although this page is full.
+    const [older] = await insertProjects(grace, 1)
+    await invite(grace, older!, ada)
+    const page = older! < old.at(-1)! ? first : second
+    await until(page.messages, {}, { [older!]: 2 })
+    for (const { stop } of [first, again, second, bound]) stop()
+  })
+
+test('afterProject must be an id, and HEAD has the Link header', async () => {
+  const ada = await newPerson()
+  const last = (await insertProjects(ada, 1_001))[999]
+  const accept = { accept: 'text/event-stream' }
+  for (const bad of ['x', '', '0'])
+    expect((await ada.get(`/events?afterProject=${bad}`, accept)).body).toMatchObject({
+      statusCode: 400,
+      message: expect.stringMatching(/^afterProject must be /),
+    })
+  const head = await ada.call('HEAD', '/events', undefined, accept)
+  expect(nextPath(head)).toBe(`/events?afterProject=${last}`)
 })

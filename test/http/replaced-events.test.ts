@@ -155,7 +155,8 @@ test('sends "more" if the caller has more projects than one stream can follow, a
   const before = await openAll()
   expect((await next(before, maxListedProjects)).map(({ event }) => event)).not.toContain('more')
   const { id } = await make(bea, '/projects', { name: 'Beyond' })
-  const more = { event: 'more', data: { told: maxListedProjects } }
+  const last = `019a0000-0000-7000-8000-${String(maxListedProjects).padStart(12, '0')}`
+  const more = { event: 'more', data: { told: maxListedProjects, last } }
   expect(await next(before, 1)).toEqual([more as never])
   await before.return()
   const after = await openAll()

@@ -2643,7 +2643,7 @@ export interface components {
       /** @description The token from the mail */
       token: string
     }
-    /** @description Server-sent events without `event`, whose `data` is `{projectId, version}`; the version is null if the caller can no longer see the project. An event of type `more` means that the caller has more projects than the stream lists. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While nothing changes, the service sends comments to keep the connection open. */
+    /** @description Server-sent events without `event`, whose `data` is `{projectId, version}`; the version is null if the caller can no longer see the project. An event of type `more`, whose `data` is `{told, last}`, means that the caller has projects after `last`, which the stream does not list. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While nothing changes, the service sends comments to keep the connection open. */
     VersionStream: string
     View: {
       /** @description The view */
@@ -4340,7 +4340,12 @@ export interface operations {
     }
   }
   followProjects: {
-    parameters: {}
+    parameters: {
+      query?: {
+        /** @description The id of a project: the stream lists the projects after this id */
+        afterProject?: string
+      }
+    }
     responses: {
       /** @description The current state */
       200: {
