@@ -67,6 +67,7 @@ export const imports = pgTable(
   },
   (t) => [
     index('imports_project').on(t.projectId, t.id),
+    index('imports_account').on(sql`(caller ->> 'userId')`, t.id),
     // One import at a time in a project.
     uniqueIndex('imports_active')
       .on(t.projectId)
@@ -113,7 +114,7 @@ export const importItems = pgTable(
   ],
 )
 
-/** The report: a line for each row that was not imported exactly. */
+/** The report: a line for each row that was not imported exactly, up to a limit. Line 0 replaces the lines of an old report. */
 export const importLines = pgTable(
   'import_lines',
   {

@@ -46,7 +46,7 @@ export const getImport = (requireImport: RequireImport): Query => ({
 
 export const listReport = ({ database: { reads: sql } }: Services, requireImport: RequireImport): Query => ({
   about:
-    'Returns a line for each row that was not imported exactly, in the order in which the import found them. The report of a dry run is the report that the import would have.',
+    'Returns a line for each row that was not imported exactly, in the order in which the import found them. The report of a dry run is the report that the import would have. A report has at most 10,000 lines, and as many of an undo; a last line then counts the lines that are left out. If the reports of an account have more than 50,000 lines, one line replaces each of the oldest reports.',
   ...paged,
   view: reportLineView,
   operation: { id: 'listImportReport', tag: 'Imports' },

@@ -4,6 +4,7 @@ import type { Reader } from '../../modules/imports/readers/reader.ts'
 import { readers as allReaders, type Source } from '../../modules/imports/sources.ts'
 import type { Services } from '../../src/services.ts'
 import { SliceEnded, type Throttle } from '../throttle.ts'
+import { trimReports } from './batches/lines.ts'
 import { recordCommitted } from './batches/unrecorded.ts'
 import { openLargeFiles } from './read/large-files.ts'
 import { readFile } from './read/read.ts'
@@ -68,6 +69,7 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
     }
     await recordCommitted(sql, importId)
     await deleteUpload(sql, importId, throttle)
+    await trimReports(sql, importId, throttle)
   }
   return ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> =>
     failures.runSlice(importId, () => runSlice(importId, throttle))

@@ -1,6 +1,6 @@
 import type { Sql } from '../../../src/postgres/database.ts'
 import { type Throttle, whilePagesAreFull } from '../../throttle.ts'
-import { insertLines } from '../batches/lines.ts'
+import { insertKept } from '../batches/lines.ts'
 import { ImportTaken } from '../run/import-row.ts'
 import type { Undo } from './events.ts'
 import type { ImportedChange } from './read-batch.ts'
@@ -22,7 +22,7 @@ export async function storeUndone(
         undone = undone + ${tasks.length - kept}, kept = kept + ${kept}
       where id = ${importId} and undo_state = 'running' and (cursor ->> 'n')::bigint = ${before} returning id`
     if (moved.length === 0) throw new ImportTaken()
-    await insertLines(
+    await insertKept(
       tx,
       importId,
       lines.map(({ externalId, kept }) => ({ row: null, externalId, outcome: 'kept', message: kept! })),

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "imports_account" ON "imports" USING btree ((caller ->> 'userId'),"id");
