@@ -1,6 +1,6 @@
 import { digestKey } from '../convert/keys.ts'
 import { ImportError } from '../items.ts'
-import { maxKeptCharacters } from './json/limits.ts'
+import { maxKeptCharacters } from './json/json-file.ts'
 
 /** A map from the ids or names of a file's rows. Long ones are replaced by digests. */
 export class KeyMap<Value> {

@@ -1,18 +1,23 @@
 import { expect, test } from 'bun:test'
 import { readComments, readPerson } from '../../../modules/exports/cells.ts'
 import { withoutLabels } from '../../../modules/imports/readers/csv-sources/todoist-text.ts'
-import { Entry } from '../../../modules/imports/readers/json/entry.ts'
-import { keyOf } from '../../../modules/imports/readers/github/parts.ts'
+import { readers } from '../../../modules/imports/sources.ts'
+import { reading } from '../readers/reading.ts'
 
 const million = 1_000_000
 
 // A regular expression that takes quadratic time needs minutes for a million characters.
 
-test('reads the key of a GitHub issue from an address of a million characters', () => {
-  const key = (url: string) => keyOf(new Entry('', [], { url, number: 7 }, 1), 'url')
-  expect(key('a'.repeat(million))).toBe('#7')
-  expect(key('https://github.example.com/ada/engine/pull/12#comment')).toBe('ada/engine#12')
-  expect(key('https://api.github.com/repos/ada/engine/issues/3')).toBe('ada/engine#3')
+test('reads the key of a GitHub issue from an address of 900,000 characters', async () => {
+  const keyOf = async (url: string) => {
+    const { items } = await reading(readers.github, JSON.stringify({ url, number: 7, title: 'T' }), {
+      partBytes: 65_536,
+    })
+    return items.map((item) => item.kind === 'task' && item.key)
+  }
+  expect(await keyOf('a'.repeat(900_000))).toEqual(['#7'])
+  expect(await keyOf('https://github.example.com/ada/engine/pull/12#comment')).toEqual(['ada/engine#12'])
+  expect(await keyOf('https://api.github.com/repos/ada/engine/issues/3')).toEqual(['ada/engine#3'])
 })
 
 test('reads a person from a cell of a million characters', () => {

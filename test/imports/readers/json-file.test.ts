@@ -47,18 +47,18 @@ test('reads the same values as JSON.parse, however the file is cut into parts', 
   await fc.assert(property, { numRuns: cases(200) })
 })
 
-test('returns the wanted parts with their path, without omitted keys, and skips the rest', async () => {
+test('returns the wanted parts with their path, with null for omitted values, and skips the rest', async () => {
   const text =
     '{"a":{"x":{"b":[{"c":1,"skip":[{}],"d":{"skip":1,"e":2}}]},"y":{"b":[]}},"z":[[{"b":1}]],"b":[{"c":2}]}'
   expect(await valuesOf(text, ['a.*.b.*', 'b.*'], 5, ['skip'])).toEqual([
-    { part: 'a.*.b.*', path: ['a', 'x', 'b', 0], value: { c: 1, d: { e: 2 } } },
+    { part: 'a.*.b.*', path: ['a', 'x', 'b', 0], value: { c: 1, skip: null, d: { skip: null, e: 2 } } },
     { part: 'b.*', path: ['b', 0], value: { c: 2 } },
   ])
 })
 
 test('does not return parts inside an omitted list', async () => {
   const read = await valuesOf('{"skip":[{"a":1}],"b":[{"skip":{"c":1}}]}', ['', '*', '*.*'], 5, ['skip'])
-  expect(read).toEqual([{ part: '', path: [], value: { b: [{}] } }])
+  expect(read).toEqual([{ part: '', path: [], value: { skip: null, b: [{ skip: null }] } }])
 })
 
 test('reads several documents, one after the other', async () => {
@@ -77,6 +77,7 @@ test('reads keys that are properties of every object', async () => {
     ['constructor', 1],
     ['toString', 'a'],
     ['hasOwnProperty', null],
+    ['__proto__', { polluted: 1 }],
   ])
   expect('polluted' in entry!.value).toBe(false)
 })

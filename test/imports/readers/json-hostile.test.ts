@@ -115,16 +115,16 @@ test.each([
   ['', 'The file is empty (line 1)'],
   ['  \n', 'The file is empty (line 1)'],
   ['{"lists":[]}\nx', 'The file is not valid JSON: unexpected "x" (line 2)'],
-  ['{"lists":[]}\n{}', 'The file is not valid JSON: expected the end of the file (line 2)'],
+  ['{"lists":[]}\n{}', 'The file is not valid JSON: unexpected "{" (line 2)'],
   ['{"lists":[\n{"pos":NaN}]}', 'The file is not valid JSON: unexpected "N" (line 2)'],
   ['{"lists":[\n{"pos":1e999}]}', 'lists.0.pos is too large a number (line 2)'],
-  ['{"lists":[],}', 'The file is not valid JSON: expected a key (line 1)'],
+  ['{"lists":[],}', 'The file is not valid JSON: unexpected "}" (line 1)'],
   ['{"lists":[\n1]}', 'lists.0 must be an object (line 2)'],
   ['{"lists":[\n[]]}', 'lists.0 must be an object (line 2)'],
-  ['{"lists":[}', 'The file is not valid JSON: expected a value or the end of the object or list (line 1)'],
-  ['{"lists" []}', 'The file is not valid JSON: expected a colon (line 1)'],
+  ['{"lists":[}', 'The file is not valid JSON: unexpected "}" (line 1)'],
+  ['{"lists" []}', 'The file is not valid JSON: unexpected "[" (line 1)'],
   ['{"lists":[]', 'The file ends before its last object or list is closed: it may be cut off (line 1)'],
-  ['{"lists":[]},', 'The file is not valid JSON: expected the end of the file (line 1)'],
+  ['{"lists":[]},', 'The file is not valid JSON: unexpected "," (line 1)'],
   ['"lists"', 'The file must contain a JSON object (line 1)'],
   ['5', 'The file must contain a JSON object (line 1)'],
   ['tru', 'The file ends in the middle of a value: it may be cut off (line 1)'],
@@ -145,10 +145,18 @@ test.each([
   expect((error as ImportError).message).toBe(message)
 })
 
+/** Lists of projects and boards, as the APIs of the products return them. */
+const lists = [
+  '{"items":[{"id":"1","name":"Engine"}],"included":{"users":[],"boards":[{"id":"2","name":"Work"}]}}',
+  '[{"id":1,"title":"Work","labels":[],"stacks":[]}]',
+  '{"data":[{"gid":"1","resource_type":"project","name":"Engine"}]}',
+  '[{"issue_url":"https://api.github.com/repos/ada/engine/issues/3","id":1,"body":"Oil it"}]',
+]
+
 test.each(['wekan', 'planka', 'deck', 'github', 'asana'] as const)(
   'rejects another file as %s',
   async (source) => {
-    for (const text of ['{}', '[]', '{"name":"x"}', '[{"a":1}]']) {
+    for (const text of ['{}', '[]', '{"name":"x"}', '[{"a":1}]', ...lists]) {
       const error = await reading(readers[source]!, text).catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(ImportError)
     }

@@ -15,8 +15,9 @@ export class Entry {
     readonly characters = 0,
   ) {}
 
+  /** False for a null, and for an omitted value. */
   has(key: string): boolean {
-    return this.value[key] !== undefined
+    return (this.value[key] ?? undefined) !== undefined
   }
 
   /** Returns undefined for a blank text. A number, such as an id, is a text too. */

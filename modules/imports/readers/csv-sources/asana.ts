@@ -4,7 +4,10 @@ import { csvReader } from '../csv/csv-reader.ts'
 import { addNote, type Draft } from '../csv/drafts.ts'
 import type { Row } from '../csv/row.ts'
 import type { SourceRows } from '../csv/source.ts'
+import { type Open, readText } from '../csv/text.ts'
+import { readAsanaJson } from '../asana-json.ts'
 import { KeyMap } from '../key-map.ts'
+import type { Reader } from '../reader.ts'
 
 const blockedBy = 'blocked by dependencies'
 const blocking = 'blocking dependencies'
@@ -28,8 +31,22 @@ const columns: KnownColumns = {
   [blocking]: null,
 }
 
-/** Reads the CSV export of an Asana project. The file refers to other tasks by their names. */
-export const readAsanaCsv = csvReader({ columns, reads: [blocking], read: () => new AsanaRows() })
+/** Reads the CSV or JSON export of an Asana project. */
+export const readAsana: Reader = async function* (input) {
+  yield* (await isJson(input.open)) ? readAsanaJson(input) : readAsanaCsv(input)
+}
+
+/** A JSON text begins with a brace or a bracket, a CSV file with the name of a column. */
+async function isJson(open: Open): Promise<boolean> {
+  for await (const text of readText(open)) {
+    const start = new TextDecoder().decode(text).trimStart()
+    if (start !== '') return start.startsWith('{') || start.startsWith('[')
+  }
+  return false
+}
+
+/** The CSV file refers to other tasks by their names. */
+const readAsanaCsv = csvReader({ columns, reads: [blocking], read: () => new AsanaRows() })
 
 class AsanaRows implements SourceRows {
   private readonly ids = new KeyMap<true>()
