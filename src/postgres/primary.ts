@@ -56,7 +56,7 @@ async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promi
   } catch (error) {
     const { errors } = error as AggregateError
     const reasons = errors.map((error: Error) => error.message).join('; ')
-    const noPrimary = connectionError('NO_WRITER', `No server is a primary: ${reasons}`)
+    const noPrimary = connectionError('NO_WRITER', `No server is a primary: ${reasons}`, error)
     throw errors.find((error) => !isTransient(error)) ?? noPrimary
   } finally {
     isOver = true

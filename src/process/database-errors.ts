@@ -3,114 +3,71 @@ import { urlsIn } from '../hosts.ts'
 import { errorCode, transientCodes } from '../postgres/errors.ts'
 import { ConfigError } from '../setting-values.ts'
 
-interface Names {
-  user: string
-  database: string
-  /** The part of the message in the first parentheses of the pattern, as Postgres quotes it. */
-  object: string
-}
+const create = "create database {database} owner {user} encoding 'UTF8' locale 'C' template template0"
+const grantTables = ['tables', 'sequences']
+  .map((kind) => `grant all on all ${kind} in schema public, drizzle to {user}`)
+  .join('; ')
+const useTls =
+  'If the server demands TLS, add sslmode=verify-full to DATABASE_URL (for an own authority also sslrootcert), or sslmode=require'
 
-/** The oldest version on which the migrations and the tests of the statements pass. */
-const minVersion = 15
+/** `ends` and `waits` have precedence over the code of the error, which otherwise tells whether an error is temporary. */
+type Row = [pattern: RegExp, advice: string, effect?: 'ends' | 'waits']
 
-type Row = [pattern: RegExp, advice: string | ((names: Names) => string), effect?: 'ends' | 'waits']
-
-const tlsAdvice =
-  'If the server demands TLS, add sslmode=verify-full to DATABASE_URL, with sslrootcert for an own authority, or sslmode=require'
-
-/** What an operator can do, by the code and the message of an error. The first row that matches counts. */
+/**
+ * What an operator can do. The first pattern that matches the code and the message counts. In the advice, {user} and
+ * {database} are the names of DATABASE_URL, and {object} is what the pattern captures.
+ */
 const rows: Row[] = [
   [
     /no encryption|SSL off|insecure|(SSL|TLS)\b.* required|requires? (SSL|TLS)/,
-    `${tlsAdvice}. Otherwise allow this client in pg_hba.conf`,
+    `${useTls}. Otherwise allow this client in pg_hba.conf`,
     'ends',
   ],
   [/^28000 .*certificate/, 'Set sslcert and sslkey in DATABASE_URL to files that this server accepts'],
   [/^28000 no pg_hba/, 'Allow this client in pg_hba.conf, or set a user that this server accepts'],
-  [/^28000 .*not permitted to log in/, ({ user }) => `Run: alter role ${user} login`],
-  [
-    /^28000 role .* does not exist/,
-    ({ user }) => `Run: create role ${user} login password '…'. Or set another user`,
-  ],
+  [/^28000 .*not permitted to log in/, 'Run: alter role {user} login'],
+  [/^28000 role .* does not exist/, "Run: create role {user} login password '…'. Or set another user"],
   [/^28P01/, 'Correct the user or the password in DATABASE_URL'],
   [/^28/, 'Set a user that this server accepts in DATABASE_URL'],
-  [
-    /^3D000/,
-    ({ user, database }) =>
-      `Run: create database ${database} owner ${user} encoding 'UTF8' locale 'C' template template0. Or set another database`,
-  ],
-  [
-    /^55000 .*not currently accepting connections/,
-    ({ database }) => `Run: alter database ${database} allow_connections true`,
-  ],
-  [
-    /^53300 .*for role/,
-    ({ user }) => `Stop other programs of this user, or run: alter role ${user} connection limit -1`,
-  ],
-  [
-    /^53300 .*for database/,
-    ({ database }) => `Stop other programs, or run: alter database ${database} connection limit -1`,
-  ],
+  [/^3D000/, `Run: ${create}. Or set another database`],
+  [/no such (user|database)/i, 'Correct DATABASE_URL, or the settings of the pooler', 'ends'],
+  [/^55000 .*not currently accepting/, 'Run: alter database {database} allow_connections true'],
+  [/^53300 .*for role/, 'Stop other programs of this user, or run: alter role {user} connection limit -1'],
+  [/^53300 .*for database/, 'Stop other programs, or run: alter database {database} connection limit -1'],
   [/^53300/, 'Stop other programs, or set a higher max_connections in postgresql.conf'],
+  [/^42501 permission denied for schema (\S+)/, 'Run: grant usage, create on schema {object} to {user}'],
+  [/^42501 permission denied for database/, 'Run: grant connect, create on database {database} to {user}'],
+  [/^42501 permission denied for/, `Run: ${grantTables}`],
   [
-    /^42501 permission denied for schema (.+?)(?: at|$)/,
-    ({ user, object }) => `Run: grant usage, create on schema ${object} to ${user}`,
-  ],
-  [
-    /^42501 permission denied for database/,
-    ({ user, database }) => `Run: grant connect, create on database ${database} to ${user}`,
-  ],
-  [
-    /^42501 permission denied for/,
-    ({ user }) =>
-      `Run: grant all on all tables in schema public, drizzle to ${user}; grant all on all sequences in schema public, drizzle to ${user}`,
-  ],
-  [
-    /^42501 must be owner of/,
-    ({ user, database }) =>
-      `Set the user that created the tables, or run: reassign owned by OTHER_USER to ${user} (in ${database})`,
+    /^42501 must be owner/,
+    'Set the user that owns the tables, or run: reassign owned by OTHER_USER to {user}',
   ],
   [/^42501/, 'Grant this right to the user, or set another user in DATABASE_URL'],
   [
-    /^3F000/,
-    ({ user }) =>
-      `Run: grant usage, create on schema public to ${user}; alter role ${user} set search_path = public`,
+    /^(3F000|42P01)/,
+    'Run: grant usage, create on schema public to {user}; alter role {user} set search_path = public',
   ],
   [
     /^(42P07|42710|42723)/,
-    ({ user }) =>
-      `Another program uses this database. Rename or drop what exists, or set an empty database: create database docket owner ${user} encoding 'UTF8' locale 'C' template template0`,
+    'Another program may use this database: rename or drop what exists, or set an empty database in DATABASE_URL',
   ],
+  [/parameter:? "?([\w.]+)/, 'Remove {object} from DATABASE_URL, or correct its value', 'ends'],
   [
-    /parameter:? "?([\w.]+)"?/,
-    ({ object }) => `Remove ${object} from DATABASE_URL, or correct its value`,
-    'ends',
+    /^42(704|883) .*(gin|gist|similarity)/,
+    'The schema of an extension is not in the search_path. Run: alter extension btree_gin set schema public; alter extension pg_trgm set schema public',
   ],
-  [
-    /^(42704|42883) .*(gin_trgm_ops|gin|similar|btree)/,
-    `Create the extensions in a schema of the search_path: alter extension btree_gin set schema public; alter extension pg_trgm set schema public`,
-  ],
-  [
-    /^25006/,
-    ({ user, database }) =>
-      `Name the primary in DATABASE_URL. If it is the primary, run: alter database ${database} reset default_transaction_read_only; alter role ${user} reset default_transaction_read_only`,
-  ],
-  [/^ONLY_READS|^NO_WRITER/, 'Name the primary in DATABASE_URL, or promote a standby', 'waits'],
+  [/^25006|^ONLY_READS|^NO_WRITER/, 'Name the primary in DATABASE_URL, or promote the standby', 'waits'],
   [/^TLS_UNSUPPORTED/, 'Turn on ssl in the server, or set sslmode=disable in DATABASE_URL', 'ends'],
   [/ALTNAME/, 'Set the host name of the certificate in DATABASE_URL, or sslmode=verify-ca', 'ends'],
-  [
-    /ALERT/,
-    'The server rejects this client: set sslcert and sslkey in DATABASE_URL to files that the server accepts',
-    'ends',
-  ],
+  [/ALERT/, 'Set sslcert and sslkey in DATABASE_URL to files that the server accepts', 'ends'],
   [/EXPIRED|NOT_YET_VALID/, 'Renew the certificate of the server', 'ends'],
   [
     /CERT|SELF_SIGNED/,
-    'Set sslrootcert in DATABASE_URL to the file of the authority that signed the certificate of the server',
+    'Set sslrootcert in DATABASE_URL to a file with the authority that signed the certificate of the server',
     'ends',
   ],
   [/^ERR_(SSL|OSSL|TLS)/, 'Check the TLS settings of the server', 'ends'],
-  [/^(SASL_|AUTH_TYPE)/, 'Use scram-sha-256, md5 or a certificate for this user in pg_hba.conf', 'ends'],
+  [/^(SASL_|AUTH_TYPE)/, 'Set scram-sha-256 for this user in pg_hba.conf', 'ends'],
 ]
 
 interface Explanation {
@@ -124,17 +81,23 @@ interface Explanation {
 
 /** Returns undefined for a defect of this service: such an error has no code. */
 export function explain(error: unknown, databaseUrl: string): Explanation | undefined {
-  const cause = errorCode(error) ? error : ((error as { cause?: unknown }).cause ?? error)
+  const { cause: origin } = error as { cause?: unknown }
+  if (origin instanceof AggregateError) {
+    const ofServers = origin.errors.map((one) => explain(one, databaseUrl))
+    if (ofServers.every((one) => one?.isTemporary === false)) return ofServers[0]
+  }
+  const cause = errorCode(error) ? error : (origin ?? error)
   const code = errorCode(cause)
   if (!code) return undefined
   const { message, detail } = cause as postgres.PostgresError
   const isFromPostgres = cause instanceof postgres.PostgresError
   const text = `${code} ${message}`
   const [pattern, advice = '', effect] = rows.find(([one]) => one.test(text)) ?? []
-  const object = pattern?.exec(text)?.[1] ?? ''
+  const { username, pathname } = new URL(urlsIn(databaseUrl)[0]!)
+  const [user = '', database = ''] = [username, pathname.slice(1) || username].map(decodeURIComponent)
   return {
     reason: (message || code) + (isFromPostgres && detail ? ` (${detail})` : ''),
-    advice: typeof advice === 'string' ? advice : advice({ ...namesIn(databaseUrl), object }),
+    advice: fill(advice, user, database, pattern?.exec(text)?.[1]),
     isFromPostgres,
     isTemporary: effect ? effect === 'waits' : !isFromPostgres || transientCodes.test(code),
   }
@@ -144,36 +107,59 @@ export function toConfigError(error: unknown, databaseUrl: string): unknown {
   const explanation = explain(error, databaseUrl)
   if (!explanation) return error
   const { reason, advice, isFromPostgres, isTemporary } = explanation
-  const source = isFromPostgres
-    ? 'Postgres reports'
-    : isTemporary
-      ? 'Postgres cannot be reached'
-      : 'The connection fails'
-  return new ConfigError(`DATABASE_URL cannot be used. ${source}: ${reason}. ${advice}`.trim())
+  const unreachable = isTemporary ? 'Postgres cannot be reached' : 'The connection fails'
+  return unusable(`${isFromPostgres ? 'Postgres reports' : unreachable}: ${reason}. ${advice}`.trim())
 }
 
-/** Returns the names as SQL writes them. */
-function namesIn(databaseUrl: string): Record<'user' | 'database', string> {
-  const { username, pathname } = new URL(urlsIn(databaseUrl)[0]!)
-  const [user, database] = [username, pathname.slice(1) || username].map(decodeURIComponent)
-  return { user: quoted(user!), database: quoted(database!) }
-}
+const unusable = (problem: string) => new ConfigError(`DATABASE_URL cannot be used. ${problem}`)
+
+/** Writes names as SQL does. */
+const fill = (advice: string, user: string, database: string, object = '') =>
+  advice
+    .replaceAll('{user}', quoted(user))
+    .replaceAll('{database}', quoted(database))
+    .replace('{object}', object)
 
 const quoted = (name: string): string =>
   /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
 
-/** Texts are stored in UTF-8, and SQL_ASCII would not check them. @throws ConfigError with the SQL that helps */
-export async function requireUsable(sql: postgres.Sql): Promise<void> {
-  const [server] = await sql<Record<'encoding' | 'name' | 'owner' | 'version', string>[]>`
-    select current_setting('server_encoding') as encoding, current_setting('server_version') as version,
-      current_database() as name, current_user as owner`
-  const { encoding, name, owner, version } = server!
+/** Postgres 13 lacks a function that a restore uses. */
+const minVersion = 14
+
+interface Found extends Record<'version' | 'encoding' | 'database' | 'user', string> {
+  isSingle: boolean
+  isReadOnly: boolean
+  /** Null before the first migration. */
+  mayWrite: boolean | null
+}
+
+/** @throws ConfigError with what helps, if the server, its database or the user can never serve Docket */
+export async function requireUsable(sql: postgres.Sql, isMigrating: boolean): Promise<void> {
+  const [found] = await sql<Found[]>`
+    select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
+      current_database() as database, current_user as user,
+      not rolsuper and 1 in (rolconnlimit, datconnlimit) as "isSingle",
+      current_setting('transaction_read_only') = 'on' and not pg_is_in_recovery() as "isReadOnly",
+      (select bool_and(has_table_privilege(to_regclass('tasks'), privilege))
+        from unnest(array['select', 'insert', 'update', 'delete']) privilege) as "mayWrite"
+    from pg_roles, pg_database where rolname = current_user and datname = current_database()`
+  const { user, database } = found!
+  const problem = problemOf(found!, isMigrating)
+  if (problem) throw unusable(fill(problem, user, database))
+}
+
+function problemOf(found: Found, isMigrating: boolean): string | undefined {
+  const { version, encoding, isSingle, isReadOnly, mayWrite, database } = found
   if (Number.parseInt(version, 10) < minVersion)
-    throw new ConfigError(
-      `DATABASE_URL leads to Postgres ${version}. Set a server with Postgres ${minVersion} or later; 18 is tested`,
-    )
-  if (encoding !== 'UTF8')
-    throw new ConfigError(
-      `DATABASE_URL cannot be used. The database ${name} has the encoding ${encoding}, but must have UTF8. Run: create database ${quoted(`${name}_utf8`)} owner ${quoted(owner)} encoding 'UTF8' locale 'C' template template0. Then set this database in DATABASE_URL`,
-    )
+    return `Its server is Postgres ${version}. Set a server with Postgres ${minVersion} or later; 18 is the tested version`
+  if (encoding !== 'UTF8') {
+    const command = fill(create, found.user, `${database}_utf8`)
+    return `The database {database} has the encoding ${encoding} instead of UTF8. Run: ${command}. Then set it in DATABASE_URL`
+  }
+  if (isSingle)
+    return 'Its user or its database has a connection limit of 1. Run: alter role {user} connection limit -1; alter database {database} connection limit -1'
+  if (isReadOnly && isMigrating)
+    return 'The database is read-only. Run: alter database {database} reset default_transaction_read_only; alter role {user} reset default_transaction_read_only'
+  if (mayWrite === false) return `Its user may not read and write the tables. Run: ${grantTables}`
+  return undefined
 }

@@ -16,6 +16,7 @@ const checkTimeoutMs = 1_000
 
 export async function migrateDatabase(databaseUrl: string, log: Log): Promise<void> {
   const missing = await retryUntilReachable(databaseUrl, log, async (server) => {
+    await withConnections(server, (sql) => requireUsable(sql, true))
     await migrate(server)
     return withConnections(server, missingExtensions)
   })
@@ -24,9 +25,11 @@ export async function migrateDatabase(databaseUrl: string, log: Log): Promise<vo
 }
 
 export async function warnIfNotMigrated(databaseUrl: string, log: Log, shutdown: Shutdown): Promise<void> {
-  const checked = retryUntilReachable(databaseUrl, log, async (server) =>
-    (await isMigrated(server)) ? withConnections(server, missingExtensions) : undefined,
-  ).then((missing) => {
+  const checked = retryUntilReachable(databaseUrl, log, async (server) => {
+    await withConnections(server, (sql) => requireUsable(sql, false))
+    if (!(await isMigrated(server))) return undefined
+    return withConnections(server, (sql) => sql`select from tasks limit 0`.then(() => missingExtensions(sql)))
+  }).then((missing) => {
     if (missing) warnAboutExtensions(log, missing)
     else log.warn('the database is not migrated: run "npm run migrate"')
   })
@@ -44,7 +47,6 @@ async function retryUntilReachable<T>(
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       const server = await primaryServer(databaseUrl)
-      await withConnections(server, requireUsable)
       return await attempt(server)
     } catch (error) {
       const { reason, advice, isFromPostgres, isTemporary } = explain(error, databaseUrl) ?? {}

@@ -1,0 +1,143 @@
+import { expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import postgres from 'postgres'
+import { eventually } from '../races/pair.ts'
+import { forFile, freshEnv } from '../support/service.ts'
+import { begin, emptyDatabase, run } from './launch.ts'
+
+const { env } = await forFile(freshEnv())
+
+/** Returns a database with a role that may create schemas, tables and nothing else. */
+async function openScene() {
+  const { url: adminUrl, drop } = await forFile(emptyDatabase())
+  const role = `r_${randomBytes(6).toString('hex')}`
+  const name = new URL(adminUrl).pathname.slice(1)
+  const admin = postgres(adminUrl, { max: 1, fetch_types: false, onnotice: () => {} })
+  const execute = async (statements: string) => {
+    for (const one of statements.split('; '))
+      await admin.unsafe(one.replaceAll('ROLE', role).replaceAll('NAME', name))
+  }
+  await execute(
+    "create role ROLE login password 's3cret'; grant create on database NAME to ROLE; grant create on schema public to ROLE",
+  )
+  await forFile({
+    async close() {
+      await admin.end()
+      await drop()
+      const sql = postgres(env.DATABASE_URL!, { max: 1, onnotice: () => {} })
+      await sql.unsafe(`drop role if exists ${role}`)
+      await sql.end()
+    },
+  })
+  const url = Object.assign(new URL(adminUrl), { username: role, password: 's3cret' })
+  return { name, role, execute, given: { ...env, DATABASE_URL: url.href }, url }
+}
+
+/** Returns the SQL that a message advises. */
+const adviceIn = (output: string): string =>
+  /Run: (.*?)(?:\. Or .*|\. Then .*)?$/m.exec(output)?.[1] ?? output
+
+const exclusions: Record<string, [broken: string, reported: string]> = {
+  'no right in the database': ['revoke create on database NAME from ROLE', 'permission denied for database'],
+  'no right to connect': ['revoke connect on database NAME from public', 'CONNECT privilege'],
+  'no right in the schema': [
+    'revoke create on schema public from ROLE',
+    'permission denied for schema public',
+  ],
+  'no use of the schema': ['revoke all on schema public from public, ROLE', 'no schema has been selected'],
+  'a search_path without a schema': [
+    'alter role ROLE set search_path = nowhere',
+    'no schema has been selected',
+  ],
+  'extensions in another schema': [
+    'create schema more; create extension btree_gin schema more; create extension pg_trgm schema more',
+    'operator class',
+  ],
+  'a role that may not log in': ['alter role ROLE nologin', 'is not permitted to log in'],
+  'a role with a single connection': ['alter role ROLE connection limit 1', 'connection limit of 1'],
+  'a read-only database': ['alter database NAME set default_transaction_read_only = on', 'is read-only'],
+  'a read-only role': ['alter role ROLE set default_transaction_read_only = on', 'is read-only'],
+}
+
+test.each(Object.entries(exclusions))(
+  'migrate ends for %s, and its advice helps',
+  async (_, [broken, reported]) => {
+    const { given, execute } = await openScene()
+    await execute(broken)
+    const { code, output } = await run('migrate', given)
+    expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(reported) })
+    expect(output).toStartWith('DATABASE_URL cannot be used.')
+    // The administrator of the test must still be able to write.
+    await execute(`set default_transaction_read_only = off; ${adviceIn(output)}`)
+    expect(await run('migrate', given)).toEqual({ code: 0, output: '' })
+  },
+)
+
+test.each(['role ROLE', 'database NAME'])('start waits for a free connection of the %s', async (what) => {
+  const { given, execute } = await openScene()
+  await execute(`alter ${what} connection limit 0`)
+  const waiting = begin('migrate', { ...given, LOG_LEVEL: 'warn' })
+  await eventually('the warning', () => waiting.output().includes('Postgres cannot be used yet'))
+  const { reason, advice } = JSON.parse(waiting.output().split('\n')[0]!) as Record<string, string>
+  expect(reason).toStartWith('too many connections for')
+  await execute(adviceIn(advice!.replace('or run:', 'Run:')))
+  expect((await waiting.ended).code).toBe(0)
+})
+
+test('migrate names a table that exists already', async () => {
+  const { given, execute } = await openScene()
+  await execute('create table users (id int)')
+  const output = expect.stringContaining(
+    'relation "users" already exists. Another program may use this database',
+  )
+  expect(await run('migrate', given)).toEqual({ code: 1, output })
+})
+
+const encodings = ['LATIN1', 'SQL_ASCII']
+test.each(encodings)('every command rejects a database with the encoding %s', async (encoding) => {
+  const { given, execute, url, name } = await openScene()
+  await execute(`create database NAME_old encoding '${encoding}' locale 'C' template template0`)
+  const old = { ...given, DATABASE_URL: Object.assign(new URL(url), { pathname: `${name}_old` }).href }
+  for (const command of ['migrate', 'web', 'worker', 'start']) {
+    const { code, output } = await run(command, old)
+    expect(code).toBe(1)
+    expect(output).toContain(`The database ${name}_old has the encoding ${encoding} instead of UTF8`)
+    if (command !== 'migrate') continue
+    await execute(adviceIn(output))
+    const right = Object.assign(new URL(url), { pathname: `${name}_old_utf8` }).href
+    expect(await run('migrate', { ...given, DATABASE_URL: right })).toEqual({ code: 0, output: '' })
+    await execute('drop database NAME_old_utf8')
+  }
+  await execute('drop database NAME_old')
+})
+
+test('web ends if its user may not use the tables, and its advice helps', async () => {
+  const { given, execute, role } = await openScene()
+  expect((await run('migrate', given)).code).toBe(0)
+  await execute(`create role ${role}_web login password 's3cret'`)
+  const asWeb = { ...given, DATABASE_URL: given.DATABASE_URL.replace(role, `${role}_web`) }
+  for (const problem of ['may not read and write the tables', 'permission denied for schema drizzle']) {
+    const { code, output } = await run('web', asWeb)
+    expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(problem) })
+    await execute(adviceIn(output))
+  }
+  const web = begin('web', { ...asWeb, LOG_LEVEL: 'info' })
+  await eventually('web to listen', () => web.output().includes('"listening"'))
+  web.signal('SIGTERM')
+  expect((await web.ended).code).toBe(0)
+  await execute(`drop owned by ${role}_web; drop role ${role}_web`)
+})
+
+test('the errors of all servers decide whether a start with several servers waits', async () => {
+  const { given, url } = await openScene()
+  const two = (parameters: string) =>
+    given.DATABASE_URL.replace(url.host, `${url.host},${url.host}`) + parameters
+  const wrong = two('').replace('s3cret', 'wrong')
+  const output = expect.stringContaining('password authentication failed')
+  expect(await run('migrate', { ...given, DATABASE_URL: wrong })).toEqual({ code: 1, output })
+  const untrusted = { ...given, DATABASE_URL: two('?sslmode=require') }
+  expect(await run('migrate', untrusted)).toEqual({
+    code: 1,
+    output: expect.stringContaining('sslmode=disable'),
+  })
+})
