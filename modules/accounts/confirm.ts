@@ -14,7 +14,7 @@ const passwordRequired = () =>
 const wrongConfirmation = () => forbidden('The password is wrong')
 export const confirmationErrors = [passwordRequired(), wrongConfirmation()]
 
-const description = `The password, required when the ${oldSignIn}`
+const description = `A text, the password, required when the ${oldSignIn}`
 export const ConfirmingPassword = Secret(0, 1024, description, 'correct horse battery')
 
 /** Requires the caller's password or, without `password`, a sign-in that is recent by the database's clock. */

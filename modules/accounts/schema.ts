@@ -34,7 +34,7 @@ export const UpdateMeBody = named(
       name: Type.Optional(Name(200, 'Ada King')),
       password: Type.Optional(Password),
       currentPassword: Type.Optional(
-        Secret(0, 1024, 'The current password, required to set a new one', 'correct horse battery'),
+        Secret(0, 1024, 'A text, the current password, required to set a new one', 'correct horse battery'),
       ),
     },
     updatedAccountView.schema,

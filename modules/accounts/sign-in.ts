@@ -24,8 +24,8 @@ const LoginBody = named(
   'Login',
   Body(
     {
-      email: AnyText(1024, 'The registered email address', 'ada@example.com'),
-      password: AnyText(1024, 'The password', 'correct horse battery'),
+      email: AnyText(1024, 'A text, the registered email address', 'ada@example.com'),
+      password: AnyText(1024, 'A text, the password', 'correct horse battery'),
     },
     accountView.schema,
   ),

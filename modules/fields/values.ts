@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { FieldRow, TaskRow } from '../../drizzle/rows.ts'
 import { checked } from '../../src/schema/input.ts'
-import { isText, parseInstant } from '../../src/schema/text.ts'
+import { isText, parseInstant, unstorableIn } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 
 export type FieldValue = string | number | boolean
@@ -79,8 +79,8 @@ const types: Record<FieldRow['type'], FieldType> = {
 
 export const unknownFieldKey = (key: string) =>
   badRequest(`fields.${key.slice(0, 100)} must be the key of a field of the project`)
-export const invalidValue = (key: string, type: FieldRow['type']) =>
-  badRequest(`fields.${key} must be ${types[type].expected}`)
+export const invalidValue = (key: string, type: FieldRow['type'], value?: unknown) =>
+  badRequest(`fields.${key} must be ${types[type].expected}${unstorableIn(value)}`)
 export const valuesTooLong = () =>
   badRequest(`fields must have at most ${maxValueCharacters} characters as JSON`)
 
@@ -111,7 +111,7 @@ export const shownFields = (stored: StoredValues): Record<string, FieldValue> =>
 function storedValue(field: FieldRow, given: unknown): StoredValue | undefined {
   const { key, type } = field
   const value = typeof given === 'string' ? given.trim() : given
-  if (!types[type].accepts(value, field)) throw invalidValue(key, type)
+  if (!types[type].accepts(value, field)) throw invalidValue(key, type, value)
   const stored = inStoredForm(field, value as FieldValue)
   // JSON has no -0.
   return stored === '' ? undefined : stored === 0 ? 0 : stored

@@ -17,7 +17,7 @@ const isVerified = () => conflict('This email address is verified already')
 const badMailToken = () =>
   badRequest('token must be an unused, unexpired token from a mail: request another mail')
 
-const Token = AnyText(1024, 'The token from the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
+const Token = AnyText(1024, 'A text, the token from the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
 
 const open = { callers: 'anyone', replyDescription: 'Done', does: 'add' } as const
 

@@ -8,7 +8,7 @@ import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import type { Handle } from './call.ts'
 import { openRequireOrigin } from './origin.ts'
-import { invalidRequest, parseError, withHeaders } from './responses.ts'
+import { baseHeaders, requestId } from '../../src/responses/reply.ts'
 import { ownIteration } from '../../src/admission/own-iteration.ts'
 
 /** The most slots of calls in progress. A call needs memory for its message and 30 KB for the protocol. */
@@ -63,4 +63,19 @@ const slotsOf = ({ headers }: Request, { bodyBytes }: Services['config']): numbe
 function toParseError(error: unknown): HttpError {
   if (error instanceof HttpError && error.status === 400) return error
   throw error
+}
+
+function rpcError(code: number, message: string): Response {
+  return withHeaders(Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status: 400 }))
+}
+
+const parseError = (message: string) => rpcError(-32_700, message)
+/** Only an old revision has batches of messages. All messages of a batch would run at once, without the usual limits. */
+const invalidRequest = () =>
+  rpcError(-32_600, 'The body must be one message, not a batch: send each message in its own request')
+
+function withHeaders(response: Response): Response {
+  const own = { ...baseHeaders, 'cache-control': 'no-store', 'x-request-id': requestId() }
+  for (const [name, value] of Object.entries(own)) response.headers.set(name, value)
+  return response
 }

@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox'
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Log } from '../../src/log.ts'
@@ -5,7 +6,15 @@ import { unknownName } from '../../src/responses/errors.ts'
 import { type Handle, openCall } from './call.ts'
 import { runTool } from './run-tool.ts'
 import type { Tool } from './tool.ts'
-import { tools } from './tools.ts'
+import { apply } from './tools/apply.ts'
+import { changes } from './tools/changes.ts'
+import { claimNext } from './tools/claim-next.ts'
+import { extendOrRelease } from './tools/extend-or-release.ts'
+import { find } from './tools/find.ts'
+import { get } from './tools/get.ts'
+import { history } from './tools/history.ts'
+import { projects } from './tools/projects.ts'
+import { undo } from './tools/undo.ts'
 
 const identity = { name: 'docket', version: packageJson.version }
 const instructions =
@@ -14,25 +23,31 @@ const instructions =
 /** How long clients may cache the list of tools, which changes only with a release. */
 const listTtlMs = 3_600_000
 
+/** All tools, in the order of `tools/list`. */
+const tools: Tool[] = [
+  ...[projects, find, get, apply, undo, changes],
+  ...[claimNext, extendOrRelease, history],
+]
+
 const toolsOf = (scope: Tool['scope']) => tools.filter((tool) => scope === 'write' || tool.scope === 'read')
 
-/** Removes examples, and descriptions that repeat the values of an enum. */
-function withoutRepetition(this: { enum?: unknown }, name: string, value: unknown): unknown {
-  return name === 'examples' || (name === 'description' && this.enum) ? undefined : value
-}
-// The conversion to JSON removes the symbols and functions of TypeBox.
-const definitionsOf = (listed: Tool[]) =>
-  JSON.parse(
-    JSON.stringify(
-      listed.map(({ name, description, inputSchema, annotations }) => ({
-        name,
-        description,
-        inputSchema,
-        annotations,
-      })),
-      withoutRepetition,
+/** Keeps the part of JSON Schema that every client accepts. The enum of a schema replaces its description. */
+const plain = ({ type, description, enum: values, items, properties, required }: TSchema): object => ({
+  ...{ type, required },
+  ...(values ? { enum: values } : { description }),
+  ...(items && { items: plain(items) }),
+  ...(properties && {
+    properties: Object.fromEntries(
+      Object.entries(properties as Record<string, TSchema>).map(([name, one]) => [name, plain(one)]),
     ),
-  )
+  }),
+})
+
+const definitionsOf = (listed: Tool[]) =>
+  listed.map(({ name, description, inputSchema, annotations }) => ({
+    ...{ name, description, annotations },
+    inputSchema: { ...plain(inputSchema), type: 'object' as const },
+  }))
 
 /** The server sends no requests to clients, so it never validates a response of a client. */
 const jsonSchemaValidator = {

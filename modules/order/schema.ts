@@ -4,7 +4,10 @@ import { OneOf } from '../../src/schema/text.ts'
 
 const neighbour = (side: string) =>
   Type.Optional(
-    Type.Unsafe<string>({ ...IdOf('task'), description: `Places the task directly ${side} this task` }),
+    Type.Unsafe<string>({
+      ...IdOf('task'),
+      description: `The id of a task: places the task directly ${side} this task`,
+    }),
   )
 
 /** Fields of which an input has at most one. */

@@ -1,4 +1,5 @@
 import { badRequest } from '../../src/responses/errors.ts'
+import { unstorableIn } from '../../src/schema/text.ts'
 import { inStoredForm, isDate, optionNamed } from '../fields/values.ts'
 
 export const fieldPrefix = 'field.'
@@ -16,7 +17,8 @@ const NAME = /^field\.([a-z][a-z0-9_]{0,39})(?:\.(min|max))?$/
 export const unknownFieldParameter = (name: string) =>
   badRequest(`${name.slice(0, 100)} must name a field of the project`)
 export const notOrdered = (name: string) => badRequest(`${name} must name a field of the type number or date`)
-export const badValue = (name: string, expected: string) => badRequest(`${name} must be ${expected}`)
+export const badValue = (name: string, expected: string, text?: string) =>
+  badRequest(`${name} must be ${expected}${unstorableIn(text)}`)
 
 export function readFieldParameters(query: Record<string, unknown>): FieldParameter[] {
   const found: FieldParameter[] = []
@@ -54,7 +56,7 @@ export function fieldValue({ name, bound, text: given }: FieldParameter, field: 
   const text = given.trim()
   if (bound && type !== 'number' && type !== 'date') throw notOrdered(name)
   const { fits, expected } = types[type]
-  if (!fits(text, field)) throw badValue(name, expected)
+  if (!fits(text, field)) throw badValue(name, expected, text)
   if (type === 'boolean') return text
   return type === 'number' ? String(Number(text)) : JSON.stringify(inStoredForm(field, text))
 }

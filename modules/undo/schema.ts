@@ -27,8 +27,8 @@ const Seq = (description: string, example: number) =>
 const fields = {
   id: IdOf('project'),
   dryRun: DryRun,
-  seq: Seq('The seq of an event', 42),
-  batch: Seq('The value of batch in the events', 41),
+  seq: Seq('A whole number, the seq of an event', 42),
+  batch: Seq('A whole number, the value of batch in the events', 41),
   seqs: Type.Optional(Seqs),
 }
 export const UndoProject = { ...Input(fields), examples: [{ seq: 42 }] }

@@ -33,7 +33,7 @@ const MaxEvents = Type.Integer({
   description: `A whole number from 1 to ${maxEventsLimit}: the most events in one delivery`,
   examples: [maxEventsLimit],
 })
-const Enabled = Type.Boolean({ description: 'A boolean: whether events are sent', examples: [true] })
+const Enabled = Type.Boolean({ description: 'true or false: whether events are sent', examples: [true] })
 
 const fields = {
   projectId: Id('The project'),

@@ -31,11 +31,12 @@ const versionChanged = () => new HttpError(412, 'The project does not have the v
 const IfClaimSchema = Type.Object(
   {
     taskId: IdOf('task'),
-    seq: Type.Integer({ minimum: 1, description: 'The `seq` of its claim', examples: [42] }),
+    seq: Type.Integer({ minimum: 1, description: 'A whole number, the `seq` of its claim', examples: [42] }),
   },
   {
     additionalProperties: false,
-    description: 'A claim that must still hold its task, as in Docket-If-Claim; if not, 412 is returned',
+    description:
+      'An object with taskId and seq, a claim that must still hold its task, as in Docket-If-Claim: if not, 412 is returned',
   },
 )
 
@@ -50,7 +51,7 @@ const BatchInput = (kinds: OperationTypes) =>
       Type.Integer({
         minimum: 0,
         format: 'int64',
-        description: 'The version that the project must have; if not, 412 is returned',
+        description: 'A whole number, the version that the project must have: if not, 412 is returned',
         examples: [7],
       }),
     ),

@@ -3,7 +3,7 @@ import type { Command } from '../commands/command.ts'
 import { Body, checked, Input, isIdSchema, isOwnIdSchema } from '../schema/input.ts'
 import type { View } from '../model/view.ts'
 import { named } from '../schema/named.ts'
-import { Name } from '../schema/text.ts'
+import { Name, orElse } from '../schema/text.ts'
 
 export const maxOperations = 500
 
@@ -15,7 +15,8 @@ const commonFields = {
   ifMatch: Type.Optional(
     Type.String({
       maxLength: 1_000,
-      description: 'The ETag that the resource must have, with or without `W/`; if not, 412 is returned',
+      description:
+        'A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned',
     }),
   ),
 }
@@ -50,7 +51,7 @@ const camel = (name: string): string =>
 
 /** The schema of an id field that also accepts `#name`, which has no UUID format. */
 function reference({ format: _, ...schema }: TSchema): TSchema {
-  const description = `${schema.description}, or the \`#name\` of an earlier operation`
+  const description = orElse(schema.description!, 'the `#name` of an earlier operation')
   const { anyOf, items } = schema
   const inside = anyOf ? { anyOf: anyOf.map(withoutFormat) } : items ? { items: withoutFormat(items) } : {}
   return { ...schema, ...inside, description } as unknown as TSchema
@@ -65,7 +66,7 @@ function wasSchema({ schema }: View): TObject {
     ([name, one]) => taskObjects.includes(name) || (!accountFields.includes(name) && !isObject(one)),
   )
   const fields = plain.map(([name, one]) => [name, Type.Optional({ ...one, [Kind]: 'Unknown' } as TSchema)])
-  const about = 'Fields and the values that they must have; if not, 409 is returned'
+  const about = 'An object of fields and the values that they must have: if not, 409 is returned'
   return Type.Optional({ ...Input(Object.fromEntries(fields)), description: about })
 }
 

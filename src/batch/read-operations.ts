@@ -30,13 +30,16 @@ export const openReadOperations =
   }
 
 function kindOf(kinds: OperationTypes, given: unknown): OperationType {
-  const { op } = (given ?? {}) as { op?: unknown }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw notOperation()
+  const { op } = given as { op?: unknown }
   const kind = typeof op === 'string' && kinds.get(op)
   if (!kind) throw unknownOp(op, [...kinds.keys()])
   kind.check ??= TypeCompiler.Compile(kind.schema)
   if (!kind.check.Check(given)) throw validationError(kind.check.Errors(given))
   return kind
 }
+
+const notOperation = () => badRequest('The operation must be an object with the field op')
 
 type Names = ReadonlyMap<string, OperationType>
 

@@ -103,6 +103,7 @@ const maxLevels = 32
 /** The most keys and elements in a body. A batch of 500 operations with every field has half of this number. */
 const maxParts = 50_000
 
+export const bodyMissing = () => badRequest('A body is required: send a JSON object')
 const tooManyParts = () => badRequest(`The body must have at most ${maxParts} keys and elements`)
 
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c]
@@ -142,6 +143,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
 function parsed(bytes: Uint8Array, bodyBytes: number): unknown {
   if (bytes.length > bodyBytes) throw tooLarge(bodyBytes)
   if (bytes.length > maxParts || hasManyLevels(bytes)) requireBounded(bytes)
+  if (bytes.length === 0) throw bodyMissing()
   try {
     return JSON.parse(utf8.decode(bytes))
   } catch (error) {

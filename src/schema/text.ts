@@ -29,6 +29,13 @@ const [VISIBLE, INVISIBLE] = [new RegExp(`[^${invisible}]`, 'u'), new RegExp(`[$
 const isStorable = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
+/** Names a character that cannot be stored; an empty text if there is none. */
+export function unstorableIn(text: unknown): string {
+  if (typeof text !== 'string') return ''
+  if (text.includes('\0')) return ', but contains U+0000'
+  return text.isWellFormed() ? '' : ', but contains a lone surrogate'
+}
+
 export function isText(value: unknown, bounds: Bounds): value is string {
   if (!isStorable(value) || !hasLength(value.trim(), bounds)) return false
   return bounds.minLength === 0 || VISIBLE.test(value)
@@ -137,11 +144,15 @@ export const OneOf = <const T extends readonly string[]>(name: string, values: T
   return named(name, checked<T[number]>(isChoice, { type: 'string', enum: [...values], description }))
 }
 
-export const orNull = ', or null'
+/** Adds an alternative to the description of a value. An explanation after a colon remains at the end. */
+export function orElse(description: string, alternative: string): string {
+  const [value, ...explanation] = description.split(': ')
+  return [`${value}, or ${alternative}`, ...explanation].join(': ')
+}
 
 /** Also accepts null, which clears the field. */
 export const Nullable = <T extends TSchema>(schema: T) =>
-  Type.Union([schema, Type.Null()], { description: (schema.description ?? 'A value') + orNull })
+  Type.Union([schema, Type.Null()], { description: orElse(schema.description ?? 'A value', 'null') })
 
 /** Two names look the same if these texts are equal: programs write `ü`, `Ⅳ` and spaces in several ways. */
 export const oneForm = (name: string): string => name.normalize('NFKC').trim()

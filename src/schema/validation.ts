@@ -3,7 +3,7 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { badRequest, unknownName, type HttpError } from '../responses/errors.ts'
 import { nearest } from './nearest.ts'
-import { orNull } from './text.ts'
+import { unstorableIn } from './text.ts'
 
 const maxMessages = 5
 
@@ -40,14 +40,27 @@ function messageOf({ path, type, schema, value }: ValueError): string {
   if (!path) return 'The body must be a JSON object'
   const field = path.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
   if (type === ValueErrorType.ObjectAdditionalProperties) return unknown(field.slice(0, 100), schema)
-  const expected = withoutExplanation(schema.description ?? `a ${schema.type}`)
+  const [expected = ''] = (schema.description ?? typeNames[schema.type] ?? 'another value').split(': ', 1)
   const text = expected.charAt(0).toLowerCase() + expected.slice(1)
-  return value === undefined ? `${field} is required: ${text}` : `${field} must be ${text}`
+  if (value === undefined) return `${field} is required: ${text}`
+  return `${field} must be ${text}${hintFor(schema, value)}`
 }
 
-function withoutExplanation(description: string): string {
-  const [start = ''] = description.split(': ', 1)
-  return start.length < description.length && description.endsWith(orNull) ? start + orNull : start
+/** What a value of a schema without a description must be. */
+const typeNames: Record<string, string> = {
+  ...{ string: 'a text', integer: 'a whole number', number: 'a number', boolean: 'true or false' },
+  ...{ array: 'a list', object: 'an object' },
+}
+
+/** A time whose `+` a URL decoder has replaced by a space. */
+const spaceForPlus = /^\d{4}-\d{2}-\d{2}[Tt ][\d:.]+ \d{2}:?\d{2}$/
+
+/** Names a mistake in a text that is hard to see. */
+function hintFor({ anyOf, ...schema }: TSchema, value: unknown): string {
+  const isText = ((anyOf ?? [schema]) as TSchema[]).some((one) => one.type === 'string' && !one.enum)
+  if (!isText || typeof value !== 'string') return ''
+  const isTime = schema.description?.includes('date-time')
+  return isTime && spaceForPlus.test(value) ? '; write %2B for + in a URL' : unstorableIn(value)
 }
 
 function unknown(name: string, { properties }: TSchema): string {

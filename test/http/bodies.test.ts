@@ -68,8 +68,9 @@ test('accepts a content type with parameters and in any letter case, and the con
 })
 
 test('rejects a body that is not JSON, or not an object, with 400', async () => {
-  const malformed = ['', '{', '{"name":}', "{'name':'x'}", 'name=x', '{"a":1}{"b":2}', '\0', '{"name":"\n"}']
+  const malformed = [' ', '{', '{"name":}', "{'name':'x'}", 'name=x', '{"a":1}{"b":2}', '\0', '{"name":"\n"}']
   for (const text of malformed) await expectErrors(() => text, 400, 'The body must be valid JSON')
+  await expectErrors(() => '', 400, 'A body is required: send a JSON object')
   for (const text of ['null', '[]', '[{}]', '"text"', '1', 'true'])
     await expectErrors(() => text, 400, 'The body must be a JSON object')
 })

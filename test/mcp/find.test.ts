@@ -48,6 +48,7 @@ test('filters by names, emails and words', async () => {
   ])
     expect([filter, await titles({ project, ...filter })]).toEqual([filter, ['Draw the plate']])
   expect(await titles({ project, text: 'wheels', noLabel: true, ready: true })).toEqual(['Oil the wheels'])
+  expect(await titles({ project, noLabel: false, ready: false })).toHaveLength(2)
   expect(await titles({ project, text: 'wheels steam' })).toEqual([])
 })
 
@@ -66,7 +67,21 @@ test('filters by claims, also by the name of the holder', async () => {
 test('filters by custom fields', async () => {
   await make(ada, `/projects/${engine.id}/fields`, { key: 'hours', name: 'Hours', type: 'number' })
   await ada.patch(`/tasks/${wheels.id}`, { fields: { hours: 3 } })
-  expect(await titles({ project: engine.id, where: { 'hours.min': 2 } })).toEqual(['Oil the wheels'])
+  await make(ada, `/projects/${engine.id}/fields`, { key: 'note', name: 'Note', type: 'text' })
+  await ada.patch(`/tasks/${plate.id}`, { fields: { note: 'a=b' } })
+  const found = (where: unknown) => titles({ project: engine.id, where })
+  for (const where of [['hours.min=2'], ['hours=3', 'hours.max=3'], { 'hours.min': 2 }, { hours: '3' }])
+    expect([where, await found(where)]).toEqual([where, ['Oil the wheels']])
+  expect(await found(['note=a=b'])).toEqual(['Draw the plate'])
+  for (const where of [['hours'], ['=3'], [''], [['hours=3']]]) {
+    const { body } = await call('find', { project: engine.id, where })
+    expect(body).toMatchObject({
+      status: 400,
+      error: expect.stringMatching(/^where must be a list of texts/),
+    })
+  }
+  const { body } = await call('find', { project: engine.id, where: ['hours=3', 'hours=2'] })
+  expect(body).toMatchObject({ status: 400, error: 'where must have each key once, but has hours twice' })
 })
 
 test('without project, shows the project of each task', async () => {

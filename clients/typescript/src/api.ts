@@ -24,7 +24,7 @@ export interface components {
       name: string
       /** @description A list of read, write, admin: each includes the scopes before it */
       scopes: components['schemas']['Scope'][]
-      /** @description A list of 1 to 100 project ids: the token gives access only to these projects, or null */
+      /** @description A list of 1 to 100 project ids, or null: the token gives access only to these projects */
       projects: string[] | null
       /** @description When the token expires */
       expiresAt: string
@@ -62,13 +62,13 @@ export interface components {
       batch?: number
     }
     BatchProject: {
-      /** @description The version that the project must have; if not, 412 is returned */
+      /** @description A whole number, the version that the project must have: if not, 412 is returned */
       ifVersion?: number
-      /** @description A claim that must still hold its task, as in Docket-If-Claim; if not, 412 is returned */
+      /** @description An object with taskId and seq, a claim that must still hold its task, as in Docket-If-Claim: if not, 412 is returned */
       ifClaim?: {
         /** @description The id of a task */
         taskId: string
-        /** @description The `seq` of its claim */
+        /** @description A whole number, the `seq` of its claim */
         seq: number
       }
       /** @description A list of 1 to 500 operations */
@@ -250,9 +250,9 @@ export interface components {
       op: 'comment.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The comment */
         id?: string
@@ -301,9 +301,9 @@ export interface components {
       op: 'comment.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The comment */
         id?: string
@@ -461,9 +461,9 @@ export interface components {
       fields?: {
         [key: string]: string | number | boolean | null
       }
-      /** @description Places the task directly before this task */
+      /** @description The id of a task: places the task directly before this task */
       before?: string
-      /** @description Places the task directly after this task */
+      /** @description The id of a task: places the task directly after this task */
       after?: string
       place?: components['schemas']['TaskPlace']
       /** @description The number in the project: 1, 2, 3 … */
@@ -483,11 +483,11 @@ export interface components {
       name: string
       /** @description A list of read, write, admin: each includes the scopes before it */
       scopes: components['schemas']['Scope'][]
-      /** @description A list of 1 to 100 project ids: the token gives access only to these projects, or null */
+      /** @description A list of 1 to 100 project ids, or null: the token gives access only to these projects */
       projects?: string[] | null
       /** @description An ISO 8601 date-time with offset, or a date (midnight UTC), at most one year from now */
       expiresAt: string
-      /** @description The password, required when the sign-in is older than 5 minutes */
+      /** @description A text, the password, required when the sign-in is older than 5 minutes */
       password?: string
       /** @description The id of the token, used in its path */
       readonly id?: unknown
@@ -553,11 +553,11 @@ export interface components {
     CreateWebhook: {
       /** @description A URL that begins with https:// and resolves to public addresses */
       url: string
-      /** @description A list of event types: only events of these types are sent, or null */
+      /** @description A list of event types, or null: only events of these types are sent */
       types?: components['schemas']['EventType'][] | null
       /** @description A whole number from 1 to 100: the most events in one delivery */
       maxEvents?: number
-      /** @description A boolean: whether events are sent */
+      /** @description true or false: whether events are sent */
       enabled?: boolean
       /** @description The id of the webhook, used in its paths */
       readonly id?: unknown
@@ -586,7 +586,7 @@ export interface components {
     }
     /** @default {} */
     DeleteMe: {
-      /** @description The password, required when the sign-in is older than 5 minutes */
+      /** @description A text, the password, required when the sign-in is older than 5 minutes */
       password?: string
     }
     Departure: {
@@ -779,9 +779,9 @@ export interface components {
       op: 'field.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The field */
         id?: string
@@ -829,9 +829,9 @@ export interface components {
       op: 'field.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The field */
         id?: string
@@ -1042,9 +1042,9 @@ export interface components {
       op: 'label.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The label */
         id?: string
@@ -1081,9 +1081,9 @@ export interface components {
       op: 'label.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The label */
         id?: string
@@ -1110,9 +1110,9 @@ export interface components {
     LinesOfJson: string
     /** @description Read-only fields are ignored: id, name, emailVerified */
     Login: {
-      /** @description The registered email address */
+      /** @description A text, the registered email address */
       email: string
-      /** @description The password */
+      /** @description A text, the password */
       password: string
       /** @description The user */
       readonly id?: unknown
@@ -1208,9 +1208,9 @@ export interface components {
       op: 'member.remove'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The membership, used in member paths */
         id?: string
@@ -1247,9 +1247,9 @@ export interface components {
       op: 'member.set_role'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The membership, used in member paths */
         id?: string
@@ -1288,7 +1288,7 @@ export interface components {
       name: string
       /** @description A list of read, write, admin: each includes the scopes before it */
       scopes: components['schemas']['Scope'][]
-      /** @description A list of 1 to 100 project ids: the token gives access only to these projects, or null */
+      /** @description A list of 1 to 100 project ids, or null: the token gives access only to these projects */
       projects: string[] | null
       /** @description When the token expires */
       expiresAt: string
@@ -1385,9 +1385,9 @@ export interface components {
       op: 'project.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The project */
         id?: string
@@ -1446,11 +1446,11 @@ export interface components {
       readonly projectId?: unknown
       /** @description A URL that begins with https:// and resolves to public addresses */
       readonly url?: unknown
-      /** @description A list of event types: only events of these types are sent, or null */
+      /** @description A list of event types, or null: only events of these types are sent */
       readonly types?: unknown
       /** @description A whole number from 1 to 100: the most events in one delivery */
       readonly maxEvents?: unknown
-      /** @description A boolean: whether events are sent */
+      /** @description true or false: whether events are sent */
       readonly enabled?: unknown
       /** @description Why the service disabled the webhook; otherwise null */
       readonly disabledReason?: unknown
@@ -1466,7 +1466,7 @@ export interface components {
       readonly createdAt?: unknown
     }
     ResetPassword: {
-      /** @description The token from the mail */
+      /** @description A text, the token from the mail */
       token: string
       /** @description A password of 6 to 1024 characters */
       password: string
@@ -1607,9 +1607,9 @@ export interface components {
       op: 'subtask.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The subtask */
         id?: string
@@ -1646,9 +1646,9 @@ export interface components {
       op: 'subtask.toggle'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The subtask */
         id?: string
@@ -1681,9 +1681,9 @@ export interface components {
       op: 'subtask.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The subtask */
         id?: string
@@ -1758,9 +1758,9 @@ export interface components {
       projectId?: string
       /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
       leaseSeconds: number
-      /** @description A list of at most 50 ids of labels, without duplicates: the task has all of these labels, or the `#name` of an earlier operation */
+      /** @description A list of at most 50 ids of labels, without duplicates, or the `#name` of an earlier operation: the task has all of these labels */
       labels?: string[]
-      /** @description A list of at most 50 ids of labels, without duplicates: the task has at least one of these labels, or the `#name` of an earlier operation */
+      /** @description A list of at most 50 ids of labels, without duplicates, or the `#name` of an earlier operation: the task has at least one of these labels */
       anyLabel?: string[]
       priority?: components['schemas']['TaskPriority']
       /** @description The id of a user, or the `#name` of an earlier operation */
@@ -1805,9 +1805,9 @@ export interface components {
       op: 'task.claim'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The task */
         id?: string
@@ -1920,9 +1920,9 @@ export interface components {
       fields?: {
         [key: string]: string | number | boolean | null
       }
-      /** @description Places the task directly before this task, or the `#name` of an earlier operation */
+      /** @description The id of a task, or the `#name` of an earlier operation: places the task directly before this task */
       before?: string
-      /** @description Places the task directly after this task, or the `#name` of an earlier operation */
+      /** @description The id of a task, or the `#name` of an earlier operation: places the task directly after this task */
       after?: string
       place?: components['schemas']['TaskPlace']
       /** @description The number in the project: 1, 2, 3 … */
@@ -1944,9 +1944,9 @@ export interface components {
       op: 'task.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The task */
         id?: string
@@ -2098,9 +2098,9 @@ export interface components {
       op: 'task.release'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The task */
         id?: string
@@ -2195,9 +2195,9 @@ export interface components {
       op: 'task.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The task */
         id?: string
@@ -2262,17 +2262,17 @@ export interface components {
       fields?: {
         [key: string]: string | number | boolean | null
       }
-      /** @description A list of at most 50 ids of labels, without duplicates: appended to labelIds, or the `#name` of an earlier operation */
+      /** @description A list of at most 50 ids of labels, without duplicates, or the `#name` of an earlier operation: appended to labelIds */
       addLabelIds?: string[]
-      /** @description A list of at most 50 ids of labels, without duplicates: removed from labelIds, or the `#name` of an earlier operation */
+      /** @description A list of at most 50 ids of labels, without duplicates, or the `#name` of an earlier operation: removed from labelIds */
       removeLabelIds?: string[]
-      /** @description A list of at most 50 ids of tasks, without duplicates: appended to blockedByIds, or the `#name` of an earlier operation */
+      /** @description A list of at most 50 ids of tasks, without duplicates, or the `#name` of an earlier operation: appended to blockedByIds */
       addBlockedByIds?: string[]
-      /** @description A list of at most 50 ids of tasks, without duplicates: removed from blockedByIds, or the `#name` of an earlier operation */
+      /** @description A list of at most 50 ids of tasks, without duplicates, or the `#name` of an earlier operation: removed from blockedByIds */
       removeBlockedByIds?: string[]
-      /** @description Places the task directly before this task, or the `#name` of an earlier operation */
+      /** @description The id of a task, or the `#name` of an earlier operation: places the task directly before this task */
       before?: string
-      /** @description Places the task directly after this task, or the `#name` of an earlier operation */
+      /** @description The id of a task, or the `#name` of an earlier operation: places the task directly after this task */
       after?: string
       place?: components['schemas']['TaskPlace']
       /** @description The number in the project: 1, 2, 3 … */
@@ -2353,9 +2353,9 @@ export interface components {
       createdAt: string
     }
     UndoProject: {
-      /** @description The seq of an event */
+      /** @description A whole number, the seq of an event */
       seq?: number
-      /** @description The value of batch in the events */
+      /** @description A whole number, the value of batch in the events */
       batch?: number
       /** @description A list of 1 to 500 different seqs of events */
       seqs?: number[]
@@ -2423,7 +2423,7 @@ export interface components {
       name?: string
       /** @description A password of 6 to 1024 characters */
       password?: string
-      /** @description The current password, required to set a new one */
+      /** @description A text, the current password, required to set a new one */
       currentPassword?: string
       /** @description A JWT for the Authorization header */
       readonly access_token?: unknown
@@ -2496,9 +2496,9 @@ export interface components {
       addBlockedByIds?: string[]
       /** @description A list of at most 50 ids of tasks, without duplicates: removed from blockedByIds */
       removeBlockedByIds?: string[]
-      /** @description Places the task directly before this task */
+      /** @description The id of a task: places the task directly before this task */
       before?: string
-      /** @description Places the task directly after this task */
+      /** @description The id of a task: places the task directly after this task */
       after?: string
       place?: components['schemas']['TaskPlace']
       /** @description The task */
@@ -2567,11 +2567,11 @@ export interface components {
     UpdateWebhook: {
       /** @description A URL that begins with https:// and resolves to public addresses */
       url?: string
-      /** @description A list of event types: only events of these types are sent, or null */
+      /** @description A list of event types, or null: only events of these types are sent */
       types?: components['schemas']['EventType'][] | null
       /** @description A whole number from 1 to 100: the most events in one delivery */
       maxEvents?: number
-      /** @description A boolean: whether events are sent */
+      /** @description true or false: whether events are sent */
       enabled?: boolean
       /** @description The id of the webhook, used in its paths */
       readonly id?: unknown
@@ -2640,7 +2640,7 @@ export interface components {
       email: string
     }
     VerifyEmail: {
-      /** @description The token from the mail */
+      /** @description A text, the token from the mail */
       token: string
     }
     /** @description Server-sent events without `event`, whose `data` is `{projectId, version}`; the version is null if the caller can no longer see the project. An event of type `more`, whose `data` is `{told, last}`, means that the caller has projects after `last`, which the stream does not list. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While nothing changes, the service sends comments to keep the connection open. */
@@ -2723,9 +2723,9 @@ export interface components {
       op: 'view.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The view */
         id?: string
@@ -2762,9 +2762,9 @@ export interface components {
       op: 'view.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description The ETag that the resource must have, with or without `W/`; if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
-      /** @description Fields and the values that they must have; if not, 409 is returned */
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
         /** @description The view */
         id?: string
@@ -2829,11 +2829,11 @@ export interface components {
       projectId: string
       /** @description A URL that begins with https:// and resolves to public addresses */
       url: string
-      /** @description A list of event types: only events of these types are sent, or null */
+      /** @description A list of event types, or null: only events of these types are sent */
       types: components['schemas']['EventType'][] | null
       /** @description A whole number from 1 to 100: the most events in one delivery */
       maxEvents: number
-      /** @description A boolean: whether events are sent */
+      /** @description true or false: whether events are sent */
       enabled: boolean
       /** @description Why the service disabled the webhook; otherwise null */
       disabledReason: string | null
@@ -2919,11 +2919,11 @@ export interface components {
       projectId: string
       /** @description A URL that begins with https:// and resolves to public addresses */
       url: string
-      /** @description A list of event types: only events of these types are sent, or null */
+      /** @description A list of event types, or null: only events of these types are sent */
       types: components['schemas']['EventType'][] | null
       /** @description A whole number from 1 to 100: the most events in one delivery */
       maxEvents: number
-      /** @description A boolean: whether events are sent */
+      /** @description true or false: whether events are sent */
       enabled: boolean
       /** @description Why the service disabled the webhook; otherwise null */
       disabledReason: string | null

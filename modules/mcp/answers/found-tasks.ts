@@ -1,4 +1,4 @@
-import { cursorOf, read, withQuery } from '../read.ts'
+import { cursorOf, read, withQuery } from '../requests.ts'
 import type { Call } from '../tool.ts'
 import { openNames } from './names.ts'
 import { TokenBudget } from './token-budget.ts'

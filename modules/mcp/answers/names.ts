@@ -1,5 +1,5 @@
 import { readAll, usersOf } from '../names/name-lookup.ts'
-import { read } from '../read.ts'
+import { read } from '../requests.ts'
 import type { Call } from '../tool.ts'
 
 /** The names of a project, of its users and of its labels, by id. */

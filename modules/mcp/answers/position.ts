@@ -11,7 +11,7 @@ const Position = Type.Object({
 export type Position = Static<typeof Position>
 
 export const Next = Type.Optional(
-  Type.String({ maxLength: 1_000, description: '`next` of the previous answer to the same call' }),
+  Type.String({ maxLength: 1_000, description: 'A text, `next` of the previous answer to the same call' }),
 )
 
 export const writePosition = (position: Position): string =>

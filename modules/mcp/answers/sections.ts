@@ -1,5 +1,5 @@
 import { writeCursor } from '../../../src/reads/pages.ts'
-import { cursorOf, read, withQuery } from '../read.ts'
+import { cursorOf, read, withQuery } from '../requests.ts'
 import type { Call } from '../tool.ts'
 import { type Position, readPosition, writePosition } from './position.ts'
 import { TokenBudget } from './token-budget.ts'

@@ -1,7 +1,7 @@
 import { canonicalId, isIdInAnyCase } from '../../../src/id-format.ts'
 import { nearest } from '../../../src/schema/nearest.ts'
 import { caseless, oneForm } from '../../../src/schema/text.ts'
-import { cursorOf, read, withQuery } from '../read.ts'
+import { cursorOf, read, withQuery } from '../requests.ts'
 import { type Call, ToolError } from '../tool.ts'
 
 /** A row with the names that an agent may write in place of its id. */

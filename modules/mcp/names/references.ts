@@ -1,6 +1,6 @@
 import { isIdInAnyCase } from '../../../src/id-format.ts'
 import { idOf, type NamedRow, readForNames, usersOf } from './name-lookup.ts'
-import { read } from '../read.ts'
+import { read } from '../requests.ts'
 import { type Call, ToolError } from '../tool.ts'
 
 type Kind = 'user' | 'member' | 'label' | 'field' | 'view'

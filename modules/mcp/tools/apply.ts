@@ -7,8 +7,7 @@ import { projectIdOf } from '../names/name-lookup.ts'
 import { operationsText, withFlags } from './operations.ts'
 import { openWithIds } from '../names/references.ts'
 import { type ApiResponse, type Call, type Tool, ToolError } from '../tool.ts'
-import { read } from '../read.ts'
-import { isReplayed, write } from '../write.ts'
+import { isReplayed, read, write } from '../requests.ts'
 import { pageOfRows, type Result } from './created-rows.ts'
 
 const operations = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values. fields: {key: value} of custom fields. In place of the id of a user, label, custom field or view, its name is allowed. * required, [] list; null clears.
@@ -24,18 +23,18 @@ const input = Input({
   key: Key,
   dryRun: DryRun,
   ifVersion: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Reject unless the project has this version' }),
+    Type.Integer({ minimum: 0, description: 'A whole number: reject unless the project has this version' }),
   ),
   ifClaim: Type.Optional(
     Type.Object(
       { taskId: Type.String(), seq: Type.Integer({ minimum: 1 }) },
-      { additionalProperties: false, description: 'Reject if this claim has ended' },
+      { additionalProperties: false, description: 'An object: reject if this claim has ended' },
     ),
   ),
   next: Type.Optional(
     Type.String({
       pattern: '^\\d{1,3}$',
-      description: '`next` of the answer, with the same other arguments',
+      description: 'A text, `next` of the answer: repeat the other arguments',
     }),
   ),
 })

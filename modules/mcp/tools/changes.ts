@@ -5,23 +5,25 @@ import { type Event, hasNames, shownEvent } from '../answers/events.ts'
 import { openNames } from '../answers/names.ts'
 import { TokenBudget } from '../answers/token-budget.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
-import { cursorOf, read, withQuery } from '../read.ts'
+import { cursorOf, read, withQuery } from '../requests.ts'
 import type { Call, Tool } from '../tool.ts'
-import { EventTypes, ProjectName } from './arguments.ts'
-
-const OptionalInteger = (maximum: number, description: string) =>
-  Type.Optional(Type.Integer({ minimum: 0, maximum, description }))
+import { Count, EventTypes, ProjectName } from './arguments.ts'
 
 const input = Input({
   project: ProjectName,
-  after: OptionalInteger(
+  after: Count(
+    0,
     maxSeq,
-    '`after` of the previous answer, or `version` of find; 0: from the first event',
+    'A whole number, `after` of the previous answer, or `version` of find; 0: from the first event',
   ),
-  wait: OptionalInteger(maxWaitSeconds, `A number from 0 to ${maxWaitSeconds}: seconds to wait for a change`),
+  wait: Count(0, maxWaitSeconds, `A number from 0 to ${maxWaitSeconds}: seconds to wait for a change`),
   types: EventTypes,
   next: Type.Optional(
-    Type.String({ maxLength: 20, pattern: '^[0-9]{1,15}$', description: '`next` of the previous answer' }),
+    Type.String({
+      maxLength: 20,
+      pattern: '^[0-9]{1,15}$',
+      description: 'A text, `next` of the previous answer',
+    }),
   ),
 })
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
 import { ClaimNextBody, maxWaitSeconds } from '../../work-queue/schema.ts'
 import { openNames } from '../answers/names.ts'
@@ -6,27 +6,19 @@ import { withoutEmpty, shownTask, type Task } from '../answers/tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { openWithIds } from '../names/references.ts'
 import type { Call, Tool } from '../tool.ts'
-import { isReplayed, write } from '../write.ts'
-import { leaseRange, ProjectName, RepeatKey } from './arguments.ts'
+import { isReplayed, write } from '../requests.ts'
+import { Count, LabelNames, leaseRange, ProjectName, RepeatKey, UserName } from './arguments.ts'
 
 const { priority, leaseSeconds } = ClaimNextBody.properties
-const labels = (description: string) =>
-  Type.Optional(Type.Array(Type.String(), { maxItems: 50, description }))
 
 const input = Input({
   project: ProjectName,
   leaseSeconds: { ...leaseSeconds, description: leaseRange },
   priority,
-  wait: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: maxWaitSeconds,
-      description: `Seconds to wait for a ready task: 0 to ${maxWaitSeconds}`,
-    }),
-  ),
-  labels: labels('Names or ids: tasks with all of these labels'),
-  anyLabel: labels('Names or ids: tasks with at least one of these labels'),
-  assigneeId: Type.Optional(Type.String({ description: 'Id, email, name or me' })),
+  wait: Count(0, maxWaitSeconds, `A number from 0 to ${maxWaitSeconds}: seconds to wait for a ready task`),
+  labels: LabelNames('all'),
+  anyLabel: LabelNames('at least one'),
+  assigneeId: UserName,
   key: RepeatKey,
 })
 

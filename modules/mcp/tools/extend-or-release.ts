@@ -1,26 +1,18 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
-import { read } from '../read.ts'
+import { maxSeq } from '../../events/parameters.ts'
+import { read, write } from '../requests.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
-import { write } from '../write.ts'
-import { leaseRange, maxLeaseSeconds, ProjectName, RepeatKey, taskPath } from './arguments.ts'
+import { Count, leaseRange, maxLeaseSeconds, ProjectName, RepeatKey, TaskId, taskPath } from './arguments.ts'
 
 interface Task {
   claim: { until: string; seq: number } | null
 }
 
 const input = Input({
-  id: Type.String({ minLength: 1, description: 'Task id' }),
-  leaseSeconds: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: maxLeaseSeconds,
-      description: `${leaseRange}; to release the task: 0 or missing`,
-    }),
-  ),
-  seq: Type.Optional(
-    Type.Integer({ minimum: 1, description: '`claim.seq` of the task: reject if this claim has ended' }),
-  ),
+  id: TaskId(),
+  leaseSeconds: Count(0, maxLeaseSeconds, `${leaseRange}, or 0: 0 or missing releases the task`),
+  seq: Count(1, maxSeq, 'A whole number, `claim.seq` of the task: reject if this claim has ended'),
   project: Type.Optional(ProjectName),
   key: RepeatKey,
 })

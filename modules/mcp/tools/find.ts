@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { IdOf, Input } from '../../../src/schema/input.ts'
+import { badRequest } from '../../../src/responses/errors.ts'
+import { checked, IdOf, Input } from '../../../src/schema/input.ts'
 import { Instant, OneOf } from '../../../src/schema/text.ts'
 import { sorts } from '../../task-lists/list-query.ts'
 import { Priority, Status } from '../../tasks/schema.ts'
@@ -8,22 +9,17 @@ import { findTasks } from '../answers/found-tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { needProject, openWithIds } from '../names/references.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
-import { ProjectName } from './arguments.ts'
+import { Count, Flag, LabelNames, ProjectName, UserName } from './arguments.ts'
 
 const optional = Type.Optional
-const Names = (which: string) =>
-  optional(
-    Type.Array(Type.String({ maxLength: 100 }), {
-      minItems: 1,
-      maxItems: 50,
-      description: `A list of names or ids: tasks with ${which} of these labels`,
-    }),
-  )
-const OnlyTrue = (description: string) =>
-  optional(Type.Literal(true, { description: `true: ${description}` }))
-
-const FieldValue = Type.Union([Type.String(), Type.Number(), Type.Boolean()], {
-  description: 'A text, a number, true or false',
+const isWhere = (where: unknown): boolean =>
+  Array.isArray(where)
+    ? where.every((one) => typeof one === 'string' && one.indexOf('=') > 0)
+    : typeof where === 'object' && where !== null
+/** Many clients cannot send an object without declared properties, so the documented form is a list. */
+const Where = checked<string[] | Record<string, unknown>>(isWhere, {
+  ...{ type: 'array', items: Type.String() },
+  description: 'A list of texts such as size=S or estimate.min=2: values of custom fields by key',
 })
 
 const input = Input({
@@ -33,33 +29,31 @@ const input = Input({
       minLength: 1,
       maxLength: 1_000,
       description:
-        'Words of the title, description, comments and subtasks; the last may be incomplete. "A phrase", -without, #42',
+        'A text of 1 to 1000 characters: words of the title, description, comments and subtasks; the last may be incomplete. "A phrase", -without, #42',
     }),
   ),
   status: optional(Status),
   priority: optional(Priority),
-  assigneeId: optional(Type.String({ maxLength: 300, description: 'A name, email, id or me' })),
-  labels: Names('all'),
-  anyLabel: Names('at least one'),
-  noLabel: OnlyTrue('without labels'),
-  ready: OnlyTrue('not DONE, not blocked, not claimed by others'),
+  assigneeId: UserName,
+  labels: LabelNames('all'),
+  anyLabel: LabelNames('at least one'),
+  noLabel: Flag('without labels'),
+  ready: Flag('not DONE, not blocked, not claimed by others'),
   claimedBy: optional(Type.String({ maxLength: 300, description: 'A name, email, id, me or none' })),
   blocks: optional(IdOf('task')),
   dueBefore: optional(Instant()),
   dueAfter: optional(Instant()),
-  externalId: optional(Type.String({ minLength: 1, maxLength: 200 })),
-  where: optional(
-    Type.Record(Type.String(), FieldValue, {
-      description: 'Custom fields by key: {"size":"S","estimate.min":2}',
-    }),
+  externalId: optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'A text of 1 to 200 characters' }),
   ),
+  where: optional(Where),
   sort: optional(OneOf('FindSort', sorts)),
-  limit: optional(
-    Type.Integer({ minimum: 1, maximum: 100, description: 'A number from 1 to 100: the most tasks' }),
-  ),
+  limit: Count(1, 100, 'A number from 1 to 100: the most tasks'),
   fields: optional(OneOf('FindFields', details)),
-  next: optional(Type.String({ maxLength: 500, description: '`next` of the previous answer' })),
+  next: optional(Type.String({ maxLength: 500, description: 'A text, `next` of the previous answer' })),
 })
+
+type Arguments = Static<typeof input>
 
 export const find: Tool = {
   name: 'find',
@@ -68,19 +62,27 @@ export const find: Tool = {
   inputSchema: input,
   scope: 'read',
   annotations: { readOnlyHint: true },
-  async run(
-    { project, text, where = {}, fields = 'lines', limit, next, ...given }: Static<typeof input>,
-    call: Call,
-  ) {
+  async run({ project, text, where, fields = 'lines', limit, next, ...given }: Arguments, call: Call) {
     const projectId = project === undefined ? undefined : await projectIdOf(call, project)
     if (projectId === undefined && needProject(given)) throw projectNeeded()
     const { labels, anyLabel, ...filter } = projectId ? await openWithIds(call, projectId)(given) : given
-    const fieldFilters = Object.entries(where).map(([key, value]) => [`field.${key}`, value])
     const lists = { labels: labels?.join(), anyLabel: anyLabel?.join() }
     const q = text?.trim() || undefined
-    const query = { projectId, q, ...filter, ...lists, ...Object.fromEntries(fieldFilters) }
+    const query = { projectId, q, ...filter, ...lists, ...fieldFilters(where) }
     return findTasks(call, { query, detail: fields, limit, cursor: next })
   },
+}
+
+function fieldFilters(where: Arguments['where'] = []): object {
+  const filters = Array.isArray(where)
+    ? where.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)] as const)
+    : Object.entries(where)
+  for (const [index, [key, value]] of filters.entries()) {
+    if (typeof value === 'object') throw badRequest(`where.${key} must be a text, a number, true or false`)
+    if (filters.findIndex(([other]) => other === key) < index)
+      throw badRequest(`where must have each key once, but has ${key} twice`)
+  }
+  return Object.fromEntries(filters.map(([key, value]) => [`field.${key}`, String(value)]))
 }
 
 const projectNeeded = () =>

@@ -7,10 +7,10 @@ import { Next } from '../answers/position.ts'
 import { cut } from '../answers/token-budget.ts'
 import { type Section, withSections } from '../answers/sections.ts'
 import { withoutEmpty, namesIn, shortFields, type Task } from '../answers/tasks.ts'
-import { read } from '../read.ts'
+import { read } from '../requests.ts'
 import type { Call, Tool } from '../tool.ts'
 
-const input = Input({ id: TaskId('The id of a task'), next: Next })
+const input = Input({ id: TaskId(), next: Next })
 
 interface Subtask {
   id: string

@@ -8,14 +8,14 @@ import { type Section, withSections } from '../answers/sections.ts'
 import type { Task } from '../answers/tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { openWithIds } from '../names/references.ts'
-import { successful, withQuery } from '../read.ts'
+import { successful, withQuery } from '../requests.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
-import { EventTypes, ProjectName, TaskId, taskPath } from './arguments.ts'
+import { EventTypes, ProjectName, TaskId, taskPath, UserName } from './arguments.ts'
 
 const input = Input({
   project: Type.Optional(ProjectName),
-  id: Type.Optional(TaskId('Id of a task: lists only events of this task')),
-  actor: Type.Optional(Type.String({ maxLength: 300, description: 'Id, name, email or me' })),
+  id: Type.Optional(TaskId('The id of a task: lists only events of this task')),
+  actor: UserName,
   types: EventTypes,
   next: Next,
 })
@@ -32,7 +32,8 @@ export const history: Tool = {
   annotations: { readOnlyHint: true },
   async run({ project, id, actor, types, next }: Arguments, call: Call) {
     const given = project === undefined ? undefined : await projectIdOf(call, project)
-    if (id === undefined && given === undefined) throw projectNeeded()
+    if (id === undefined && given === undefined)
+      throw new ToolError(400, 'project or id is required', 'Pass a project, or the id of a task')
     if (id !== undefined && (actor ?? types)) throw filtersNeedProject()
     const projectId = given ?? (await projectOfTask(call, id!))
     const names = projectId === undefined ? new Map() : await openNames(call)(projectId)
@@ -44,8 +45,6 @@ export const history: Tool = {
   },
 }
 
-const projectNeeded = () =>
-  new ToolError(400, 'project or id is required', 'Pass a project, or the id of a task')
 const filtersNeedProject = () =>
   new ToolError(
     400,

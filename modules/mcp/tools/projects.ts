@@ -5,7 +5,7 @@ import { cut } from '../answers/token-budget.ts'
 import { type Section, withSections } from '../answers/sections.ts'
 import { withoutEmpty } from '../answers/tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
-import { read } from '../read.ts'
+import { read } from '../requests.ts'
 import type { Call, Tool } from '../tool.ts'
 import { ProjectName } from './arguments.ts'
 

@@ -2,15 +2,14 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
-import { successful } from '../read.ts'
-import { isReplayed, write } from '../write.ts'
+import { isReplayed, successful, write } from '../requests.ts'
 import { DryRun, Key, ProjectName } from './arguments.ts'
 
 const input = Input({
   project: ProjectName,
   batch: Type.Integer({
     minimum: 1,
-    description: '`batch` of an answer of apply or undo, or batch or seq of an event',
+    description: 'A whole number, `batch` of an answer of apply or undo, or batch or seq of an event',
   }),
   key: Key,
   dryRun: DryRun,
