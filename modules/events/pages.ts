@@ -7,7 +7,7 @@ import type { ReadEvent } from './views.ts'
 
 export const maxScannedEvents = 10_000
 /** A scan of this many events is charged as one ordinary read. */
-const eventsPerRead = 500
+export const eventsPerRead = 500
 
 export const scanCost = (events: number): number => 1 + Math.min(events, maxScannedEvents) / eventsPerRead
 

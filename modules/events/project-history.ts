@@ -49,7 +49,7 @@ const ProjectHistoryQuery = Input({
 })
 
 export function projectHistory(services: Services): Query {
-  const { findRole, oldestSeq, serve, charge } = services
+  const { database, findRole, oldestSeq, serve, charge } = services
   const logTag = openLogTag(services)
   return {
     about,
@@ -63,9 +63,12 @@ export function projectHistory(services: Services): Query {
       const project = await requireVisible(findRole, caller, id)
       const etag = etagAt(project, `.${project.renaming}${await logTag([project.projectId])}`)
       const { entity, entityId, actorId, types } = filter
-      const cost = entity || entityId || actorId || types ? scanCost(project.version) : 1
+      const isFiltered = entity || entityId || actorId || types
       const build = async () => {
-        const found = await charge(caller, cost, (sql) => readHistoryPage(sql, oldestSeq, project, filter))
+        const range = await rangeOf(database.reads, project, filter)
+        const cost = isFiltered ? scanCost(range.last + 1 - range.lowest) : 1
+        const read = (sql: Sql) => readHistoryPage(sql, oldestSeq, project, filter, range)
+        const found = range.last < range.lowest ? { rows: [] } : await charge(caller, cost, read)
         return pageOf(request, found, eventView.of, ({ seq }) => [String(seq)], etag)
       }
       return serve(request, pathAndQuery(request), etag, build, project.version)
@@ -107,20 +110,34 @@ function readHistoryFilter({
   }
 }
 
-async function readHistoryPage(
+/** The seqs that a page scans, and the seq after which the history begins. */
+interface HistoryRange {
+  last: number
+  lowest: number
+  after: number
+}
+
+async function rangeOf(
   sql: Sql,
-  oldestSeq: OldestSeq,
   project: VisibleProject,
-  { before, from, to, entity, entityId, actorId, types, limit }: HistoryFilter,
-): Promise<PageRows<ReadEvent, { seq: number }>> {
-  const { projectId, version } = project
+  { before, from, to }: HistoryFilter,
+): Promise<HistoryRange> {
+  const { version } = project
   const [upTo, after] = await Promise.all([
     to === null ? version : seqAt(sql, project, to),
     from === null ? 0 : seqAt(sql, project, from, '<'),
   ])
   const last = Math.min(version, upTo, (before ?? Infinity) - 1)
-  const lowest = Math.max(after + 1, last - maxScannedEvents + 1)
-  if (last < lowest) return { rows: [] }
+  return { last, after, lowest: Math.max(after + 1, last - maxScannedEvents + 1) }
+}
+
+async function readHistoryPage(
+  sql: Sql,
+  oldestSeq: OldestSeq,
+  { projectId }: VisibleProject,
+  { entity, entityId, actorId, types, limit }: HistoryFilter,
+  { last, lowest, after }: HistoryRange,
+): Promise<PageRows<ReadEvent, { seq: number }>> {
   // All filters share one statement, because each connection caches a plan for each statement.
   const rows = await readEvents(
     sql,

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
 import { maxId } from '../../src/id-format.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import { view } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { openLookUp, requireVisible } from '../../src/reads/lookups.ts'
@@ -11,13 +12,13 @@ import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { maxScannedEvents } from './pages.ts'
+import { eventsPerRead, maxScannedEvents, scanCost } from './pages.ts'
 import { eventColumns, isFullPage, readEvents, withPeople } from './rows.ts'
 import { eventView } from './schema.ts'
 import { type ReadEvent, shownEvent } from './views.ts'
 import { retentionNote, openLogTag } from './project-history.ts'
 
-const about = `Returns the events of the task, its subtasks and comments, newest first, also from earlier projects of the task and after its deletion. Requires the right to read the task's current or last project. Leaves out events in projects that the caller may not read. ${retentionNote}`
+const about = `Returns the events of the task, its subtasks and comments, newest first, also from earlier projects of the task and after its deletion. Requires the right to read the task's current or last project. Leaves out events in projects that the caller may not read. A page skips at most ${maxScannedEvents} such events, so a page may show fewer events than \`limit\` although the Link header leads to another page. ${retentionNote}`
 
 const taskEventView = view<ReadEvent>({
   name: 'TaskEvent',
@@ -30,8 +31,8 @@ const taskEventView = view<ReadEvent>({
 
 export function taskHistory(services: Services): Query {
   const { findRole, serve, versions } = services
-  const sql = services.database.reads
-  const findTaskProjects = openFindTaskProjects(sql, versions)
+  const findTaskProjects = openFindTaskProjects(services.database.reads, versions)
+  const readPage = openReadPage(services)
   const logTag = openLogTag(services)
   return {
     about,
@@ -48,7 +49,7 @@ export function taskHistory(services: Services): Query {
       const tag = await logTag(projectIds)
       const etag = etagAt(task, `.${task.renaming}${tag}`)
       const build = async () => {
-        const found = await readTaskHistoryPage(sql, taskId, projectIds, page)
+        const found = await readPage(caller, { taskId, projectIds, page })
         return pageOf(request, found, taskEventView.of, ({ id }) => [id], etag)
       }
       return serve(request, pathAndQuery(request) + tag, etag, build, task.version)
@@ -88,23 +89,51 @@ const leftProjects = (sql: Sql) => sql`
       order by e.project_id limit 1) from visited where visited.project_id is not null)
   select string_agg(visited.project_id::text, ' ') as others from visited where visited.project_id <> w.project_id`
 
-/** Sorts by event id, because seqs of different projects cannot be compared. */
-async function readTaskHistoryPage(
+interface Wanted {
+  taskId: string
+  projectIds: string[]
+  page: Page
+}
+
+/**
+ * Returns a function that reads a page. The events that the caller may see usually fill a page after few events. If not,
+ * the caller pays for all events that a longer scan reads.
+ */
+const openReadPage =
+  ({ charge, database }: Pick<Services, 'charge' | 'database'>) =>
+  async (caller: Caller, wanted: Wanted): Promise<HistoryPage> => {
+    const first = await scan(database.reads, wanted, eventsPerRead)
+    if (first) return first
+    const { taskId, page } = wanted
+    const [row] = await database.reads<{ count: number }[]>`
+      select count(*)::int4 as count from (${eventsOf(database.reads, taskId, page, maxScannedEvents)}) e`
+    const read = (sql: Sql) => scan(sql, wanted, maxScannedEvents, true)
+    return (await charge(caller, scanCost(row!.count), read))!
+  }
+
+type HistoryPage = PageRows<ReadEvent, { id: string }>
+
+/** SQL for the ids of the task's events before the page, newest first. Ids can be compared between projects, unlike seqs. */
+const eventsOf = (sql: Sql, taskId: string, { cursor }: Page, limit: number) => sql`
+  select id from events where task_id = ${taskId} and id < ${cursor ?? maxId} order by id desc limit ${limit}`
+
+/** Scans at most `max` events. Returns undefined if they do not fill the page and more follow, unless `isLast`. */
+async function scan(
   sql: Sql,
-  taskId: string,
-  projectIds: string[],
-  { limit, cursor }: Page,
-): Promise<PageRows<ReadEvent, { id: string }>> {
-  const before = cursor ?? maxId
+  { taskId, projectIds, page }: Wanted,
+  max: number,
+  isLast = false,
+): Promise<HistoryPage | undefined> {
+  const { limit, cursor } = page
   const rows = await readEvents(
     sql,
     sql`select ${eventColumns(sql)} from (
-      select * from events where task_id = ${taskId} and id < ${before} order by id desc limit ${maxScannedEvents}) e
+      select * from events where task_id = ${taskId} and id < ${cursor ?? maxId} order by id desc limit ${max}) e
     where e.project_id = any(${projectIds}::uuid[]) order by e.id desc limit ${limit + 1}`,
   )
+  const isFull = isFullPage(rows, limit + 1)
+  const [end] = isFull ? [] : await sql<{ id: string }[]>`${eventsOf(sql, taskId, page, 1)} offset ${max - 1}`
+  if (end && !isLast && rows.length < limit) return undefined
   const shown = await withPeople(sql, rows.slice(0, limit))
-  if (isFullPage(rows, limit + 1)) return { rows: shown, last: shown.at(-1)! }
-  const [last] = await sql<{ id: string }[]>`
-    select id from events where task_id = ${taskId} and id < ${before} order by id desc offset ${maxScannedEvents - 1} limit 1`
-  return { rows: shown, last }
+  return { rows: shown, last: isFull || (end && rows.length === limit) ? shown.at(-1)! : end }
 }

@@ -1,13 +1,14 @@
 import { expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { statusAndMessage } from './responses.ts'
+import { remainingBudget, statusAndMessage } from './responses.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 import { createHistory } from './history-scene.ts'
 import { words } from '../support/words.ts'
 import { allPages } from './list-pages.ts'
 import { openScene } from '../support/scene.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'])
+const { service, client, sql, ada, grace } = await openScene(['Ada', 'Grace'])
 
 type TaskEvent = FeedEvent & { projectId: string }
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
@@ -95,10 +96,23 @@ test('a task that moves back to its first project has a single history', async (
   expect(others.at(-1)).toMatchObject({ type: 'task.created', projectId: projects[0] })
 })
 
-test('a page skips a limited number of events that the reader may not see', async () => {
+/** Without a small budget, the header of a budget is precise to 100 ms only. */
+const small = await forFile(openTestService({ ...service.env, READS_PER_MINUTE: '99' }))
+
+/** Returns how many reads a request costs. */
+async function costOf({ token }: Person, path: string): Promise<number> {
+  const person = small.client.as(token)
+  const [before, after] = [await person.get('/auth/me'), await person.get(path)]
+  expect(after.status).toBe(200)
+  return remainingBudget(before)! - remainingBudget(after)!
+}
+
+test('a page skips a limited number of events that the reader may not see, and costs a read for each 500 of them', async () => {
   const { task, projects } = await createMovedTask()
-  const guest = await register(client)
+  const [guest, member] = [await register(client), await register(client)]
   for (const id of [projects[0], projects[2]]) await invite(ada, id, guest)
+  for (const id of projects) await invite(ada, id, member)
+  expect(await costOf(guest, `/tasks/${task.id}/history`)).toBe(1)
   const [arrived] = await sql<{ id: string }[]>`
     select id from events where project_id = ${projects[1]} and type = 'task.moved_in'`
   await sql`
@@ -106,6 +120,9 @@ test('a page skips a limited number of events that the reader may not see', asyn
     select project_id, 100 + n, (left(${arrived!.id}::text, 24) || lpad(to_hex(n), 12, 'f'))::uuid, 'task.updated',
       entity, entity_id, actor_id, at, before, after, task_id
     from events, generate_series(1, 25000) n where project_id = ${projects[1]} and type = 'task.moved_in'`
+  expect(await costOf(guest, `/tasks/${task.id}/history?limit=40`)).toBe(21)
+  expect(await costOf(guest, `/tasks/${task.id}/history?limit=2`)).toBe(1)
+  expect(await costOf(member, `/tasks/${task.id}/history?limit=40`)).toBe(1)
   const pages = (await allPages(guest, `/tasks/${task.id}/history`)) as unknown as FeedEvent[][]
   const types = words('task.updated task.moved_in task.moved_out comment.created task.created')
   expect([pages.length, pages.flat().map(({ type }) => type)]).toEqual([3, types])
