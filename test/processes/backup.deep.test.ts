@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir } from 'node:fs/promises'
+import { copyFile, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
+import { withConnections } from '../../drizzle/migrate.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { newFolder, freshEnv, mainFile, runtimeOptions, spawnService } from '../support/service.ts'
 import { run } from './launch.ts'
@@ -36,6 +38,39 @@ test('a backup of the local Postgres, taken while it serves, restores the same d
   const second = await spawnService('start', { ...local, DATA_DIR: other })
   expect(await answers(second.url)).toEqual(before)
   expect([await first.stop(), await second.stop()]).toEqual([0, 0])
+})
+
+/** Runs `admin backup` in a shell. */
+async function backUp(env: Record<string, string>, shell: (command: string) => string) {
+  const words = [process.execPath, ...runtimeOptions, mainFile, 'admin', 'backup']
+  const command = shell(words.map((word) => `'${word}'`).join(' '))
+  return promisify(execFile)('sh', ['-c', command], { env }).then(
+    ({ stdout }) => ({ code: 0, text: stdout }),
+    ({ code, stderr }) => ({ code, text: stderr }),
+  )
+}
+
+test('a full disk during a backup is named, and no file remains', async () => {
+  const { env, drop } = await freshEnv()
+  await withConnections(
+    env.DATABASE_URL!,
+    (sql) => sql`
+      insert into idempotency_keys (scope, key, fingerprint, status, body)
+      select 'scope', g::text, md5(g::text), 201, md5(random()::text) from generate_series(1, 20000) g`,
+  )
+  const file = join(dir, 'cut.backup')
+  // A file may have 64 KiB, as if the rest of the disk was full.
+  const cut = await backUp(env, (command) => `ulimit -f 128; trap '' XFSZ; exec ${command} ${file}`)
+  expect(cut).toEqual({ code: 1, text: expect.stringContaining(`${file} cannot be written: EFBIG`) })
+  await expect(stat(file)).rejects.toThrow('ENOENT')
+  const full = await backUp(env, (command) => `exec ${command} - > /dev/full`)
+  expect(full).toEqual({
+    code: 1,
+    text: expect.stringMatching(/^standard output cannot be written: ENOSPC.*Its disk is full/),
+  })
+  const slow = await backUp(env, (command) => `${command} - | { sleep 1; gunzip | tail -n 1; }`)
+  expect(slow).toEqual({ code: 0, text: '-- end of the docket backup\n' })
+  await drop()
 })
 
 test('admin backup - writes only the backup to standard output', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { readFile, stat, writeFile } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { withConnections, isMigrated, knownMigrations } from '../../drizzle/migrate.ts'
@@ -61,6 +62,17 @@ test('backs up and restores a table with 20,000 rows', async () => {
   expect(await sum(restored)).toEqual(await sum(many))
 })
 
+test('restores a backup while the system confirms each write late', async () => {
+  const restored = await scene.fresh()
+  const { write } = Socket.prototype as { write: (...all: unknown[]) => boolean }
+  Socket.prototype.write = function (this: Socket, bytes: unknown, done?: () => void) {
+    return write.call(this, bytes, done && (() => setTimeout(done, 20)))
+  } as never
+  const restoring = scene.admin(restored, 'restore', backup)
+  expect(await restoring.finally(() => (Socket.prototype.write = write as never))).toEqual(restoration)
+  expect(await scene.answersOn(restored)).toEqual(answers)
+})
+
 test('a restored service accepts writes, and its outbox has the same jobs', async () => {
   await using other = await openTestService({ DATABASE_URL: restored })
   const caller = other.client.as(scene.ada.token)
@@ -82,6 +94,14 @@ test('does not overwrite an existing file, and names a file that cannot be opene
       code: 1,
       text: expect.stringContaining('cannot be opened: ENOENT'),
     })
+})
+
+test('the backup of a database that is not migrated names the command that migrates', async () => {
+  expect(await scene.admin(await scene.fresh(), 'backup', file)).toEqual({
+    code: 1,
+    text: 'The database is not migrated: run npm run migrate first',
+  })
+  await expect(stat(file)).rejects.toThrow('ENOENT')
 })
 
 test('restore overwrites existing data only if the command ends with the word replace', async () => {
@@ -109,6 +129,8 @@ test('a damaged backup leaves the database unchanged', async () => {
     'a row without its columns': gzipSync(lines.with(at, 'x').join('\n')),
     'a row that is there twice': gzipSync(lines.toSpliced(at, 0, lines[at]!).join('\n')),
     'another statement': gzipSync(lines.toSpliced(1, 0, 'DROP TABLE "users";').join('\n')),
+    'with another checksum': Buffer.concat([whole.subarray(0, -8), Buffer.alloc(8)]),
+    'with more lines after its end': gzipSync([...lines, 'more', ''].join('\n')),
     'not compressed': Buffer.from(lines.join('\n')),
     'no backup': gzipSync('select 1;\n'),
     empty: Buffer.alloc(0),
@@ -123,6 +145,44 @@ test('a damaged backup leaves the database unchanged', async () => {
     ])
   }
   expect(await scene.answersOn(scene.own)).toEqual(answers)
+})
+
+/** Makes a statement fail for each row that a restore adds to the table of users. */
+async function failingDatabase(statement: string): Promise<string> {
+  const url = await scene.fresh()
+  await withConnections(url, (sql) =>
+    sql.unsafe(`
+      create function fail() returns trigger language plpgsql as $$ begin ${statement}; return new; end $$;
+      create function add_trigger() returns event_trigger language plpgsql as $$ begin
+        if to_regclass('users') is not null and not exists (select from pg_trigger where tgname = 'fails') then
+          create trigger fails before insert on users for each row execute function fail();
+        end if;
+      end $$;
+      create event trigger tables_fail on ddl_command_end when tag in ('CREATE TABLE') execute function add_trigger()`),
+  )
+  return url
+}
+
+test('an error of Postgres or of the disk during a restore is printed as it is, and nothing is restored', async () => {
+  const full = 'could not extend file "base/5/1259": No space left on device'
+  const broken = {
+    [full]: `raise '${full}' using errcode = 'disk_full'`,
+    'out of memory': `raise 'out of memory' using errcode = 'out_of_memory'`,
+    'permission denied for table users': `raise 'permission denied for table users' using errcode = '42501'`,
+    'The connection to Postgres was lost': 'perform pg_terminate_backend(pg_backend_pid())',
+  }
+  for (const [reason, statement] of Object.entries(broken)) {
+    const url = await failingDatabase(statement)
+    const { code, text } = await scene.admin(url, 'restore', backup)
+    expect([code, text]).toEqual([1, expect.stringMatching(/^Nothing was restored\. /)])
+    expect(text).toContain(reason)
+    const tables = await withConnections(url, (sql) => sql`select from pg_tables where schemaname = 'public'`)
+    expect(tables.length).toBe(0)
+  }
+  expect(await scene.admin(scene.own, 'restore', scene.dir, 'replace')).toEqual({
+    code: 1,
+    text: expect.stringMatching(/cannot be (read|opened): EISDIR/),
+  })
 })
 
 test('restores and migrates a backup of an earlier release, and rejects a backup of a later release', async () => {

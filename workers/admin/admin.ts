@@ -4,12 +4,18 @@ import { backup, restore } from './backups.ts'
 import { jobs } from './jobs.ts'
 import { projects } from './projects.ts'
 import { search } from './search.ts'
-import { type AdminContext, plain, type CommandGroup, table, AdminError } from './command-group.ts'
+import {
+  type AdminContext,
+  plain,
+  type CommandGroup,
+  table,
+  AdminError,
+  notMigrated,
+} from './command-group.ts'
 import { users } from './users.ts'
 import { webhooks } from './webhooks.ts'
 
 const groups: Record<string, CommandGroup> = { users, projects, jobs, webhooks, search, backup, restore }
-const notMigrated = ['42P01', '42703']
 
 export interface Output {
   code: number

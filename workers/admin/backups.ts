@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createReadStream, createWriteStream, type ReadStream, type WriteStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { resolveForCaller } from '../../src/local/environment.ts'
@@ -16,18 +14,32 @@ export const backup: CommandGroup = {
 
 async function write({ config }: AdminContext, file = ''): Promise<string> {
   if (file === standard) {
-    await writeBackup(config.databaseUrl, process.stdout)
+    // The callback of `write` gets the error too.
+    process.stdout.on('error', () => {})
+    await writeBackup(config.databaseUrl, toStandardOutput)
     return ''
   }
   const path = resolveForCaller(file)
-  const to = await opened(createWriteStream(path, { flags: 'wx', mode: 0o600 }))
-  await writeBackup(config.databaseUrl, to).catch(async (error: unknown) => {
-    await rm(path)
+  const to = await opened(path, 'wx')
+  const failed = fileFailed(path, 'written')
+  try {
+    await writeBackup(config.databaseUrl, (bytes) => to.appendFile(bytes).catch(failed))
+    await to.sync().catch(failed)
+    await to.close().catch(failed)
+  } catch (error) {
+    await to.close().catch(() => {})
+    await rm(path, { force: true })
     throw error
-  })
+  }
   const secret = config.jwtSecret ? 'JWT_SECRET' : resolve(config.dataDir, 'jwt-secret')
   return `The backup is in ${path}. Keep ${secret} too: without it, sign-in tokens and webhook secrets are lost`
 }
+
+/** Waits until the other program has received the bytes, because the end of this process would discard the rest. */
+const toStandardOutput = (bytes: Uint8Array): Promise<void> =>
+  new Promise<void>((resolve, reject) =>
+    process.stdout.write(bytes, (error) => (error ? reject(error) : resolve())),
+  ).catch(fileFailed('standard output', 'written'))
 
 export const restore: CommandGroup = {
   '': [
@@ -40,15 +52,29 @@ export const restore: CommandGroup = {
 async function read({ config }: AdminContext, file = '', replace = ''): Promise<string> {
   if (replace && replace !== 'replace')
     throw new AdminError(`"${replace}" must be the word replace or be left out`)
-  const from = file === standard ? process.stdin : await opened(createReadStream(resolveForCaller(file)))
-  await restoreBackup(config.databaseUrl, from, { replaces: replace !== '' })
+  await restoreBackup(config.databaseUrl, contentOf(file), { replaces: replace !== '' })
   return 'The backup is restored'
 }
 
-async function opened<S extends ReadStream | WriteStream>(stream: S): Promise<S> {
-  await once(stream, 'open').catch(({ code, message }: NodeJS.ErrnoException) => {
-    if (code === 'EEXIST') throw new AdminError(`${stream.path} already exists; name another file`)
-    throw new AdminError(`${stream.path} cannot be opened: ${message}`)
-  })
-  return stream
+async function* contentOf(file: string): AsyncGenerator<Uint8Array, void, void> {
+  const path = file === standard ? 'standard input' : resolveForCaller(file)
+  const from = file === standard ? process.stdin : (await opened(path, 'r')).createReadStream()
+  try {
+    yield* from
+  } catch (error) {
+    fileFailed(path, 'read')(error as NodeJS.ErrnoException)
+  }
 }
+
+const opened = (path: string, flags: 'r' | 'wx') => open(path, flags, 0o600).catch(fileFailed(path, 'opened'))
+
+/** Returns a function that throws an AdminError for an error of a file or of its disk. */
+const fileFailed =
+  (path: string, verb: string) =>
+  ({ code = '', message }: NodeJS.ErrnoException): never => {
+    if (code === 'EEXIST') throw new AdminError(`${path} already exists; name another file`)
+    const advice = ['ENOSPC', 'EDQUOT'].includes(code)
+      ? '. Its disk is full: name a file on another disk'
+      : ''
+    throw new AdminError(`${path} cannot be ${verb}: ${message}${advice}`)
+  }

@@ -19,6 +19,9 @@ export type CommandGroup = Record<string, Subcommand>
 /** The command prints only the message, because the operator can correct the error. */
 export class AdminError extends Error {}
 
+/** SQLSTATEs of a table or a column that does not exist. */
+export const notMigrated = ['42P01', '42703']
+
 export const withUnit = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`
 
 export function table(rows: string[][]): string {

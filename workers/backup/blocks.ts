@@ -1,3 +1,5 @@
+import { damaged } from './format.ts'
+
 /** Each table is a block: a line `COPY "users" ("id", …) FROM stdin;`, the rows, and a line `\.` */
 const opening = /^COPY "(\w+)" \("\w+"(?:, "\w+")*\) FROM stdin;$/
 const closing = Buffer.from('\\.\n')
@@ -26,8 +28,7 @@ export class BackupReader {
 
   private async *rows(): AsyncGenerator<Buffer> {
     for (;;) {
-      while (!this.rest.includes(newline))
-        if (!(await this.more())) throw new Error('the backup ends in the middle of a table')
+      while (!this.rest.includes(newline)) if (!(await this.more())) throw damaged()
       if (this.rest.subarray(0, closing.length).equals(closing)) return void this.take(closing.length)
       const end = this.rest.indexOf(closingLine)
       yield this.take((end === -1 ? this.rest.lastIndexOf(newline) : end) + 1)

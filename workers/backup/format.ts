@@ -1,4 +1,5 @@
 import type { MigrationMeta } from 'drizzle-orm/migrator'
+import { AdminError } from '../admin/command-group.ts'
 
 // A backup is a gzipped SQL script with a COPY for each table. psql can run it in a database with the same migrations.
 
@@ -15,6 +16,8 @@ export function migrationsOf(hashes: string[], allMigrations: MigrationMeta[]): 
   const areSame = hashes.length > 0 && hashes.every((hash, n) => applied[n]?.hash === hash)
   return areSame ? applied : undefined
 }
+
+export const damaged = () => new AdminError('The backup is damaged or incomplete: nothing was restored')
 
 /** Tables of the search index. A restored service fills these tables again. */
 export const isDerived = (table: string): boolean => /^search(_|$)/.test(table)

@@ -1,44 +1,50 @@
-import type { EventEmitter } from 'node:events'
-import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { TransactionSql } from 'postgres'
 import { applyToEmpty } from '../../drizzle/apply.ts'
-import { tryMigrationLock, knownMigrations, migrate, withConnections } from '../../drizzle/migrate.ts'
-import { errorCode, isTransient } from '../../src/postgres/errors.ts'
+import { tryMigrationLock, knownMigrations, migrate } from '../../drizzle/migrate.ts'
+import { copyRows } from '../../src/postgres/copy.ts'
+import { errorCode } from '../../src/postgres/errors.ts'
 import { primaryServer } from '../../src/postgres/primary.ts'
 import { AdminError } from '../admin/command-group.ts'
 import { BackupReader } from './blocks.ts'
-import { hashesIn, last, migrationsOf, tablesOf } from './format.ts'
+import { damaged, hashesIn, last, migrationsOf, tablesOf } from './format.ts'
+import { inTransaction } from './transaction.ts'
 
 const lockTimeoutMs = 10_000
 const lockNotAvailable = '55P03'
 const deadlockDetected = '40P01'
 const lockAttempts = 5
 
+/** Errors of gunzip, and SQLSTATEs of invalid values, violated constraints, and missing tables and columns. */
+const causedByContent = /^(Z_|22|23|42(?!501))/
+
 /**
  * Restores a backup in one transaction, then applies the later migrations. After an error nothing has changed.
  * @param replaces deletes the data of a database that is not empty
+ * @throws AdminError
  */
-export async function restoreBackup(url: string, from: Readable, { replaces }: { replaces: boolean }) {
-  const writer = await primaryServer(url)
-  const unzipped = ignoreErrors(createGunzip())
-  from.on('error', (error) => unzipped.destroy(error)).pipe(unzipped)
-  try {
-    await withConnections(writer, (sql) =>
-      sql.begin((tx) => restoreIn(tx, new BackupReader(unzipped), replaces)),
-    )
-  } catch (error) {
-    if ([lockNotAvailable, deadlockDetected].includes(errorCode(error)))
-      throw new AdminError('The database is in use: stop every process of Docket first')
-    throw error
-  }
-  await migrate(writer)
+export async function restoreBackup(
+  url: string,
+  from: AsyncIterable<Uint8Array>,
+  { replaces }: { replaces: boolean },
+) {
+  // BackupReader throws the errors of the file, which also end the unpacked stream.
+  const unzipped = createGunzip().on('error', () => {})
+  pipeline(Readable.from(from), unzipped, () => {})
+  const options = { problem: 'Nothing was restored', isReading: false }
+  await inTransaction(url, options, (tx) =>
+    restoreIn(tx, new BackupReader(unzipped), replaces).catch((error) => {
+      const isLocked = [lockNotAvailable, deadlockDetected].includes(errorCode(error))
+      throw isLocked ? new AdminError('The database is in use: stop every process of Docket first') : error
+    }),
+  ).finally(() => unzipped.destroy())
+  await migrate(await primaryServer(url))
 }
 
 async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boolean): Promise<void> {
   await tx.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
-  const hashes = hashesIn(await backup.line().catch(() => undefined))
+  const hashes = hashesIn(await backup.line().catch(ignoreDamage))
   if (!hashes) throw new AdminError('The file is not a Docket backup')
   const allMigrations = knownMigrations()
   const migrations = migrationsOf(hashes, allMigrations)
@@ -50,9 +56,14 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
   for (const table of tablesOf(allMigrations)) await dropTable(tx, table, replaces)
   await tx.unsafe('drop table if exists drizzle.__drizzle_migrations')
   await applyToEmpty(tx, migrations)
-  await loadTables(tx, backup, tablesOf(migrations)).catch((error) =>
-    Promise.reject(isTransient(error) ? error : damaged()),
-  )
+  await loadTables(tx, backup, tablesOf(migrations)).catch((error) => {
+    ignoreDamage(error)
+    throw damaged()
+  })
+}
+
+function ignoreDamage(error: unknown): undefined {
+  if (!causedByContent.test(errorCode(error))) throw error
 }
 
 /** Tries again after a deadlock with a statement of a process that still runs. */
@@ -84,20 +95,8 @@ async function loadTables(tx: TransactionSql, backup: BackupReader, tables: stri
   for (let line = await backup.line(); line !== last; line = await backup.line()) {
     const block = line === undefined ? undefined : backup.block(line)
     if (!block || !tables.includes(block.table)) throw damaged()
-    const to = ignoreErrors(await tx.unsafe(block.statement).writable())
-    await pipeline(block.rows, to, { end: false }).catch((error) => {
-      // Ends the COPY, so that the transaction can end.
-      to.destroy()
-      throw error
-    })
-    to.end()
-    // If Postgres rejects the last rows, the stream emits no event, but this statement fails.
-    await tx`select`
+    await copyRows(tx.unsafe(block.statement), block.rows)
   }
+  // Reads the checksum of the archive.
+  if ((await backup.line()) !== undefined) throw damaged()
 }
-
-function ignoreErrors<S extends EventEmitter>(stream: S): S {
-  return stream.on('error', () => {})
-}
-
-const damaged = () => new AdminError('The backup is damaged or incomplete: nothing was restored')

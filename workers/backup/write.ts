@@ -1,36 +1,49 @@
-import { Readable, type Writable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { TransactionSql } from 'postgres'
-import { knownMigrations, withConnections } from '../../drizzle/migrate.ts'
-import { primaryServer } from '../../src/postgres/primary.ts'
+import { knownMigrations } from '../../drizzle/migrate.ts'
 import { AdminError } from '../admin/command-group.ts'
 import { firstLine, isDerived, last, migrationsOf, tablesOf } from './format.ts'
+import { inTransaction } from './transaction.ts'
 
 const blockBytes = 65_536
 
-/** @throws AdminError if this release does not know all migrations of the database */
-export async function writeBackup(databaseUrl: string, to: Writable): Promise<void> {
-  await withConnections(await primaryServer(databaseUrl), (sql) =>
-    sql.begin('isolation level repeatable read read only', async (tx) => {
-      await tx.unsafe('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
-      const applied = await tx<{ hash: string }[]>`
-        select hash from drizzle.__drizzle_migrations order by created_at`
-      const hashes = applied.map(({ hash }) => hash)
-      const migrations = migrationsOf(hashes, knownMigrations())
-      if (!migrations)
-        throw new AdminError(
-          'The database belongs to another release: make the backup with the release that runs the service',
-        )
-      const savedTables = tablesOf(migrations).filter((table) => !isDerived(table))
-      await pipeline(Readable.from(contents(tx, hashes, savedTables)), createGzip(), to)
-    }),
+/**
+ * @param store stores the next bytes of the backup
+ * @throws AdminError, and the errors of `store`
+ */
+export async function writeBackup(
+  databaseUrl: string,
+  store: (bytes: Uint8Array) => Promise<unknown>,
+): Promise<void> {
+  const storeAll = async (chunks: AsyncIterable<Uint8Array>) => {
+    for await (const chunk of chunks) await store(chunk)
+  }
+  const options = {
+    mode: 'isolation level repeatable read read only',
+    problem: 'No backup was written',
+    isReading: true,
+  }
+  await inTransaction(databaseUrl, options, (tx) =>
+    pipeline(Readable.from(contents(tx)), createGzip(), storeAll),
   )
 }
 
-async function* contents(tx: TransactionSql, hashes: string[], tables: string[]) {
+/** @throws AdminError if this release does not know all migrations of the database */
+async function* contents(tx: TransactionSql) {
+  await tx.unsafe('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
+  const applied = await tx<{ hash: string }[]>`
+    select hash from drizzle.__drizzle_migrations order by created_at`
+  const hashes = applied.map(({ hash }) => hash)
+  const migrations = migrationsOf(hashes, knownMigrations())
+  if (!migrations)
+    throw new AdminError(
+      'The database belongs to another release: make the backup with the release that runs the service',
+    )
   yield `${firstLine(hashes)}\n`
-  for (const table of tables) {
+  for (const table of tablesOf(migrations)) {
+    if (isDerived(table)) continue
     const attributes = await tx<{ name: string }[]>`
       select attname as name from pg_attribute
       where attrelid = to_regclass(${`"${table}"`}) and attnum > 0 and not attisdropped order by attnum`

@@ -1,4 +1,4 @@
-import { finished } from 'node:stream/promises'
+import { copyRows } from '../../../src/postgres/copy.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { errorCode } from '../../../src/postgres/errors.ts'
 import { retryOnce } from '../../../src/postgres/retries.ts'
@@ -15,11 +15,8 @@ export async function insertChunk(sql: Sql, importId: string, n: number, bytes: 
       const [receiving] = await tx`
         select id from imports where id = ${importId} and state = 'receiving' for share`
       if (!receiving) throw new UploadRemoved()
-      const copy = await tx`copy import_chunks (import_id, n, bytes) from stdin (format binary)`.writable()
-      copy.write(rowStart(importId, n, bytes.length))
-      copy.write(bytes)
-      copy.end(noMoreRows)
-      await finished(copy)
+      const copy = tx`copy import_chunks (import_id, n, bytes) from stdin (format binary)`
+      await copyRows(copy, [rowStart(importId, n, bytes.length), bytes, noMoreRows])
     })
   await retryOnce(store).catch((error: unknown) => {
     // The first attempt has already stored the chunk.
