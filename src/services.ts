@@ -22,7 +22,7 @@ import { openFindCommitted } from './actor/find-committed.ts'
 import { openLoader } from './actor/load.ts'
 import type { Entity } from './model/entities.ts'
 import { model } from './model/model.ts'
-import { openJobs } from './jobs/queue.ts'
+import { openJobs, queuePrefix } from './jobs/queue.ts'
 import type { Log } from './log.ts'
 import { openCounts } from './metrics/counts.ts'
 import { openDatabaseClock } from './postgres/clock.ts'
@@ -31,6 +31,7 @@ import { openOldestSeq } from './reads/retention.ts'
 import { openFindRole } from './reads/lookups.ts'
 import { LocalCommits, openVersions } from './reads/versions.ts'
 import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
+import { warnOfServerSettings } from './redis/settings.ts'
 import { type Tracing, withSpans } from './tracing/tracing.ts'
 import { Expensive } from './admission/expensive.ts'
 import { Rejections } from './admission/rejections.ts'
@@ -118,6 +119,7 @@ function openSharedServices(config: Config, log: Log) {
   const counts = openCounts()
   const database = openDatabase(config, counts.queries)
   const redis = openRedis(config, log)
+  warnOfServerSettings(redis, config.redisUrl, [config.redisPrefix, queuePrefix(config)], log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions`)
   const localCommits = new LocalCommits((entity, isDeletedOrRestored) =>

@@ -9,6 +9,7 @@ import {
   credentialsOf,
   tlsOptionsOf,
 } from './addresses.ts'
+import { adviceFor } from './settings.ts'
 
 /** A script must use keys of one hash slot, because the client may be a cluster. */
 export type RedisClient = Redis | Cluster
@@ -94,8 +95,10 @@ export function disconnect(redis: RedisClient): void {
 
 function logOutages<R extends RedisClient>(redis: R, log: Log): R {
   let isDown = false
-  redis.on('error', (error: Error) => {
-    if (!isDown) log.warn({ reason: error.message }, 'Redis is unavailable; continuing without it')
+  redis.on('error', ({ message: reason }: Error) => {
+    const advice = adviceFor(reason)
+    if (!isDown)
+      log.warn({ reason, ...(advice && { advice }) }, 'Redis is unavailable; continuing without it')
     isDown = true
   })
   redis.on('ready', () => {
