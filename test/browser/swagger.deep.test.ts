@@ -46,6 +46,37 @@ test.each(['/', '/api/docs', '/api/docs/guides/feed'])(
   },
 )
 
+test('four executed operations have no serious accessibility finding', async () => {
+  const here = await visit(`${url}/api/docs`, 1280, 800)
+  const { page } = here
+  for (const step of ['register', 'createProject', 'createTask', 'listTasks']) await execute(here, step)
+  expect(await seriousFindings(page)).toEqual([])
+  const height = await page.$eval('[id$="-createTask"]', (one) => one.getBoundingClientRect().height)
+  expect(height).toBeLessThanOrEqual(1600)
+  await clickAll(page, '.opblock.is-open details.responses > summary')
+  await clickAll(page, '.opblock.is-open .tablinks[data-name="model"]')
+  await page.waitForSelector('.opblock.is-open .json-schema-2020-12-expand-deep-button')
+  await clickAll(page, '.opblock.is-open .json-schema-2020-12-expand-deep-button')
+  expect(await seriousFindings(page)).toEqual([])
+  expect(here.faults).toEqual([])
+})
+
+test.each(screens)('%s: no name of a parameter breaks', async (_, width, height) => {
+  const { page } = await visit(`${url}/api/docs`, width, height)
+  await clickAll(page, '.opblock-summary-control')
+  await page.waitForFunction(() => !document.querySelector('.opblock:not(:has(details.responses))'))
+  const broken = await page.$$eval('.parameter__name', (all) =>
+    all.map((one) => {
+      const range = document.createRange()
+      range.selectNodeContents(one.firstChild!)
+      return [one.textContent, range.getClientRects().length] as const
+    }),
+  )
+  expect(broken.length).toBeGreaterThan(20)
+  expect(broken.filter(([, lines]) => lines > 1)).toEqual([])
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+})
+
 test('an opened operation is at most two screens high while its responses are collapsed', async () => {
   const { page } = await visit(`${url}/api/docs`, 1280, 800)
   // One group is open at a time, because the page renders all open groups again at each click.

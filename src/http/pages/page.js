@@ -22,6 +22,8 @@ async function start() {
     if (place && isShown) setTimeout(() => fillIn(ui, place))
     return show(thing, isShown)
   }
+  const root = document.getElementById('swagger-ui')
+  new MutationObserver(completeElements).observe(root, { childList: true, subtree: true })
   const ui = SwaggerUIBundle({
     spec,
     dom_id: '#swagger-ui',
@@ -131,18 +133,35 @@ function rememberFilled(field, value) {
   return value
 }
 
-/** Collapses the responses of an operation until the visitor opens them or executes the operation. */
+/** Shows the response of an executed operation, and collapses the documented responses until the visitor opens them. */
 function collapsed(Responses, { React: { createElement } }) {
-  return function CollapsedResponses(props) {
-    const isOpen = props.tryItOutResponse ? { open: true } : {}
+  return function CollapsedResponses({ tryItOutResponse: response, ...props }) {
     const summary = createElement('summary', null, 'Responses')
+    const documented = createElement(Responses, { ...props, tryItOutResponse: null })
+    const LiveResponse = props.getComponent('liveResponse')
     return createElement(
-      'details',
-      { className: 'responses', ...isOpen },
-      summary,
-      createElement(Responses, props),
+      'div',
+      null,
+      response &&
+        createElement(
+          'div',
+          { className: 'live-response' },
+          createElement(LiveResponse, { ...props, response }),
+        ),
+      createElement('details', { className: 'responses' }, summary, documented),
     )
   }
+}
+
+/** Names the elements that Swagger UI leaves without a name, and lets the keyboard scroll code. */
+function completeElements() {
+  for (const one of document.querySelectorAll('pre:not([tabindex])')) one.tabIndex = 0
+  for (const one of document.querySelectorAll('textarea:not([aria-label])'))
+    one.setAttribute('aria-label', one.closest('tr')?.dataset.paramName ?? 'Request body')
+  for (const one of document.querySelectorAll('tr[data-param-name] select:not([aria-label])'))
+    one.setAttribute('aria-label', one.closest('tr').dataset.paramName)
+  for (const one of document.querySelectorAll('.json-schema-2020-12-accordion:not([aria-label])'))
+    if (one.textContent === '') one.setAttribute('aria-label', 'Show the fields')
 }
 
 /** Replaces the link inside an operation's button, because a link inside a button is not accessible. */
