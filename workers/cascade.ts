@@ -6,6 +6,7 @@ import { model } from '../modules/modules.ts'
 import { unassignTasks } from '../modules/tasks/commands.ts'
 import type { Run } from '../src/commands/router.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import { serviceActor } from '../src/model/events.ts'
 import { newId } from '../src/ids.ts'
 import { nilId } from '../src/id-format.ts'
 import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
@@ -14,7 +15,7 @@ import { removeImports } from './imports/remove.ts'
 import { purgeDocuments } from './search/purge.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
-export const workerActor = nilId
+export const workerActor = serviceActor
 
 /**
  * The row in `streams` is deleted last, so that an interrupted job can continue.

@@ -23,6 +23,12 @@ const indexed = ['project', 'member', 'task', 'subtask', 'comment', 'webhook', '
 export const isOfLaterEntity = (alias = '') =>
   `${alias && `${alias}.`}entity not in (${indexed.map((name) => `'${name}'`).join(', ')})`
 
+/** SQL for an event that gave a task a new sort key. Queries must repeat the condition of the index `events_respaced` exactly. */
+export const isRespacingSql = (alias = '') => {
+  const of = alias && `${alias}.`
+  return `${of}type = 'task.updated' and ${of}actor_id = '00000000-0000-0000-0000-000000000000'`
+}
+
 export const events = pgTable(
   'events',
   {
@@ -65,5 +71,6 @@ export const events = pgTable(
     index('events_unassigned')
       .on(t.projectId, sql`(before ->> 'assigneeId')`, t.seq)
       .where(sql`type = 'task.unassigned'`),
+    index('events_respaced').on(t.projectId, t.seq).where(sql.raw(isRespacingSql())),
   ],
 )

@@ -61,9 +61,10 @@ export class Order implements Fact {
     let bound = from
     while (tasks.length < count && bound !== start && bound !== end) {
       const gap = direction === 'below' ? this.gapBefore(bound) : this.gapAfter(bound)
-      if (!gap) return this.radius < count ? undefined : { tasks, bound }
       const id = this.ids.get(bound)
-      if (id !== undefined) tasks.push({ id, key: bound })
+      // A known gap may end at a task that is not loaded. No other task may pass this task.
+      if (!gap || id === undefined) return this.radius < count ? undefined : { tasks, bound }
+      tasks.push({ id, key: bound })
       bound = direction === 'below' ? gap.low : gap.high
     }
     return { tasks, bound }

@@ -1,6 +1,6 @@
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
-import { type EventDraft, updated } from '../../src/model/events.ts'
+import { type EventDraft, serviceActor, updated } from '../../src/model/events.ts'
 import { FactNeeded, factQuery } from '../../src/model/facts.ts'
 import { end, type Gap, keysIn, maxKeyLength, start } from './keys.ts'
 import { orderFact } from './load.ts'
@@ -32,7 +32,8 @@ export function respace(state: ProjectState, context: RuleContext, gap: Gap, tas
     const ids = { newEventId: () => context.newId() }
     const changes = ordered.map(({ id, to }) => {
       const fields = { position: to, updatedAt: context.now }
-      return updated(state, ids, 'task.updated', state.requireRow('task', id), fields)
+      const change = updated(state, ids, 'task.updated', state.requireRow('task', id), fields)
+      return { ...change, actorId: serviceActor }
     })
     return { fields: { position: position! }, changes }
   }

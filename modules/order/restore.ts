@@ -1,28 +1,130 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { CheckedState } from '../../src/model/definition.ts'
-import { type FactQuery, factQuery } from '../../src/model/facts.ts'
+import type { State } from '../../src/actor/state.ts'
+import type { Respacing, UndoContext } from '../../src/log/undo-input.ts'
+import { rowBefore } from '../../src/log/rows.ts'
+import { isRespacing } from '../../src/model/events.ts'
+import { FactNeeded, type FactQuery, factQuery } from '../../src/model/facts.ts'
 import { conflict } from '../../src/responses/errors.ts'
-import { keyIn } from './keys.ts'
+import { keyIn, keyOf, maxKeyLength } from './keys.ts'
 import { orderFact } from './load.ts'
 
 /** Longer than other keys may be, because an undo gives no other tasks new keys. */
 const maxLength = 64
 
+type Placed = Pick<TaskRow, 'position' | 'number'>
+
+/** The place of a key, or directly before the task with the key. */
+interface Spot {
+  key: string
+  isBefore: boolean
+}
+
 export const restoredFacts = ({ position }: Partial<TaskRow>): FactQuery[] =>
   position ? [factQuery(orderFact, { key: position })] : []
 
-export const withFreePosition = (values: Partial<TaskRow>, state: CheckedState): Partial<TaskRow> =>
-  values.position ? { ...values, position: freePosition(state, values.position) } : values
+export interface PlacesOfUndo {
+  state: State
+  undo: UndoContext
+  /** The keys that this undo has given to tasks, by the seqs of the undone events. */
+  restoredKeys: Map<number, string>
+}
 
-/** Returns the position, or a key next to it if another task has this key now. @throws HttpError 409 */
-function freePosition(state: CheckedState, position: string): string {
+function respacingsIn({ state, undo }: PlacesOfUndo): Respacing[] {
+  const pending = undo.pendingEvents.filter((one) => isRespacing(one) && one.projectId === state.projectId)
+  return [
+    ...undo.respacings,
+    ...pending.map((one): Respacing => {
+      const [before, after] = [rowBefore(one), one.after].map((row) => keyOf(row as TaskRow))
+      return { seq: one.seq, entityId: one.entityId, from: before!, to: after! }
+    }),
+  ]
+}
+
+/** Returns the key that a task has now if it had the key of `row` after event `seq`, and nobody has moved it since. */
+export function keySince(row: TaskRow, seq: number, places: PlacesOfUndo): string {
+  const { undo, restoredKeys } = places
+  const undone = undo.events.findLast(
+    (one) => one.entityId === row.id && one.seq > seq && restoredKeys.has(one.seq),
+  )
+  let key = keyOf(row)
+  for (const one of respacingsIn(places))
+    if (one.entityId === row.id && one.seq > seq && one.seq < (undone?.seq ?? Infinity) && one.from === key)
+      key = one.to
+  return undone && key === keyOf(rowBefore(undone) as TaskRow) ? restoredKeys.get(undone.seq)! : key
+}
+
+/**
+ * Returns the position for the place that a task had before event `seq`: between the tasks that are still there, also if
+ * these tasks have new keys, or next to a task that has this place now.
+ * @throws HttpError 409
+ */
+export function restoredPosition(row: Placed, seq: number, places: PlacesOfUndo): string | null {
+  const key = keyOf(row)
+  const spot = spotSince({ key, isBefore: false }, seq, respacingsIn(places))
+  // Only this task may have the key that is made from its number.
+  const isImplied = spot.key === key && row.position == null
+  const position = isImplied ? null : freeKey(places.state, spot)
+  places.restoredKeys.set(seq, position ?? key)
+  return position
+}
+
+/** Follows a place through the later events that gave the tasks around it new keys. */
+function spotSince(spot: Spot, seq: number, respacings: Respacing[]): Spot {
+  return commitsOf(respacings).reduce((now, commit) => {
+    // The events that made room for the task itself come directly before its event.
+    if (commit.at(-1)!.seq < seq - 1) return now
+    return spotAfter(
+      now,
+      commit.toSorted((a, b) => (a.from < b.from ? -1 : 1)),
+    )
+  }, spot)
+}
+
+/** The new keys of tasks around one place. The event of the task that was placed there follows, so seqs have a gap. */
+function commitsOf(respacings: Respacing[]): Respacing[][] {
+  const commits: Respacing[][] = []
+  let last: number | undefined
+  for (const one of respacings) {
+    if (last === undefined || one.seq !== last + 1) commits.push([])
+    commits.at(-1)!.push(one)
+    last = one.seq
+  }
+  return commits
+}
+
+/** @param commit in the order of the tasks. It includes all tasks between its first and its last task. */
+function spotAfter({ key, isBefore }: Spot, commit: Respacing[]): Spot {
+  const same = commit.find(({ from }) => from === key)
+  if (same) return { key: same.to, isBefore }
+  const high = commit.find(({ from }) => from > key)
+  const low = commit.findLast(({ from }) => from < key)
+  if (low && high) return { key: keyBetween(low, high, key), isBefore: false }
+  if (high && key >= high.to) return { key: high.to, isBefore: true }
+  if (low && key <= low.to) return { key: low.to, isBefore: false }
+  return { key, isBefore }
+}
+
+/** Different keys between two tasks keep their order, unless the new key would be too long. */
+function keyBetween(low: Respacing, high: Respacing, key: string): string {
+  const middle = keyIn({ low: low.to, high: high.to }, 0)
+  let same = 0
+  while (low.from[same] === high.from[same]) same++
+  // A key must not end with 0.
+  const exact = `${middle}${key.slice(same)}V`
+  return exact < high.to && exact.length <= maxKeyLength ? exact : middle
+}
+
+/** @throws FactNeeded if the tasks around the key are not loaded. @throws HttpError 409 */
+function freeKey(state: State, { key, isBefore }: Spot): string {
+  if (!state.facts.has(orderFact as never)) throw new FactNeeded(factQuery(orderFact, { key }))
   const order = state.fact(orderFact)
-  if (order.gapAround(position)) return position
-  const gaps = [order.gapAfter(position), order.gapBefore(position)]
-  const keys = gaps.flatMap((gap) => (gap ? keyIn(gap, state.lastNumber) : []))
-  const key = keys.find(({ length }) => length <= maxLength)
-  if (key === undefined) throw noRoom()
-  return key
+  if (order.gapAround(key)) return key
+  const gaps = [order.gapAfter(key), order.gapBefore(key)]
+  if (!gaps[0] && !gaps[1]) throw new FactNeeded(factQuery(orderFact, { key }))
+  const keys = (isBefore ? gaps.reverse() : gaps).flatMap((gap) => (gap ? keyIn(gap, state.lastNumber) : []))
+  const free = keys.find(({ length }) => length <= maxLength)
+  if (free === undefined) throw noRoom()
+  return free
 }
 
 const noRoom = () =>

@@ -3,7 +3,7 @@ import { optionalColumns, tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { spotFacts } from '../order/place.ts'
-import { restoredFacts, withFreePosition } from '../order/restore.ts'
+import { restoredFacts } from '../order/restore.ts'
 import { blockerFacts, requireNoCycle } from './blockers.ts'
 import { dependentFacts } from './dependents.ts'
 import { externalIdFacts, requireFreeExternalId } from './external-ids.ts'
@@ -66,5 +66,5 @@ export const task = entity<'task'>({
     due: timeNotUndoable,
   },
   person: 'claimedBy',
-  restored: (values, task, state) => withFreePosition(withoutClaim(values, task), state),
+  restored: withoutClaim,
 })

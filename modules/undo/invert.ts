@@ -1,18 +1,20 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
 import type { State } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import { type EventDraft, isEqual, deleted, updated } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
-import type { LoggedEvent, UndoContext } from '../../src/log/undo-input.ts'
+import type { LoggedEvent } from '../../src/log/undo-input.ts'
 import { rowBefore, withDefaults } from '../../src/log/rows.ts'
 import { definitionOf, rowAfter } from '../../src/model/model.ts'
 import { UndoConflict } from '../../src/log/undo-limits.ts'
 import { conflict } from '../../src/responses/errors.ts'
+import { keyOf } from '../order/keys.ts'
+import { keySince, type PlacesOfUndo, restoredPosition } from '../order/restore.ts'
 
-export interface UndoState {
+export interface UndoState extends PlacesOfUndo {
   /** A copy of the project's state, to which the inverse events are applied. */
   state: State
   context: RuleContext
-  undo: UndoContext
 }
 
 type Row = Record<string, unknown>
@@ -37,21 +39,30 @@ export function invert(by: EventType, event: LoggedEvent, run: UndoState): Event
   const row = currentRow(state, event)
   const rowOf = (logged: object) => withDefaults<Row>(event.entity, logged as Row)
   const [before, after] = [event.before && rowOf(rowBefore(event)!), rowOf(rowAfter(event)!)]
+  const isPlaced = event.entity === 'task' && before !== null && !isEqual(after.position, before.position)
+  const expected = isPlaced ? { ...after, position: positionSince(after, event, run) } : after
   const now = row as Row | null
   const fields = before
     ? Object.keys(after).filter((name) => isInverted(name) && !isEqual(after[name], before[name]))
     : Object.keys({ ...after, ...now }).filter((name) => isInverted(name) && name !== 'position')
-  const changedLater = fields.filter((name) => !isEqual(now?.[name], after[name]))
+  const changedLater = fields.filter((name) => !isEqual(now?.[name], expected[name]))
   if (!row || changedLater.length > 0) throw undoConflict(event, row ? changedLater : [], run)
   if (before) {
     const at = 'updatedAt' in row ? { updatedAt: context.now } : {}
     const logged = Object.fromEntries(fields.map((name) => [name, before[name]]))
-    const set = definitionOf(event.entity).restored?.(logged as never, row as never, state) ?? logged
+    if (isPlaced) logged.position = restoredPosition(before as unknown as TaskRow, event.seq, run)
+    const set = definitionOf(event.entity).restored?.(logged as never, row as never) ?? logged
     return updated(state, context, by, row as never, { ...set, ...at } as never)
   }
   if (event.entity === 'task' && hasLaterChildren(event.entityId, run)) throw undoConflict(event, [], run)
   if (undo.people.get((row as { userId?: string }).userId ?? '')?.serves) throw invitationNotUndoable()
   return deleted(state, context, by, row as never)
+}
+
+function positionSince(after: Row, { seq }: LoggedEvent, run: UndoState): string | null {
+  const task = after as unknown as TaskRow
+  const key = keySince(task, seq, run)
+  return key === keyOf(task) ? (task.position ?? null) : key
 }
 
 /** Returns the current row; null if it was deleted, or if its task was moved to another project. */

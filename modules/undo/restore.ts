@@ -6,6 +6,7 @@ import type { EventType } from '../../src/model/entities.ts'
 import { definitionOf } from '../../src/model/model.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
 import { conflict, idTaken } from '../../src/responses/errors.ts'
+import { restoredPosition } from '../order/restore.ts'
 import { tooManyMembers } from '../members/entity.ts'
 import { undoConflict, type UndoState } from './invert.ts'
 
@@ -25,8 +26,10 @@ export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Gen
     if (task || undo.movedAway.has(seq)) throw idTaken()
   } else if ((taskId && !isInProject) || state.row(entity, entityId)) throw undoConflict(event, [], run)
   const create = (type: EventType, row: object) => created(state, context, type, row as never) as EventDraft
-  const row = withDefaults(entity, event.before!)
-  yield [seq, create(by, definitionOf(entity).restored?.(row, undefined, state) ?? row)]
+  const row: object = withDefaults(entity, event.before!)
+  const position = entity === 'task' && restoredPosition(row as TaskRow, seq, run)
+  const placed = position ? { ...row, position } : row
+  yield [seq, create(by, definitionOf(entity).restored?.(placed as never, undefined) ?? placed)]
   const children = undo.children.get(seq)
   for (const [child, row] of children ? childEntries(children) : [])
     yield [seq, create(`${child}.created`, withDefaults(child, row))]

@@ -46,7 +46,11 @@ export const undoProject = command('project.undo', {
     const all = decideUndo(state, context, undo)
     const changes = eventsOf(all, state.version, context, undo)
     if (dryRun === 'true') return { changes: [], answer: { version: state.version, changes } }
-    return { changes: all, isBatch: all.length > 1, answer: { version: changes.at(-1)!.seq, changes } }
+    return {
+      changes: all,
+      isBatch: all.length > 1,
+      answer: { version: changes.at(-1)?.seq ?? state.version, changes },
+    }
   },
   view: undoneView,
   errors: [

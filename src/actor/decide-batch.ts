@@ -126,7 +126,7 @@ const eventOf = (
   undoes: change.undoes,
   unlogged: change.unlogged,
   seq,
-  actorId,
+  actorId: change.actorId ?? actorId,
   at,
   batch,
 })

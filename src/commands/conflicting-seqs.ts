@@ -1,3 +1,4 @@
+import { isRespacingSql } from '../../drizzle/schema/log.ts'
 import type { Sql } from '../postgres/database.ts'
 import { UndoConflict } from '../log/undo-limits.ts'
 
@@ -24,7 +25,8 @@ async function conflictingSeqs(sql: Sql, { event, fields, undone }: UndoConflict
   const rows = await sql<{ seq: number }[]>`
     select seq::float8 as seq from (
       select * from events where ${later} order by ${taskId ? sql`id` : sql`seq`} limit ${maxSearched}) e
-    where project_id = ${projectId} and not seq = any(${undone}::bigint[]) and (
+    where project_id = ${projectId} and not seq = any(${undone}::bigint[])
+      and not (${sql.unsafe(isRespacingSql())}) and (
       entity_id = ${entityId} and (before is null or after is null or ${whole} or before ?| ${fields}::text[])
       or entity_id = ${taskId} and after is null or task_id = ${entityId} and ${whole}
       or entity = 'member' and after ->> 'userId' = ${userId} and ${whole})

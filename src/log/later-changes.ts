@@ -1,12 +1,13 @@
 import { getTableName } from 'drizzle-orm'
 import type { MemberRow } from '../../drizzle/rows.ts'
-import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
+import { isOfLaterEntity, isRespacingSql } from '../../drizzle/schema/log.ts'
+import { positionKey } from '../../drizzle/schema/tasks.ts'
 import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
 import { model } from '../model/model.ts'
 import type { Sql } from '../postgres/database.ts'
 import { childEntries } from './children.ts'
 import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
-import type { LoggedEvent, UndoInput, Unassignment } from './undo-input.ts'
+import type { LoggedEvent, Respacing, UndoInput, Unassignment } from './undo-input.ts'
 
 /** Reads a deleted task's children from the log, because a worker may have removed their rows. @throws HttpError 409 */
 export async function readRemainingChildren(
@@ -120,4 +121,23 @@ export async function readUnassignments(
   const { rows, isTooMuch } = await readBounded<Unassignment & { removal: number }>(sql, found)
   if (isTooMuch) throw undoTooLarge()
   return Map.groupBy(rows, ({ removal }) => removal)
+}
+
+/** The most new sort keys that an undo follows: those of about 400 commits. */
+const maxRespacings = 50_000
+
+/** Reads the events that gave tasks new sort keys since the first of the events that moved or deleted a task. */
+export async function readRespacings(sql: Sql, events: LoggedEvent[]): Promise<Respacing[]> {
+  const placed = events.filter(
+    ({ entity, before, after }) => entity === 'task' && before && (!after || 'position' in before),
+  )
+  if (placed.length === 0) return []
+  // In a batch, the events that made room for a task come before its own event.
+  const from = Math.min(...placed.map(({ seq, batch }) => batch ?? seq))
+  const number = sql`(e.after ->> 'number')::int4 as number`
+  return sql<Respacing[]>`
+    select e.seq::float8 as seq, e.entity_id, e.after ->> 'position' as to, (
+      select ${sql.unsafe(positionKey)} from (select e.before ->> 'position' as position, ${number}) r) as from
+    from events e where e.project_id = ${placed[0]!.projectId} and e.seq >= ${from} and ${sql.unsafe(isRespacingSql('e'))}
+    order by e.seq limit ${maxRespacings}`
 }

@@ -1,4 +1,6 @@
+import { isRespacingSql } from '../../drizzle/schema/log.ts'
 import type { Entity } from '../model/entities.ts'
+import { isRespacing } from '../model/events.ts'
 import { personIdOf } from '../model/model.ts'
 import type { Sql } from '../postgres/database.ts'
 import { eventFields } from '../postgres/columns.ts'
@@ -8,6 +10,7 @@ import { notFound } from '../responses/errors.ts'
 import {
   readLaterChanges,
   readRemainingChildren,
+  readRespacings,
   isRestoredByOtherUndo,
   readUnassignments,
 } from './later-changes.ts'
@@ -15,6 +18,9 @@ import { childEntries } from './children.ts'
 import { maxUndoneRows, maxUndoneEvents, readBounded, tooManyUndone, undoTooLarge } from './undo-limits.ts'
 import type { UndoSelection, LoggedEvent, UndoInput, UndoCaller, ReadUndoInput } from './undo-input.ts'
 import { readDeletedChildren } from './logged-children.ts'
+
+/** The most new sort keys in one batch: each operation needs about 200 others before the keys are too long again. */
+const maxRespaced = 10_000
 
 /** The approximate length of a row's keys and ids in JSON. The size limit of an undo does not count them. */
 const uncountedCharacters = 1_000
@@ -24,7 +30,8 @@ export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: Fi
   const person = (key: string) => findPerson({ by: 'id', key })
 
   async function readAround(events: LoggedEvent[]): Promise<Omit<UndoInput, 'people'>> {
-    if (events.every(({ before, after }) => before && after)) return { events, ...nothingAround }
+    const respacings = await readRespacings(sql, events)
+    if (events.every(({ before, after }) => before && after)) return { events, ...nothingAround, respacings }
     const of = (type: string) => events.filter((event) => event.type === type)
     const removals = events.filter(({ after }) => !after)
     const [children, laterChanges, unassignments] = await Promise.all([
@@ -37,7 +44,7 @@ export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: Fi
       throw oldest > 1 ? eventsExpired(oldest) : undoTooLarge()
     }
     const remainingChildren = await readRemainingChildren(sql, of('task.created'), { events, children })
-    return { events, children, ...laterChanges, remainingChildren, unassignments }
+    return { events, children, ...laterChanges, remainingChildren, unassignments, respacings }
   }
 
   return async (at, selection) => {
@@ -51,7 +58,7 @@ export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: Fi
 
 const nothingAround: Omit<UndoInput, 'events' | 'people'> = {
   ...{ children: new Map(), deletedAgain: new Set<number>(), movedAway: new Set<number>() },
-  ...{ remainingChildren: [], unassignments: new Map() },
+  ...{ remainingChildren: [], unassignments: new Map(), respacings: [] },
 }
 
 /** Leaves out the children of a moved task, because a move cannot be undone. @throws HttpError 404, 409, 410 */
@@ -63,15 +70,17 @@ async function readSelectedEvents(
 ): Promise<LoggedEvent[]> {
   // Seqs have no gaps, so the last seq of a batch is at most `maxEvents` after its first.
   const maxEvents = maxUndoneEvents + maxUndoneRows
-  const upTo = batch === undefined ? version : Math.min(version, batch + maxEvents)
+  const upTo = batch === undefined ? version : Math.min(version, batch + maxEvents + maxRespaced)
   const which =
-    batch === undefined ? sql`e.seq = any(${seqs}::bigint[])` : sql`e.seq >= ${batch} and e.batch = ${batch}`
+    batch === undefined
+      ? sql`e.seq = any(${seqs}::bigint[])`
+      : sql`e.seq >= ${batch} and e.batch = ${batch} and not (${sql.unsafe(isRespacingSql('e'))})`
   const found = sql`
     select r.*, ${characters(sql, 'before')} + ${characters(sql, 'after')} as characters from (
       select ${eventFields(sql)}, e.before, case when e.type <> 'task.moved_in' then e.after end as after from events e
       where e.project_id = ${projectId} and e.seq <= ${upTo} and ${which} order by e.seq limit ${maxEvents + 1}) r`
   const { rows, isTooMuch } = await readBounded<LoggedEvent>(sql, found, maxEvents)
-  const events = withoutRestoredChildren(rows)
+  const events = withoutRestoredChildren(rows).filter((event) => !isRespacing(event))
   if (events.length > maxUndoneEvents) throw tooManyUndone()
   if (isTooMuch) throw undoTooLarge()
   const foundSeqs = new Set(rows.map(({ seq }) => seq))

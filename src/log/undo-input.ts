@@ -19,8 +19,16 @@ export interface Unassignment {
   entityId: string
 }
 
+/** An event that gave a task another sort key. */
+export interface Respacing {
+  seq: number
+  entityId: string
+  from: string
+  to: string
+}
+
 export interface UndoInput {
-  /** Ordered from the latest to the earliest. */
+  /** Ordered from the latest to the earliest. Without new sort keys: they do not change the order of the tasks. */
   events: LoggedEvent[]
   children: ReadonlyMap<number, Children>
   /** Children that prevent the undo of a task's creation, unless an earlier step of the undo deletes them. */
@@ -30,6 +38,8 @@ export interface UndoInput {
   movedAway: ReadonlySet<number>
   /** The events that unassigned tasks from removed members, the latest first, by the seq of the removal. */
   unassignments: ReadonlyMap<number, Unassignment[]>
+  /** In order, from the events that made room for the first placed task of `events`. */
+  respacings: readonly Respacing[]
   people: ReadonlyMap<string, Person>
 }
 

@@ -72,8 +72,8 @@ export interface EntityDefinition<E extends Entity = Entity> {
    * Returns the values that an undo writes. Without this function, an undo writes the logged `values`.
    * @param row the current row, or undefined for a deleted row
    */
-  restored?(values: Partial<Rows[E]>, row: Rows[E] | undefined, state: CheckedState): Partial<Rows[E]>
-  /** The facts that rules, `checks` and `restored` need for a command's input, or for a row that an undo or a move writes. */
+  restored?(values: Partial<Rows[E]>, row: Rows[E] | undefined): Partial<Rows[E]>
+  /** The facts that rules and `checks` need for a command's input, or for a row that an undo or a move writes. */
   factsFor?(fields: Partial<Rows[E]>): FactQuery[]
   /** The data that a move needs from the project that the row leaves. */
   factsToLeave?(row: Rows[E]): FactQuery[]

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { nilId } from '../id-format.ts'
 import type { Entity, EventType, Rows } from './entities.ts'
 
 /**
@@ -15,11 +16,20 @@ export interface EventDraft<E extends Entity = Entity> {
   after: Rows[E] | null
   /** The seq of the event that this event undoes, in the same project. */
   undoes?: number | null
+  /** Set if the service itself changes the row; else the actor is the caller. */
+  actorId?: string
   /** New values of unlogged columns. Absent columns keep their values. */
   unlogged?: object
 }
 
 export type StoredEvent = EventDraft & { seq: number; actorId: string; at: string; batch?: number | null }
+
+/** The actor of events that the service causes. */
+export const serviceActor = nilId
+
+/** True for an event that gave a task a new sort key and kept the order of the tasks. In SQL: `isRespacingSql`. */
+export const isRespacing = ({ type, actorId }: Pick<StoredEvent, 'type' | 'actorId'>): boolean =>
+  type === 'task.updated' && actorId === serviceActor
 
 type Fields<E extends Entity> = Omit<Rows[E], 'eventId'>
 type Place = { readonly projectId: string }

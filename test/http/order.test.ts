@@ -179,6 +179,18 @@ test('if a batch places many tasks between two tasks, other tasks get new keys i
   expect(await order()).toBe('ab')
 })
 
+test('new keys keep the order of all tasks, also of tasks that the batch did not load', async () => {
+  for (const near of 'abcd') {
+    const { at, batch, order } = await openOrder(ada, 'abcd')
+    const operation = { op: 'task.create', title: '-', after: at(near) }
+    expect(batchResult(await batch(Array.from({ length: 300 }, () => operation))).version).toBeGreaterThan(
+      305,
+    )
+    expect((await order('', 200)).replace(/-+/, '-')).toBe('abcd'.replace(near, `${near}-`))
+  }
+  expect(await faultsOf(sql)).toEqual([])
+})
+
 test('responses and events show no keys', async () => {
   const { projectId, at, put } = await openOrder(ada, 'abc')
   await put('c', { before: at('b') })

@@ -20,7 +20,7 @@ function restoreMember({ projectMembers = 10, pendingEvents = [] as object[] }) 
       movedAway: new Set(),
       children: new Map(),
     },
-    ...{ unassignments: new Map(), people: new Map([[stranger, { id: stranger }]]) },
+    ...{ unassignments: new Map(), respacings: [], people: new Map([[stranger, { id: stranger }]]) },
   }
   const context = { ...contextOf(owner), limits: { projectMembers } }
   const run = { state, context, undo } as unknown as UndoState

@@ -44,6 +44,20 @@ test('keeps a created task as a whole if somebody has changed it since, and repo
   expect((await owner.get(`/tasks/${second!.id}`)).status).toBe(404)
 })
 
+test('a new sort key of an imported task is no change of the task', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, [task('1'), task('2')])
+  const [one] = await tasksOf(owner, projectId)
+  const operation = { op: 'task.create', title: '-', after: one!.id }
+  const { status } = await owner.post(`/projects/${projectId}/batch`, {
+    operations: Array.from({ length: 300 }, () => operation),
+  })
+  expect(status).toBe(200)
+  const respaced = await sql`select from events where task_id = ${one!.id} and type = 'task.updated'`
+  expect(respaced.length).toBeGreaterThan(0)
+  expect(await undo(owner, id)).toEqual({ undoState: 'done', undone: 2, kept: 0, lines: [] })
+})
+
 test('lists at most 5 changes of a kept task', async () => {
   const { owner, projectId } = await newProject()
   const { id } = await importItems(owner, projectId, [task('1'), task('2')])

@@ -1,3 +1,4 @@
+import { isRespacingSql } from '../../../drizzle/schema/log.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import type { Services } from '../../../src/services.ts'
@@ -24,4 +25,5 @@ export const eventsOf = ({ sql, projectId }: Undo, batch: number) => sql`
   left join task_fields f on e.entity = 'field' and f.id = e.entity_id
   left join lateral (select 'description of the project' as name from projects
     where id = e.entity_id and e.entity = 'project' and description is not null) p on true
-  where e.project_id = ${projectId} and e.batch = ${batch} and e.seq >= ${batch} and e.seq < ${batch}::bigint + ${maxEvents}::bigint`
+  where e.project_id = ${projectId} and e.batch = ${batch} and e.seq >= ${batch} and e.seq < ${batch}::bigint + ${maxEvents}::bigint
+    and not (${sql.unsafe(isRespacingSql('e'))})`

@@ -1,3 +1,4 @@
+import { isRespacingSql } from '../../../drizzle/schema/log.ts'
 import { readUsedNames } from './used-names.ts'
 import { eventsOf, type Undo } from './events.ts'
 
@@ -61,6 +62,7 @@ const historiesOf = (undo: Undo) => undo.sql`
       array_agg(x.undoes) filter (where x.undoes is not null) as undone,
       bool_or(x.is_own and x.entity = 'task' and x.before is null) as is_created,
       array_agg(x.seq order by x.seq) filter (where not x.is_own and not ${isOwn(undo, 'y')} and x.type <> 'task.due'
+        and not (${undo.sql.unsafe(isRespacingSql('x'))})
         and x.seq not in (select seq from reversed)
         and (x.undoes is null or y.undoes is not null or x.seq in (select seq from redone))) as changed
     from (select *, ${isOwn(undo, 'history')} as is_own from history) x

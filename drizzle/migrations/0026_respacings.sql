@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "events_respaced" ON "events" USING btree ("project_id","seq") WHERE type = 'task.updated' and actor_id = '00000000-0000-0000-0000-000000000000';
