@@ -9,14 +9,15 @@ import { accountById } from '../accounts/queries.ts'
 import { accountView } from '../accounts/user.ts'
 import { tokensOf } from '../tokens/queries.ts'
 import { type Entry, tarOf } from './archive.ts'
-import { spool, zipped } from './bytes.ts'
+import { encoded, unzipped, zipped } from './bytes.ts'
 import { charge, exportCost } from './charge.ts'
 import { fileHeaders, type FileInfo, respondWithFile } from './file-response.ts'
 import { docket } from './formats/docket.ts'
-import type { ExportsInProgress } from './in-progress.ts'
+import { type ExportsInProgress, nextWaitMs } from './in-progress.ts'
 import { accountDownload, fileName } from './schema.ts'
 import { maxTasksOf, openExportedProject, readParts } from './exported-project.ts'
-import { openTransaction } from './transaction.ts'
+import { Spool } from './spool.ts'
+import { openTransactionAtPlace } from './transaction.ts'
 import { projectTexts } from './write-project.ts'
 
 const archive: FileInfo = { name: 'docket.tar.gz', contentType: 'application/gzip', isCompressed: true }
@@ -37,21 +38,34 @@ export function exportAccount(services: Services, inProgress: ExportsInProgress)
       const account = await accountById(database.reads, caller.userId)
       if (!account) throw invalidToken()
       if (request.method === 'HEAD') return respondToHead(fileHeaders(request, archive))
-      const { ids, maxTasks } = await projectsOf(database.background, caller)
-      await charge(services, caller, exportCost(maxTasks))
-      const own = {
-        account: accountView.of(account),
-        tokens: caller.token ? null : await tokensOf(database.reads, caller.userId),
+      const over = new AbortController()
+      const release = inProgress.downloads.acquire(caller.userId)
+      const close = async () => {
+        over.abort()
+        release()
       }
-      const { close } = await inProgress.begin(caller, async () => ({ close: async () => {} }))
-      // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
-      ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
-      return respondWithFile(request, {
-        ...archive,
-        chunks: zipped(tarOf(entriesOf(services, caller, own, ids))),
-        close,
-        failed: (error) => log.warn({ userId: caller.userId, reason: String(error) }, 'export failed'),
-      })
+      try {
+        // Rejects the request if no temporary file can be created.
+        await (await Spool.open(inProgress.places)).close()
+        const { ids, maxTasks } = await projectsOf(database.background, caller)
+        await charge(services, caller, exportCost(maxTasks))
+        const own = {
+          account: accountView.of(account),
+          tokens: caller.token ? null : await tokensOf(database.reads, caller.userId),
+        }
+        const spoolOne = (id: string) => spoolProject(services, inProgress, caller, id, over.signal)
+        // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
+        ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
+        return respondWithFile(request, {
+          ...archive,
+          chunks: zipped(tarOf(entriesOf(own, ids, spoolOne))),
+          close,
+          failed: (error) => log.warn({ userId: caller.userId, reason: String(error) }, 'export failed'),
+        })
+      } catch (error) {
+        await close()
+        throw error
+      }
     },
   }
 }
@@ -67,21 +81,22 @@ async function projectsOf(sql: Sql, { userId, token }: Caller) {
   return { ids: rows.map(({ id }) => id), maxTasks: rows.reduce((sum, one) => sum + one.maxTasks, 0) }
 }
 
+type SpoolProject = (id: string) => ReturnType<typeof spoolProject>
+
 async function* entriesOf(
-  services: Services,
-  caller: Caller,
   own: object,
   projectIds: string[],
+  spoolOne: SpoolProject,
 ): AsyncGenerator<Entry, void, void> {
   const text = new TextEncoder().encode(`${JSON.stringify(own, null, 2)}\n`)
   yield { name: 'account.json', size: text.length, chunks: once(text) }
   for (const projectId of projectIds) {
-    const file = await spoolProject(services, caller, projectId)
+    const file = await spoolOne(projectId)
     if (!file) continue
     try {
-      yield { name: file.name, size: file.size, chunks: file.chunks() }
+      yield { name: file.name, size: file.size, chunks: unzipped(file.spool.chunks()) }
     } finally {
-      await file.close()
+      await file.spool.close()
     }
   }
 }
@@ -90,15 +105,31 @@ async function* once(bytes: Uint8Array) {
   yield bytes
 }
 
-/** Returns undefined for a project that the caller can no longer see. */
-async function spoolProject(services: Services, caller: Caller, projectId: string) {
-  const { sql, close } = await openTransaction(services.database.exports)
+/** Stores a whole project, because an archive has the size of a file before the file. Returns undefined for a project that the caller can no longer see. */
+async function spoolProject(
+  services: Services,
+  inProgress: ExportsInProgress,
+  caller: Caller,
+  projectId: string,
+  over: AbortSignal,
+) {
+  const { sql, close } = await openTransactionAtPlace(inProgress, services.database.exports, nextWaitMs)
   try {
     const exported = await openExportedProject(services, sql, caller, { projectId })
     const parts = await readParts(exported)
     const name = `${fileName(parts.name)}-${projectId}.${docket.extension}`
     const options = { format: docket, history: false, findPerson: services.findPerson }
-    return { name, ...(await spool(projectTexts(exported, parts, options))) }
+    const spool = await Spool.open(inProgress.places, { aheadBytes: Infinity })
+    let size = 0
+    async function* counted() {
+      for await (const bytes of encoded(projectTexts(exported, parts, options))) {
+        if (over.aborted) throw new Error('The client has gone')
+        size += bytes.length
+        yield bytes
+      }
+    }
+    await spool.fill(zipped(counted()))
+    return { name, size, spool }
   } catch (error) {
     if (error instanceof HttpError && error.status === 404) return undefined
     throw error

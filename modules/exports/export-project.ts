@@ -4,13 +4,15 @@ import { notFound } from '../../src/responses/errors.ts'
 import { respondToHead, versionHeader } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { projectView } from '../projects/schema.ts'
+import { zipped } from './bytes.ts'
 import { charge, exportCost } from './charge.ts'
-import type { ExportsInProgress } from './in-progress.ts'
+import { type ExportsInProgress, firstWaitMs } from './in-progress.ts'
 import { fileHeaders, type FileInfo, respondWithFile } from './file-response.ts'
 import type { Format } from './formats/format.ts'
 import { ExportQuery, fileName, formats, historyNeedsDocket, projectDownload } from './schema.ts'
 import { openExportedProject, readName, readParts, type ExportedProject } from './exported-project.ts'
-import { asTemporary, openTransaction } from './transaction.ts'
+import { Spool } from './spool.ts'
+import { asTemporary, openTransactionAtPlace, type Transaction } from './transaction.ts'
 import { projectTexts } from './write-project.ts'
 
 const costOf = ({ maxTasks, currentVersion, version }: ExportedProject, history: boolean): number =>
@@ -49,19 +51,26 @@ export function exportProject(services: Services, inProgress: ExportsInProgress)
         await charge(services, caller, exportCost(0, exported.currentVersion - exported.version))
         return respondToHead(fileHeaders(request, infoOf(exported, await readName(exported), format)))
       }
-      const opened = await inProgress.begin(caller, () => openTransaction(database.exports))
+      const release = inProgress.downloads.acquire(caller.userId)
+      let reading: Transaction | undefined
       try {
-        const exported = await openExportedProject(services, opened.sql, caller, wanted)
+        reading = await openTransactionAtPlace(inProgress, database.exports, firstWaitMs)
+        const exported = await openExportedProject(services, reading.sql, caller, wanted)
         await charge(services, caller, costOf(exported, history))
         const parts = await readParts(exported)
+        const spool = await Spool.open(inProgress.places)
+        void spool
+          .fill(zipped(projectTexts(exported, parts, { format, history, findPerson })))
+          .then(reading.close)
         return respondWithFile(request, {
           ...infoOf(exported, parts.name, format),
-          chunks: projectTexts(exported, parts, { format, history, findPerson }),
-          close: opened.close,
+          chunks: spool.chunks(),
+          close: () => spool.close().finally(release),
           failed: (error) => log.warn({ projectId: id, reason: String(error) }, 'export failed'),
         })
       } catch (error) {
-        await opened.close()
+        await reading?.close()
+        release()
         throw asTemporary(error)
       }
     },

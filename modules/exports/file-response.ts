@@ -1,22 +1,23 @@
 import { privateHeaders } from '../../src/responses/errors.ts'
-import { type Bytes, encoded, zipped } from './bytes.ts'
+import { type Bytes, type Chunks, encoded, unzipped } from './bytes.ts'
 import { acceptsGzip, baseHeaders, requestId } from '../../src/responses/reply.ts'
 
 /** The connection of a client that receives nothing for this time is closed. */
 const maxStallMs = 30_000
-/** The longest time of an export: its open transaction prevents Postgres from removing old rows. */
+/** The longest time of an export: an open transaction prevents Postgres from removing old rows. */
 const maxMs = 1_800_000
 
 export interface FileInfo {
   name: string
   contentType: string
-  /** True if the file is already compressed. */
+  /** True if the client gets the compressed file in any case. */
   isCompressed?: boolean
   headers?: Record<string, string>
 }
 
 export interface File extends FileInfo {
-  chunks: AsyncGenerator<string | Uint8Array, void, void>
+  /** The file, compressed by gzip. */
+  chunks: Chunks
   /** Called once, when the response ends for any reason. */
   close(): Promise<void>
   /** Called with an error that ended the file early. */
@@ -24,7 +25,7 @@ export interface File extends FileInfo {
 }
 
 /**
- * Streams a file: each chunk is created when the client needs it. After an error, the connection is closed without the
+ * Streams a file: each chunk is read when the client needs it. After an error, the connection is closed without the
  * end of the body, so that the client detects the incomplete file.
  */
 export function respondWithFile(
@@ -32,7 +33,7 @@ export function respondWithFile(
   file: File,
   limitMs: LimitMs = { stall: maxStallMs, all: maxMs },
 ): Response {
-  const bytes = (isZipped(request, file) ? zipped : encoded)(file.chunks)
+  const bytes = (isZipped(request, file) || file.isCompressed ? encoded : unzipped)(file.chunks)
   return new Response(streamOf(request, bytes, file, limitMs), { headers: fileHeaders(request, file) })
 }
 
@@ -89,9 +90,8 @@ class Ending {
     this.stop('stall')
     this.stop('all')
     this.signal.removeEventListener('abort', this.end)
-    // `return` waits for a read in progress.
-    await this.bytes.return?.()
-    await this.file.close()
+    // `return` waits for a read in progress, which `close` ends.
+    await Promise.all([this.file.close(), this.bytes.return?.()])
   }
 
   fail(error: unknown): void {

@@ -1,9 +1,10 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { errorCode, markUnknownOutcome } from '../../src/postgres/errors.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
+import type { ExportsInProgress } from './in-progress.ts'
 
 /**
- * The idle timeout is longer than a client may take for a part of the file, so it only ends the transactions of lost
+ * The idle timeout is longer than a client may take for a part of the file, if the export waits for it. So it only ends the transactions of lost
  * processes. The other settings make Postgres read rows from indexes in the order of the file: the first rows arrive at
  * once, and Postgres never sorts all rows.
  */
@@ -25,8 +26,24 @@ export function asTemporary(error: unknown): unknown {
   return error
 }
 
+/** Opens a transaction when a place is free. `close` also frees the place. @throws HttpError 503 */
+export async function openTransactionAtPlace(
+  { places }: ExportsInProgress,
+  pool: Sql,
+  maxWaitMs: number,
+): Promise<Transaction> {
+  const free = await places.take(maxWaitMs)
+  try {
+    const { sql, close } = await openTransaction(pool)
+    return { sql, close: () => close().finally(free) }
+  } catch (error) {
+    free()
+    throw error
+  }
+}
+
 /** Opens a transaction whose reads all use one snapshot. It needs a connection until `close`. */
-export function openTransaction(pool: Sql): Promise<Transaction> {
+function openTransaction(pool: Sql): Promise<Transaction> {
   return new Promise((resolve, reject) => {
     const ended = pool.begin('isolation level repeatable read read only', async (own) => {
       const sql = own as never as Sql

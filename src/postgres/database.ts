@@ -18,7 +18,7 @@ export interface Database {
   searches: Sql
   /** Index steps of searches, so that they do not wait for long reads. */
   indexing: Sql
-  /** Transactions of exports, which read one snapshot for as long as the client takes to receive the file. */
+  /** Transactions of exports, each of which reads one snapshot for minutes. */
   exports: Sql
   commits: Sql
   background: Sql
@@ -108,7 +108,7 @@ const searchPlans = {
 /** Opened by the first search. */
 const searchPool = { connections: 2, settings: searchPlans }
 
-/** The most exports of a process at the same time. */
+/** The most exports of a process that read the database at the same time. */
 export const maxExports = 4
 
 /** Opened by the first export. Each export begins with the settings of its transaction. */

@@ -1,12 +1,15 @@
-import { connect } from 'node:net'
+import { randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
 import { expect, test } from 'bun:test'
 import { respondWithFile } from '../../modules/exports/file-response.ts'
+import { zipped } from '../../modules/exports/bytes.ts'
 import { createApp } from '../../src/app.ts'
 import { eventually } from '../races/pair.ts'
 import { newId } from '../../src/ids.ts'
 import { requestHead, sendRaw } from '../http/raw.ts'
 import { remainingBudget } from '../http/responses.ts'
 import { make, register } from '../support/client.ts'
+import { holdTransaction } from '../support/database.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile } from '../support/service.ts'
 import { expectTransactions, exported, withoutTime } from './scene.ts'
@@ -28,6 +31,14 @@ await sql`update streams set last_number = 1500 where project_id = ${projectId}`
 const path = `/api/v1/projects/${projectId}/export`
 const headers = { authorization: `Bearer ${ada.token}` }
 
+/** After a disconnect, the export of the account ends soon. */
+async function disconnect(socket: Socket) {
+  socket.destroy()
+  const isOver = async () =>
+    (await ada.at(url).get(`/projects/${projectId}/export?format=csv`)).status === 200
+  await eventually('the end of the export', isOver)
+}
+
 /** Begins an export and receives only its start. */
 async function beginSlowly() {
   const socket = connect(port!, '127.0.0.1')
@@ -37,31 +48,93 @@ async function beginSlowly() {
   return socket
 }
 
-test('a disconnect ends the transaction at once, and another export can begin', async () => {
+test('a slow client keeps no transaction, and after its disconnect another export can begin', async () => {
   const socket = await beginSlowly()
-  await expectTransactions(sql, 1)
+  await expectTransactions(sql, 0)
   const { status, headers: own } = await ada.at(url).get(`/projects/${projectId}/export`)
   expect([status, own.get('retry-after')]).toEqual([429, '1'])
-  socket.destroy()
-  await expectTransactions(sql, 0)
-  expect((await ada.at(url).get(`/projects/${projectId}/export?format=csv`)).status).toBe(200)
+  await disconnect(socket)
 })
 
-test('a process runs four exports at a time', async () => {
-  const exporting = []
-  for (let n = 0; n < 4; n++) {
-    const person = await register(service.client)
-    const project = await make(person, '/projects', { name: 'P' })
-    const response = await service.fetch(`/api/v1/projects/${project.id}/export`, {
-      headers: { authorization: `Bearer ${person.token}` },
-    })
-    expect(response.status).toBe(200)
-    exporting.push(response)
+async function newOwner() {
+  const person = await register(service.client)
+  const project = await make(person, '/projects', { name: 'P' })
+  return { person, path: `/api/v1/projects/${project.id}/export`, projectId: project.id }
+}
+
+test('slow clients and clients that read nothing delay no export of other accounts', async () => {
+  const slow = []
+  for (let n = 0; n < 6; n++) {
+    const { person, projectId: id } = await newOwner()
+    await sql`insert into tasks (id, project_id, number, title, description, status, priority, created_at, updated_at, event_id)
+      select uuidv7(), ${id}, n, 'Task', (select string_agg(md5(random()::text || n || i), '') from generate_series(1, 300) i),
+        'TODO', 'LOW', now(), now(), uuidv7() from generate_series(1, 1000) n`
+    await sql`update streams set last_number = 1000 where project_id = ${id}`
+    const socket = connect(port!, '127.0.0.1')
+    socket.write(
+      `GET /api/v1/projects/${id}/export HTTP/1.1\r\nHost: docket\r\nAuthorization: Bearer ${person.token}\r\n\r\n`,
+    )
+    await new Promise((resolve) => socket.once('data', resolve))
+    socket.pause()
+    slow.push({ socket, person, id })
   }
-  const { status, headers: own } = await ada.get(`/projects/${projectId}/export`)
-  expect([status, own.get('retry-after')]).toEqual([503, '1'])
-  await Promise.all(exporting.map((response) => response.body!.cancel()))
+  for (const path of [`/projects/${projectId}/export`, '/export'])
+    expect((await ada.at(url).get(path)).status).toBe(200)
   await expectTransactions(sql, 0)
+  // The slow clients still receive their files, which no other export of their account may join.
+  const { socket, person, id } = slow[0]!
+  expect((await person.at(url).get(`/projects/${id}/export`)).status).toBe(429)
+  let [bytes, end] = [0, '']
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    end = chunk.subarray(-5).toString()
+  })
+  socket.resume()
+  await eventually('the end of the file', () => bytes > 9_600_000 && end === '0\r\n\r\n')
+  for (const one of slow) one.socket.destroy()
+})
+
+test('exports that read the database wait for one of four places', async () => {
+  const release = await holdTransaction(sql, (tx) => tx`lock table comments`)
+  const all = await Promise.all(Array.from({ length: 5 }, newOwner))
+  const statuses: number[] = []
+  const exporting = all.map(async ({ person, projectId: id }) => {
+    const answer = await person.at(url).get(`/projects/${id}/export`)
+    statuses.push(answer.status)
+  })
+  await expectTransactions(sql, 5)
+  expect(statuses).toEqual([])
+  await release()
+  await Promise.all(exporting)
+  expect(statuses).toEqual([200, 200, 200, 200, 200])
+  await expectTransactions(sql, 0)
+})
+
+test('an export without a place costs nothing', async () => {
+  const socket = await beginSlowly()
+  const budget = async () => remainingBudget(await ada.get(`/projects/${projectId}`))
+  const before = await budget()
+  for (let n = 0; n < 9; n++) expect((await ada.at(url).get('/export')).status).toBe(429)
+  expect(before - (await budget())).toBeWithin(0, 20)
+  await disconnect(socket)
+})
+
+test('rejects an export with 503 if no temporary file can be created', async () => {
+  const { TMPDIR } = process.env
+  process.env.TMPDIR = '/nowhere'
+  try {
+    const { person, projectId: id } = await newOwner()
+    for (const path of [`/projects/${id}/export`, '/export']) {
+      const { status, body } = await person.get(path)
+      expect([status, body.message]).toEqual([
+        503,
+        expect.stringMatching(/^The service cannot create a temporary file/),
+      ])
+    }
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  }
 })
 
 test('the file is the same with and without gzip', async () => {
@@ -99,8 +172,7 @@ test('HEAD returns the headers of GET without a length, also while the account h
   const socket = await beginSlowly()
   for (const [n, one] of all.entries()) expect([one, await sent('HEAD', one)]).toEqual([one, got[n]!])
   expect(got[0]).toContain('transfer-encoding: chunked')
-  await expectTransactions(sql, 1)
-  socket.destroy()
+  await disconnect(socket)
 })
 
 async function serve(chunks: AsyncGenerator<string, void, void>, limitMs = { stall: 30_000, all: 60_000 }) {
@@ -111,7 +183,7 @@ async function serve(chunks: AsyncGenerator<string, void, void>, limitMs = { sta
       respondWithFile(
         request,
         {
-          ...{ name: 'x', contentType: 'text/csv', chunks },
+          ...{ name: 'x', contentType: 'text/csv', chunks: zipped(chunks) },
           close: async () => void ended.push('closed'),
           failed: (error) => ended.push(String(error)),
         },
@@ -124,7 +196,7 @@ async function serve(chunks: AsyncGenerator<string, void, void>, limitMs = { sta
 }
 
 async function* broken() {
-  yield 'first,row\n'.repeat(100_000)
+  yield randomBytes(1_000_000).toString('hex')
   await Bun.sleep(20)
   throw new Error('broken')
 }

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { errorCode } from '../../src/postgres/errors.ts'
+import { unavailable } from '../../src/responses/errors.ts'
+import { type Bytes, chunkBytes, type Chunks } from './bytes.ts'
+
+/** The most bytes that a file is ahead of its client. With the bound of downloads, temporary files take at most 4 GiB. */
+const maxAheadBytes = 67_108_864
+/** A writer that has waited this long for its client ends if another export waits for a place. */
+const maxHeldMs = 30_000
+
+const noTemporaryFile = (reason: string) =>
+  unavailable(
+    `The service cannot create a temporary file (${reason}); its operator must make the folder of TMPDIR writable`,
+  )
+
+interface Bounds {
+  aheadBytes?: number
+  heldMs?: number
+}
+
+/**
+ * A temporary file between a writer and a reader, which read and write at the same time. The writer uses the space again
+ * that the reader has read. The file has no name: the system removes the file even if this process is killed.
+ */
+export class Spool {
+  private written = 0
+  private read = 0
+  private heldMs = 0
+  private state: 'writing' | 'complete' | 'closed' | { error: unknown } = 'writing'
+  private changed = Promise.withResolvers<void>()
+  private filling: Promise<void> = Promise.resolve()
+
+  private constructor(
+    private readonly file: FileHandle,
+    private readonly places: { readonly isWanted: boolean },
+    private readonly max: number,
+    private readonly maxHeldMs: number,
+  ) {}
+
+  /** @param places `isWanted` is true if another export waits for a place. @throws HttpError 503 without a temporary file */
+  static async open(
+    places: { readonly isWanted: boolean },
+    { aheadBytes = maxAheadBytes, heldMs = maxHeldMs }: Bounds = {},
+  ): Promise<Spool> {
+    const path = join(tmpdir(), `docket-export-${randomUUID()}`)
+    try {
+      const file = await open(path, 'wx+', 0o600)
+      await unlink(path)
+      return new Spool(file, places, aheadBytes, heldMs)
+    } catch (error) {
+      throw noTemporaryFile(errorCode(error))
+    }
+  }
+
+  /** Stores all bytes. The reader throws an error of `bytes`; this function does not. */
+  fill(bytes: AsyncGenerator<Bytes, void, void>): Promise<void> {
+    this.filling = this.storeAll(bytes).then(
+      () => this.enter('complete'),
+      (error: unknown) => this.enter({ error }),
+    )
+    return this.filling
+  }
+
+  async *chunks(): Chunks {
+    for (;;) {
+      const { changed } = this
+      const length = Math.min(chunkBytes, this.written - this.read, this.max - (this.read % this.max))
+      if (typeof this.state === 'object') throw this.state.error
+      if (this.state === 'closed' || (this.state === 'complete' && length === 0)) return
+      if (length === 0) await changed.promise
+      else yield await this.readChunk(length)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.enter('closed')
+    await this.filling
+    await this.file.close()
+  }
+
+  private async storeAll(bytes: AsyncGenerator<Bytes, void, void>): Promise<void> {
+    for await (const chunk of bytes)
+      for (let from = 0; from < chunk.length;) {
+        await this.waitForSpace()
+        const space = Math.min(this.max - (this.written - this.read), this.max - (this.written % this.max))
+        const part = chunk.subarray(from, from + space)
+        const { bytesWritten } = await this.file.write(part, 0, part.length, this.written % this.max)
+        from += bytesWritten
+        this.written += bytesWritten
+        this.notify()
+      }
+  }
+
+  private async waitForSpace(): Promise<void> {
+    for (;;) {
+      if (this.state === 'closed') throw new Error('The client has gone')
+      if (this.written - this.read < this.max) return
+      if (this.heldMs > this.maxHeldMs && this.places.isWanted)
+        throw new Error('The client receives the file too slowly while other exports wait')
+      const since = performance.now()
+      await this.changed.promise
+      this.heldMs += performance.now() - since
+    }
+  }
+
+  private async readChunk(length: number): Promise<Uint8Array> {
+    const { bytesRead, buffer } = await this.file.read(
+      new Uint8Array(length),
+      0,
+      length,
+      this.read % this.max,
+    )
+    if (bytesRead === 0) throw new Error('A temporary file is shorter than the written bytes')
+    this.read += bytesRead
+    this.notify()
+    return buffer.subarray(0, bytesRead)
+  }
+
+  /** A closed spool stays closed. */
+  private enter(state: Spool['state']): void {
+    if (this.state !== 'closed') this.state = state
+    this.notify()
+  }
+
+  private notify(): void {
+    this.changed.resolve()
+    this.changed = Promise.withResolvers()
+  }
+}
