@@ -38,11 +38,22 @@ export async function requireFreePorts(command: string, config: Config): Promise
 }
 
 export function portError(error: unknown, { host, port }: Address, prefix = ''): unknown {
-  const reasons: Record<string, string> = {
-    EADDRINUSE: `PORT ${port} is taken by another program: stop that program, or set another ${prefix}PORT`,
-    EACCES: `PORT ${port} needs more privileges than this user has: set ${prefix}PORT to 1024 or more`,
-    EADDRNOTAVAIL: `HOST "${host}" is not an address of this machine: set one of its addresses, or 0.0.0.0 for all addresses`,
-  }
-  const reason = reasons[(error as { code?: string }).code ?? '']
-  return reason ? new ConfigError(prefix + reason) : error
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new ConfigError(
+      `${prefix}PORT ${port} is taken by another program: stop that program, or set another ${prefix}PORT`,
+    )
+  if (code === 'EACCES')
+    return new ConfigError(
+      `${prefix}PORT ${port} needs more privileges than this user has: set ${prefix}PORT to 1024 or more`,
+    )
+  // If the name of a host is unknown, Bun reports an error without a code.
+  if (
+    /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|EAI_AGAIN|ENOTFOUND)$/.test(code) ||
+    message.startsWith('Failed to listen')
+  )
+    return new ConfigError(
+      `${prefix}HOST "${host}" is not an address of this machine: set one of its addresses, or 0.0.0.0 for all addresses`,
+    )
+  return error
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readConfig, requireProductionSettings, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
 import { childEnvs, sharedPools } from '../../src/process/child-env.ts'
+import { serversOf } from '../../src/postgres/connect.ts'
 import { urlsOf } from '../../src/process/port.ts'
 import { newFolder } from '../support/service.ts'
 import { cert, key } from '../support/tls-proxy.ts'
@@ -161,6 +162,19 @@ describe('IPv6', () => {
       expect(complaint({ [name]: value })).toBe(
         `${name} must be a URL with brackets around an IPv6 address, for example [::1]`,
       )
+  })
+
+  test('an address in DATABASE_URL reaches the socket without brackets', () => {
+    const all = serversOf('postgres://u@[::1]:5433,[::2]/docket?target_session_attrs=primary')
+    expect(all).toMatchObject([
+      {
+        host: ['::1'],
+        port: [5433],
+        options: { host: ['::1'], port: [5433] },
+        url: 'postgres://u@[::1]:5433/docket',
+      },
+      { host: ['::2'], port: [5432], options: { host: ['::2'], port: [5432] } },
+    ])
   })
 
   test('the URLs of the service have brackets', () => {

@@ -41,8 +41,10 @@ test('a PORT that is in use is reported before any local server starts', async (
   await other.close()
 })
 
-test('a HOST that is not an address of this machine is reported', async () => {
-  expectOneLine(await run('web', { ...env, HOST: '192.0.2.1' }), 'HOST "192.0.2.1"')
+const hosts = ['192.0.2.1', 'unknown.invalid', 'localhost:3000', 'http://localhost', 'fe80::1']
+test.each(hosts)('HOST=%s, which is not an address of this machine, is reported', async (host) => {
+  expectOneLine(await run('web', { ...env, HOST: host }), `HOST "${host}" is not an address`)
+  expectOneLine(await run('web', { ...env, HOME_HOST: host }), `HOME_HOST "${host}" is not an address`)
 })
 
 const wrong = {
