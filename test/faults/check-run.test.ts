@@ -3,8 +3,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { digest } from './check-lists.ts'
 import { responseError } from './check-responses.ts'
+import type { LogEvent, Row } from './evidence.ts'
+import { proofLine } from './report.ts'
 import { withoutComparisons } from './remove-comparisons.ts'
 import { aboutProject, creationOf, eventAt, idOf, project, readOf } from './sample-run.ts'
+import { StateRanges } from './state-ranges.ts'
+import { errorsOfCopy } from '../support/postgres-backup.ts'
 import { type Run, taskOf, validRun, verdictOf, violationsIn } from './sample-run.ts'
 
 function errorsAfter(change: (run: Run) => unknown): string {
@@ -117,6 +121,50 @@ test('reports responses that break the documented contract', () => {
 test('the control run removes every version comparison from the commit statement', () => {
   const path = join(import.meta.dirname, '../../src/commit/statement.ts')
   expect(withoutComparisons(readFileSync(path, 'utf8'))).not.toMatch(/(version|event_id).* h\."?expected/)
+})
+
+test('an undo ends a deletion only in its own project', () => {
+  const child = { entity: 'subtask' as const, entityId: idOf(300), taskId: taskOf(2) }
+  const row = { id: idOf(300), eventId: '', taskId: taskOf(2), title: 'step' } as Row
+  const inProject = (projectId: string, seq: number, given: Partial<LogEvent>): LogEvent => ({
+    ...{ ...eventAt(2), ...child, projectId, seq, before: row, after: row, ...given },
+  })
+  // In time: created, changed and changed back in B; the task moves to A, where the child is deleted, and restored later.
+  const [a, b] = [idOf(10), idOf(20)]
+  const deleted = { type: 'subtask.deleted' as const, after: null }
+  const updated = { type: 'subtask.updated' as const }
+  const events = [
+    ...[inProject(a, 7, deleted), inProject(a, 9, { type: 'subtask.created', before: null, undoes: 7 })],
+    ...[inProject(a, 12, deleted), inProject(b, 4, updated), inProject(b, 5, { ...updated, undoes: 4 })],
+  ]
+  expect(new StateRanges(events).deleted.get(child.entityId)).toEqual([
+    { projectId: a, from: 7, before: 9 },
+    { projectId: a, from: 12, before: Infinity },
+  ])
+})
+
+test('the copy of a server fails for every reason except files that disappear meanwhile', () => {
+  const gone = `cp: cannot stat '/pg/base/5/t1_2': No such file or directory\ncp: skipping file '/pg/x', as it was replaced while being copied\n`
+  expect(errorsOfCopy(gone)).toEqual([])
+  for (const reason of [
+    "cp: error writing '/to/base/5/1': No space left on device",
+    "cp: cannot create directory '/to/pg': No such file or directory",
+    "cp: cannot open '/pg/PG_VERSION' for reading: Permission denied",
+    'spawn cp ENOENT',
+  ])
+    expect(errorsOfCopy(`${gone}${reason}\n`)).toEqual([reason])
+})
+
+test('a run with a response for fewer than a quarter of its operations proves nothing', () => {
+  const operations = (done: number, unknown: number) =>
+    [...Array<number>(done).fill(200), ...Array<number>(unknown).fill(0)].map((status) => ({
+      ...readOf(2, 0, 1),
+      status,
+    }))
+  expect(proofLine({ operations: operations(713, 6_831) })).toContain('713 of 7544 operations (9 %)')
+  expect(proofLine({ operations: operations(713, 6_831) })).toContain('proves nothing')
+  expect(proofLine({ operations: [] })).toContain('proves nothing')
+  expect(proofLine({ operations: operations(25, 75) })).not.toContain('proves nothing')
 })
 
 function listOf(version: number, start: number, end: number) {

@@ -50,6 +50,16 @@ export function outcomeOf({ status }: Pick<Operation, 'status'>): Outcome {
   return status >= 400 && status < 500 ? 'rejected' : 'unknown'
 }
 
+/** The least share of operations with a response. A slower run compares too few responses with the log. */
+const minKnownShare = 0.25
+
+/** Returns how much a run proves: an operation without a response shows nothing but the event of its write. */
+export function proofOf(operations: Pick<Operation, 'status'>[]) {
+  const known = operations.filter((operation) => outcomeOf(operation) !== 'unknown').length
+  const share = operations.length === 0 ? 0 : known / operations.length
+  return { known, share, isEnough: share >= minKnownShare }
+}
+
 export const isWrite = ({ method }: Pick<Operation, 'method'>): boolean => method !== 'GET'
 
 export const label = ({ kind, key, path, body }: Operation): string =>

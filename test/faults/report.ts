@@ -1,5 +1,5 @@
 import type { Result } from './campaign.ts'
-import { type History, outcomeOf, type Violation } from './history.ts'
+import { type History, outcomeOf, proofOf, type Violation } from './history.ts'
 
 const maxDetails = 8
 
@@ -17,7 +17,16 @@ export function report(result: Result): string {
       .filter(({ errors }) => errors.length > 0)
       .map(({ name, errors }) => `${name} logged ${errors.length} lines: ${errors.at(-1)}`),
     ...violationLines(violations),
+    proofLine(history),
   ].join('\n')
+}
+
+export function proofLine({ operations }: Pick<History, 'operations'>): string {
+  const { known, share, isEnough } = proofOf(operations)
+  const line = `${known} of ${operations.length} operations (${Math.floor(share * 100)} %) have a response that was compared with the log`
+  return isEnough
+    ? line
+    : `${line}: TOO FEW, so this run proves nothing. Repeat it on a less busy machine, or with a lower --per-second`
 }
 
 function totals({ history: { operations, failures }, evidence, resolved, drainedMs }: Result): string[] {

