@@ -33,7 +33,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     ...server,
     statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
     retries: true,
-    maxStatements,
+    maxStatementCharacters,
     settings: indexPlans,
     counts: counts?.reads,
   }
@@ -73,8 +73,8 @@ function serverOf({ databaseUrl, databasePooler: pooler }: Config, idleTimeouts:
   return { server: serversOf(databaseUrl)[0]!, primary, idleTimeouts, pooler }
 }
 
-/** The statements of the most used lists and of all other reads. They take at most about 60 MiB on each connection. */
-const maxStatements = 250
+/** Enough for about 80 lists and all other reads. With these statements, a connection takes at most 50 MiB. */
+const maxStatementCharacters = 280_000
 
 /**
  * Reads and commits find a few rows by an index. With generic plans, Postgres does not plan each batch again: a read

@@ -11,8 +11,8 @@ interface PoolOptions extends QueryOptions {
   pooler: string
   connections: number
   statementMs: number
-  /** The most prepared statements of a connection. A pooler has its own limit. */
-  maxStatements?: number
+  /** The most characters of the prepared statements of a connection. A pooler has its own limit. */
+  maxStatementCharacters?: number
   settings?: Record<string, string>
 }
 
@@ -21,7 +21,7 @@ const graceMs = 700
 const idleMs = 300
 
 export function openPool(pool: PoolOptions): postgres.Sql {
-  const { server, primary, idleTimeouts, pooler, statementMs, maxStatements } = pool
+  const { server, primary, idleTimeouts, pooler, statementMs, maxStatementCharacters } = pool
   const isPooled = pooler !== 'off'
   const sockets = createConnector(
     idleTimeouts,
@@ -56,7 +56,8 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     ...pool,
     isPooled,
     limitMs: statementMs + graceMs,
-    statements: maxStatements && !isPooled ? new StatementLimit(sql, maxStatements) : undefined,
+    statements:
+      maxStatementCharacters && !isPooled ? new StatementLimit(sql, maxStatementCharacters) : undefined,
     onStandby: sockets.closeAll,
   })
 }

@@ -18,20 +18,22 @@ export interface SentQuery {
 
 interface Prepared {
   pid: number
-  /** The names of the statements by signature, the least recently used first. */
+  /** The names of the statements by signature, the least recently used first. A signature contains the text. */
   names: Map<string, string>
+  characters: number
 }
 
 /**
- * Bounds the prepared statements of each connection. Postgres keeps a statement until it is deallocated, about 0.25 MiB
- * for a list, and clients choose the filters of a list. postgres.js never deallocates a statement.
+ * Bounds the prepared statements of each connection. Postgres keeps a statement until it is deallocated, with about 110
+ * bytes for each character of its text (measured), and clients choose the filters of a list. postgres.js never
+ * deallocates a statement.
  */
 export class StatementLimit {
   private readonly byConnection = new WeakMap<object, Prepared>()
 
   constructor(
     private readonly sql: Sql,
-    private readonly max: number,
+    private readonly maxCharacters: number,
   ) {}
 
   /**
@@ -40,10 +42,10 @@ export class StatementLimit {
    */
   watch(query: SentQuery): void {
     query.options.onexecute = (connection) => {
-      const names = this.namesOf(query)
-      if (!names) return true
-      if (query.prepared) use(names, query)
-      if (names.size > this.max) this.deallocateOldest(connection, names)
+      const prepared = this.preparedOf(query)
+      if (!prepared) return true
+      if (query.prepared) use(prepared, query)
+      if (prepared.characters > this.maxCharacters) this.deallocateOldest(connection, prepared)
       return true
     }
   }
@@ -51,25 +53,25 @@ export class StatementLimit {
   /** Call this when the query has ended. A repeated statement was counted before, and may be deallocated since. */
   ended(query: SentQuery): void {
     if (!query.prepare || query.prepared) return
-    const names = this.namesOf(query)
-    if (names) use(names, query)
+    const prepared = this.preparedOf(query)
+    if (prepared) use(prepared, query)
   }
 
   /** A new connection of the same object has no statements. */
-  private namesOf({ state }: SentQuery): Map<string, string> | undefined {
+  private preparedOf({ state }: SentQuery): Prepared | undefined {
     if (!state) return undefined
     let prepared = this.byConnection.get(state)
     if (prepared?.pid !== state.pid) {
-      prepared = { pid: state.pid, names: new Map() }
+      prepared = { pid: state.pid, names: new Map(), characters: 0 }
       this.byConnection.set(state, prepared)
     }
-    return prepared.names
+    return prepared
   }
 
-  private deallocateOldest(connection: Connection, names: Map<string, string>): void {
-    for (const [signature, name] of names) {
-      if (names.size <= this.max) return
-      names.delete(signature)
+  private deallocateOldest(connection: Connection, prepared: Prepared): void {
+    for (const [signature, name] of prepared.names) {
+      if (prepared.characters <= this.maxCharacters) return
+      forget(prepared, signature)
       connection.execute(this.deallocation(signature, name))
     }
   }
@@ -90,7 +92,12 @@ export class StatementLimit {
   }
 }
 
-function use(names: Map<string, string>, { signature, statement }: SentQuery): void {
-  names.delete(signature)
-  names.set(signature, statement.name)
+function use(prepared: Prepared, { signature, statement }: SentQuery): void {
+  forget(prepared, signature)
+  prepared.names.set(signature, statement.name)
+  prepared.characters += signature.length
+}
+
+function forget(prepared: Prepared, signature: string): void {
+  if (prepared.names.delete(signature)) prepared.characters -= signature.length
 }
