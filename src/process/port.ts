@@ -21,7 +21,6 @@ export async function listenAt(server: Server, { host, port }: Address, prefix =
 
 /** When processes share a port, opening a taken port does not fail, so this function checks the port first. */
 export async function requireFree(address: Address, prefix = ''): Promise<void> {
-  if (address.port === 0) return
   const server = createServer()
   await listenAt(server, address, prefix)
   server.close()
@@ -34,7 +33,7 @@ export async function requireFreePorts(command: string, config: Config): Promise
     await requireFree(config)
     await requireFree({ host: homeHost, port: homePort }, 'HOME_')
   }
-  await requireFree({ host: metricsHost, port: metricsPort }, 'METRICS_')
+  if (metricsPort > 0) await requireFree({ host: metricsHost, port: metricsPort }, 'METRICS_')
 }
 
 export function portError(error: unknown, { host, port }: Address, prefix = ''): unknown {
