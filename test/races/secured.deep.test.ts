@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { chown, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
 import { Redis } from 'ioredis'
 import { withConnections } from '../../drizzle/migrate.ts'
 import { readConfig } from '../../src/config.ts'
@@ -94,6 +95,8 @@ test('connects to Postgres and Redis over TLS, verifies their certificates and s
 })
 
 const root = `sslrootcert=${join(dir, 'cert')}`
+await writeFile(join(dir, 'other'), rootCertificates[0]!)
+const otherRoot = `sslrootcert=${join(dir, 'other')}`
 const client = `sslcert=${join(dir, 'cert')}&sslkey=${join(dir, 'key')}`
 const [demandsTls, rejectsTls, untrusted] = [/no encryption$/, /SSL encryption$/, /self.signed/]
 const outcomes: [parameters: string, onlyTls: Outcome, onlyPlain: Outcome, either: Outcome][] = [
@@ -106,6 +109,8 @@ const outcomes: [parameters: string, onlyTls: Outcome, onlyPlain: Outcome, eithe
   ['sslmode=verify-full', untrusted, untrusted, untrusted],
   ['sslrootcert=system', untrusted, untrusted, untrusted],
   [`sslmode=require&${root}`, 'tls', rejectsTls, 'tls'],
+  [`sslmode=require&${otherRoot}`, untrusted, untrusted, untrusted],
+  [`sslmode=prefer&${otherRoot}`, 'tls', 'plain', 'tls'],
   [`sslmode=verify-ca&${root}`, 'tls', rejectsTls, 'tls'],
   [`sslmode=verify-full&${root}`, 'tls', rejectsTls, 'tls'],
 ]
