@@ -41,9 +41,15 @@ export interface CellPerson {
 /** `Ada Lovelace <ada@example.com>` for a member of the project, `Ada Lovelace` for anybody else. */
 export const personCell = ({ name, email }: CellPerson): string => (email ? `${name} <${email}>` : name)
 
+const maxAddressCharacters = 254
+const isAddress = (text: string) =>
+  text.length <= maxAddressCharacters && /^[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+$/.test(text)
+
+/** Reads `Ada`, `ada@example.com` and `Ada <ada@example.com>`. */
 export function readPerson(cell: string): CellPerson | undefined {
   const text = cell.trim()
-  const [, name = '', email] = /^(.*)<([^<>\s@]+@[^<>\s]+)>$/s.exec(text) ?? []
+  const [, name = '', address] = /^(.*)<([^<>\s@]+@[^<>\s]+)>$/s.exec(text) ?? []
+  const email = address ?? (isAddress(text) ? text : undefined)
   if (email) return { name: name.trim() || email, email }
   return text ? { name: text } : undefined
 }

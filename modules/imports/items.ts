@@ -42,6 +42,8 @@ export interface TaskItem extends Item {
   kind: 'task'
   /** The id in the source, or a digest that identifies the task in later imports. */
   key: string
+  /** The file has no id of the task: `key` is a digest. */
+  hasNoId?: true
   /** The external id, if the file has one. Default: `<source>:<key>`. */
   externalId?: string
   /**

@@ -4,7 +4,7 @@ import { badRequest, duplicateParameter } from '../../../src/responses/errors.ts
 import { unknownField, validationError } from '../../../src/schema/validation.ts'
 import type { Mapping } from '../mapping.ts'
 import { parseObject } from '../parse-object.ts'
-import { columnsError } from '../readers/csv/columns/targets.ts'
+import { columnsError } from '../readers/csv/columns.ts'
 import { ImportMapping, ImportParameters } from '../schema.ts'
 import type { Source } from '../sources.ts'
 

@@ -12,6 +12,7 @@ test('reads columns by their usual names, and proposes the mapping', async () =>
       kind: 'task',
       row: 1,
       key: expect.stringMatching(/^[\w-]{22}$/),
+      hasNoId: true,
       title: 'Oil the wheels',
       list: 'Doing',
       dueDate: '2026-11-21',

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
-import { Dates } from '../../../modules/imports/readers/csv/dates/dates.ts'
+import { Dates } from '../../../modules/imports/readers/csv/dates.ts'
 import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
 import { cases } from '../../support/depth.ts'
 import { readers } from '../../../modules/imports/sources.ts'

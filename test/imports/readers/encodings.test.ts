@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { ImportError } from '../../../modules/imports/items.ts'
 import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
 import { cases } from '../../support/depth.ts'
 import { reading, tasksOf } from './reading.ts'
@@ -29,7 +30,6 @@ const rows = 'title\nä\nb\n'
 test.each([
   ['Latin 1', bytesAfter(rows, 0x52, 0xe4, 0x64, 0x65, 0x72, 10), 'UTF-8', 4],
   ['a character that is cut off', bytesAfter(rows, 0xe2, 0x82), 'UTF-8', 4],
-  ['U+0000', bytesAfter('title\na\n', 0x61, 0, 10, 0x62, 10), 'UTF-8', 3],
   ['a surrogate without the other', new Uint8Array([...utf16le(rows), 0, 0xd8, 10, 0]), 'UTF-16', 4],
   ['half a character of UTF-16', new Uint8Array([...utf16le(rows), 0x61]), 'UTF-16', 4],
   ['an archive', new Uint8Array([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]), 'UTF-8', 1],
@@ -39,6 +39,14 @@ test.each([
     expect(message).toStartWith(`The file is not ${encoding} text.`)
     expect(message).toEndWith(`(line ${line})`)
   }
+})
+
+test('names U+0000 as the reason, with its line', async () => {
+  const file = bytesAfter('title\na\n', 0x61, 0, 10, 0x62, 10)
+  for (const partBytes of [1, 3, 8, file.length])
+    await expect(reading(readCsv, file, { partBytes })).rejects.toThrow(
+      new ImportError('The file contains the character U+0000: remove it (line 3)'),
+    )
 })
 
 /** Texts with characters that a CSV file must quote. The brackets keep the reader from changing them. */

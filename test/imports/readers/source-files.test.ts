@@ -73,7 +73,7 @@ test('reads issues of Linear', async () => {
   const [frame, brass, ink] = tasksOf(read)
   expect(frame).toMatchObject({
     ...{ key: 'MILL-1', list: 'In Progress', priority: 'HIGH', labels: ['brass', 'workshop'] },
-    ...{ createdAt: '2026-11-20T10:00:00.000Z', dueDate: '2026-11-29T23:00:00.000Z' },
+    ...{ createdAt: '2026-11-20T10:00:00.000Z', dueDate: '2026-11-30' },
     description: 'In **brass**.\n\nTwo parts.',
     author: { name: 'ada@example.com', email: 'ada@example.com' },
     assignee: { name: 'Charles Babbage' },

@@ -1,11 +1,9 @@
 import { isId } from '../../../../src/id-format.ts'
 import { csvColumns } from '../../../exports/cells.ts'
-import type { KnownColumns } from '../csv/columns/columns.ts'
-import { csvReader } from '../csv/csv-reader.ts'
-import type { Draft } from '../csv/drafts.ts'
-import { plain } from '../csv/columns/header-names.ts'
-import type { Row } from '../csv/row.ts'
-import { targetNamed } from '../csv/columns/targets.ts'
+import type { Draft } from '../csv/cells.ts'
+import { type KnownColumns, plain, targetNamed } from '../csv/columns.ts'
+import { csvReader, type SourceRows } from '../csv/csv-reader.ts'
+import type { Row } from '../csv/rows.ts'
 
 /** The columns of our own export. The number is not imported. */
 const own: KnownColumns = {
@@ -17,7 +15,8 @@ const isOwn = (names: string[]) => csvColumns.every((name) => names.includes(nam
 /** Reads any CSV file. Files with the columns of our own export need no mapping. */
 export const readCsv = csvReader({
   columnsFor: (names) => (isOwn(names) ? own : undefined),
-  read: ({ names }) => (isOwn(names) ? { listSeparator: /\n/, finish: finishOwn } : {}),
+  read: ({ names }) =>
+    isOwn(names) ? { listSeparator: /\n/, finish: finishOwn } : isClickUp(names) ? clickUp : {},
 })
 
 /** A row with an id changes the task with this id. `importedAuthor`, the first author, replaces `author`. */
@@ -27,4 +26,16 @@ function finishOwn({ task }: Draft, row: Row): void {
   if (!isId(task.key)) return
   task.isExported = true
   task.externalId ??= `docket:${task.key}`
+}
+
+const isClickUp = (names: string[]) =>
+  ['task id', 'task name'].every((name) => names.some((one) => plain(one) === name))
+
+/** ClickUp writes `null` in empty cells, line ends as `\n`, and URGENT, HIGH, NORMAL and LOW as numbers. */
+const clickUp: SourceRows = {
+  priorities: { '1': 'HIGH', '2': 'HIGH', '3': 'MEDIUM', '4': 'LOW' },
+  decode: (text) => {
+    if (/^\s*null\s*$/.test(text)) return ''
+    return /^\s*\[\s*\{/.test(text) ? text : text.replaceAll('\\r\\n', '\n').replaceAll('\\n', '\n')
+  },
 }

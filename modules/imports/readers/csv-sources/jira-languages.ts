@@ -1,52 +1,82 @@
 import { caseless } from '../../../../src/schema/text.ts'
+import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
-import { byWord } from '../../convert/words.ts'
+import { customField } from '../csv/columns.ts'
 
 /**
- * Jira writes headers in the language of the user. These are the known headers in Spanish, German, French, Portuguese
- * and Polish, as `plain` returns them.
+ * Jira writes headers in the language of the user. These are the headers in Spanish, German, French, Portuguese and
+ * Polish of the columns that the import reads, as `plain` returns them. Versions of Jira use different words.
  */
 const names = byWord({
-  summary: 'resumen,zusammenfassung,résumé,resumo,podsumowanie',
-  'issue key':
-    'clave de incidencia,vorgangsschlüssel,clé de ticket,chave da item,chave do item,klucz zgłoszenia',
-  'issue id': 'id de la incidencia,vorgangs id,id da item,id zgłoszenia',
-  'issue type': 'tipo de incidencia,vorgangstyp,type de ticket,tipo de item,tipo do item,typ zgłoszenia',
-  status: 'estado',
-  'status category': 'categoría de estado,statuskategorie,categoria do status',
-  priority: 'prioridad,priorität,prioridade',
-  assignee: 'persona asignada,zugewiesene person,responsável',
-  'assignee id': 'id de la persona asignada,id der zugewiesenen person,id do responsável',
-  reporter: 'informador,autor,relator',
-  'reporter id': 'id del informador,id des autors,id do relator',
-  created: 'creada,erstellt,criado,utworzono',
-  updated: 'actualizada,aktualisiert,atualizado,atualizado a,zaktualizowano',
-  'due date': 'fecha de vencimiento,fälligkeitsdatum,data limite',
-  description: 'descripción,beschreibung,opis',
-  labels: 'etiquetas,stichwörter',
-  comment: 'comentario,kommentar',
-  attachment: 'archivo adjunto,anhang',
-  parent: 'principal,übergeordnet,pai,element nadrzędny',
-  'parent key': 'clave principal,chave pai',
-  'project key': 'clave del proyecto,projektschlüssel,chave do projeto',
-  'project name': 'nombre del proyecto,projektname',
-  'inward issue link blocks': 'lien du ticket entrant blocks',
-  'outward issue link blocks': 'lien de ticket sortant blocks',
+  summary: 'resumen,zusammenfassung,résumé,resumo,podsumowanie,temat,tytuł',
+  'issue key': `clave de incidencia,clave de la incidencia,clave,vorgangsschlüssel,schlüssel,clé de ticket,clé du ticket,
+    clé de la demande,clé de demande,clé,chave da item,chave do item,chave da pendência,chave do ticket,chave,
+    klucz zgłoszenia,klucz`,
+  'issue id': `id de la incidencia,id de incidencia,vorgangs id,id du ticket,id de ticket,identifiant du ticket,
+    identifiant de ticket,id de la demande,id da item,id do item,id da pendência,id do ticket,id zgłoszenia`,
+  'issue type': `tipo de incidencia,vorgangstyp,type de ticket,type du ticket,type de demande,tipo de item,tipo do item,
+    tipo de pendência,tipo de ticket,typ zgłoszenia`,
+  status: 'estado,état,statut,situação,stan',
+  'status category': `categoría de estado,categoría del estado,statuskategorie,catégorie d état,catégorie de statut,
+    catégorie du statut,categoria do status,categoria de status,kategoria statusu,kategoria stanu`,
+  priority: 'prioridad,priorität,priorité,prioridade,priorytet',
+  assignee: `persona asignada,asignado a,asignado,zugewiesene person,bearbeiter,zugewiesen an,personne assignée,responsable,
+    attribué à,assigné à,responsável,atribuído a,osoba przypisana,przypisana osoba,przypisano do,przypisany,wykonawca`,
+  'assignee id': `id de la persona asignada,id der zugewiesenen person,id de la personne assignée,id du responsable,
+    id do responsável,id osoby przypisanej,id przypisanej osoby`,
+  reporter: `informador,informante,autor,berichterstatter,melder,rapporteur,relator,osoba zgłaszająca,zgłaszający`,
+  'reporter id': `id del informador,id des autors,id du rapporteur,id do relator,id osoby zgłaszającej,id zgłaszającego`,
+  creator: 'creador,ersteller,créateur,criador,twórca',
+  'creator id': 'id del creador,id des erstellers,id du créateur,id do criador,id twórcy',
+  created: `creada,creado,fecha de creación,erstellt,erstelldatum,création,créé,créée,créé e,date de création,criado,criada,
+    criado a,data de criação,utworzono,data utworzenia`,
+  updated: `actualizada,actualizado,aktualisiert,mise à jour,mis à jour,mis à jour e,atualizado,atualizada,atualizado a,
+    zaktualizowano,zaktualizowany`,
+  'due date': `fecha de vencimiento,fecha límite,vencimiento,fälligkeitsdatum,fällig,fälligkeit,fällig am,date d échéance,
+    échéance,date limite,data limite,data de vencimento,data de entrega,prazo,termin,termin wykonania,termin realizacji,
+    data wykonania,data ukończenia`,
+  description: 'descripción,beschreibung,descrição,opis',
+  labels: 'etiquetas,stichwörter,stichworte,étiquettes,etiquettes,categorias,rótulos,etykiety',
+  comment: `comentario,comentarios,kommentar,kommentare,commentaire,commentaires,comentário,comentários,komentarz,komentarze`,
+  attachment: `archivo adjunto,archivos adjuntos,adjunto,anhang,anhänge,pièce jointe,pièces jointes,anexo,anexos,załącznik,
+    załączniki`,
+  parent: `principal,padre,übergeordnet,übergeordneter vorgang,parent,ticket parent,pai,element nadrzędny,nadrzędne,
+    zgłoszenie nadrzędne`,
+  'parent id': 'id principal,übergeordnete id,id du parent,id pai,id elementu nadrzędnego',
+  'parent key':
+    'clave principal,übergeordneter schlüssel,clé parente,clé du parent,chave pai,klucz nadrzędny',
+  'project key':
+    'clave del proyecto,projektschlüssel,clé de projet,clé du projet,chave do projeto,klucz projektu',
+  'project name':
+    'nombre del proyecto,projektname,nom du projet,nom de projet,nome do projeto,nazwa projektu',
+  'project type': 'tipo de proyecto,projekttyp,type de projet,type du projet,tipo de projeto,typ projektu',
 })
 
-export const jiraName = (name: string): string =>
-  names.get(name) ??
-  name.replace(/^(campo personalizado|benutzerdefinierte felder|pole niestandardowe) /, 'custom field ')
+/** The direction of a link between issues, in every language, such as `Lien de ticket entrant (Blocks)`. */
+const inward = /inward|entrant|eingehend|entrada|interno|para dentro|przychodz|wewnętrzn/
+const outward = /outward|sortant|salient|salida|ausgehend|saída|externo|para fora|wychodz|zewnętrzn/
+const blocks =
+  / (blocks?|blocker|bloquea|bloqueo|bloqueia|bloqueio|bloque|blocage|blockiert|blockieren|blokuje)$/
+
+export function jiraName(name: string): string {
+  if (blocks.test(name) && outward.test(name)) return 'outward issue link blocks'
+  if (blocks.test(name) && inward.test(name)) return 'inward issue link blocks'
+  return names.get(name) ?? name.replace(customField, 'custom field ')
+}
 
 export type JiraStatus = NonNullable<TaskItem['status']>
 
 const categories = byWord<JiraStatus>({
-  TODO: 'to do,por hacer,zu erledigen,itens pendentes',
-  IN_PROGRESS: 'in progress,en curso,in arbeit,in bearbeitung,em andamento',
-  DONE: 'done,listo,fertig,itens concluídos',
+  TODO: 'to do,new,por hacer,tareas por hacer,zu erledigen,à faire,a faire,itens pendentes,tarefas pendentes,a fazer,do zrobienia',
+  IN_PROGRESS:
+    'in progress,indeterminate,en curso,in arbeit,in bearbeitung,en cours,em andamento,w toku,w trakcie',
+  DONE: `done,complete,listo,finalizado,finalizada,hecho,fertig,erledigt,terminé,terminée,terminé(e),terminé e,fini,
+    itens concluídos,concluído,concluída,gotowe,zrobione,ukończone`,
 })
 
 export const jiraStatus = (category: string): JiraStatus | undefined => categories.get(caseless(category))
 
 export const isJiraSubtask = (type: string): boolean =>
-  /^(sub[- ]?task|subtarea|unteraufgabe|teilaufgabe|subtarefa|podzadanie)/i.test(type)
+  /^(sub[- ]?task|subtarea|unteraufgabe|teilaufgabe|sous[- ]t[âa]che|subtarefa|podzadanie)/i.test(
+    type.normalize(),
+  )

@@ -1,25 +1,52 @@
+import { type CellComment, readPerson } from '../../../exports/cells.ts'
 import { shortKey } from '../../convert/keys.ts'
 import { maxMappedCharacters } from '../../convert/names-in-file.ts'
 import { ImportError } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
-import { csvReader } from '../csv/csv-reader.ts'
-import type { Draft } from '../csv/drafts.ts'
-import type { Row } from '../csv/row.ts'
-import type { SourceContext, SourceRows } from '../csv/source.ts'
+import { addNote, type Draft } from '../csv/cells.ts'
+import { type KnownColumns, notImported } from '../csv/columns.ts'
+import { csvReader, type SourceContext, type SourceRows } from '../csv/csv-reader.ts'
+import type { Row } from '../csv/rows.ts'
+import { unreadDate } from '../csv/values.ts'
 import { maxLinks } from '../json/json-file.ts'
 import { KeyMap } from '../key-map.ts'
-import { jiraColumns } from './jira-columns.ts'
-import { jiraComment } from './jira-comment.ts'
 import { isJiraSubtask, jiraName, type JiraStatus, jiraStatus } from './jira-languages.ts'
 
 const maxStatuses = 1_000
+const maxPeople = 20_000
 const outward = 'outward issue link blocks'
+const people = ['assignee', 'reporter', 'creator']
+
+/** The columns of Jira in English. */
+const columns: KnownColumns = {
+  ...notImported(`issue id,project key,project name,project type,project lead,project lead id,project description,
+    project url,assignee id,reporter id,creator id,watchers id,watchers,votes,updated,last viewed,work ratio,
+    status category,status category changed,parent summary,outward issue link blocks,custom field rank,
+    custom field development`),
+  ...{
+    summary: 'title',
+    'issue key': 'id',
+    description: 'description',
+    status: 'status',
+    priority: 'priority',
+  },
+  ...{
+    assignee: 'assignee',
+    reporter: 'author',
+    created: 'createdAt',
+    'due date': 'dueDate',
+    labels: 'labels',
+  },
+  ...{ comment: 'comments', parent: 'parent', 'parent id': 'parent', 'parent key': 'parent' },
+  ...{ 'inward issue link blocks': 'blockedBy', attachment: 'notes', 'log work': 'notes' },
+  'custom field epic link': 'field.epic',
+}
 
 /** Reads the CSV export of a Jira search. A parent is given by its issue id. Either issue of a link may list it. */
 export const readJira = csvReader({
-  columns: jiraColumns,
+  columns,
   translate: jiraName,
-  reads: ['issue id', 'status category', outward],
+  reads: ['issue id', 'status category', outward, ...people.map((name) => `${name} id`)],
   read: (context) => new JiraRows(context),
 })
 
@@ -29,6 +56,8 @@ class JiraRows implements SourceRows {
   private readonly blockers = new KeyMap<string[]>()
   private links = 0
   private readonly statuses = new Map<string, JiraStatus>()
+  /** The names of people by the ids of their accounts. */
+  private readonly people = new KeyMap<string>()
 
   constructor(private readonly context: SourceContext) {}
 
@@ -39,6 +68,10 @@ class JiraRows implements SourceRows {
     const [name, status] = [row.text('status'), jiraStatus(row.text('status category'))]
     if (status && name.length <= maxMappedCharacters && this.statuses.size < maxStatuses)
       this.statuses.set(name, status)
+    for (const person of people) {
+      const [id, personName] = [row.text(`${person} id`), row.text(person)]
+      if (id && personName && this.people.size < maxPeople) this.people.set(id, personName.slice(0, 500))
+    }
   }
 
   private addLink(key: string, blocked: string): void {
@@ -55,15 +88,15 @@ class JiraRows implements SourceRows {
 
   finish(draft: Draft, row: Row): void {
     const { task } = draft
-    const { mapping, dates } = this.context
-    const isGiven = valueFor(mapping.statuses, task.list ?? '') != null
+    const isGiven = valueFor(this.context.mapping.statuses, task.list ?? '') != null
     const status = isGiven ? undefined : this.statuses.get(task.list ?? '')
     if (status) task.status = status
     const inward = task.blockedBy ?? []
     const blockedBy = [...new Set([...inward, ...(this.blockers.get(task.key) ?? [])])]
     if (blockedBy.length > 0) task.blockedBy = blockedBy
     if (task.parent) this.finishParent(draft, row)
-    draft.comments = draft.comments.map((comment) => jiraComment(comment, draft, dates))
+    if (task.description) task.description = this.withNames(task.description)
+    draft.comments = draft.comments.map((comment) => this.commentOf(comment, draft))
   }
 
   /** Only sub-tasks become sub-items of their parent. For other issues, the parent is the field `epic`. */
@@ -74,5 +107,25 @@ class JiraRows implements SourceRows {
     if (type === '' || isJiraSubtask(type)) return
     delete task.parent
     task.fields = { ...task.fields, epic: parent }
+  }
+
+  /** Replaces mentions of people such as `[~accountid:5b10ac8d]` by their names, if the file has the names. */
+  private withNames = (text: string): string =>
+    text.replace(/\[~(?:accountid:)?([^\][\s]{1,200})\]/gi, (whole, id: string) => {
+      const name = this.people.get(id)
+      return name === undefined ? whole : `@${name}`
+    })
+
+  /** Reads `14/Mar/26 2:15 PM;Ada;The text`. Adds an ambiguous date to the foot of the description. */
+  private commentOf(comment: CellComment, draft: Draft): CellComment {
+    const { dates } = this.context
+    const [, start = '', name = '', rest = ''] = /^([^;\n]+);([^;\n]*);([\s\S]*)$/.exec(comment.text) ?? []
+    const [date, author, text] = [start.trim(), name.trim(), this.withNames(rest.trim())]
+    const createdAt = dates.read(date)
+    if (text === '' || (!createdAt && !dates.isAmbiguous(date)))
+      return { ...comment, text: this.withNames(comment.text) }
+    if (!createdAt) addNote(draft, author ? `Comment of ${author}` : 'Comment', date, unreadDate(date))
+    const person = readPerson(this.people.get(author) ?? author)
+    return { text, ...(createdAt && { createdAt }), ...(person && { author: person }) }
   }
 }

@@ -1,34 +1,23 @@
 import { DateTime } from 'luxon'
 import { DigestKeys, shortKey } from '../../convert/keys.ts'
-import type { KnownColumns } from '../csv/columns/columns.ts'
-import { csvReader } from '../csv/csv-reader.ts'
-import type { Dates } from '../csv/dates/dates.ts'
-import type { Draft } from '../csv/drafts.ts'
-import type { Row } from '../csv/row.ts'
-import type { SourceRows } from '../csv/source.ts'
+import type { Draft } from '../csv/cells.ts'
+import { notImported } from '../csv/columns.ts'
+import { csvReader, type SourceRows } from '../csv/csv-reader.ts'
+import type { Dates } from '../csv/dates.ts'
+import type { Row } from '../csv/rows.ts'
 import { oneLine } from '../csv/values.ts'
 import { KeyMap } from '../key-map.ts'
 
 const reads = ['kind', 'is check list', 'status', 'timezone', 'is all day', 'task id', 'parent id']
-const unused = ['order', 'is floating', 'column order', 'view mode', 'project kind']
-
-const columns: KnownColumns = {
-  ...Object.fromEntries([...reads, ...unused].map((name) => [name, null])),
-  'folder name': 'field.folder',
-  'list name': 'list',
-  'column name': 'status',
-  title: 'title',
-  tags: 'labels',
-  content: 'description',
-  'due date': 'dueDate',
-  priority: 'priority',
-  'created time': 'createdAt',
-  'completed time': 'completed',
-}
 
 /** Reads the backup of TickTick. Above its header are lines about the file. */
 export const readTickTick = csvReader({
-  columns,
+  columns: {
+    ...notImported([...reads, 'order', 'is floating', 'column order', 'view mode', 'project kind'].join(',')),
+    ...{ 'folder name': 'field.folder', 'list name': 'list', 'column name': 'status', title: 'title' },
+    ...{ tags: 'labels', content: 'description', 'due date': 'dueDate', priority: 'priority' },
+    ...{ 'created time': 'createdAt', 'completed time': 'completed' },
+  },
   reads,
   zone: 'timezone',
   priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
@@ -49,6 +38,7 @@ class TickTickRows implements SourceRows {
   finish(draft: Draft, row: Row): void {
     const { task } = draft
     task.key = keyOf(row, this.keys)
+    if (task.key !== row.text('task id')) task.hasNoId = true
     const parent = row.text('parent id')
     if (parent !== '') task.parent = this.keysById.get(parent) ?? parent
     const status = row.text('status')

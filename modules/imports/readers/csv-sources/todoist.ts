@@ -1,34 +1,19 @@
-import type { CommentItem, ImportedItem } from '../../items.ts'
 import { DigestKeys } from '../../convert/keys.ts'
-import type { KnownColumns } from '../csv/columns/columns.ts'
-import { csvReader } from '../csv/csv-reader.ts'
-import { addNote, type Draft } from '../csv/drafts.ts'
-import type { Row } from '../csv/row.ts'
-import type { SourceRows } from '../csv/source.ts'
-import { oneLine } from '../csv/values.ts'
-import { withoutId, withoutLabels } from './todoist-text.ts'
-
-const columns: KnownColumns = {
-  type: null,
-  content: 'title',
-  description: 'description',
-  priority: 'priority',
-  indent: null,
-  author: 'author',
-  responsible: 'assignee',
-  date: 'dueDate',
-  'date lang': null,
-  timezone: null,
-  duration: null,
-  'duration unit': null,
-  deadline: 'field.deadline',
-  'deadline lang': null,
-  labels: 'labels',
-}
+import type { CommentItem, ImportedItem, ImportedPerson } from '../../items.ts'
+import { parseObject } from '../../parse-object.ts'
+import { addNote, type Draft } from '../csv/cells.ts'
+import { notImported } from '../csv/columns.ts'
+import { csvReader, type SourceRows } from '../csv/csv-reader.ts'
+import type { Row } from '../csv/rows.ts'
+import { oneLine, short } from '../csv/values.ts'
 
 /** Reads a Todoist project exported as a template, or a file of a Todoist backup. */
 export const readTodoist = csvReader({
-  columns,
+  columns: {
+    ...notImported('type,indent,date lang,timezone,duration,duration unit,deadline lang'),
+    ...{ content: 'title', description: 'description', priority: 'priority', author: 'author' },
+    ...{ responsible: 'assignee', date: 'dueDate', deadline: 'field.deadline', labels: 'labels' },
+  },
   reads: ['type', 'indent', 'timezone', 'duration', 'duration unit'],
   zone: 'timezone',
   priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
@@ -70,14 +55,22 @@ class TodoistRows implements SourceRows {
 
   otherItems({ task }: Draft, row: Row): ImportedItem[] {
     if (row.text('type').toLowerCase() !== 'note') return []
-    const text = row.text('content')
+    const { text, files } = withoutFile(row.text('content'))
     if (!this.latest) {
       this.report(`The comment on the whole project was not imported: ${text}`)
       return []
     }
     const author = task.author && withoutId(task.author)
     const comment: CommentItem = { kind: 'comment', row: row.number, task: this.latest, text }
-    return [{ ...comment, ...(author && { author }), ...(task.dueDate && { createdAt: task.dueDate }) }]
+    const messages = files.map(
+      (name) => `The file "${short(name)}" was not imported, only its name and address`,
+    )
+    return [
+      {
+        ...{ ...comment, ...(author && { author }), ...(task.dueDate && { createdAt: task.dueDate }) },
+        ...(messages.length > 0 && { messages }),
+      },
+    ]
   }
 
   private report(message: string): void {
@@ -101,6 +94,7 @@ class TodoistRows implements SourceRows {
     while (this.parents.length > 0 && this.parents.at(-1)!.indent >= indent) this.parents.pop()
     const path = [this.section ?? '', ...this.parents.map((parent) => parent.title)]
     task.key = this.keys.next(path, oneLine(title))
+    task.hasNoId = true
     const parent = this.parents.at(-1)?.key
     if (parent) task.parent = parent
     this.parents.push({ indent, title, key: task.key })
@@ -113,4 +107,31 @@ class TodoistRows implements SourceRows {
       task.fields = { ...task.fields, duration: `${duration} ${row.text('duration unit')}`.trim() }
     draft.messages.push(...this.pending.splice(0))
   }
+}
+
+/** Todoist writes labels into the title: `Repot the basil @garden @weekend`. */
+export function withoutLabels(title: string): { title: string; labels: string[] } {
+  const labels = [...title.matchAll(/(?<=^|\s)@(\S+)/g)].map(([, label]) => label!)
+  const rest = title.replace(/(^|(?<!\s)\s+)@\S+/g, '').trim()
+  return rest === '' ? { title, labels: [] } : { title: rest, labels }
+}
+
+/** `Ada (48151623)` is the person Ada. */
+const withoutId = (person: ImportedPerson): ImportedPerson => ({
+  ...person,
+  name: person.name.replace(/ \(\d+\)$/, ''),
+})
+
+/** A comment with a file ends with `[[file {"file_name":"plan.pdf","file_url":"https://…"}]]`. */
+function withoutFile(content: string): { text: string; files: string[] } {
+  const start = content.indexOf('[[file {')
+  const end = content.lastIndexOf('}]]')
+  const file =
+    start < 0 || end < start ? undefined : parseObject(content.slice(start + '[[file '.length, end + 1))
+  if (!file) return { text: content, files: [] }
+  const [name, url] = [file.file_name, file.file_url].map((value) => (typeof value === 'string' ? value : ''))
+  const address = name && url ? ` (${url})` : url
+  const line = `Attachment: ${name}${address}`
+  const texts = [content.slice(0, start), content.slice(end + 3), line].map((one) => one.trim())
+  return { text: texts.filter((one) => one !== '').join('\n'), files: [name || url || 'without a name'] }
 }

@@ -1,13 +1,21 @@
 import { caseless } from '../../../../src/schema/text.ts'
+import { type CellComment, readPerson } from '../../../exports/cells.ts'
+import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
-import { byWord } from '../../convert/words.ts'
+import { parseObject } from '../../parse-object.ts'
+import { clockIn } from './date-texts.ts'
+import type { Dates } from './dates.ts'
 
 type Priority = NonNullable<TaskItem['priority']>
 
+/** In English, Spanish, German, French, Portuguese and Polish. */
 const priorities = byWord<Priority>({
-  HIGH: 'high,highest,urgent,important,critical,blocker,very high,p0,p1,alta,más alta,hoch,höchste',
-  MEDIUM: 'medium,normal,moderate,major,p2,media,mittel',
-  LOW: 'low,lowest,minor,trivial,very low,p3,p4,baja,más baja,niedrig,niedrigste',
+  HIGH: `high,highest,urgent,important,critical,blocker,very high,immediate,p0,p1,alta,más alta,muy alta,crítica,urgente,hoch,
+    höchste,sehr hoch,kritisch,dringend,haute,la plus haute,très haute,élevée,très élevée,la plus élevée,critique,mais alta,
+    altíssima,muito alta,wysoki,wysoka,najwyższy,najwyższa,krytyczny,pilny`,
+  MEDIUM: 'medium,normal,moderate,major,p2,media,mittel,moyenne,normale,média,médio,średni,średnia,normalny',
+  LOW: `low,lowest,minor,trivial,very low,p3,p4,baja,más baja,muy baja,niedrig,niedrigste,gering,basse,la plus basse,très basse,
+    faible,la plus faible,baixa,mais baixa,baixíssima,muito baixa,niski,niska,najniższy,najniższa`,
 })
 const noPriority = 'none,no priority,not set,unset,0'.split(',')
 
@@ -27,6 +35,15 @@ export const listOf = (text: string, separator = /[,;\n]/): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
+/** Reads `[brand,ui]` of ClickUp and `["brand","ui"]` of Plane. Returns undefined for a text without brackets. */
+export function bracketedList(text: string): string[] | undefined {
+  const [, inside] = /^\s*\[(.*)\]\s*$/s.exec(text) ?? []
+  if (inside === undefined) return undefined
+  const { list } = parseObject(`{"list":${text}}`) ?? {}
+  if (!Array.isArray(list)) return listOf(inside)
+  return list.filter((one) => typeof one === 'string').flatMap((one) => one.trim() || [])
+}
+
 /** Reads lines such as `- [x] Oil the wheels`, `☑ Oil the wheels` and `Oil the wheels`. */
 export function subtasksOf(text: string): { title: string; completed: boolean }[] {
   return listOf(text, /\n/).flatMap((line) => {
@@ -35,15 +52,63 @@ export function subtasksOf(text: string): { title: string; completed: boolean }[
   })
 }
 
-export type Answer = 'yes' | 'no' | 'other'
+type Answer = 'yes' | 'no' | 'other'
 
 /** In English, German, French, Spanish, Portuguese, Italian and Dutch, as spreadsheets write them too. */
 const answers = byWord<Exclude<Answer, 'other'>>({
-  no: 'no,n,false,0,0%,open,incomplete,-,nein,falsch,non,faux,falso,não,nee,onwaar',
-  yes: 'yes,y,true,1,100%,x,done,complete,completed,✓,✔,☑,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar',
+  no: 'no,n,false,open,incomplete,-,nein,falsch,non,faux,falso,não,nee,onwaar',
+  yes: 'yes,y,true,x,done,complete,completed,✓,✔,☑,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar',
 })
 
-export const answerOf = (text: string): Answer => answers.get(caseless(text)) ?? 'other'
+/** Returns whether a task is completed. In a column of percentages, only 100 means yes. Elsewhere, 1 and 100 % mean yes. */
+export function answerOf(text: string, header: string): Answer {
+  const [, digits, percent] = /^([+-]?\d+(?:[.,]\d+)?)\s*(%?)$/.exec(text) ?? []
+  if (digits === undefined) return answers.get(caseless(text)) ?? 'other'
+  const number = Number(digits.replace(',', '.'))
+  const whole = percent || /%|\bpercent/i.test(header) ? 100 : 1
+  return number === whole ? 'yes' : number === 0 ? 'no' : 'other'
+}
 
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+
+export const short = (text: string) => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
+
+/** Returns a line for the report. @param date the part of the text that is the date */
+export const unreadDate = (text: string, date = text): string =>
+  `The date "${short(text)}" cannot be read: ${adviceFor(date.trim())}`
+
+function adviceFor(date: string): string {
+  // Spreadsheets store a date as the number of its day.
+  if (/^\d{5}([.,]\d+)?$/.test(date)) return 'format the column of the spreadsheet as dates'
+  if (/^(\p{L}{3,10}\.? \d{1,2}|\d{1,2}\.? \p{L}{3,10})$/u.test(date)) return 'it has no year'
+  if (date.length < 100 && clockIn(date)?.zone === null) return 'its time zone is not known'
+  return 'send mapping.dateFormat, such as DD/MM/YYYY'
+}
+
+const names = {
+  text: ['text', 'comment', 'body', 'content', 'comment_text'],
+  author: ['by', 'author', 'user', 'username', 'email', 'created_by'],
+  date: ['date', 'created', 'created_at', 'createdAt', 'time'],
+}
+
+/**
+ * Reads a list of comments as JSON, such as `[{"text":"In brass","by":"ada@example.com","date":"1791288000000"}]`.
+ * Returns undefined for another text. @param messages gets a line for each date that cannot be read
+ */
+export function jsonComments(text: string, dates: Dates, messages: string[]): CellComment[] | undefined {
+  if (!/^\s*\[\s*\{/.test(text)) return undefined
+  const { list } = parseObject(`{"list":${text}}`) ?? {}
+  if (!Array.isArray(list)) return undefined
+  const comments = list.map((one: Record<string, unknown>) => {
+    const first = (keys: string[]) =>
+      keys.map((key) => one?.[key]).find((value) => value != null && value !== '')
+    const [content, author, date] = [first(names.text), first(names.author), first(names.date)]
+    if (typeof content !== 'string') return undefined
+    const createdAt = date === undefined ? undefined : dates.read(String(date).trim())
+    if (date !== undefined && !createdAt) messages.push(`A comment: ${unreadDate(String(date))}`)
+    const person = typeof author === 'string' ? readPerson(oneLine(author)) : undefined
+    return { text: content, ...(createdAt && { createdAt }), ...(person && { author: person }) }
+  })
+  return comments.every((one) => one !== undefined) ? comments : undefined
+}

@@ -1,11 +1,10 @@
-import { fieldPrefix } from '../../../../exports/cells.ts'
-import type { FieldItem } from '../../../items.ts'
-import type { Column } from './columns.ts'
-import { Decimals } from './decimals.ts'
-import type { Dates } from '../dates/dates.ts'
-import { type First, orderOf } from '../dates/day.ts'
-import type { Row } from '../row.ts'
-import { answerOf } from '../values.ts'
+import { fieldPrefix } from '../../../exports/cells.ts'
+import type { FieldItem } from '../../items.ts'
+import { type Column, fieldName, type Target } from './columns.ts'
+import type { Dates } from './dates.ts'
+import { type First, orderOf } from './date-texts.ts'
+import type { Row } from './rows.ts'
+import { answerOf } from './values.ts'
 
 export type FieldType = Exclude<FieldItem['type'], 'choice'>
 
@@ -43,21 +42,24 @@ export class Survey {
   private readonly others = new Set<Column>()
   private separator = '/'
 
-  constructor(columns: Column[]) {
+  constructor(
+    columns: Column[],
+    private readonly decode = (text: string) => text,
+  ) {
     this.open = columns.filter(({ target }) => target !== null)
   }
 
   scan(row: Row): void {
     let isDecided = false
     for (const column of this.open) {
-      const text = row.at(column.index).trim()
+      const text = this.decode(row.at(column.index)).trim()
       if (text === '') continue
       const before = this.types.get(column) ?? typesFor(column)
       const types = before.filter(
         (type) => shapes[type](text) && isExact(column, type, text) && !this.isText(column, type, text),
       )
       this.types.set(column, types)
-      if (column.target === 'completed' && answerOf(text) === 'other') this.others.add(column)
+      if (column.target === 'completed' && answerOf(text, column.header) === 'other') this.others.add(column)
       if (isDate(column)) this.scanDate(text)
       else isDecided ||= types.length === 0
     }
@@ -111,3 +113,68 @@ export class Survey {
     return parts.join(this.separator)
   }
 }
+
+/** Finds columns of texts such as the versions 1.1 and 1.10: as numbers, they would be equal. */
+class Decimals {
+  private count: number | undefined
+  private differ = false
+  private endWithZero = false
+
+  /** @param number a value of the column. @returns true if the values so far may be texts that only look like numbers */
+  add(number: string): boolean {
+    const decimals = /\.(\d+)/.exec(number)?.[1] ?? ''
+    this.differ ||= this.count !== undefined && this.count !== decimals.length
+    this.endWithZero ||= decimals.endsWith('0')
+    this.count = decimals.length
+    return this.differ && this.endWithZero
+  }
+}
+
+/** A project has at most this many fields. Further columns go to the foot of the description. */
+const maxFields = 50
+
+export interface ReadColumn extends Column {
+  target: Target
+  type: FieldType
+}
+
+export interface ColumnsToRead {
+  columns: ReadColumn[]
+  fields: FieldItem[]
+  /** The proposed target of each header. Null: not imported. */
+  proposal: Record<string, string | null>
+}
+
+/**
+ * Selects the columns with values. Columns without a known target become custom fields, up to the limit of a project.
+ * @param reads the columns that the source reads itself: they have no target, but are imported
+ */
+export function columnsToRead(
+  columns: Column[],
+  survey: Survey,
+  reads: readonly string[] = [],
+): ColumnsToRead {
+  const fields = new Map<string, FieldItem>()
+  const proposal = new Map<string, string | null>()
+  const toRead = columns.flatMap((column): ReadColumn[] => {
+    const target = survey.hasValues(column) ? targetWithinLimit(column, fields) : emptyTarget(column)
+    const isReadElsewhere = target === null && reads.includes(column.plain)
+    if (!isReadElsewhere && !proposal.get(column.header)) proposal.set(column.header, target)
+    if (target === null || !survey.hasValues(column)) return []
+    const type = isRepeated(column, columns) ? 'text' : survey.typeOf(column)
+    const key = target === 'completed' ? column.key : target.slice('field.'.length)
+    if (target.startsWith('field.') || (target === 'completed' && survey.hasOtherAnswers(column)))
+      fields.set(key, { kind: 'field', row: 1, key, name: fieldName(column.header), type })
+    return [{ ...column, target, type }]
+  })
+  return { columns: toRead, fields: [...fields.values()], proposal: Object.fromEntries(proposal) }
+}
+
+const emptyTarget = ({ isUnknown, target }: Column) => (isUnknown ? null : target)
+
+function targetWithinLimit({ isUnknown, target, key }: Column, fields: Map<string, FieldItem>) {
+  return isUnknown && fields.size >= maxFields && !fields.has(key) ? 'notes' : target
+}
+
+const isRepeated = ({ header, index }: Column, columns: Column[]) =>
+  columns.some((other) => other.header === header && other.index !== index)
