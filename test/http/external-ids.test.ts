@@ -67,6 +67,28 @@ test('the path may contain every external id, also one that looks like an id in 
   }
 })
 
+test('the ids . and .. can be sent in a body, and no client can make them other segments of the path', async () => {
+  const { projectId, path } = await open()
+  for (const dots of ['.', '..', '%2e', '%2E%2e', '.%2e', '..%5C..', 'a\\..']) {
+    const { status, body } = await editor.call('PUT', path('').concat(dots), { title: 'T' })
+    // A client may normalize the URL before it sends the request.
+    expect([dots, [201, 400, 404, 405].includes(status)]).toEqual([dots, true])
+    if (status === 201) expect(body).toMatchObject({ externalId: decodeURIComponent(dots) })
+  }
+  const operations = ['.', '..'].map((externalId) => ({ op: 'task.upsert', externalId, title: externalId }))
+  for (const created of [true, false]) {
+    const sent = await editor.post(`/projects/${projectId}/batch`, { operations })
+    expect([created, sent.status]).toEqual([created, 200])
+  }
+  for (const externalId of ['.', '..']) {
+    const query = `projectId=${projectId}&externalId=${encodeURIComponent(externalId)}`
+    expect((await viewer.get(`/tasks?${query}`)).body).toMatchObject([{ externalId, title: externalId }])
+  }
+  const titles = (await viewer.get(`/tasks?projectId=${projectId}`)).body.map(({ title }) => title)
+  expect(titles.filter((title) => title !== 'T')).toEqual(['.', '..'])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
 test('a repeat with the Idempotency-Key gets 201 and the same task', async () => {
   const { put } = await open()
   const key = { 'idempotency-key': crypto.randomUUID() }
