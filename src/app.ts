@@ -18,7 +18,7 @@ import { undo } from '../modules/undo/routes.ts'
 import { workQueue, workQueueRoutes } from '../modules/work-queue/routes.ts'
 import { webhookRoutes } from '../modules/webhooks/routes.ts'
 import { cors } from './http/cors.ts'
-import { docs } from './http/docs.ts'
+import { docs, prefixLinks } from './http/docs.ts'
 import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
 import { type RouteBuilders, openRouteBuilders } from './http/route-builders.ts'
@@ -26,6 +26,7 @@ import { openMethods } from './http/methods.ts'
 import { Telemetry } from './http/telemetry.ts'
 import type { Command } from './commands/command.ts'
 import type { Module } from './module.ts'
+import { openBasePaths } from './proxies.ts'
 import type { Services } from './services.ts'
 
 /** Returns the service as a function of a request: `app.fetch` runs on any runtime with web standards. */
@@ -33,6 +34,7 @@ export function createApp(services: Services) {
   const { config, guards, rejections } = services
   const telemetry = new Telemetry(services)
   const routes = openRouteBuilders(guards, { ...services, telemetry })
+  const basePaths = openBasePaths(config)
   const methods = openMethods()
   const mcp = mcpRoutes(routes, services, async (request) => app.fetch(request))
   // With `standardHostname`, Elysia misreads the path after a short host such as `web`.
@@ -40,7 +42,8 @@ export function createApp(services: Services) {
     .use(errors(methods, telemetry, rejections))
     .use(telemetry.plugin())
     .use(cors(config.corsOrigins))
-    .use(docs(config))
+    .use(prefixLinks(basePaths, config))
+    .use(docs(config, basePaths))
     .use(health(services))
     .use(mcp(mcpDocument))
     .group('/api/v1', (api) =>

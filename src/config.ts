@@ -1,5 +1,6 @@
 import { ConfigError } from './setting-values.ts'
 import * as kind from './setting-values.ts'
+import { basePath, trustProxy } from './proxies.ts'
 import { databaseUrl, redisUrl, smtpUrl, url } from './server-urls.ts'
 
 /** `named` is for a pooler that supports named prepared statements, `on` for any other pooler. */
@@ -37,7 +38,8 @@ const settings = {
   passwordRejectCommon: kind.onOff('PASSWORD_REJECT_COMMON', 'off'),
   corsOrigins: kind.origins('CORS_ORIGINS'),
   logRequests: kind.onOff('LOG_REQUESTS', 'off'),
-  trustProxy: kind.onOff('TRUST_PROXY', 'off'),
+  trustProxy: trustProxy('TRUST_PROXY'),
+  basePath: basePath('BASE_PATH'),
   bodyCacheBytes: kind.integer('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
   bodyBytes: kind.integer('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
   bodyTimeoutMs: kind.integer('BODY_TIMEOUT_MS', 15_000, 10, 600_000),

@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Elysia } from 'elysia'
+import { LRUCache } from 'lru-cache'
 import { marked } from 'marked'
 import type { Config } from '../config.ts'
-import { fillTemplate, guidesPath } from '../openapi/description.ts'
+import { fillTemplate, guidesUrl } from '../openapi/description.ts'
+import type { AddressBook, BasePaths } from '../proxies.ts'
 import { compressed, acceptsGzip } from '../responses/reply.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
@@ -25,35 +27,60 @@ const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.
 
 type Content = string | Uint8Array<ArrayBuffer>
 
-/** Returns a handler that responds from memory. The first request calls `read`; the body is compressed once. */
-export function staticResponse(read: () => Content, ownHeaders: Record<string, string>) {
-  const headers = { ...ownHeaders, 'x-content-type-options': 'nosniff', vary: 'Accept-Encoding' }
-  let plain: Content | undefined
-  let gzipped: ReturnType<typeof compressed> | undefined
-  return async (request: Request) => {
-    plain ??= read()
-    const body = acceptsGzip(request) ? await (gzipped ??= compressed(plain)) : plain
+/** The most base paths whose copies of a page stay in memory. */
+const maxBasePaths = 16
+
+interface Cached {
+  plain: Content
+  gzipped?: ReturnType<typeof compressed>
+}
+
+/**
+ * Returns a handler that responds from memory. The first request calls `read`; each body is compressed once.
+ * @param basePaths for a page with links: {basePath} and {serverUrl} in the page become the path of the request
+ */
+export function staticResponse(
+  read: () => Content,
+  ownHeaders: Record<string, string>,
+  basePaths?: BasePaths,
+) {
+  const vary = ['Accept-Encoding', ...(basePaths?.vary ?? [])].join(', ')
+  const headers = { ...ownHeaders, 'x-content-type-options': 'nosniff', vary }
+  const cache = new LRUCache<string, Cached>({ max: maxBasePaths })
+  let content: Content | undefined
+  const build = (basePath: string): Cached => {
+    content ??= read()
+    if (!basePaths || typeof content !== 'string') return { plain: content }
+    return { plain: fillTemplate(content, { basePath, serverUrl: basePath || '/' }) }
+  }
+  return async ({ request, server }: { request: Request; server: AddressBook | null }) => {
+    const basePath = basePaths?.of(request, server) ?? ''
+    const cached = cache.get(basePath) ?? build(basePath)
+    cache.set(basePath, cached)
+    const { plain } = cached
+    const body = acceptsGzip(request) ? await (cached.gzipped ??= compressed(plain)) : plain
     if (body.length >= plain.length) return new Response(plain, { headers })
     return new Response(body, { headers: { ...headers, 'content-encoding': 'gzip' } })
   }
 }
 
-export function pages({ metricsPort }: Config) {
+export function pages({ metricsPort }: Config, basePaths: BasePaths) {
   const app = new Elysia({ detail: { hide: true } })
   const add = (path: string, type: string, read: () => Content) => {
-    const send = staticResponse(read, {
+    const headers = {
       'content-type': type,
       'content-security-policy': policy,
       'cache-control': 'public, max-age=3600',
-    })
-    app.get(path, ({ request }) => send(request))
+    }
+    const send = staticResponse(read, headers, type === types.html ? basePaths : undefined)
+    app.get(path, ({ request, server }) => send({ request, server }))
   }
   const guides = readdirSync(guidesFolder).flatMap((name) => (name.endsWith('.md') ? name.slice(0, -3) : []))
   add('/', types.html, () => homePage(metricsPort, guides))
   add(docsPath, types.html, () => ownPage('swagger.html'))
   for (const name of ownAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => ownPage(name))
   for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => swaggerAsset(name))
-  for (const name of guides) add(`${guidesPath}/${name}`, types.html, () => guidePage(name))
+  for (const name of guides) add(`${docsPath}/guides/${name}`, types.html, () => guidePage(name))
   return app
 }
 
@@ -67,16 +94,16 @@ const swaggerAsset = (name: string) =>
 function homePage(metricsPort: number, guides: string[]): string {
   const { description: summary, version } = packageJson
   const metrics = metricsPort ? `<code>GET /metrics</code> on port ${metricsPort}` : 'off (METRICS_PORT)'
-  const links = guides.map((name) => `<a href="${guidesPath}/${name}">${name.replaceAll('-', ' ')}</a>`)
+  const links = guides.map((name) => `<a href="${guidesUrl}/${name}">${name.replaceAll('-', ' ')}</a>`)
   const content = fillTemplate(ownPage('home.html'), { summary, version, metrics, guides: links.join(', ') })
   return fillTemplate(ownPage('layout.html'), { title: 'Docket', content })
 }
 
-/** Links to other pages of `docs` become paths of this service. */
+/** Links to other pages of `docs` become URLs of this service. */
 function guidePage(name: string): string {
   const markdown = readFileSync(new URL(`${name}.md`, guidesFolder), 'utf8')
-  const linked = markdown.replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, `](${guidesPath}/$1$2)`)
+  const linked = markdown.replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, `](${guidesUrl}/$1$2)`)
   const text = marked.parse(linked, { async: false }).replaceAll('<pre>', '<pre tabindex="0">')
-  const content = `<nav><a href="/">Docket</a> · <a href="${docsPath}">API documentation</a></nav><main>${text}</main>`
+  const content = `<nav><a href="{basePath}/">Docket</a> · <a href="{basePath}${docsPath}">API documentation</a></nav><main>${text}</main>`
   return fillTemplate(ownPage('layout.html'), { title: `Docket: ${name.replaceAll('-', ' ')}`, content })
 }

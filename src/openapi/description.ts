@@ -4,7 +4,8 @@ import type { Entity } from '../model/entities.ts'
 import { definitionOf, model, titleOf } from '../model/model.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
-export const guidesPath = '/api/docs/guides'
+/** The server replaces {basePath} for each request. */
+export const guidesUrl = '{basePath}/api/docs/guides'
 
 export const fillTemplate = (text: string, values: Record<string, string>): string =>
   text.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder)
@@ -42,7 +43,7 @@ const hours = (seconds: number): string =>
 
 export function description(config: Config) {
   const values = {
-    guides: guidesPath,
+    guides: guidesUrl,
     tokenLife: hours(config.jwtExpirationSeconds),
     passwordCharacters: String(config.passwordMinCharacters),
     commonPasswords: config.passwordRejectCommon
@@ -62,7 +63,7 @@ export function description(config: Config) {
       contact: { name: 'The operator of this service' },
       license: { name: license, identifier: license },
     },
-    servers: [{ url: '/', description: 'This service' }],
+    servers: [{ url: '{serverUrl}', description: 'This service' }],
     tags: tags(),
     components: { securitySchemes },
   }

@@ -41,7 +41,7 @@ export const headers = {
   ),
   Link: text(
     'The next page, rel="next"; absent on the last page',
-    '</api/v1/tasks?cursor=WyIwMTlhIl0>; rel="next"',
+    '<{basePath}/api/v1/tasks?cursor=WyIwMTlhIl0>; rel="next"',
   ),
   'Docket-Version': count(
     'The version of the project that contains the resource; absent if the response contains several projects',
@@ -85,4 +85,4 @@ export const streamVaryHeader = text(headers.Vary.description, varyByAccept)
 export const noStoreHeader = text('No cache may store the response', 'no-store')
 
 export const locationAt = (path: string): Header =>
-  text('The path of the new resource', `/api/v1${path}`, 'uri-reference')
+  text('The path of the new resource', `{basePath}/api/v1${path}`, 'uri-reference')

@@ -29,7 +29,7 @@ test('the page loads nothing from another host, and its Content-Security-Policy 
     expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src/)
   }
   const script = await (await get('/api/docs/assets/page.js')).text()
-  expect(script).toContain("documentUrl = '/api/docs/json'")
+  expect(script).toContain('documentUrl = `${basePath}/api/docs/json`')
   expect(script).toContain('validatorUrl: null')
   expect(script).not.toMatch(/https?:\/\/\w/)
   expect((await get('/api/docs/plugin')).status).toBe(404)

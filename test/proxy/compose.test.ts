@@ -48,7 +48,7 @@ test('the settings of the containers are valid, and the service trusts the proxy
       String(value).replace(/\$\{[^}]*\}/g, ''),
     ])
     const { JWT_SECRET: _, JWT_EXPIRATION: __, ...env } = Object.fromEntries(given)
-    expect(readConfig(env)).toMatchObject({ port: 3000, trustProxy: true, metricsHost: '0.0.0.0' })
+    expect(readConfig(env)).toMatchObject({ port: 3000, trustProxy: { hops: 1 }, metricsHost: '0.0.0.0' })
   }
   expect(web.environment.PORT).toBe(Number(String(proxy.environment.WEB).split(':')[1]))
 })

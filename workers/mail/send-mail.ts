@@ -14,7 +14,7 @@ const connectTimeoutMs = 10_000
  * permanently, only logs this, because a retry cannot help.
  */
 export function openSendMail({ config, database: { background: sql }, log, mailTokens }: Services) {
-  const { smtpUrl, mailFrom, publicUrl } = config
+  const { smtpUrl, mailFrom } = config
   const transport = smtpUrl
     ? createTransport({
         url: smtpUrl,
@@ -32,7 +32,7 @@ export function openSendMail({ config, database: { background: sql }, log, mailT
     const mail = { id, purpose: purpose as MailPurpose }
     if (!account || !isFor(mail.purpose, account) || !(await storeToken(sql, mail, account))) return
     const message = {
-      ...mailOf(mail.purpose, mailTokens.tokenOf(id), publicUrl),
+      ...mailOf(mail.purpose, mailTokens.tokenOf(id), config),
       ...{ from: mailFrom, to: { name: '', address: account.email } },
       messageId: messageIdOf(id, mailFrom.address),
     }

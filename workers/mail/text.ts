@@ -1,3 +1,4 @@
+import type { Config } from '../../src/config.ts'
 import type { MailPurpose } from '../../src/jobs/queue.ts'
 
 export const lifetimeMinutes: Record<MailPurpose, number> = { verify: 1_440, reset: 30 }
@@ -22,12 +23,16 @@ const texts = {
 }
 
 /** Contains no text from callers. In the link, the token is in the fragment, which browsers do not send. */
-export function mailOf(purpose: MailPurpose, token: string, publicUrl: string) {
+export function mailOf(
+  purpose: MailPurpose,
+  token: string,
+  { publicUrl, basePath }: Pick<Config, 'publicUrl' | 'basePath'>,
+) {
   const { subject, why, page, path, lifetime, otherwise } = texts[purpose]
   const link = publicUrl && `${publicUrl.replace(/\/+$/, '')}/${page}#token=${token}`
   const lines = [
     ...(link ? [`${why}, open`, '', link, '', 'or send this token'] : [`${why}, send this token`]),
-    ...[`to POST /api/v1${path} within ${lifetime}:`, '', token, '', otherwise, ''],
+    ...[`to POST ${basePath}/api/v1${path} within ${lifetime}:`, '', token, '', otherwise, ''],
   ]
   return { subject, text: lines.join('\n'), headers: { 'Auto-Submitted': 'auto-generated' } }
 }

@@ -69,7 +69,7 @@ const rules: Record<number, Rule[]> = {
     [
       /the scope (\w+)/,
       ([, scope]) => ({
-        advice: `Use an API token with the scope ${scope}; the owner of the account creates it with POST /api/v1/tokens`,
+        advice: `Use an API token with the scope ${scope}; the owner of the account creates it with POST /tokens`,
         details: { needs: { scope } },
       }),
     ],

@@ -24,7 +24,7 @@ const kindOfField = (name) => (name === 'assigneeId' ? 'user' : /^(.+)Id$/.exec(
 
 /** Returns the type of resource that a URL lists or creates: `subtask` for `/api/v1/tasks/01…/subtasks`. */
 function kindOfUrl(url) {
-  const segments = new URL(url, location.href).pathname.split('/').slice(3)
+  const segments = new URL(url, location.href).pathname.split('/api/v1/').at(-1).split('/')
   const last = segments.at(-1) === 'invite' ? segments.at(-2) : segments.at(-1)
   if (last === 'tokens' && segments.includes('service-accounts')) return 'accountToken'
   return kinds[last]

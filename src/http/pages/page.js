@@ -1,6 +1,8 @@
 // Shows the document with Swagger UI. Signs in after register and login, and fills in the ids of created resources.
 
-const documentUrl = '/api/docs/json'
+/** The path that a proxy removes from the start of each path. */
+const basePath = new URL(document.currentScript.src).pathname.replace('/api/docs/assets/page.js', '')
+const documentUrl = `${basePath}/api/docs/json`
 /** The email address in the examples: random, so that each visitor can register with the prefilled body. */
 const email = `ada-${Math.random().toString(36).slice(2, 8)}@example.com`
 /** The last value that the page filled into each field. */
@@ -122,7 +124,7 @@ async function rememberVersion(ui) {
   const token = ui.authSelectors.authorized().getIn(['bearer', 'value'])
   if (!token || !remembered.has('project')) return
   const headers = { authorization: `Bearer ${token}` }
-  const response = await fetch(`/api/v1/projects/${remembered.get('project')}`, { headers })
+  const response = await fetch(`${basePath}/api/v1/projects/${remembered.get('project')}`, { headers })
   if (response.ok) remembered.set('seq', Number(response.headers.get('docket-version')))
 }
 

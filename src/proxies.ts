@@ -1,0 +1,136 @@
+import ipaddr from 'ipaddr.js'
+import { check, ConfigError, setting } from './setting-values.ts'
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Network = [Address, number]
+
+/** The proxies whose headers count, as `trust proxy` of Express. `off` is no hop and no network. */
+export interface TrustedProxies {
+  /** The number of proxies in front of this process. */
+  hops: number
+  networks: Network[]
+}
+
+export interface AddressBook {
+  requestIP(request: Request): { address: string } | null
+}
+
+const names = new Map(
+  Object.entries({
+    loopback: ['127.0.0.0/8', '::1/128'],
+    linklocal: ['169.254.0.0/16', 'fe80::/10'],
+    uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+  }),
+)
+
+export const trustProxy = (name: string) =>
+  setting<TrustedProxies>(name, 'off', (value) => {
+    if (value === 'off') return { hops: 0, networks: [] }
+    if (value === 'on') return { hops: 1, networks: [] }
+    if (/^\d{1,3}$/.test(value)) return { hops: Number(value), networks: [] }
+    const written = value.split(',').flatMap((one) => names.get(one.trim()) ?? one.trim())
+    return { hops: 0, networks: written.map(readNetwork) }
+  })
+
+function readNetwork(written: string): Network {
+  const [text = '', mask, ...rest] = written.split('/')
+  const address = readAddress(text)
+  const bits = address && rest.length === 0 ? bitsOf(mask, text, address) : undefined
+  if (address && bits !== undefined) return [address, bits]
+  throw new ConfigError(
+    `must be on, off, a number of proxies such as 2, or addresses, networks, loopback, linklocal or uniquelocal such as loopback,10.0.0.0/8, not "${written}"`,
+  )
+}
+
+/** @param mask a number of bits or a subnet mask, such as 255.0.0.0 */
+function bitsOf(mask: string | undefined, text: string, address: Address): number | undefined {
+  const all = address.kind() === 'ipv4' ? 32 : 128
+  if (mask === undefined) return all
+  if (all === 32 && ipaddr.IPv4.isValidFourPartDecimal(mask))
+    return ipaddr.IPv4.parse(mask).prefixLengthFromSubnetMask() ?? undefined
+  // The bits of an IPv4 address in IPv6, such as ::ffff:10.0.0.0/104, begin at bit 96.
+  const bits = /^\d{1,3}$/.test(mask) ? Number(mask) - (all === 32 && text.includes(':') ? 96 : 0) : -1
+  return bits >= 0 && bits <= all ? bits : undefined
+}
+
+/** Returns undefined for a text that is not an address, such as `unknown`. IPv4 in IPv6 becomes IPv4. */
+export function readAddress(text: string): Address | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
+  if (!ipaddr.IPv6.isValid(text)) return undefined
+  const address = ipaddr.IPv6.parse(text)
+  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address
+}
+
+export const trustsProxies = ({ hops, networks }: TrustedProxies): boolean => hops > 0 || networks.length > 0
+
+const isTrusted = ({ hops, networks }: TrustedProxies, address: Address | undefined, hop: number): boolean =>
+  hop < hops ||
+  networks.some(([network, bits]) => network.kind() === address?.kind() && address.match(network, bits))
+
+const peerOf = (request: Request, server: AddressBook | null) =>
+  readAddress(server?.requestIP(request)?.address ?? '')
+
+/** Returns the last address that a trusted proxy has reported, or the address of the connection. */
+export function clientOf(
+  request: Request,
+  server: AddressBook | null,
+  proxies: TrustedProxies,
+): Address | undefined {
+  let client = peerOf(request, server)
+  const reported = trustsProxies(proxies) ? request.headers.get('x-forwarded-for') : null
+  const before = reported?.split(',').reverse() ?? []
+  for (let hop = 0; hop < before.length && isTrusted(proxies, client, hop); hop++) {
+    const next = readAddress(withoutPort(before[hop]!))
+    if (!next) break
+    client = next
+  }
+  return client
+}
+
+/** Some proxies add a port or quotes: `1.2.3.4:5678`, `"[2001:db8::1]:443"`. */
+function withoutPort(address: string): string {
+  const text = address.trim().replace(/^"(.*)"$/, '$1')
+  return /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d+$/, '$1')
+}
+
+const maxBasePathCharacters = 200
+
+/** Returns undefined if the path could lead to another host or out of itself, or needs an escape. */
+function readBasePath(text: string): string | undefined {
+  const path = text.replace(/\/$/, '')
+  const segments = path.split('/').slice(1)
+  const isRight =
+    path.length <= maxBasePathCharacters &&
+    (path === '' || (path.startsWith('/') && segments.every((one) => /^(?!\.{1,2}$)[\w.~-]+$/.test(one))))
+  return isRight ? path : undefined
+}
+
+/** The path that a proxy removes from the start of each request's path. */
+export const basePath = (name: string) =>
+  setting(name, '', (value) => {
+    const path = readBasePath(value)
+    check(
+      path !== undefined,
+      `must be a path such as /docket, with letters, digits and -._~ between the slashes, and at most ${maxBasePathCharacters} characters`,
+    )
+    return path!
+  })
+
+export interface BasePaths {
+  /** Returns the path from `X-Forwarded-Prefix` of a trusted proxy; BASE_PATH is the default. */
+  of(request: Request, server: AddressBook | null): string
+  /** The request headers that change the path. */
+  vary: string[]
+}
+
+export function openBasePaths(config: { basePath: string; trustProxy: TrustedProxies }): BasePaths {
+  if (!trustsProxies(config.trustProxy)) return { of: () => config.basePath, vary: [] }
+  return {
+    vary: ['X-Forwarded-Prefix'],
+    of(request, server) {
+      const header = request.headers.get('x-forwarded-prefix')
+      if (header === null || !isTrusted(config.trustProxy, peerOf(request, server), 0)) return config.basePath
+      return readBasePath(header) ?? config.basePath
+    },
+  }
+}
