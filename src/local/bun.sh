@@ -22,9 +22,13 @@ process_id() {
 # One of several concurrent starts installs. If the lock's holder has died, the next holder creates the file
 # ".installing.after-<holder>", which only one process can create. All lock files stay until an install has finished.
 take_lock() {
-  mkdir -p node_modules
   me=$(process_id $$)
   last=$lock
+  probe=$lock.probe-$me
+  if ! { mkdir -p node_modules && echo "$me" >"$probe" && rm "$probe"; }; then
+    echo "The packages must be installed, but $(id -un) cannot write to $PWD/node_modules: see the error above" >&2
+    exit 1
+  fi
   until (set -C && echo "$me" >"$last") 2>/dev/null; do
     holder=$(cat "$last" 2>/dev/null || true)
     if [ -z "$holder" ] || [ "$holder" = "$(process_id "${holder%%-*}")" ]; then

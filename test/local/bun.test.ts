@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
-import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { upTo } from '../races/pair.ts'
@@ -65,6 +65,26 @@ test('limits the heap of the service unless the operator sets a limit, and limit
   await writeFile(join(dir, 'run.sh'), 'BUN_JSC_forceRAMSize=1 sh src/local/bun.sh src/main.ts web')
   await new Promise((resolve) => execFile('sh', ['run.sh'], { cwd: dir }, resolve))
   expect(await calls()).toEqual(['1'])
+})
+
+test('fails at once if the packages must be installed and node_modules cannot be written', async () => {
+  const path = join(dir, 'node_modules')
+  const unwritable = [
+    // Nobody can create files in /proc, not even root.
+    () => symlink('/proc', path),
+    () => symlink('/none/of/these', path),
+    () => writeFile(path, ''),
+  ]
+  for (const make of unwritable) {
+    await make()
+    const { code, output } = await launch('src/main.ts')
+    expect([code, output]).toEqual([
+      1,
+      expect.stringMatching(/cannot write to .*\/node_modules: see the error above\n$/),
+    ])
+    expect(await calls()).toEqual([''])
+    await rm(path)
+  }
 })
 
 test('without arguments, bun.sh only installs the packages', async () => {
