@@ -11,10 +11,12 @@ const maxAheadBytes = 67_108_864
 /** A writer that has waited this long for its client ends if another export waits for a place. */
 const maxHeldMs = 30_000
 
-const noTemporaryFile = (reason: string) =>
-  unavailable(
-    `The service cannot create a temporary file (${reason}); its operator must make the folder of TMPDIR writable`,
+function noTemporaryFile(reason: string) {
+  const advice = ['ENOSPC', 'EDQUOT'].includes(reason) ? 'free space in' : 'make writable'
+  return unavailable(
+    `The service cannot store a temporary file (${reason}); its operator must ${advice} the folder of TMPDIR`,
   )
+}
 
 interface Bounds {
   aheadBytes?: number
@@ -40,17 +42,23 @@ export class Spool {
     private readonly maxHeldMs: number,
   ) {}
 
-  /** @param places `isWanted` is true if another export waits for a place. @throws HttpError 503 without a temporary file */
+  /**
+   * Writes to the file once, because the disk may be full. The first bytes of the export replace these bytes.
+   * @param places `isWanted` is true if another export waits for a place. @throws HttpError 503 without a temporary file
+   */
   static async open(
     places: { readonly isWanted: boolean },
     { aheadBytes = maxAheadBytes, heldMs = maxHeldMs }: Bounds = {},
   ): Promise<Spool> {
     const path = join(tmpdir(), `docket-export-${randomUUID()}`)
+    let file: FileHandle | undefined
     try {
-      const file = await open(path, 'wx+', 0o600)
+      file = await open(path, 'wx+', 0o600)
       await unlink(path)
+      await file.writeFile(new Uint8Array(chunkBytes))
       return new Spool(file, places, aheadBytes, heldMs)
     } catch (error) {
+      await file?.close()
       throw noTemporaryFile(errorCode(error))
     }
   }

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
+import { promisify } from 'node:util'
 import { expect, test } from 'bun:test'
 import { respondWithFile } from '../../modules/exports/file-response.ts'
 import { zipped } from '../../modules/exports/bytes.ts'
@@ -128,13 +130,23 @@ test('rejects an export with 503 if no temporary file can be created', async () 
       const { status, body } = await person.get(path)
       expect([status, body.message]).toEqual([
         503,
-        expect.stringMatching(/^The service cannot create a temporary file/),
+        expect.stringMatching(/^The service cannot store a temporary file/),
       ])
     }
   } finally {
     if (TMPDIR === undefined) delete process.env.TMPDIR
     else process.env.TMPDIR = TMPDIR
   }
+})
+
+test('rejects an export with 503 if the disk of temporary files is full', async () => {
+  const spool = new URL('../../modules/exports/spool.ts', import.meta.url).pathname
+  const script = `import { Spool } from '${spool}'
+    await Spool.open({ isWanted: false }).catch(({ status, message }) => console.log(status, message))`
+  // A file may have 32 KiB, as if the rest of the disk was full.
+  const limited = `ulimit -f 64; trap '' XFSZ; exec "$0" -e "$1"`
+  const { stdout } = await promisify(execFile)('sh', ['-c', limited, process.execPath, script])
+  expect(stdout).toStartWith('503 The service cannot store a temporary file (EFBIG); its operator must')
 })
 
 test('the file is the same with and without gzip', async () => {
