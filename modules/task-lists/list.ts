@@ -21,6 +21,10 @@ import { maxScannedTasks, openRows } from './list-rows.ts'
 
 /** The most tasks that one page of the tasks of many projects scans in each of its two steps: see `manyScanned`. */
 export const maxScannedTasksOfAll = 20_000
+/** A page that is full after a scan of this many tasks in each step costs one read. */
+export const firstScannedTasksOfAll = 1_000
+/** A longer scan costs one more read for this many tasks. */
+const tasksPerRead = 500
 
 const shownTasks = openShownRows(taskView, tasks, 't')
 
@@ -32,10 +36,11 @@ export async function listTasks(
   sql: Sql,
   filter: TaskFilter,
   snapshot?: Snapshot,
-): Promise<PageRows<TaskRow> | undefined> {
+  maxOfAll = maxScannedTasksOfAll,
+): Promise<ScannedPage | undefined> {
   if (isNever(filter)) return { rows: [] }
   const { projectId, caller, limit } = filter
-  const { select, isScan } = await openSelect(sql, filter, snapshot)
+  const { select, isScan } = await openSelect(sql, filter, snapshot, maxOfAll)
   const read = reader(sql, filter, snapshot)
   const readShown = (columns: SqlPart) =>
     read(select(sql`${columns} ${isScan ? sql`, t.ends, t.fits` : sql``}`))
@@ -47,6 +52,28 @@ export async function listTasks(
   // For a visible project without a matching task, the query returns one row of nulls.
   if (rows.length === 0) return undefined
   return cutAtEnd(rows[0]!.id === null ? [] : rows, limit)
+}
+
+/** `isCut`: the scan ended before the page was full. */
+type ScannedPage = PageRows<TaskRow> & { isCut?: boolean }
+
+/** Like `listTasks`. If a short scan of the tasks of many projects does not fill the page, `charge` begins a long one. */
+export async function listCharged(
+  sql: Sql,
+  filter: TaskFilter,
+  charge: (
+    cost: number,
+    work: (sql: Sql) => Promise<ScannedPage | undefined>,
+  ) => Promise<ScannedPage | undefined>,
+): Promise<PageRows<TaskRow> | undefined> {
+  if (filter.projectId) return listTasks(sql, filter)
+  const first = await listTasks(sql, filter, undefined, firstScannedTasksOfAll)
+  if (!first?.isCut) return first
+  const [row] = await unprepared(sql<{ tasks: number }[]>`
+    select coalesce(sum(least(s.last_number, s.version, ${maxScannedTasks}::int)), 0)::float8 as tasks
+    from ${visible(sql, filter)} join streams s on s.project_id = v.id`)
+  const tasks = Math.min(row!.tasks, maxScannedTasksOfAll)
+  return charge(1 + tasks / tasksPerRead, (sql) => listTasks(sql, filter))
 }
 
 const maxLists = 10_000
@@ -70,7 +97,12 @@ export async function listShown(sql: Sql, filter: TaskFilter): Promise<PageRows<
 const isNever = ({ ready, status }: TaskFilter) => ready && status === 'DONE'
 
 /** Returns a function that builds the query for columns of the tasks `t` of a page. */
-async function openSelect(sql: Sql, filter: TaskFilter, snapshot?: Snapshot) {
+async function openSelect(
+  sql: Sql,
+  filter: TaskFilter,
+  snapshot?: Snapshot,
+  maxOfAll = maxScannedTasksOfAll,
+) {
   // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
   const by = isByPosition(filter) ? positionOrder(sql) : orderOf(sql, filter, sql`t.due`).by
   const { page, scan, first, isNarrow } = await openRows(sql, filter, by, snapshot)
@@ -83,7 +115,7 @@ async function openSelect(sql: Sql, filter: TaskFilter, snapshot?: Snapshot) {
       return sql`with mine as materialized (select id from ${visible(sql, filter)})
         select ${shown} from (${page(max)}) t order by ${by} limit ${max}`
     return scan
-      ? manyScanned(sql, filter, { by, max, shown, scan, first })
+      ? manyScanned(sql, filter, { by, max, shown, scan, first, maxOfAll })
       : many(sql, filter, { by, max, shown, page })
   }
   return { select, isScan: scan !== undefined }
@@ -131,10 +163,17 @@ const many = (sql: Sql, filter: TaskFilter, { by, max, shown, page }: Parts & Pi
 function manyScanned(
   sql: Sql,
   filter: TaskFilter,
-  { by, max, shown, scan, first }: Parts & Required<Pick<Rows, 'scan' | 'first'>>,
+  {
+    by,
+    max,
+    shown,
+    scan,
+    first,
+    maxOfAll,
+  }: Parts & Required<Pick<Rows, 'scan' | 'first'>> & { maxOfAll: number },
 ) {
   const share = (projects: SqlPart) =>
-    sql`greatest(1, least(${maxScannedTasks}::int, ${maxScannedTasksOfAll}::int / greatest(1, ${projects})))`
+    sql`greatest(1, least(${maxScannedTasks}::int, ${maxOfAll}::int / greatest(1, ${projects})))`
   const firstTask = first({ cap: sql`(select first_cap from many)` })
   const second = scan(max, { cap: sql`(select cap from many)`, last: lastNear(sql, filter) })
   const due = filter.sort.endsWith('dueDate') ? sql`t.due` : sql`null::timestamptz`
@@ -158,11 +197,11 @@ function lastNear(sql: Sql, { sort }: TaskFilter): LastTask {
   }
 }
 
-function cutAtEnd(rows: Row[], limit: number): PageRows<TaskRow> {
+function cutAtEnd(rows: Row[], limit: number): ScannedPage {
   const end = rows.findIndex(({ ends }) => ends)
   if (end < 0) return cutToLimit(rows, limit)
   const fitting = rows.slice(0, end + 1).filter(({ fits }) => fits)
-  return { last: rows[end], ...cutToLimit(fitting, limit) }
+  return { last: rows[end], isCut: fitting.length < limit, ...cutToLimit(fitting, limit) }
 }
 
 const visible = (sql: Sql, filter: TaskFilter) => {

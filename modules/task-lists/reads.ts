@@ -20,7 +20,7 @@ import {
   type TaskFilter,
 } from './list-query.ts'
 import { maxScannedTasks } from './list-rows.ts'
-import { listShown, listTasks } from './list.ts'
+import { listCharged, listShown, listTasks } from './list.ts'
 import { badBlocks, badClaimedBy, type Filters, needsProject } from './parameters.ts'
 
 export function taskList(services: Services): Query {
@@ -78,7 +78,7 @@ export function openReadTasks(services: Services) {
 
 /** Returns a function that reads the current list. With `isCurrent`, one project's list changes only with its version. */
 const openList =
-  ({ database, findPerson, serve }: Services) =>
+  ({ charge, database, findPerson, serve }: Services) =>
   (
     { request, caller, query }: Reading,
     filter: TaskFilter,
@@ -90,7 +90,7 @@ const openList =
     const build = async (etag = '') => {
       const shown = await listShown(sql, filter)
       if (shown) return pageOf(request, shown, (row) => row, cursor, etag)
-      const found = await listTasks(sql, filter)
+      const found = await listCharged(sql, filter, (cost, work) => charge(caller, cost, work))
       if (!found) throw notFound('Project')
       const claims = await showClaims(findPerson, found.rows)
       const tag = etag && claims.untilMs ? timedEtag(etag, claims.untilMs, project!.renaming) : etag

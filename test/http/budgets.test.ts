@@ -7,6 +7,36 @@ import { expectError, remainingBudget } from './responses.ts'
 const withService = await withOneDatabase()
 const createProject = (owner: Person) => make(owner, '/projects', { name: 'P' })
 
+test('a list of all projects costs one read if a short scan fills its page, and otherwise one more for 500 tasks', () =>
+  withService({ READS_PER_MINUTE: '99' }, async ({ client, services }) => {
+    const ada = await register(client)
+    const sql = services.database.background
+    const ids = [await createProject(ada), await createProject(ada), await createProject(ada)].map(
+      ({ id }) => id,
+    )
+    await sql`insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
+      select uuidv7(), id, n, 'T', 'TODO', 'LOW', now(), now(), uuidv7()
+      from unnest(${ids}::uuid[]) id, generate_series(1, 2500) n`
+    await sql`update streams set last_number = 2500, version = 2500 where project_id = any(${ids}::uuid[])`
+    const costOf = async (query: string) => {
+      const [before, after] = [await ada.get('/auth/me'), await ada.get(`/tasks?${query}`)]
+      expect(after.status).toBe(200)
+      return remainingBudget(before)! - remainingBudget(after)!
+    }
+    for (const query of [
+      '',
+      'ready=true',
+      'noLabel=true&sort=-createdAt',
+      `dueBefore=1970-01-01&projectId=${ids[0]}`,
+    ])
+      expect([query, await costOf(query)]).toEqual([query, 1])
+    for (const query of [
+      'dueBefore=1970-01-01&sort=createdAt',
+      'noLabel=true&dueAfter=2027-01-01&sort=createdAt',
+    ])
+      expect([query, await costOf(query)]).toEqual([query, 1 + 6_000 / 500])
+  }))
+
 test("requests with a revoked token do not reduce the account's budget", () =>
   withService({ WRITES_PER_MINUTE: '3' }, async ({ client }) => {
     const ada = await register(client)
