@@ -19,9 +19,6 @@ import { maxUndoneRows, maxUndoneEvents, readBounded, tooManyUndone, undoTooLarg
 import type { UndoSelection, LoggedEvent, UndoInput, UndoCaller, ReadUndoInput } from './undo-input.ts'
 import { readDeletedChildren } from './logged-children.ts'
 
-/** The most new sort keys in one batch: each operation needs about 200 others before the keys are too long again. */
-const maxRespaced = 10_000
-
 /** The approximate length of a row's keys and ids in JSON. The size limit of an undo does not count them. */
 const uncountedCharacters = 1_000
 
@@ -68,17 +65,15 @@ async function readSelectedEvents(
   { projectId, version }: UndoCaller,
   { seqs = [], batch }: UndoSelection,
 ): Promise<LoggedEvent[]> {
-  // Seqs have no gaps, so the last seq of a batch is at most `maxEvents` after its first.
   const maxEvents = maxUndoneEvents + maxUndoneRows
-  const upTo = batch === undefined ? version : Math.min(version, batch + maxEvents + maxRespaced)
   const which =
     batch === undefined
       ? sql`e.seq = any(${seqs}::bigint[])`
-      : sql`e.seq >= ${batch} and e.batch = ${batch} and not (${sql.unsafe(isRespacingSql('e'))})`
+      : sql`${isOfBatch(sql, projectId, batch)} and (e.seq = ${batch} or not (${sql.unsafe(isRespacingSql('e'))}))`
   const found = sql`
     select r.*, ${characters(sql, 'before')} + ${characters(sql, 'after')} as characters from (
       select ${eventFields(sql)}, e.before, case when e.type <> 'task.moved_in' then e.after end as after from events e
-      where e.project_id = ${projectId} and e.seq <= ${upTo} and ${which} order by e.seq limit ${maxEvents + 1}) r`
+      where e.project_id = ${projectId} and e.seq <= ${version} and ${which} order by e.seq limit ${maxEvents + 1}) r`
   const { rows, isTooMuch } = await readBounded<LoggedEvent>(sql, found, maxEvents)
   const events = withoutRestoredChildren(rows).filter((event) => !isRespacing(event))
   if (events.length > maxUndoneEvents) throw tooManyUndone()
@@ -90,6 +85,12 @@ async function readSelectedEvents(
   if (oldest !== undefined && missing < oldest && missing <= version) throw eventsExpired(oldest)
   throw notFound(batch === undefined ? `Event ${missing}` : `Batch ${missing}`)
 }
+
+/** SQL for the events `e` of a batch. It ends directly before an event of another batch. */
+export const isOfBatch = (sql: Sql, projectId: string, batch: number) => sql`
+  e.seq >= ${batch} and e.seq < coalesce((
+    select o.seq from events o where o.project_id = ${projectId} and o.seq >= ${batch} and o.batch is distinct from ${batch}
+    order by o.seq limit 1), ${Number.MAX_SAFE_INTEGER}::bigint)`
 
 const characters = (sql: Sql, row: 'before' | 'after') =>
   sql`greatest(coalesce(char_length(${sql(row)}::text), 0) - ${uncountedCharacters}, 0)`

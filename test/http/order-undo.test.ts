@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { workerActor } from '../../workers/cascade.ts'
-import { invite, type Person } from '../support/client.ts'
+import { invite, make, type Person } from '../support/client.ts'
 import { cases } from '../support/depth.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from '../support/scene.ts'
@@ -117,6 +117,18 @@ test('an undo of the batch that gave other tasks new keys changes only the tasks
   const { changes } = expectUndone(await undoBy(ada, { batch }))
   expect(new Set(changes.map(({ type }) => type))).toEqual(new Set(['task.deleted']))
   expect([changes.length, await order('', 200)]).toEqual([fillers, 'bacd'])
+})
+
+test('a single task whose place gave other tasks new keys is undone by its batch', async () => {
+  const { projectId, at, letters, undoBy, version } = await openFilled('abcd')
+  let created = 0
+  for (let before = await version(); (await version()) === before + created; created++)
+    await make(ada, '/tasks', { projectId, title: 'x', after: at('b') })
+  const { body } = await ada.get(`/projects/${projectId}/events?after=${(await version()) - 1}`)
+  const [{ batch } = { batch: 0 }] = body as unknown as { batch: number }[]
+  const { changes } = expectUndone(await undoBy(ada, { batch }))
+  expect(changes.map(({ type }) => type)).toEqual(['task.deleted'])
+  expect((await letters()).replaceAll('x', '')).toBe('abcd')
 })
 
 test('the service is the actor of the events with new keys, and an undo of these events changes nothing', async () => {

@@ -1,5 +1,6 @@
 import { isRespacingSql } from '../../../drizzle/schema/log.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
+import { isOfBatch } from '../../../src/log/read-undo-input.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import type { Services } from '../../../src/services.ts'
 
@@ -12,9 +13,6 @@ export interface Undo {
   caller: Caller
 }
 
-/** The most events of a batch. It is more than its operations. */
-const maxEvents = 1_000
-
 /** SQL for the events of a batch, with the labels and fields that they created or changed. */
 export const eventsOf = ({ sql, projectId }: Undo, batch: number) => sql`
   select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
@@ -25,5 +23,5 @@ export const eventsOf = ({ sql, projectId }: Undo, batch: number) => sql`
   left join task_fields f on e.entity = 'field' and f.id = e.entity_id
   left join lateral (select 'description of the project' as name from projects
     where id = e.entity_id and e.entity = 'project' and description is not null) p on true
-  where e.project_id = ${projectId} and e.batch = ${batch} and e.seq >= ${batch} and e.seq < ${batch}::bigint + ${maxEvents}::bigint
+  where e.project_id = ${projectId} and ${isOfBatch(sql, projectId, batch)}
     and not (${sql.unsafe(isRespacingSql('e'))})`
