@@ -55,10 +55,10 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
     if (admin && typeof admin !== 'function') return shutdown.stop(print(admin))
     const config = await withLocalServers(given, { command, isOneOff }, log, shutdown)
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
-    if (migrates) await shutdown.unlessStopping(migrateDatabase(config.databaseUrl, log))
+    if (migrates) await shutdown.unlessStopping(migrateDatabase(config, log, command === 'migrate'))
     if (command === 'migrate') return shutdown.stop(0)
     if (typeof admin === 'function') return shutdown.stop(await runOnDatabase(config, admin))
-    if (!migrates) await shutdown.unlessStopping(warnIfNotMigrated(config.databaseUrl, log, shutdown))
+    if (!migrates) await shutdown.unlessStopping(warnIfNotMigrated(config, log, shutdown))
     if (command !== 'worker' && config.webConcurrency > 1)
       return runParent(command, config, log, shutdown, begin)
     const parts: CollectFamilies[] = []

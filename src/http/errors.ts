@@ -21,7 +21,7 @@ export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejec
     const accountId = permit?.queue.accountId
     if (failure instanceof Response) return rejections.delay(request, failure, accountId)
     const id = requestId()
-    const reason = failure.status === 500 ? reasonOf(error) : failure.message
+    const reason = failure.status === 500 ? reasonOf(error) : messageOf(failure, error)
     telemetry.logError({ request, route, params, caller, claims, began }, failure.status, id, reason)
     const isStreamed = request.method === 'GET' && pathnameOf(request).endsWith('/events')
     if (isStreamed && isTransient(error) && acceptsStream(request)) {
@@ -52,6 +52,10 @@ function httpErrorOf(error: unknown, code: unknown): HttpError {
   if (code === 'PARSE') return badRequest('The request cannot be parsed')
   return internalError()
 }
+
+/** For a temporary error of Postgres, also returns what Postgres or the network reported. */
+const messageOf = ({ message }: HttpError, error: unknown): string =>
+  isTransient(error) ? `${message}: ${(error as Error).message}` : message
 
 /** Leaves out the message of a Postgres error (an error with a code), which may contain a caller's data. */
 function reasonOf(error: unknown) {

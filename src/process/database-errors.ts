@@ -127,37 +127,41 @@ const quoted = (name: string): string =>
 const minVersion = 14
 
 interface Found extends Record<'version' | 'encoding' | 'database' | 'user', string> {
-  isSingle: boolean
+  /** Null without a limit. */
+  maxConnections: number | null
   isReadOnly: boolean
   /** Null before the first migration. */
   mayWrite: boolean | null
 }
 
-/** @throws ConfigError with what helps, if the server, its database or the user can never serve Docket */
-export async function requireUsable(sql: postgres.Sql, isMigrating: boolean): Promise<void> {
+/**
+ * @param connections the number of connections that this process opens under load
+ * @throws ConfigError with what helps, if the server, its database or the user can never serve Docket
+ */
+export async function requireUsable(sql: postgres.Sql, connections: number, isMigrating: boolean) {
   const [found] = await sql<Found[]>`
     select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
       current_database() as database, current_user as user,
-      not rolsuper and 1 in (rolconnlimit, datconnlimit) as "isSingle",
+      case when not rolsuper then least(nullif(rolconnlimit, -1), nullif(datconnlimit, -1)) end as "maxConnections",
       current_setting('transaction_read_only') = 'on' and not pg_is_in_recovery() as "isReadOnly",
       (select bool_and(has_table_privilege(to_regclass('tasks'), privilege))
         from unnest(array['select', 'insert', 'update', 'delete']) privilege) as "mayWrite"
     from pg_roles, pg_database where rolname = current_user and datname = current_database()`
   const { user, database } = found!
-  const problem = problemOf(found!, isMigrating)
+  const problem = problemOf(found!, connections, isMigrating)
   if (problem) throw unusable(fill(problem, user, database))
 }
 
-function problemOf(found: Found, isMigrating: boolean): string | undefined {
-  const { version, encoding, isSingle, isReadOnly, mayWrite, database } = found
+function problemOf(found: Found, connections: number, isMigrating: boolean): string | undefined {
+  const { version, encoding, maxConnections, isReadOnly, mayWrite, database } = found
   if (Number.parseInt(version, 10) < minVersion)
     return `Its server is Postgres ${version}. Set a server with Postgres ${minVersion} or later; 18 is the tested version`
   if (encoding !== 'UTF8') {
     const command = fill(create, found.user, `${database}_utf8`)
     return `The database {database} has the encoding ${encoding} instead of UTF8. Run: ${command}. Then set it in DATABASE_URL`
   }
-  if (isSingle)
-    return 'Its user or its database has a connection limit of 1. Run: alter role {user} connection limit -1; alter database {database} connection limit -1'
+  if (maxConnections !== null && maxConnections < connections)
+    return `Its user or its database has a connection limit of ${maxConnections}, but each process opens up to ${connections} connections. Run: alter role {user} connection limit -1; alter database {database} connection limit -1`
   if (isReadOnly && isMigrating)
     return 'The database is read-only. Run: alter database {database} reset default_transaction_read_only; alter role {user} reset default_transaction_read_only'
   if (mayWrite === false) return `Its user may not read and write the tables. Run: ${grantTables}`

@@ -11,12 +11,16 @@ import { explain, requireUsable, toConfigError } from './database-errors.ts'
 import type { Shutdown } from './shutdown.ts'
 
 const maxPauseMs = 2_000
+/** One holds the lock, the other applies the migrations. */
+const migrationConnections = 2
 /** The check continues in the background after this time, so that an unreachable database does not delay the start. */
 const checkTimeoutMs = 1_000
 
-export async function migrateDatabase(databaseUrl: string, log: Log): Promise<void> {
-  const missing = await retryUntilReachable(databaseUrl, log, async (server) => {
-    await withConnections(server, (sql) => requireUsable(sql, true))
+/** @param isOnly whether the process ends after the migrations */
+export async function migrateDatabase(config: Config, log: Log, isOnly: boolean): Promise<void> {
+  const connections = isOnly ? migrationConnections : connectionsOf(config)
+  const missing = await retryUntilReachable(config.databaseUrl, log, async (server) => {
+    await withConnections(server, (sql) => requireUsable(sql, connections, true))
     await migrate(server)
     return withConnections(server, missingExtensions)
   })
@@ -24,9 +28,13 @@ export async function migrateDatabase(databaseUrl: string, log: Log): Promise<vo
   warnAboutExtensions(log, missing)
 }
 
-export async function warnIfNotMigrated(databaseUrl: string, log: Log, shutdown: Shutdown): Promise<void> {
-  const checked = retryUntilReachable(databaseUrl, log, async (server) => {
-    await withConnections(server, (sql) => requireUsable(sql, false))
+/** Without the connections for searches and exports, which few processes open all at once. */
+const connectionsOf = ({ readConnections, commitSlots, backgroundConnections }: Config) =>
+  readConnections + commitSlots + backgroundConnections
+
+export async function warnIfNotMigrated(config: Config, log: Log, shutdown: Shutdown): Promise<void> {
+  const checked = retryUntilReachable(config.databaseUrl, log, async (server) => {
+    await withConnections(server, (sql) => requireUsable(sql, connectionsOf(config), false))
     if (!(await isMigrated(server))) return undefined
     return withConnections(server, (sql) => sql`select from tasks limit 0`.then(() => missingExtensions(sql)))
   }).then((missing) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import { eventually } from '../races/pair.ts'
-import { forFile, freshEnv } from '../support/service.ts'
+import { forFile, freshEnv, spawnService } from '../support/service.ts'
 import { begin, emptyDatabase, run } from './launch.ts'
 
 const { env } = await forFile(freshEnv())
@@ -82,6 +82,37 @@ test.each(['role ROLE', 'database NAME'])('start waits for a free connection of 
   expect(reason).toStartWith('too many connections for')
   await execute(adviceIn(advice!.replace('or run:', 'Run:')))
   expect((await waiting.ended).code).toBe(0)
+})
+
+test('start ends if its user may have fewer connections than a process opens, and its advice helps', async () => {
+  const { given, execute } = await openScene()
+  await execute('alter role ROLE connection limit 10')
+  expect(await run('migrate', given)).toEqual({ code: 0, output: '' })
+  const { code, output } = await run('start', given)
+  expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining('connection limit of 10') })
+  await execute(adviceIn(output))
+  const started = begin('start', { ...given, LOG_LEVEL: 'info' })
+  await eventually('start to listen', () => started.output().includes('"listening"'))
+  started.signal('SIGTERM')
+  expect((await started.ended).code).toBe(0)
+})
+
+test('the log of a rejected request contains what Postgres reported', async () => {
+  const { given, execute } = await openScene()
+  expect((await run('migrate', given)).code).toBe(0)
+  const web = await forFile(spawnService('web', given))
+  await execute('alter role ROLE connection limit 0')
+  await execute("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'ROLE'")
+  const signIn = () =>
+    fetch(`${web.url}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'ada@example.com', password: 'geheim12' }),
+    })
+  await eventually('a rejected request', async () => (await signIn()).status === 503)
+  const reason = 'The database cannot be reached: too many connections for role'
+  await eventually('its log line', () => web.output.some((line) => line.includes(reason)))
+  expect(await web.stop()).toBe(0)
 })
 
 test('migrate names a table that exists already', async () => {
