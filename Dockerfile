@@ -16,6 +16,7 @@ COPY modules ./modules
 COPY workers ./workers
 USER bun
 EXPOSE 3000
+# In contrast to fetch, node:http ignores HTTP_PROXY.
 HEALTHCHECK --interval=10s --timeout=5s --retries=3 \
-  CMD ["bun", "-e", "const r = await fetch(`http://127.0.0.1:${process.env.PORT}/health/live`); process.exit(r.ok ? 0 : 1)"]
+  CMD ["bun", "-e", "require('node:http').get(`http://127.0.0.1:${process.env.PORT}/health/live`, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 CMD ["bun", "src/main.ts", "web"]

@@ -32,7 +32,10 @@ export const deliveryView = view<DeliveryRow>({
     events: Count(0, 'The number of events', 3),
     attempt: Count(1, 'The number of the attempt, from 1', 1),
     status: OrNull(Type.Integer(), 'The HTTP status of the response; null without a response', 200),
-    error: OrNull(Type.String(), 'Why there was no response; null with a response'),
+    error: OrNull(
+      Type.String(),
+      'Why there was no response, or that a redirect was not followed; otherwise null',
+    ),
     answer: Type.String({ description: 'The first 1024 bytes of the response body', examples: ['ok'] }),
     at: Timestamp('When the attempt began'),
     durationMs: Count(0, 'The duration of the attempt in milliseconds', 87),

@@ -12,11 +12,20 @@ export interface PostResult {
 
 export type ResponseSummary = Omit<PostResult, 'durationMs'>
 
-export const summarize = ({ statusCode, headers }: IncomingMessage, body: Buffer): ResponseSummary => ({
-  status: statusCode ?? null,
-  error: null,
+const maxTargetCharacters = 300
+const isRedirect = (status = 0): boolean => status >= 300 && status < 400 && status !== 304
+
+function redirectError({ statusCode, headers }: IncomingMessage): string {
+  const target = (headers.location ?? '').replace(/[^ -~]/g, '').slice(0, maxTargetCharacters)
+  const advice = target ? `: set the URL to ${target} if you trust it` : ''
+  return `The receiver answered ${statusCode}, and redirects are not followed${advice}`
+}
+
+export const summarize = (response: IncomingMessage, body: Buffer): ResponseSummary => ({
+  status: response.statusCode ?? null,
+  error: isRedirect(response.statusCode) ? redirectError(response) : null,
   answer: new TextDecoder().decode(body.subarray(0, maxAnswerBytes)).replaceAll('\0', '\ufffd'),
-  retryAfterMs: retryAfter(headers['retry-after']),
+  retryAfterMs: retryAfter(response.headers['retry-after']),
 })
 
 /** Parses seconds or a date (RFC 9110, section 10.2.3). */

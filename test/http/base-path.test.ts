@@ -3,6 +3,7 @@ import { readConfig } from '../../src/config.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, freshEnv, openTestService } from '../support/service.ts'
 import { words } from '../support/words.ts'
+import { mailOf } from '../../workers/mail/text.ts'
 
 const { env } = await forFile(freshEnv())
 const open = (more: Record<string, string>) => forFile(openTestService({ ...env, ...more }))
@@ -137,6 +138,11 @@ test('the header counts only from an address that TRUST_PROXY lists', async () =
   const listed = await open({ TRUST_PROXY: '10.0.0.0/8' })
   const redirect = await listed.fetch('/api', { headers: prefixed('/docket'), redirect: 'manual' })
   expect(redirect.headers.get('location')).toBe('/api/docs')
+})
+
+test('a mail names the path of the API below BASE_PATH', () => {
+  const { text } = mailOf('verify', 'token', { publicUrl: '', basePath: '/docket' })
+  expect(text).toContain('to POST /docket/api/v1/auth/email/verify within')
 })
 
 test('an invalid BASE_PATH ends the start with a message that names the setting', () => {

@@ -33,11 +33,20 @@ test('returns the status, the duration and the beginning of a long body', async 
   ])
 })
 
-test('returns a redirect without following it', async () => {
+test('returns a redirect without following it, and says so', async () => {
   const inside = await receiver()
   const { url } = await receiver((response) => response.writeHead(307, { location: inside.url }).end())
-  expect(await post()(requestTo(url))).toMatchObject({ status: 307, error: null })
+  const error = 'The receiver answered 307, and redirects are not followed'
+  expect(await post()(requestTo(url))).toMatchObject({
+    status: 307,
+    error: `${error}: set the URL to ${inside.url} if you trust it`,
+  })
   expect(inside.received).toEqual([])
+  const targets = { '': '', ['/x'.repeat(1_000)]: `: set the URL to ${'/x'.repeat(150)} if you trust it` }
+  for (const [location, advice] of Object.entries(targets)) {
+    const other = await receiver((response) => response.writeHead(307, location ? { location } : {}).end())
+    expect(await post()(requestTo(other.url))).toMatchObject({ status: 307, error: error + advice })
+  }
 })
 
 test('times out if the receiver sends nothing or never ends its response, and reads only the beginning of an endless body', async () => {

@@ -52,3 +52,26 @@ test('the settings of the containers are valid, and the service trusts the proxy
   }
   expect(web.environment.PORT).toBe(Number(String(proxy.environment.WEB).split(':')[1]))
 })
+
+test('the health check of the image sends its request to the service itself, whatever proxy is set', async () => {
+  const [, words = '[]'] = /HEALTHCHECK[^\n]*\\\n\s+CMD (\[.*\])/.exec(read('Dockerfile').text) ?? []
+  const [program, ...args] = JSON.parse(words) as string[]
+  expect(program).toBe('bun')
+  let status = 200
+  await using service = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response('', { status }),
+  })
+  const checked = (proxies: Record<string, string>) => {
+    const env = { PATH: process.env.PATH!, PORT: String(service.port), ...proxies }
+    return Bun.spawn([process.execPath, ...args], { env, stderr: 'ignore' }).exited
+  }
+  const nowhere = 'http://127.0.0.1:1'
+  for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY', 'all_proxy'])
+    expect([name, await checked({ [name]: nowhere })]).toEqual([name, 0])
+  status = 503
+  expect(await checked({})).toBe(1)
+  await service.stop(true)
+  expect(await checked({})).toBe(1)
+})

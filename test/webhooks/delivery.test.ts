@@ -111,6 +111,12 @@ test('treats a redirect as a failure, does not follow it, and waits for Retry-Af
   await eventually('a failed attempt', async () => (await scene.state(id)).failures === 1)
   const next = Date.parse((await scene.state(id)).nextAttemptAt!)
   expect(next).toBeWithin(before + 119_000, Date.now() + 121_000)
+  const error = expect.stringMatching(
+    /^The receiver answered 302, and redirects are not followed: set the URL to http/,
+  )
+  const path = `/projects/${scene.projectId}/webhooks/${id}`
+  expect((await scene.ada.get(`${path}/deliveries`)).body).toMatchObject([{ status: 302, error }])
+  expect((await scene.ada.post(`${path}/test`)).body).toMatchObject({ status: 302, error })
   expect(inside.received).toEqual([])
   await inside.close()
 })

@@ -2866,7 +2866,7 @@ export interface components {
       attempt: number
       /** @description The HTTP status of the response; null without a response */
       status: number | null
-      /** @description Why there was no response; null with a response */
+      /** @description Why there was no response, or that a redirect was not followed; otherwise null */
       error: string | null
       /** @description The first 1024 bytes of the response body */
       answer: string
