@@ -64,7 +64,7 @@ const settings = {
   commitEvents: kind.integer('COMMIT_EVENTS', 512, 1, 10_000),
   commitShapes: kind.integer('COMMIT_SHAPES', 64, 0, 1_000),
   commitTimeoutMs: kind.integer('COMMIT_TIMEOUT_MS', 4_000, 100, 600_000),
-  lockTimeoutMs: kind.integer('LOCK_TIMEOUT_MS', 2_000, 10, 600_000),
+  lockTimeoutMs: kind.integer('LOCK_TIMEOUT_MS', 50, 10, 600_000),
   writeTimeoutMs: kind.integer('WRITE_TIMEOUT_MS', 15_000, 100, 600_000),
   mailboxCommands: kind.integer('MAILBOX_COMMANDS', 2_000, 1, 100_000),
   waitingCommands: kind.integer('WAITING_COMMANDS', 10_000, 1, 1_000_000),

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { within } from '../within.ts'
-import { writeTimedOut, unavailable } from '../responses/errors.ts'
-import type { QueuedCommand } from './queued-command.ts'
+import { unavailable, writeTimedOut } from '../responses/errors.ts'
+import { type QueuedCommand, rejectLate } from './queued-command.ts'
 import type { Leases } from '../lock/leases.ts'
 import { ProjectActor } from './project-actor.ts'
 import { State } from './state.ts'
@@ -105,7 +105,7 @@ export class Actors {
       await within(command.deadline - performance.now(), done)
       isLate = !hasBegun
       if (hasBegun) await done
-      else command.reject(writeTimedOut())
+      else rejectLate(command)
     }
     const done = first.runAlone(withFirst).catch(command.reject)
     void done.then(() => this.commandsEnded([command]))
@@ -124,7 +124,7 @@ export class Actors {
     const now = performance.now()
     for (const command of this.pending) {
       if (command.deadline > now) continue
-      command.reject(writeTimedOut())
+      rejectLate(command)
       this.commandsEnded([command])
     }
   }

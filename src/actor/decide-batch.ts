@@ -33,13 +33,21 @@ export interface Prepared {
 interface BatchDecision extends Prepared {
   clock: Clock
   unit: CommitUnit
+  isApplying: boolean
 }
 
 /** Returns the commit unit. Changes the states in place, so the states are invalid if the commit fails. */
 export function decideBatch({ states, records, batch }: Prepared, react: Reactions): CommitUnit {
-  const unit: CommitUnit = { heads: states.map(headOf), events: [], jobs: [], records: [] }
+  const unit: CommitUnit = {
+    heads: states.map(headOf),
+    events: [],
+    jobs: [],
+    records: [],
+    deadline: Infinity,
+    isSent: false,
+  }
   const last = unit.heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), '')
-  const decision: BatchDecision = { states, records, batch, clock: new Clock(last), unit }
+  const decision: BatchDecision = { states, records, batch, clock: new Clock(last), unit, isApplying: false }
   for (const command of batch) decideOne(decision, command)
   for (const event of unit.events)
     for (const { name, data } of react(event))
@@ -55,13 +63,18 @@ export function decideBatch({ states, records, batch }: Prepared, react: Reactio
 }
 
 export function sendOutcomes(batch: QueuedCommand[]): void {
-  for (const command of batch)
+  for (const command of batch) {
+    command.unit = undefined
     if (command.isRejected) command.reject(command.outcome)
     else command.resolve(command.outcome)
+  }
 }
 
 function decideOne(decision: BatchDecision, command: QueuedCommand): void {
+  const { unit } = decision
   command.isRejected = false
+  command.unit = unit
+  if (command.deadline < unit.deadline) unit.deadline = command.deadline
   try {
     const { guard } = command
     const record = guard && decision.records?.get(recordName(guard))
@@ -71,9 +84,10 @@ function decideOne(decision: BatchDecision, command: QueuedCommand): void {
       ;(command.preload!.facts ??= []).push(error.query)
       throw error
     }
+    // A part of the command's changes is in the state and in the unit.
+    if (decision.isApplying) throw error
     command.isRejected = true
-    // An earlier attempt of a retried command may still be committed.
-    command.outcome = command.again && error instanceof HttpError ? outcomeUnknown() : error
+    command.outcome = mayStillCommit(unit, command) && error instanceof HttpError ? outcomeUnknown() : error
   }
 }
 
@@ -87,18 +101,27 @@ function decideNew(decision: BatchDecision, command: QueuedCommand): unknown {
   const target = firstEventState(states, command)
   const { changes, answer, isBatch, isProvisional } = command.decide(clock, source, target)
   const batch = isBatch ? source.version + 1 : undefined
+  decision.isApplying = true
   for (const change of changes) {
     const { version } = evolve(stateOf(states, change.projectId), change)
     unit.events.push(eventOf(change, version, command.caller.userId, clock.now, batch))
   }
+  decision.isApplying = false
   const isOwnKey = guard !== undefined && isCommandKey(guard)
   const isNothing = changes.length === 0
-  if (isNothing && command.again && (!guard || isOwnKey)) throw outcomeUnknown()
+  if (isNothing && mayStillCommit(unit, command) && (!guard || isOwnKey)) throw outcomeUnknown()
   if (clientIds && !isNothing) for (const id of clientIds) addRecord(decision, idClaim(id))
   if (guard && !isProvisional && !(isOwnKey && isNothing))
     addRecord(decision, { ...guard, ...(answer as Reply) })
   return answer
 }
+
+/**
+ * True if an earlier attempt may be committed after this one: another process may not have decided it yet, or its
+ * statement may still run and expects the current version.
+ */
+const mayStillCommit = ({ heads }: CommitUnit, { again, unknownAt, projectId }: QueuedCommand): boolean =>
+  again === true || heads.some((head) => head.projectId === projectId && head.expected === unknownAt)
 
 function addRecord(decision: BatchDecision, record: IdempotencyRecord): void {
   decision.records ??= new Map()

@@ -163,7 +163,7 @@ async function withoutCommitted(
     const event = committed.get(command.id)
     const answer = event ? command.recall(event, firstEventState(states, command)) : undefined
     if (answer !== undefined) command.resolve(answer)
-    const isUnknown = event === null && command.again === true
+    const isUnknown = event === null && (command.again === true || command.unknownAt !== undefined)
     if (isUnknown) command.reject(outcomeUnknown())
     return answer === undefined && !isUnknown
   })

@@ -1,10 +1,11 @@
 import type { Clock } from '../ids.ts'
 import type { IdempotencyKey } from '../commit/idempotency.ts'
+import type { CommitUnit } from '../commit/unit.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { UndoContext } from '../log/undo-input.ts'
 import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
-import type { HttpError } from '../responses/errors.ts'
+import { type HttpError, outcomeUnknown, writeTimedOut } from '../responses/errors.ts'
 import type { Preload } from './preload.ts'
 import type { ProjectState } from './state.ts'
 
@@ -33,6 +34,9 @@ export interface QueuedCommand<T = unknown> {
   rejection?: HttpError
   outcome?: unknown
   isRejected?: boolean
+  unit?: CommitUnit
+  /** The project's version before an attempt whose outcome is unknown. */
+  unknownAt?: number
   since: number
   resolve(answer: T): void
   reject(reason: unknown): void
@@ -42,4 +46,14 @@ export interface QueuedCommand<T = unknown> {
   decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<T>
   /** Rebuilds the reply from the command's first event in the log. */
   recall(event: StoredEvent, state: ProjectState): T
+}
+
+/** Rejects a command after its deadline. */
+export const rejectLate = (command: QueuedCommand): void => rejectWith(command, writeTimedOut())
+
+/** Rejects a command with an error. If the command may be committed, the error is always 503 `outcomeUnknown`. */
+export function rejectWith(command: QueuedCommand, error: unknown): void {
+  const { again, unknownAt, unit, isRejected } = command
+  const mayBeWritten = again || unknownAt !== undefined || (unit?.isSent && !isRejected)
+  command.reject(mayBeWritten ? outcomeUnknown() : error)
 }

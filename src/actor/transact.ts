@@ -6,10 +6,9 @@ import type { Hits } from '../metrics/counts.ts'
 import { FactNeeded } from '../model/facts.ts'
 import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
-import { writeTimedOut } from '../responses/errors.ts'
 import { decideBatch, isWarm, type Prepared, sendOutcomes, type StateHolder } from './decide-batch.ts'
 import { type PrepareDependencies, prepare } from './prepare.ts'
-import type { QueuedCommand } from './queued-command.ts'
+import { type QueuedCommand, rejectLate, rejectWith } from './queued-command.ts'
 import type { State } from './state.ts'
 
 export interface TransactDependencies extends PrepareDependencies {
@@ -43,7 +42,7 @@ export async function transact(
         ? { states: holders.map(stateOf), batch }
         : await prepare(by, holders, batch)
       if (!warm) batch = prepared.batch = rejectExpired(prepared.batch)
-      if (rejection) return batch.forEach(({ reject }) => reject(rejection))
+      if (rejection) return batch.forEach((command) => rejectWith(command, rejection))
       const unit = decideBatch(prepared, by.react)
       const changes = unit.events.length + unit.records.length > 0
       const outcome = await (changes ? by.commit(unit) : verify(by, prepared.states))
@@ -52,18 +51,27 @@ export async function transact(
         return changes ? by.onCommitted(unit) : undefined
       }
       dropStates(holders)
-      // The database rejected the batch. Each command gets a commit of its own, so that only the faulty command fails.
-      if (outcome instanceof Error && batch.length > 1) {
-        for (const command of batch) await transact(by, holders, [command])
-        return
-      }
+      if (outcome === 'unknown') noteUnknown(batch, unit)
+      if (outcome instanceof Error && batch.length > 1) return transactEach(by, holders, batch)
       if (outcome instanceof Error) rejection = outcome
     } catch (error) {
       dropStates(holders)
-      if (!isTransient(error) && !(error instanceof FactNeeded))
-        return batch.forEach(({ reject }) => reject(error))
+      if (isTransient(error) || error instanceof FactNeeded) continue
+      if (batch.length > 1) return transactEach(by, holders, batch)
+      return batch.forEach((command) => rejectWith(command, error))
     }
   }
+}
+
+/** Gives each command of a rejected batch a commit of its own, so that only the faulty command fails. */
+async function transactEach(by: TransactDependencies, holders: StateHolder[], batch: QueuedCommand[]) {
+  for (const command of batch) await transact(by, holders, [command])
+}
+
+function noteUnknown(batch: QueuedCommand[], { heads }: CommitUnit): void {
+  for (const command of batch)
+    if (!command.isRejected)
+      command.unknownAt = heads.find(({ projectId }) => projectId === command.projectId)!.expected
 }
 
 const stateOf = ({ state }: StateHolder): State => state!
@@ -77,7 +85,7 @@ async function verify({ versions }: TransactDependencies, states: State[]): Prom
 function rejectExpired(batch: QueuedCommand[]): QueuedCommand[] {
   const now = performance.now()
   if (batch.every(({ deadline }) => deadline > now)) return batch
-  for (const { deadline, reject } of batch) if (deadline <= now) reject(writeTimedOut())
+  for (const command of batch) if (command.deadline <= now) rejectLate(command)
   return batch.filter(({ deadline }) => deadline > now)
 }
 

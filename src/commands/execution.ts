@@ -36,6 +36,8 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
   rejection: QueuedCommand['rejection']
   outcome: unknown
   isRejected = false
+  unit: QueuedCommand['unit']
+  unknownAt: number | undefined
   since = 0
   resolve: (reply: Reply) => void = notQueued
   reject = notQueued

@@ -10,7 +10,7 @@ import { type Home, Placement } from '../routing/placement.ts'
 import { RpcClient } from '../routing/rpc-client.ts'
 import { RpcServer } from '../routing/rpc-server.ts'
 import { ConnectionLost } from '../routing/rpc-client-connection.ts'
-import type { Peer } from '../routing/rpc.ts'
+import type { Peer, Refusal } from '../routing/rpc.ts'
 import { secretsIn } from '../setting-values.ts'
 import type { Reply } from '../responses/reply.ts'
 import { notFound, outcomeUnknown, HttpError } from '../responses/errors.ts'
@@ -83,7 +83,7 @@ export function openRoute(
     try {
       const answer = await call(home, routed, deadline)
       if (answer.kind === 'reply') return answer
-      if (answer.kind === 'refusal') throw new HttpError(answer.status, answer.message, answer.headers)
+      if (answer.kind === 'refusal') throw rejectionOf(answer)
       if (answer.kind === 'failed')
         throw new Error(`${routed.name} failed in the process that writes its project`)
       return execute(command, routed, deadline)
@@ -92,10 +92,18 @@ export function openRoute(
       counts.lost++
       if (!error.sent) return route(command, routed, deadline, retries)
       if (retries >= maxRetries) throw outcomeUnknown()
-      return route(command, { ...routed, again: true }, deadline, retries + 1)
+      return route(command, { ...routed, again: true }, deadline, retries + 1).catch(asUnknown)
     }
   }
   return route
+}
+
+/** The lost process may have committed the command, so an error of the retry does not mean that nothing was written. */
+const asUnknown = () => Promise.reject(outcomeUnknown())
+
+function rejectionOf({ status, message, headers }: Refusal): HttpError {
+  // The previous release sends this message also if the command may be committed.
+  return message === 'The write timed out' ? outcomeUnknown() : new HttpError(status, message, headers)
 }
 
 /** The largest request body (16 MiB), escaped twice as JSON. */

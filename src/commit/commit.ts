@@ -1,10 +1,11 @@
 import { getTableName } from 'drizzle-orm'
+import { LRUCache } from 'lru-cache'
 import type { PostgresError } from 'postgres'
 import type { Config } from '../config.ts'
 import { newCommitCounts } from '../metrics/counts.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
-import { errorCode, isTransient } from '../postgres/errors.ts'
+import { errorCode, isLockTimeout, isTransient, mayBeWritten } from '../postgres/errors.ts'
 import { model } from '../model/model.ts'
 import { idTaken } from '../responses/errors.ts'
 import { parametersOf, type Shape, shapeOf, widestShape } from './parameter-lists.ts'
@@ -12,36 +13,59 @@ import { commitStatement } from './statement.ts'
 import { batchOf, type CommitUnit } from './unit.ts'
 
 /**
- * `committed`: durable. `conflict`: a project has another version; nothing is written. `unknown`: the database did not
- * answer, so the unit may or may not be committed. An Error: the database rejected this unit; nothing is written.
+ * `committed`: durable. `conflict`: nothing is written, because a project has another version, a row is locked, or of a
+ * temporary error. `unknown`: the database did not answer, so the unit may or may not be committed. An Error: the
+ * database rejected this unit; nothing is written.
  */
 export type Outcome = 'committed' | 'conflict' | 'unknown' | Error
 
 export type Commit = (unit: CommitUnit) => Promise<Outcome>
 
-type CommitLimits = Pick<Config, 'commitSlots' | 'commitEvents' | 'commitShapes' | 'writeTimeoutMs'>
+type CommitLimits = Pick<
+  Config,
+  'commitSlots' | 'commitEvents' | 'commitShapes' | 'writeTimeoutMs' | 'databasePooler'
+>
 
 // Two concurrent commits cost 10 % more than one larger commit, so a commit waits this long for the previous commit.
 const lingerMs = 25
 const heavyEvents = 100
+const maxLockedProjects = 10_000
 
-/** Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. */
+/**
+ * Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. Projects
+ * that met a locked row commit apart, one statement at a time, until a commit succeeds: others do not wait for them.
+ */
 export function openCommit(sql: Sql, limits: CommitLimits, counts = newCommitCounts()): Commit {
-  const write = openWrite(sql, openChooseStatement(limits.commitShapes))
-  const { commitEvents: keys, commitSlots: slots } = limits
+  const locked = new LRUCache<string, true>({ max: maxLockedProjects })
+  const writeAll = openWriteAll(openWrite(sql, openChooseStatement(limits.commitShapes)), locked)
+  const { commitEvents: keys, commitSlots } = limits
   const weigh = { limit: keys, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
   // With a microtask, all units that the actors decide in one event-loop iteration go into one commit.
   const schedule = queueMicrotask
   const { waitSeconds: waits } = counts
-  return batched({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
-    const began = performance.now()
-    const outcomes = await inTime(limits.writeTimeoutMs, units, writeAll(write, units))
-    counts.seconds.addSince(began)
-    counts.events.add(units.reduce((sum, { events }) => sum + events.length, 0))
-    for (const outcome of outcomes) counts.units[outcome instanceof Error ? 'refused' : labels[outcome]]++
-    return outcomes
-  })
+  const openGroups = (slots: number, skipsLocked: boolean) =>
+    batched({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
+      const began = performance.now()
+      const sent = units.filter(({ deadline }) => deadline > began)
+      for (const unit of sent) unit.isSent = true
+      const written = sent.length > 0 ? writeAll(sent, skipsLocked) : Promise.resolve([])
+      const outcomes = await inTime(limits.writeTimeoutMs, sent, written)
+      sent.forEach((unit, n) => (unit.isSent = outcomes[n] === 'committed' || outcomes[n] === 'unknown'))
+      counts.seconds.addSince(began)
+      counts.events.add(units.reduce((sum, { events }) => sum + events.length, 0))
+      for (const outcome of outcomes) counts.units[outcome instanceof Error ? 'refused' : labels[outcome]]++
+      return sent.length === units.length ? outcomes : units.map(expiredOr(sent, outcomes))
+    })
+  // A pooler ignores the lock timeout, so no statement may wait for a lock.
+  const commit = openGroups(commitSlots, limits.databasePooler !== 'off')
+  const commitApart = openGroups(1, true)
+  const isLocked = ({ heads }: CommitUnit) => heads.some(({ projectId }) => locked.has(projectId))
+  return (unit) => (locked.size > 0 && isLocked(unit) ? commitApart(unit) : commit(unit))
 }
+
+/** A unit that was not sent because its deadline has passed is decided again, without its expired commands. */
+const expiredOr = (sent: CommitUnit[], outcomes: Outcome[]) => (unit: CommitUnit) =>
+  outcomes[sent.indexOf(unit)] ?? 'conflict'
 
 /** The labels in metrics keep the names of earlier releases. */
 const labels = { committed: 'won', conflict: 'lost', unknown: 'unknown' } as const
@@ -54,23 +78,44 @@ function inTime(ms: number, units: CommitUnit[], written: Promise<Outcome[]>): P
   return Promise.race([written, late]).finally(() => clearTimeout(timer))
 }
 
-/** Writes all units together. If the database rejects them, writes each separately: only the faulty unit then fails. */
-async function writeAll(write: Write, units: CommitUnit[]): Promise<Outcome[]> {
-  try {
-    return await write(units)
-  } catch (error) {
-    if (isTransient(error)) return unknown(units)
-    if (units.length === 1)
-      return [isKeyTaken(error) ? 'conflict' : isIdTaken(error) ? idTaken() : (error as Error)]
+/**
+ * Writes all units together. If the database rejects them, writes each separately: only the faulty unit then fails.
+ * After a lock timeout, `skipsLocked` writes the units that meet no locked row, and remembers the projects of the others.
+ */
+function openWriteAll(write: Write, locked: LRUCache<string, true>) {
+  const remember = (units: CommitUnit[], outcomes: Outcome[]) => {
+    for (const [n, { heads }] of units.entries())
+      for (const { projectId } of heads)
+        if (outcomes[n] === 'conflict') locked.set(projectId, true)
+        else locked.delete(projectId)
+    return outcomes
   }
-  const outcomes: Outcome[] = []
-  for (const unit of units) outcomes.push(...(await writeAll(write, [unit])))
-  return outcomes
+
+  return async function writeAll(units: CommitUnit[], skipsLocked: boolean): Promise<Outcome[]> {
+    try {
+      const outcomes = await write(units, skipsLocked)
+      return skipsLocked ? remember(units, outcomes) : outcomes
+    } catch (error) {
+      if (mayBeWritten(error)) return unknown(units)
+      if (isLockTimeout(error)) {
+        if (!skipsLocked) return writeAll(units, true)
+        if (units.length === 1) return remember(units, ['conflict'])
+      } else if (isTransient(error)) return units.map(() => 'conflict')
+      else if (units.length === 1) return [rejectionOf(error)]
+    }
+    const outcomes: Outcome[] = []
+    for (const unit of units) outcomes.push(...(await writeAll([unit], skipsLocked)))
+    return outcomes
+  }
 }
 
-/** Another project's commit used the Idempotency-Key first: the next attempt finds its record. */
+const rejectionOf = (error: unknown): Outcome =>
+  isKeyTaken(error) ? 'conflict' : isIdTaken(error) ? idTaken() : (error as Error)
+
+/** Another commit used the Idempotency-Key or created the project first: the next attempt finds its record or project. */
 const isKeyTaken = (error: unknown): boolean =>
-  (error as Partial<PostgresError>).table_name === 'idempotency_keys' && errorCode(error) === '23505'
+  ['idempotency_keys', 'streams'].includes((error as PostgresError).table_name!) &&
+  errorCode(error) === '23505'
 
 /** True if another project used the id first: an insert violates the primary key, an upsert sets `task_id` to null. */
 const isIdTaken = (error: unknown): boolean =>
@@ -78,13 +123,13 @@ const isIdTaken = (error: unknown): boolean =>
   (errorCode(error) === '23502' && (error as PostgresError).column_name === 'task_id')
 const isPrimaryKey = (name = '') => model().all.some(({ table }) => name === `${getTableName(table)}_pkey`)
 
-type Write = (units: CommitUnit[]) => Promise<Outcome[]>
+type Write = (units: CommitUnit[], skipsLocked: boolean) => Promise<Outcome[]>
 
 const openWrite =
   (sql: Sql, choose: ChooseStatement): Write =>
-  async (units) => {
+  async (units, skipsLocked) => {
     const batch = batchOf(units)
-    const { shape, text } = choose(shapeOf(units, batch))
+    const { shape, text } = choose(shapeOf(units, batch, skipsLocked))
     const [row] = await sql.unsafe<{ committed: string | null }[]>(text, parametersOf(shape, batch), {
       prepare: true,
     })

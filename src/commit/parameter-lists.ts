@@ -12,6 +12,8 @@ export interface Shape {
   /** A unit writes two projects, both or neither. */
   spansProjects: boolean
   hasNewProjects: boolean
+  /** Units that would change a locked row write nothing. */
+  skipsLocked: boolean
   writes: string[]
   unlogged: boolean
   jobs: boolean
@@ -32,7 +34,11 @@ const allWrites = () =>
       .sort(),
   ))
 
-export function shapeOf(units: CommitUnit[], { heads, events, jobs, records }: Batch): Shape {
+export function shapeOf(
+  units: CommitUnit[],
+  { heads, events, jobs, records }: Batch,
+  skipsLocked = false,
+): Shape {
   const writes = new Set<string>()
   let unlogged = false
   for (const [n, { write, entity }] of events.entries()) {
@@ -44,6 +50,7 @@ export function shapeOf(units: CommitUnit[], { heads, events, jobs, records }: B
   return {
     spansProjects: heads.length > units.length,
     hasNewProjects: heads.some(({ expected }) => expected === 0),
+    skipsLocked,
     writes: allWrites().filter((one) => writes.has(one)),
     unlogged,
     jobs: jobs.length > 0,
@@ -52,9 +59,9 @@ export function shapeOf(units: CommitUnit[], { heads, events, jobs, records }: B
 }
 
 /** Returns the shape that fits all batches of its kind. It has unused parts, which cost time in Postgres. */
-export function widestShape({ spansProjects, unlogged }: Shape): Shape {
+export function widestShape({ spansProjects, skipsLocked, unlogged }: Shape): Shape {
   const writes = allWrites().filter((one) => unlogged || !hasUnlogged(one.split(' ')[1] as Entity))
-  return { spansProjects, hasNewProjects: true, writes, unlogged, jobs: true, records: true }
+  return { spansProjects, hasNewProjects: true, skipsLocked, writes, unlogged, jobs: true, records: true }
 }
 
 /** Leaves columns with a default to the database, so that the times of rows come from the database's clock. */

@@ -3,7 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
 import type { Entity } from '../model/entities.ts'
-import { model } from '../model/model.ts'
+import { definitionOf, model } from '../model/model.ts'
 import {
   columns,
   keysOf,
@@ -41,9 +41,9 @@ function insertEvents(unlogged: boolean): string {
  * tables are a projection of the events.
  */
 export function commitStatement(shape: Shape): string {
-  const { spansProjects, hasNewProjects, writes, unlogged, jobs, records } = shape
+  const { spansProjects, hasNewProjects, skipsLocked, writes, unlogged, jobs, records } = shape
   return [
-    ...(spansProjects ? lockAndSwap : hasNewProjects ? swapOrInsert : swapOnly),
+    ...(spansProjects || skipsLocked ? lockAndSwap(shape) : hasNewProjects ? swapOrInsert : swapOnly),
     `event as materialized (${rowsOfCommitted(shape, 'events')})`,
     insertEvents(unlogged),
     ...(unlogged ? [`unlogged as materialized (${rowsOfCommitted(shape, 'unlogged')})`] : []),
@@ -87,18 +87,43 @@ const swapOrInsert = [
      union all select unit from head join inserted on project_id = "projectId")`,
 ]
 
-/** For units of two projects: locks all projects, compares all versions, and only then updates. */
-const lockAndSwap = [
+/**
+ * For units of two projects: locks all projects, compares all versions, and only then updates. With `skipsLocked`, a
+ * unit with a row that another transaction has locked counts as a conflict.
+ */
+const lockAndSwap = ({ skipsLocked, writes }: Shape) => [
   `with head as materialized (${heads})`,
   `locked as materialized (select * from streams
-     where project_id = any(array(select "projectId" from head)) order by project_id for update)`,
+     where project_id = any(array(select "projectId" from head)) order by project_id for update${skip(skipsLocked)})`,
+  ...(skipsLocked ? [`row as materialized (${rowsFrom(columns.events, columns.heads.length + 1)})`] : []),
   `conflict as materialized (select h.unit from head h left join locked s on s.project_id = h."projectId"
-     where coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId")`,
+     where coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId"
+     ${skipsLocked ? changedTables(writes).map(lockedRows).join('') : ''})`,
   `committed as materialized (select * from head where unit not in (select unit from conflict))`,
   `swapped as (update streams s set ${newVersion('w')}
      from committed w where s.project_id = w."projectId" and w.expected > 0)`,
   `inserted as (${insertStreams('committed')})`,
 ]
+
+const skip = (skipsLocked: boolean) => (skipsLocked ? ' skip locked' : '')
+
+const changedTables = (writes: string[]): Entity[] => [
+  ...new Set(
+    writes.flatMap((one) => {
+      const [write, entity] = one.split(' ') as [RowWrite, Entity]
+      return write.startsWith('insert') ? [] : [entity]
+    }),
+  ),
+]
+
+const lockedRows = (entity: Entity): string => {
+  const table = getTableName(definitionOf(entity).table)
+  const isChanged = `entity = '${entity}' and write in ('upsert', 'update', 'delete')`
+  return `
+     union select r.unit from row r join ${table} t on t.id = r."entityId" where ${isChanged} and t.id <> all(array(
+       select id from ${table} where id = any(array(select "entityId" from row where ${isChanged}))
+         order by id for update skip locked))`
+}
 
 const insert = (name: string, table: PgTable, rows: string) =>
   `${name} as (insert into ${getTableName(table)} (${namesOf(parameterColumns(table))})

@@ -21,6 +21,10 @@ export interface CommitUnit {
   events: StoredEvent[]
   jobs: OutboxJob[]
   records: IdempotencyRecord[]
+  /** On the clock of performance.now(). After this time, the unit is not sent. */
+  deadline: number
+  /** True from the time when a statement may write the unit until it is certain that nothing was written. */
+  isSent: boolean
 }
 
 /**

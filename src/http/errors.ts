@@ -1,6 +1,13 @@
 import { Elysia, ValidationError } from 'elysia'
-import { isTransient, toHttpError } from '../postgres/errors.ts'
-import { badRequest, errorResponse, type HttpError, internalError } from '../responses/errors.ts'
+import { isTransient, mayBeWritten, toHttpError } from '../postgres/errors.ts'
+import {
+  badRequest,
+  errorResponse,
+  type HttpError,
+  internalError,
+  outcomeUnknown,
+  withOutcome,
+} from '../responses/errors.ts'
 import type { Rejections } from '../admission/rejections.ts'
 import type { Permit } from '../admission/scheduler.ts'
 import { type Share, setRateLimitHeaders } from './limits/budget.ts'
@@ -16,7 +23,7 @@ export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejec
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
     const { error, code, request, route, params, caller, claims, share, permit, began, set } = context
     permit?.release()
-    const failure = code === 'NOT_FOUND' ? methods.respond(request) : httpErrorOf(error, code)
+    const failure = code === 'NOT_FOUND' ? methods.respond(request) : failureOf(context)
     telemetry.end({ request, route, began }, failure.status)
     const accountId = permit?.queue.accountId
     if (failure instanceof Response) return rejections.delay(request, failure, accountId)
@@ -41,6 +48,13 @@ interface ErrorContext extends RequestInfo {
   share?: Share | null
   permit?: Permit
   set: { status?: number | string }
+}
+
+/** A write with status 503 always gets a message about its outcome. */
+function failureOf({ error, code, request }: ErrorContext): HttpError {
+  const failure = httpErrorOf(error, code)
+  if (failure.status !== 503 || request.method === 'GET' || request.method === 'HEAD') return failure
+  return mayBeWritten(error) ? outcomeUnknown() : withOutcome(failure)
 }
 
 function httpErrorOf(error: unknown, code: unknown): HttpError {

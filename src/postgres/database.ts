@@ -44,7 +44,8 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const exports = openPool({ ...server, ...exportPool })
   const commits = openPool({
     ...server,
-    connections: config.commitSlots,
+    // One more for the commits of projects that met a locked row.
+    connections: config.commitSlots + 1,
     statementMs: config.commitTimeoutMs,
     settings: { ...indexPlans, lock_timeout: `${config.lockTimeoutMs}ms` },
     counts: counts?.commits,

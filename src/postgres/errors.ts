@@ -6,6 +6,8 @@ export const transientCodes = /^(08|53|57|25006|25P0[34]|4000[13]|40P01|55P03)/
 
 /** Errors of queries that Postgres did not answer: a query may have committed or not. */
 const unknownOutcomes = new WeakSet<object>()
+/** Those errors of statements on writing connections that were sent. */
+const unknownWrites = new WeakSet<object>()
 
 /** Returns true for a temporary error: a repeated statement may succeed. */
 export function isTransient(error: unknown): boolean {
@@ -14,19 +16,33 @@ export function isTransient(error: unknown): boolean {
   return (error.severity ?? error.severity_local) !== 'ERROR' || transientCodes.test(error.code)
 }
 
-const statementTimeout = '57014'
+/** Returns true if the failed statement may have written something, or may still do so. */
+export const mayBeWritten = (error: unknown): boolean => unknownWrites.has(error as object)
+
+/** A repeated statement would probably take too long again. */
+export const isStatementTimeout = (error: unknown): boolean => errorCode(error) === '57014'
+export const isLockTimeout = (error: unknown): boolean => errorCode(error) === '55P03'
 
 export function toHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (!isTransient(error)) return undefined
-  return errorCode(error) === statementTimeout ? statementTimedOut() : databaseUnavailable()
+  return isStatementTimeout(error) ? statementTimedOut() : databaseUnavailable()
 }
 
-/** An outcome is known if Postgres replied, or if a defect prevented sending the query. */
-export function markUnknownOutcome(error: unknown): void {
-  const isKnown = error instanceof postgres.PostgresError || isDefect(error)
-  if (!isKnown && error instanceof Error) unknownOutcomes.add(error)
+/**
+ * An outcome is known if Postgres replied, or if a defect prevented sending the query.
+ * @param isSentWrite the query was sent on a connection that may write
+ */
+export function markUnknownOutcome(error: unknown, isSentWrite = false): void {
+  if (!(error instanceof Error) || isDefect(error)) return
+  const isReply = error instanceof postgres.PostgresError
+  if (!isReply) unknownOutcomes.add(error)
+  if (isSentWrite && !(isReply && isRolledBack(error))) unknownWrites.add(error)
 }
+
+/** FATAL and PANIC may follow a commit. A pooler sends errors of class 08 if it has lost the server. */
+const isRolledBack = ({ severity, severity_local: local, code }: postgres.PostgresError): boolean =>
+  (severity ?? local) === 'ERROR' && !code.startsWith('08')
 
 const isDefect = (error: unknown): boolean =>
   error instanceof TypeError || error instanceof RangeError || defects.includes(errorCode(error))

@@ -55,6 +55,7 @@ export function openPool(pool: PoolOptions): postgres.Sql {
   return withTimeouts(withoutLateEnd(sql), {
     ...pool,
     isPooled,
+    mayWrite: !pool.retries,
     limitMs: statementMs + graceMs,
     statements:
       maxStatementCharacters && !isPooled ? new StatementLimit(sql, maxStatementCharacters) : undefined,

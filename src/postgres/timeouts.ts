@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Stream } from 'node:stream'
 import type { Sql, TransactionSql } from 'postgres'
 import { newQueryCounts } from '../metrics/counts.ts'
-import { connectionError, errorCode, isTransient, markUnknownOutcome } from './errors.ts'
+import { connectionError, errorCode, isStatementTimeout, isTransient, markUnknownOutcome } from './errors.ts'
 import { retryDelay } from './retries.ts'
 import type { StatementLimit } from './statement-limit.ts'
 import { limitTransactions } from './transactions.ts'
@@ -88,6 +88,7 @@ interface Query extends PromiseLike<unknown[]> {
   reject: (error: unknown) => void
   handler: (query: Query) => unknown
   options: { prepare?: boolean; limitMs?: number }
+  state: object | null
 }
 
 export interface QueryOptions {
@@ -99,6 +100,8 @@ type Options = QueryOptions & {
   isPooled: boolean
   limitMs: number
   statements?: StatementLimit | undefined
+  /** False in a transaction, where only COMMIT writes. */
+  mayWrite: boolean
   onStandby(): void
   isOver?(): boolean
 }
@@ -124,7 +127,13 @@ export function withTimeouts(sql: Sql, options: Options): Sql {
   }
   const unsafe = (...args: Parameters<Sql['unsafe']>) => watch(() => sql.unsafe(...args))
   const { idleTimeouts, limitMs } = options
-  const inTransaction = { ...options, retries: false, isPooled: false, statements: undefined }
+  const inTransaction = {
+    ...options,
+    retries: false,
+    isPooled: false,
+    mayWrite: false,
+    statements: undefined,
+  }
   const begin = limitTransactions(
     sql.begin,
     (fail) => idleTimeouts.beginLimit(limitMs, fail),
@@ -177,9 +186,12 @@ function track(query: Query, options: Options, again?: () => Query): void {
   }
   query.reject = (error) => {
     if (!isFirstEnd()) return
-    markUnknownOutcome(error)
+    // postgres.js sets `state` when it sends the query. It may still send a query after the time limit.
+    const isSent = query.state !== null || errorCode(error) === 'QUERY_TIMEOUT'
+    markUnknownOutcome(error, isSent && options.mayWrite)
     if (errorCode(error) === readOnly) onStandby()
-    if (again && isTransient(error)) retryDelay().then(again).then(resolve, reject)
+    if (again && isTransient(error) && !isStatementTimeout(error))
+      retryDelay().then(again).then(resolve, reject)
     else reject(error)
   }
   const endLimit = idleTimeouts.beginLimit(query.options.limitMs ?? limitMs, query.reject)

@@ -15,7 +15,7 @@ export function limitTransactions(
   const limited = (...args: [Work] | [string, Work]) => {
     const work = args.pop() as Work
     return new Promise((resolve, reject) => {
-      let isOver = false
+      let [isOver, isEnding] = [false, false]
       let thrown: unknown
       const fail = (error: Error) => {
         isOver = true
@@ -32,12 +32,13 @@ export function limitTransactions(
           thrown = error
           throw error
         } finally {
+          isEnding = true
           endLimit = beginLimit(fail)
         }
       }
       const end = (error: unknown) => {
         isOver = true
-        if (error !== thrown) markUnknownOutcome(error)
+        if (error !== thrown) markUnknownOutcome(error, isEnding)
         reject(error)
       }
       void begin(args.join(''), run)

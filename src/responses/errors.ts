@@ -52,9 +52,20 @@ export const invalidIdempotencyKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, with or without quotes')
 export const tooManyRequests = (message: string) => new HttpError(429, message, { 'retry-after': '1' })
 export const unavailable = (message: string) => new HttpError(503, message, { 'retry-after': '1' })
-/** The project's home did not reply, and may commit the write even after this error. */
-export const outcomeUnknown = () => unavailable('The outcome of the write is unknown: it may be committed')
-export const writeTimedOut = () => unavailable('The write timed out')
+/** The write may be committed already, or later. */
+export const outcomeUnknown = () =>
+  unavailable(
+    `${isUnknown}: repeat the write with the same Idempotency-Key; without a key, read first whether it was written`,
+  )
+const isUnknown = 'The outcome of the write is unknown'
+const isNothing = 'Nothing was written'
+export const writeTimedOut = () => unavailable(`The write timed out. ${isNothing}`)
+/** Adds to a 503 that nothing was written, unless the message already contains the outcome. */
+export function withOutcome(error: HttpError): HttpError {
+  const { status, message, headers } = error
+  if (message.startsWith(isUnknown) || message.endsWith(isNothing)) return error
+  return new HttpError(status, `${message}. ${isNothing}`, headers)
+}
 export const databaseUnavailable = () => unavailable('The database cannot be reached')
 export const statementTimedOut = () => unavailable('The database took too long for a statement')
 

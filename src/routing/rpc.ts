@@ -29,9 +29,16 @@ export interface RpcRequest {
 }
 export type RequestHandler = (requests: RpcRequest[]) => void
 
+export type Refusal = {
+  kind: 'refusal'
+  status: ErrorStatus
+  message: string
+  headers: Record<string, string>
+}
+
 export type RpcResponse =
   | (Reply & { kind: 'reply'; replayed?: true })
-  | { kind: 'refusal'; status: ErrorStatus; message: string; headers: Record<string, string> }
+  | Refusal
   /** Not started: the command is unknown, the server is closing, or the request is too large. */
   | { kind: 'unknown' }
   | { kind: 'failed' }

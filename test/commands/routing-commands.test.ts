@@ -4,6 +4,7 @@ import type { Peer, RpcResponse } from '../../src/routing/rpc.ts'
 import type { Command } from '../../src/commands/command.ts'
 import { openRoute } from '../../src/commands/router.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
+import { outcomeUnknown, writeTimedOut } from '../../src/responses/errors.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make, type Person } from '../support/client.ts'
 import { distantDeadline } from '../support/queued-command.ts'
@@ -39,6 +40,26 @@ test('responds with 503 to a rejected command if a lost home may still commit th
     routePastLostHome(losing(sent), create(stranger)).catch((error) => error)
   expect(await rejected(false)).toMatchObject({ status: 404 })
   expect(await rejected(true)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+})
+
+test('an error of a retry has an unknown outcome, because the lost home may have committed the command', async () => {
+  const refusal = (message: string) => ({ kind: 'refusal', status: 503, message, headers: {} }) as const
+  const errorOf = (isLost: boolean, message: string) => {
+    let sent = 0
+    const call = async () => {
+      if (isLost && ++sent === 1) throw new ConnectionLost(true, 'Killed')
+      return refusal(message)
+    }
+    const route = openRoute(() => home, call, execute)
+    return route(command, create(ada), distantDeadline()).catch(({ message }) => message)
+  }
+  const unknown = outcomeUnknown().message
+  expect(await errorOf(false, 'Too many writes wait')).toBe('Too many writes wait')
+  expect(await errorOf(true, 'Too many writes wait')).toBe(unknown)
+  expect(await errorOf(true, writeTimedOut().message)).toBe(unknown)
+  expect(await errorOf(false, writeTimedOut().message)).toBe(writeTimedOut().message)
+  // A process of the previous release sends this message also after the commit was sent.
+  expect(await errorOf(false, 'The write timed out')).toBe(unknown)
 })
 
 for (const sent of [false, true])

@@ -68,22 +68,63 @@ test('retries an unanswered write only if it was not committed', async () => {
 
 const unit = (): CommitUnit => {
   const head = { projectId: newId(), expected: 0, expectedEventId: nilId, version: 1, lastNumber: 0 }
-  return { heads: [{ ...head, lastEventId: newId() }], events: [], jobs: [], records: [] }
+  return {
+    heads: [{ ...head, lastEventId: newId() }],
+    events: [],
+    jobs: [],
+    records: [],
+    deadline: Infinity,
+    isSent: false,
+  }
 }
 
 test('a commit without an answer has the outcome unknown', async () => {
   const outcomes = async (answer: () => Promise<unknown>) => {
     const counts = newCommitCounts()
-    const limits = { commitSlots: 1, commitEvents: 10, commitShapes: 10, writeTimeoutMs: 50 }
+    const limits = {
+      commitSlots: 1,
+      commitEvents: 10,
+      commitShapes: 10,
+      writeTimeoutMs: 50,
+      databasePooler: 'off',
+    }
     const outcome = await openCommit({ unsafe: answer } as never, limits, counts)(unit())
     return [outcome, counts.units]
   }
   const unknown = { won: 0, lost: 0, unknown: 1, refused: 0 }
-  const broken = () => Promise.reject(connectionError('CONNECTION_CLOSED', 'gone'))
-  expect(await outcomes(broken)).toEqual(['unknown', unknown])
+  const broken = (isSent: boolean) => () => {
+    const error = connectionError('CONNECTION_CLOSED', 'gone')
+    markUnknownOutcome(error, isSent)
+    return Promise.reject(error)
+  }
+  expect(await outcomes(broken(true))).toEqual(['unknown', unknown])
   expect(await outcomes(() => new Promise(() => {}))).toEqual(['unknown', unknown])
-  expect(await outcomes(async () => [{ committed: null }])).toEqual([
-    'conflict',
-    { ...unknown, lost: 1, unknown: 0 },
-  ])
+  const nothing = ['conflict' as const, { ...unknown, lost: 1, unknown: 0 }]
+  expect(await outcomes(async () => [{ committed: null }])).toEqual(nothing)
+  expect(await outcomes(broken(false))).toEqual(nothing)
+  const fails = (code: string, severity: string) => {
+    const error = postgresError(code, severity)
+    markUnknownOutcome(error, true)
+    return outcomes(() => Promise.reject(error))
+  }
+  for (const code of ['57014', '40P01', '53300', '25006']) expect(await fails(code, 'ERROR')).toEqual(nothing)
+  // The first follows a commit that waits for a standby; a pooler that has lost the server sends the second.
+  expect(await fails('57P01', 'FATAL')).toEqual(['unknown', unknown])
+  expect(await fails('08P01', 'ERROR')).toEqual(['unknown', unknown])
+})
+
+test('a unit whose deadline passes before its statement is never sent', async () => {
+  const answers: (() => void)[] = []
+  const unsafe = () => new Promise((resolve) => answers.push(() => resolve([{ committed: '0' }])))
+  const limits = { commitSlots: 1, commitEvents: 10, commitShapes: 10, databasePooler: 'off' } as const
+  const commit = openCommit({ unsafe } as never, { ...limits, writeTimeoutMs: 60_000 })
+  const [first, late] = [unit(), { ...unit(), deadline: performance.now() + 10 }]
+  const firstOutcome = commit(first)
+  while (answers.length === 0) await Bun.sleep(1)
+  const outcomes = Promise.all([firstOutcome, commit(late)])
+  while (performance.now() <= late.deadline) await Bun.sleep(5)
+  expect([first.isSent, late.isSent, answers.length]).toEqual([true, false, 1])
+  answers[0]!()
+  expect(await outcomes).toEqual(['committed', 'conflict'])
+  expect([late.isSent, answers.length]).toEqual([false, 1])
 })

@@ -102,7 +102,13 @@ test('a database connection uses at most 50 MiB after commits of every combinati
     const puts = children.filter((_, i) => n & (4 << i))
     const named = { insert: adds, upsert: puts, update: sets, delete: cuts }
     const writes = Object.entries(named).flatMap(([how, names]) => names.map((name) => `${how} ${name}`))
-    const asked = { spansProjects: n % 3 === 0, hasNewProjects: n % 2 > 0, writes, ...beside }
+    const asked = {
+      spansProjects: n % 3 === 0,
+      hasNewProjects: n % 2 > 0,
+      skipsLocked: n % 13 > 9,
+      writes,
+      ...beside,
+    }
     const { shape, text } = choose(asked)
     texts.add(text)
     const none = parametersOf(shape, { heads: [], events: [], unlogged: [], jobs: [], records: [] })

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { invite, make, withToken } from '../support/client.ts'
+import { outcomeUnknown } from '../../src/responses/errors.ts'
 import { openScene } from '../support/scene.ts'
 import { errorOf } from '../../modules/mcp/errors/advice.ts'
 import { connect } from './mcp-client.ts'
@@ -171,13 +172,14 @@ test('the error of a change that cannot be undone advises to use apply', async (
   expectError(answer, { status: 409, error: "A project's creation cannot be undone", do: 'apply' })
 })
 
-test('the error of an unknown outcome advises to repeat the call with its key', () => {
+test('the error of an unknown outcome advises to repeat the call with its key, or to read first without a key', () => {
   const headers = new Headers({ 'retry-after': '2' })
-  const body = { message: 'The outcome of the write is unknown: it may be committed' }
+  const body = { message: outcomeUnknown().message }
   const error = errorOf({ status: 503, headers, body }, { key: 'a' })
   expect([error.advice, error.details]).toEqual([
     'Send the same call again with the same key in 2 s',
     { retryAfterSeconds: 2 },
   ])
+  expect(errorOf({ status: 503, headers, body }).advice).toContain('before you repeat')
   expect(errorOf({ status: 500, headers, body }, { key: 'a' }).advice).toContain('same key')
 })

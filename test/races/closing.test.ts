@@ -10,7 +10,7 @@ let service: TestService
 let ada: Person
 let project: Body
 beforeEach(async () => {
-  service = await forEach(openTestService())
+  service = await forEach(openTestService({ LOCK_TIMEOUT_MS: '30000' }))
   ada = await register(service.client)
   project = await make(ada, '/projects', { name: 'Closing' })
 })

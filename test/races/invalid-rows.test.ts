@@ -69,3 +69,25 @@ test('if the rule of one command throws, other commands succeed', async () => {
   expect(await broken.catch((error: Error) => error)).toBeInstanceOf(TypeError)
   expect((await whole).number).toBe(1)
 })
+
+test('if one of several changes of a command cannot be applied, nothing of the command is committed', async () => {
+  const { actors, database } = service.services
+  const { id } = await make(ada, '/projects', { name: 'Half' })
+  const half = queuedCommand(ada.id, {
+    projectId: id,
+    decide(state, context) {
+      const { changes, answer } = create(state, context, 'Half')
+      const [change] = changes
+      return { changes: [change!, { ...change!, id: context.newId(), entity: 'nothing' as 'task' }], answer }
+    },
+  })
+  const before = actors.run(validCommand(id, 'Before'))
+  const failed = actors.run(half).catch((error: Error) => error)
+  const after = actors.run(validCommand(id, 'After'))
+  expect(await failed).toBeInstanceOf(TypeError)
+  expect([(await before).number, (await after).number]).toEqual([1, 2])
+  expect((await actors.run(validCommand(id, 'Later'))).number).toBe(3)
+  const { body } = await ada.get(`/projects/${id}/events`)
+  expect(body.map((event) => (event as unknown as { seq: number }).seq)).toEqual([1, 2, 3, 4])
+  expect(await faultsOf(database.reads)).toEqual([])
+})

@@ -8,7 +8,11 @@ import { eventually, tally, upTo, makeProjects, statuses } from './pair.ts'
 import { openScene } from '../support/scene.ts'
 
 const mailbox = 5
-const { service, ada } = await openScene(['Ada'], { MAILBOX_COMMANDS: `${mailbox}`, WAITING_COMMANDS: '40' })
+const { service, ada } = await openScene(['Ada'], {
+  MAILBOX_COMMANDS: `${mailbox}`,
+  WAITING_COMMANDS: '40',
+  LOCK_TIMEOUT_MS: '30000',
+})
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
 
 const whileBlocked = <T>(projectIds: string[], work: () => Promise<T>) =>

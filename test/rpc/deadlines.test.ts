@@ -24,7 +24,7 @@ beforeEach(async () => {
 const tooLate: RpcResponse = {
   kind: 'refusal',
   status: 503,
-  message: 'The write timed out',
+  message: 'The write timed out. Nothing was written',
   headers: { 'retry-after': '1' },
 }
 

@@ -11,7 +11,8 @@ import { make } from '../support/client.ts'
 import { openReceiver } from './receiver.ts'
 
 // The service has no worker, so only the dispatcher under test delivers events.
-const { service, sql, ada } = await openScene(['Ada'])
+// Commits wait for locks that a test holds.
+const { service, sql, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '30000' })
 const receiver = await forFile(openReceiver())
 let projectId: string
 beforeEach(async () => void (projectId = (await make(ada, '/projects', { name: 'Engine' })).id))

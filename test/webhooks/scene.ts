@@ -15,7 +15,8 @@ export type Scene = Awaited<ReturnType<typeof openSceneOn>>
 
 /** Opens a service with workers for all tests of the file, and returns `openScene`. */
 export async function openWebhooks() {
-  const shared = await forFile(openTestService())
+  // Commits wait for locks that a test holds.
+  const shared = await forFile(openTestService({ LOCK_TIMEOUT_MS: '30000' }))
   shared.startWorkers()
   return (overrides?: Record<string, string>, respond?: Respond) => openSceneOn(shared, overrides, respond)
 }

@@ -6,7 +6,7 @@ import { holdTransaction, untilBlocked } from '../support/database.ts'
 import { openScene } from '../support/scene.ts'
 
 const throttle = { batchRows: 3, pauseMs: 0 }
-const { service, ada } = await openScene(['Ada'])
+const { service, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '30000' })
 const sql = () => service.services.database.reads
 
 /** A deleted task with eight comments and a subtask, the data of its purge job, and its undo. */

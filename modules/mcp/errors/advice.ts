@@ -1,5 +1,6 @@
 import { keyReused } from '../../../src/commit/idempotency.ts'
 import { claimEnded } from '../../../src/commands/if-claim.ts'
+import { outcomeUnknown } from '../../../src/responses/errors.ts'
 import { operationDetails } from './operation-details.ts'
 import { type ApiResponse, ToolError } from '../tool.ts'
 
@@ -24,6 +25,8 @@ export function errorOf({ status, headers, body }: ApiResponse, sent: Sent = {})
     sent.key === undefined ? 'Send the same call again' : 'Send the same call again with the same key'
   if (status === 429 || status === 503) {
     const retryAfterSeconds = Number(headers.get('retry-after') ?? 1)
+    if (sent.key === undefined && message === outcomeUnknown().message)
+      return new ToolError(status, message, readFirst, { retryAfterSeconds })
     return new ToolError(status, message, `${again} in ${retryAfterSeconds} s`, { retryAfterSeconds })
   }
   if (status >= 500) return new ToolError(status, message, again)
@@ -31,6 +34,8 @@ export function errorOf({ status, headers, body }: ApiResponse, sent: Sent = {})
   const { advice, details: more } = typeof given === 'string' ? { advice: given, details: {} } : given
   return new ToolError(status, message, advice, { ...details, ...more })
 }
+
+const readFirst = 'Find out with find or history whether the call changed something, before you repeat it'
 
 function ruleFor(status: number, text: string, sent: Sent): Advice | string {
   for (const [pattern, advise] of rules[status] ?? []) {
