@@ -149,7 +149,7 @@ function openActors(shared: ReturnType<typeof openSharedServices>, react: Reacti
     loader: openLoader(database.reads, shared.findPerson),
     findCommitted: openFindCommitted(database.reads),
     versions: shared.versions,
-    commit: openCommit(database.commits, config, counts.commits),
+    commit: openCommit(database, config, counts.commits),
     findRecord: shared.findRecord,
     readUndoInput: openReadUndoInput(database.reads, shared.oldestSeq, shared.findPerson),
     react,

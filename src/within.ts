@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export async function within<T>(ms: number, work: T | PromiseLike<T>): Promise<T | undefined> {
   const over = new AbortController()
   try {
-    return await Promise.race([work, sleep(ms, undefined, { signal: over.signal })])
+    return await Promise.race([work, sleep(Math.max(ms, 0), undefined, { signal: over.signal })])
   } finally {
     over.abort()
   }

@@ -19,5 +19,8 @@ export const outbox = pgTable(
     index('outbox_due')
       .on(t.createdAt, t.id)
       .where(sql`parked_at is null`),
+    index('outbox_task')
+      .on(sql`(data ->> 'taskId')`)
+      .where(sql`data ->> 'taskId' is not null`),
   ],
 )

@@ -149,7 +149,7 @@ function openFindTaken(sql: Sql) {
         or exists (select from events e
           where e.entity_id = q.id and e.entity in ('subtask', 'comment') and e.before is null)
         or exists (select from events e where e.entity_id = q.id and ${sql.unsafe(isOfLaterEntity('e'))})
-        or q.id::text in (select data ->> 'taskId' from outbox where data ->> 'taskId' is not null)`
+        or exists (select from outbox where data ->> 'taskId' = q.id::text)`
     return inOrder(ids, rows, ({ id }) => id)
   })
 }

@@ -4,7 +4,7 @@ import type { PostgresError } from 'postgres'
 import type { Config } from '../config.ts'
 import { newCommitCounts } from '../metrics/counts.ts'
 import { batched } from '../postgres/batch.ts'
-import type { Sql } from '../postgres/database.ts'
+import type { Database, Sql } from '../postgres/database.ts'
 import { errorCode, isLockTimeout, isTransient, mayBeWritten } from '../postgres/errors.ts'
 import { model } from '../model/model.ts'
 import { idTaken } from '../responses/errors.ts'
@@ -35,16 +35,21 @@ const maxLockedProjects = 10_000
  * Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. Projects
  * that met a locked row commit apart, one statement at a time, until a commit succeeds: others do not wait for them.
  */
-export function openCommit(sql: Sql, limits: CommitLimits, counts = newCommitCounts()): Commit {
+export function openCommit(
+  { commits, commitsApart }: Pick<Database, 'commits' | 'commitsApart'>,
+  limits: CommitLimits,
+  counts = newCommitCounts(),
+): Commit {
   const locked = new LRUCache<string, true>({ max: maxLockedProjects })
-  const writeAll = openWriteAll(openWrite(sql, openChooseStatement(limits.commitShapes)), locked)
+  const chooseStatement = openChooseStatement(limits.commitShapes)
   const { commitEvents: keys, commitSlots } = limits
   const weigh = { limit: keys, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
   // With a microtask, all units that the actors decide in one event-loop iteration go into one commit.
   const schedule = queueMicrotask
   const { waitSeconds: waits } = counts
-  const openGroups = (slots: number, skipsLocked: boolean) =>
-    batched({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
+  const openGroups = (sql: Sql, slots: number, skipsLocked: boolean) => {
+    const writeAll = openWriteAll(openWrite(sql, chooseStatement), locked)
+    return batched({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
       const began = performance.now()
       const sent = units.filter(({ deadline }) => deadline > began)
       for (const unit of sent) unit.isSent = true
@@ -56,9 +61,10 @@ export function openCommit(sql: Sql, limits: CommitLimits, counts = newCommitCou
       for (const outcome of outcomes) counts.units[outcome instanceof Error ? 'refused' : labels[outcome]]++
       return sent.length === units.length ? outcomes : units.map(expiredOr(sent, outcomes))
     })
+  }
   // A pooler ignores the lock timeout, so no statement may wait for a lock.
-  const commit = openGroups(commitSlots, limits.databasePooler !== 'off')
-  const commitApart = openGroups(1, true)
+  const commit = openGroups(commits, commitSlots, limits.databasePooler !== 'off')
+  const commitApart = openGroups(commitsApart, 1, true)
   const isLocked = ({ heads }: CommitUnit) => heads.some(({ projectId }) => locked.has(projectId))
   return (unit) => (locked.size > 0 && isLocked(unit) ? commitApart(unit) : commit(unit))
 }
@@ -140,17 +146,29 @@ const openWrite =
 type ChooseStatement = (shape: Shape) => { shape: Shape; text: string }
 
 /**
- * A prepared statement takes about 0.4 MiB on each connection, and 100,000 shapes are possible. So only the first
- * `maxStatements` shapes get their own statement. All other batches use the statement of `widestShape`.
+ * A prepared statement takes about 0.4 MiB on each connection, and 100,000 shapes are possible. So the `maxStatements`
+ * most recently used shapes have their own statement. All other batches use the statement of `widestShape`. A new shape
+ * replaces the least recently used one only when it recurs: preparing a statement costs more than the unused parts.
  */
 export function openChooseStatement(maxStatements: number): ChooseStatement {
-  const texts = new Map<string, string>()
+  const max = Math.max(maxStatements, 1)
+  const own = new LRUCache<string, string>({ max })
+  const seen = new LRUCache<string, true>({ max })
+  const widest = new Map<string, string>()
   return (wanted) => {
-    const hasOwn = texts.has(JSON.stringify(wanted)) || texts.size < maxStatements
-    const shape = hasOwn ? wanted : widestShape(wanted)
-    const key = JSON.stringify(shape)
-    const text = texts.get(key) ?? commitStatement(shape)
-    texts.set(key, text)
+    const key = JSON.stringify(wanted)
+    const known = own.get(key)
+    if (known) return { shape: wanted, text: known }
+    if (maxStatements > 0 && (own.size < max || seen.delete(key))) {
+      const text = commitStatement(wanted)
+      own.set(key, text)
+      return { shape: wanted, text }
+    }
+    seen.set(key, true)
+    const shape = widestShape(wanted)
+    const name = JSON.stringify(shape)
+    const text = widest.get(name) ?? commitStatement(shape)
+    widest.set(name, text)
     return { shape, text }
   }
 }

@@ -23,7 +23,7 @@ export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejec
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
     const { error, code, request, route, params, caller, claims, share, permit, began, set } = context
     permit?.release()
-    const failure = code === 'NOT_FOUND' ? methods.respond(request) : failureOf(context)
+    const failure = code === 'NOT_FOUND' ? methods.respond(request) : failureOf(error, code, request)
     telemetry.end({ request, route, began }, failure.status)
     const accountId = permit?.queue.accountId
     if (failure instanceof Response) return rejections.delay(request, failure, accountId)
@@ -51,7 +51,7 @@ interface ErrorContext extends RequestInfo {
 }
 
 /** A write with status 503 always gets a message about its outcome. */
-function failureOf({ error, code, request }: ErrorContext): HttpError {
+function failureOf(error: unknown, code: unknown, request: Request): HttpError {
   const failure = httpErrorOf(error, code)
   if (failure.status !== 503 || request.method === 'GET' || request.method === 'HEAD') return failure
   return mayBeWritten(error) ? outcomeUnknown() : withOutcome(failure)

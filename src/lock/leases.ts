@@ -55,7 +55,8 @@ export class Leases {
   }
 
   /**
-   * Resolves when this process may write the project. False: another process may have written the project meanwhile.
+   * Resolves when this process may write the project. False if another process had the lease meanwhile. Without Redis,
+   * and after a lease that another process had for a short time, this is not known, and the result is true.
    */
   async acquire(projectId: string): Promise<boolean> {
     if (this.holds(projectId)) return true
@@ -70,15 +71,19 @@ export class Leases {
     if (mine && performance.now() < mine.until) await this.release(projectId)
     // Waits for a frozen holder until its lease has expired, but at most half the write timeout.
     const giveUpAt = performance.now() + Math.min(this.config.leaseTtlMs * 2, this.config.writeTimeoutMs / 2)
+    let isUntouched = true
     while (performance.now() < giveUpAt && performance.now() >= this.redisDownUntil) {
       // Registers before the script runs: the hand-over may arrive before the reply of the script.
       const handedOver = new Promise<true>((resolve) => this.waiters.set(projectId, () => resolve(true)))
       const waitMs = await this.tryAcquire(projectId)
-      if (waitMs > 0) this.counts.waits++
+      if (waitMs > 0) {
+        this.counts.waits++
+        isUntouched = false
+      }
       const maxWaitMs = Math.max(0, Math.min(waitMs, giveUpAt - performance.now()))
       const taken = waitMs === 0 || (await within(maxWaitMs, handedOver))
       this.waiters.delete(projectId)
-      if (taken) return !this.held.has(projectId)
+      if (taken) return isUntouched
     }
     return true
   }

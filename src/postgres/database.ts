@@ -21,6 +21,8 @@ export interface Database {
   /** Transactions of exports, each of which reads one snapshot for minutes. */
   exports: Sql
   commits: Sql
+  /** Commits of projects that met a locked row. */
+  commitsApart: Sql
   background: Sql
   close(): Promise<void>
 }
@@ -42,14 +44,15 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const searches = openPool({ ...readPool, ...searchPool, counts: counts?.searches })
   const indexing = openPool({ ...readPool, connections: 1 })
   const exports = openPool({ ...server, ...exportPool })
-  const commits = openPool({
+  const commitPool = {
     ...server,
-    // One more for the commits of projects that met a locked row.
-    connections: config.commitSlots + 1,
     statementMs: config.commitTimeoutMs,
+    maxStatementCharacters,
     settings: { ...indexPlans, lock_timeout: `${config.lockTimeoutMs}ms` },
     counts: counts?.commits,
-  })
+  }
+  const commits = openPool({ ...commitPool, connections: config.commitSlots })
+  const commitsApart = openPool({ ...commitPool, connections: 1 })
   const background = openPool({
     ...server,
     connections: config.backgroundConnections,
@@ -57,7 +60,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     settings: customPlans,
     counts: counts?.background,
   })
-  const pools = { reads, expensive, searches, indexing, exports, commits, background }
+  const pools = { reads, expensive, searches, indexing, exports, commits, commitsApart, background }
   return {
     ...pools,
     // Without the timeout, postgres.js waits for broken idle connections.

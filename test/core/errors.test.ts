@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { isTransient, markUnknownOutcome, connectionError, toHttpError } from '../../src/postgres/errors.ts'
 import { writeExactlyOnce } from '../../src/postgres/retries.ts'
 import '../../modules/modules.ts'
-import { openCommit } from '../../src/commit/commit.ts'
+import { openChooseStatement, openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
 import { newId } from '../../src/ids.ts'
 import { nilId } from '../../src/id-format.ts'
@@ -78,6 +78,9 @@ const unit = (): CommitUnit => {
   }
 }
 
+const poolsOf = (unsafe: () => Promise<unknown>) =>
+  ({ commits: { unsafe }, commitsApart: { unsafe } }) as never
+
 test('a commit without an answer has the outcome unknown', async () => {
   const outcomes = async (answer: () => Promise<unknown>) => {
     const counts = newCommitCounts()
@@ -88,7 +91,7 @@ test('a commit without an answer has the outcome unknown', async () => {
       writeTimeoutMs: 50,
       databasePooler: 'off',
     }
-    const outcome = await openCommit({ unsafe: answer } as never, limits, counts)(unit())
+    const outcome = await openCommit(poolsOf(answer), limits, counts)(unit())
     return [outcome, counts.units]
   }
   const unknown = { won: 0, lost: 0, unknown: 1, refused: 0 }
@@ -113,11 +116,30 @@ test('a commit without an answer has the outcome unknown', async () => {
   expect(await fails('08P01', 'ERROR')).toEqual(['unknown', unknown])
 })
 
+test('a shape that recurs gets its own commit statement, in place of the least recently used one', () => {
+  const choose = openChooseStatement(2)
+  const shapeOf = (...writes: string[]) => ({ ...plain, writes })
+  const plain = {
+    spansProjects: false,
+    hasNewProjects: false,
+    skipsLocked: false,
+    unlogged: false,
+    jobs: false,
+    records: false,
+  }
+  const [first, second, third] = [shapeOf('insert task'), shapeOf('update task'), shapeOf('insert comment')]
+  const hasOwn = (shape: typeof first) => choose(shape).shape === shape
+  expect([first, second, first].map(hasOwn)).toEqual([true, true, true])
+  expect([third, first, third, third].map(hasOwn)).toEqual([false, true, true, true])
+  expect([second, first, second].map(hasOwn)).toEqual([false, true, true])
+  expect(choose(first).text).not.toBe(choose(second).text)
+})
+
 test('a unit whose deadline passes before its statement is never sent', async () => {
   const answers: (() => void)[] = []
   const unsafe = () => new Promise((resolve) => answers.push(() => resolve([{ committed: '0' }])))
   const limits = { commitSlots: 1, commitEvents: 10, commitShapes: 10, databasePooler: 'off' } as const
-  const commit = openCommit({ unsafe } as never, { ...limits, writeTimeoutMs: 60_000 })
+  const commit = openCommit(poolsOf(unsafe), { ...limits, writeTimeoutMs: 60_000 })
   const [first, late] = [unit(), { ...unit(), deadline: performance.now() + 10 }]
   const firstOutcome = commit(first)
   while (answers.length === 0) await Bun.sleep(1)

@@ -3,6 +3,7 @@ import { FairQueue } from '../../src/identity/fair-queue.ts'
 import { upTo } from '../races/pair.ts'
 import { takeFrom } from '../../src/actor/project-actor.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
+import { within } from '../../src/within.ts'
 import { newId } from '../../src/ids.ts'
 import { queuedCommand } from '../support/queued-command.ts'
 
@@ -123,4 +124,14 @@ test('exclusive work runs in order, and not in a batch with commands', () => {
   expect(takeFrom(queue, maxWrites)).toEqual([before])
   expect(takeFrom(queue, maxWrites)).toBe(alone)
   expect(takeFrom(queue, maxWrites)).toEqual([after])
+})
+
+test('work after its time limit ends at once, without a warning of the runtime', async () => {
+  const warnings: string[] = []
+  const listen = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', listen)
+  expect(await within(-250, new Promise(() => {}))).toBeUndefined()
+  await Bun.sleep(1)
+  process.off('warning', listen)
+  expect(warnings).toEqual([])
 })

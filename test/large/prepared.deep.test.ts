@@ -109,11 +109,14 @@ test('a database connection uses at most 50 MiB after commits of every combinati
       writes,
       ...beside,
     }
-    const { shape, text } = choose(asked)
-    texts.add(text)
-    const none = parametersOf(shape, { heads: [], events: [], unlogged: [], jobs: [], records: [] })
-    await database.commits.unsafe(text, none, { prepare: true })
+    // A shape that recurs gets its own statement.
+    for (let time = 0; time < 2; time++) {
+      const { shape, text } = choose(asked)
+      texts.add(text)
+      const none = parametersOf(shape, { heads: [], events: [], unlogged: [], jobs: [], records: [] })
+      await database.commits.unsafe(text, none, { prepare: true })
+    }
   }
-  expect(texts.size).toBeLessThanOrEqual(config.commitShapes + 4)
+  expect(texts.size).toBeGreaterThan(3 * config.commitShapes)
   expect(await mebibytesOf(database.commits)).toBeLessThan(maxMiB)
 })

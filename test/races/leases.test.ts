@@ -58,11 +58,21 @@ test('a process keeps a lease after using it, and releases it on close', async (
   expect(await holderOf(project)).toBeNull()
 })
 
-test('an idle lease is released after LEASE_LINGER_MS', async () => {
+test('an idle lease is released after LEASE_LINGER_MS, and its process may keep the state if no other had the lease', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400, leaseLingerMs: 0 }), newId()]
-  await leases.acquire(project)
+  expect(await leases.acquire(project)).toBe(true)
   leases.markIdle(project)
   await eventually('the release of the lease', async () => (await holderOf(project)) === null)
+  expect(await leases.acquire(project)).toBe(true)
+})
+
+test('a process that waited for a lease may not keep its state', async () => {
+  const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
+  expect(await first.acquire(project)).toBe(true)
+  first.markIdle(project)
+  expect(await second.acquire(project)).toBe(false)
+  second.markIdle(project)
+  expect(await first.acquire(project)).toBe(false)
 })
 
 test('an idle holder hands its lease over as soon as another process waits', async () => {

@@ -28,7 +28,10 @@ function openCounted() {
     query.catch((error: unknown) => void (errorCode(error) === '55P03' && found.lockTimeouts++))
     return query as never
   }
-  return { found, commit: openCommit({ unsafe } as Sql, config) }
+  return {
+    found,
+    commit: openCommit({ commits: { unsafe } as Sql, commitsApart: { unsafe } as Sql }, config),
+  }
 }
 
 /** A unit that changes the title of a task. */

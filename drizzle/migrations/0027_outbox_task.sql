@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "outbox_task" ON "outbox" USING btree ((data ->> 'taskId')) WHERE data ->> 'taskId' is not null;
