@@ -6,6 +6,7 @@ import { make } from '../support/client.ts'
 import { forFile, newFolder, spawnService } from '../support/service.ts'
 import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 import { openWebProcess } from '../support/web-process.ts'
+import { openForwardProxy } from './forward-proxy.ts'
 import { execute } from './process.ts'
 
 const scene = await forFile(openWebProcess())
@@ -56,6 +57,13 @@ test.each([
   const command = `test "$DOCKET_TASK_TITLE" = ${name}`
   expect(await docket('claim-next', '--exec', command)).toMatchObject({ code: 0, err: '' })
   expect(await docket('tasks', '--sort', 'title')).toMatchObject({ code: 2, out: '' })
+  const proxy = await forFile(openForwardProxy(scene.web.url))
+  const proxied = { ...all, HTTP_PROXY: proxy.url }
+  expect(await execute([...runtime, file, 'tasks'], { env: proxied })).toMatchObject({ code: 0, err: '' })
+  expect(proxy.requests).toEqual([])
+  const named = { ...proxied, DOCKET_URL: 'http://docket.test' }
+  expect(await execute([...runtime, file, 'tasks'], { env: named })).toMatchObject({ code: 0, err: '' })
+  expect(proxy.requests.length).toBeGreaterThan(0)
 })
 
 test('a web process that dies after the commit creates one task', async () => {

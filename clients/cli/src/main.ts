@@ -3,6 +3,7 @@ import process from 'node:process'
 import type { Cli, SignalName } from './cli.ts'
 import { exitCodes } from './failure.ts'
 import { run } from './run.ts'
+import { openFetch } from './service/proxy.ts'
 import { Output } from './terminal/output.ts'
 
 const { env, argv, stdin, stdout, stderr } = process
@@ -28,7 +29,7 @@ const cli: Cli = {
   env,
   out: new Output(stdout, env),
   err: new Output(stderr, env),
-  fetch: (url, init) => fetch(url, init),
+  fetch: openFetch(env),
   input: stdin,
   onSignal(listener) {
     listeners.add(listener)

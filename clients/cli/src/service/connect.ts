@@ -2,13 +2,17 @@ import { Docket } from '../../../typescript/src/index.ts'
 import { retriedStatuses } from '../../../typescript/src/retries.ts'
 import type { Cli } from '../cli.ts'
 import { withProgress } from '../terminal/progress.ts'
+import { proxyOf } from './proxy.ts'
 import { readSession, type Session } from './session.ts'
 
 /** Returns a client with the address and the token of the user. @throws Failure 4 if the user is not signed in */
 export const connect = async (cli: Cli): Promise<Docket> => openClient(cli, await readSession(cli.env))
 
-export const openClient = (cli: Cli, session: Session): Docket =>
-  new Docket({ ...session, fetch: reportingRetries(cli, session.url) })
+export function openClient(cli: Cli, session: Session): Docket {
+  // A wrong variable ends the command at once. An error of `fetch` would be retried.
+  proxyOf(session.url, cli.env)
+  return new Docket({ ...session, fetch: reportingRetries(cli, session.url) })
+}
 
 /** Returns a `fetch` that prints a line on a terminal after the first failed attempt, because retries may last a minute. */
 function reportingRetries({ fetch, err }: Cli, url: string): Cli['fetch'] {
