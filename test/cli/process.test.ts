@@ -48,7 +48,7 @@ test('Ctrl-C ends only the wait for an import', async () => {
   const proxy = await forFile(
     openTcpProxyTo(web.url, {
       intercept(chunk) {
-        isWaiting ||= chunk.includes('event: progress')
+        isWaiting ||= chunk.includes('GET /api/v1/imports/')
         return false
       },
     }),
