@@ -83,6 +83,14 @@ test("the service takes the client's address from the proxy, and ignores X-Forwa
     expect((await guess(other)).status).toBe(429)
 })
 
+test('a client cannot choose the path before the links of the service', async () => {
+  const headers = { authorization: `Bearer ${ada.token}`, 'x-forwarded-prefix': '/elsewhere' }
+  const response = await fetch(`http://${variables.BIND}/api/v1/tasks?projectId=${projectId}&limit=1`, {
+    headers,
+  })
+  expect(response.headers.get('link')).toStartWith('</api/v1/tasks?')
+})
+
 test('the proxy sends no new requests to a draining process, and no request fails', async () => {
   const statuses: number[] = []
   let going = true
