@@ -23,6 +23,7 @@ import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
 import { type RouteBuilders, openRouteBuilders } from './http/route-builders.ts'
 import { openMethods } from './http/methods.ts'
+import { sentPathRoutes } from './http/sent-paths.ts'
 import { Telemetry } from './http/telemetry.ts'
 import type { Command } from './commands/command.ts'
 import type { Module } from './module.ts'
@@ -37,8 +38,9 @@ export function createApp(services: Services) {
   const basePaths = openBasePaths(config)
   const methods = openMethods()
   const mcp = mcpRoutes(routes, services, async (request) => app.fetch(request))
+  const serve = { routes: sentPathRoutes((request) => app.fetch(request)) }
   // With `standardHostname`, Elysia misreads the path after a short host such as `web`.
-  const app: AnyElysia = new Elysia({ normalize: false, handler: { standardHostname: false } })
+  const app: AnyElysia = new Elysia({ normalize: false, handler: { standardHostname: false }, serve })
     .use(errors(methods, telemetry, rejections))
     .use(telemetry.plugin())
     .use(cors(config.corsOrigins))

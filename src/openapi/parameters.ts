@@ -62,7 +62,11 @@ export const parametersOf = (
 ]
 
 function pathParameter(path: string, name: string): Parameter {
-  const noun = new RegExp(`(\\w+)s/\\{${name}\\}`).exec(path)?.[1] ?? ''
+  const noun = new RegExp(`(\\w+)s/\\{${name}\\}`).exec(path)?.[1]
+  if (!noun) {
+    const schema = { type: 'string', minLength: 1 }
+    return { name, in: 'path', required: true, description: `The ${name}, percent-encoded`, schema }
+  }
   const description = `The id of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
   return { name, in: 'path', required: true, description, schema: { type: 'string', format: 'uuid' } }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnyElysia } from 'elysia'
+import { sentPathRoutes } from '../http/sent-paths.ts'
 import { dropNewConnections } from '../local/closing-port.ts'
 import type { Log } from '../log.ts'
 import type { Services } from '../services.ts'
@@ -40,7 +41,7 @@ export async function retirePort(app: AnyElysia, delayMs: number, log: Log): Pro
     response.headers.set('Connection', 'close')
     return response
   }
-  app.server!.reload({ fetch: respondAndClose, routes: {} })
+  app.server!.reload({ fetch: respondAndClose, routes: sentPathRoutes(respondAndClose) })
   await sleep(Math.max(delayMs, lingerMs))
   try {
     dropNewConnections(app.server!.port!)

@@ -59,6 +59,16 @@ test('every limit parameter is an integer with bounds and a default', () => {
   }
 })
 
+test('every path parameter is the id of a resource, except an external id', () => {
+  for (const { parameters } of operationsOf(api).values())
+    for (const { name, in: place, description, schema } of parameters) {
+      if (place !== 'path') continue
+      const isExternal = name === 'externalId'
+      expect(description).toMatch(isExternal ? /^The externalId, / : /^The id of an? \w+$/)
+      expect([name, schema.format]).toEqual([name, isExternal ? undefined : 'uuid'])
+    }
+})
+
 test('the introduction has at most 25 lines, links to the guides, and contains the settings of this service', () => {
   const { description } = api.info
   expect(description.trim().split('\n').length).toBeLessThanOrEqual(25)

@@ -181,3 +181,29 @@ test('a path parameter of dots or backslashes is never another segment of the pa
       }
   expect(sent).toBeGreaterThan(200)
 })
+
+test('a path that matches a route only after its normalization gets 404', async () => {
+  const { id } = await make(ada, '/tasks', { projectId, title: 'Kept' })
+  const project = `/api/v1/projects/${projectId}`
+  const withoutRoute = ['labels/..', 'labels/%2e%2e', 'webhooks/../', 'webhooks\\x/../..', 'a/b/../..']
+  const paths = [
+    ...withoutRoute.map((path) => `${project}/${path}`),
+    ...[
+      `${project}/.`,
+      `${project}${'/x'.repeat(20)}${'/..'.repeat(20)}`,
+      `/x/..${project}`,
+      `/%2e${project}`,
+    ],
+    ...['comments/..', 'comments/%2E%2E', './', '../../projects/../tasks/' + id].map(
+      (path) => `/api/v1/tasks/${id}/${path}`,
+    ),
+    ...['/api/v1/tokens/../auth/me', '/api/v1/x/%2e%2e/auth/me', '/api\\v1/auth/me'],
+  ]
+  for (const path of paths) expectRawError(await send('DELETE', path), 404)
+  expect((await ada.get(`/tasks/${id}`)).status).toBe(200)
+  const { length } = (await ada.get(`/tasks?projectId=${projectId}`)).body
+  for (const segment of ['a/../b', './b', '%2e%2e/external/b', 'b/.', 'b/%2e', '../external\\b/'])
+    expectRawError(await putRaw(segment), 404)
+  expect((await ada.get(`/tasks?projectId=${projectId}`)).body).toHaveLength(length)
+  expect(JSON.parse((await putRaw('b/')).body)).toMatchObject({ externalId: 'b' })
+})

@@ -3506,7 +3506,7 @@ export interface operations {
       path: {
         /** @description The id of a project */
         id: string
-        /** @description The id of a */
+        /** @description The externalId, percent-encoded */
         externalId: string
       }
     }

@@ -1,0 +1,43 @@
+import { pathnameOf } from '../responses/reply.ts'
+
+type Respond = (request: Request) => Response | Promise<Response>
+/** Bun decodes each segment of the path as the client sent the path. */
+type SentRequest = Request & { params: Record<string, string> }
+
+/** No route has as many segments. */
+const maxSegments = 12
+
+/**
+ * Returns routes of Bun's router for the requests that match no other of its routes. The URL of a request is normalized, so
+ * `DELETE /projects/1/labels/..` has the URL of `DELETE /projects/1`. These routes compare the URL with the path that the
+ * client sent: if they differ, the request gets 404.
+ */
+export function sentPathRoutes(respond: Respond): Record<string, Respond> {
+  const handle = (request: Request) => {
+    const sent = Object.values((request as SentRequest).params).slice(0, maxSegments)
+    return respond(isNormalized(pathnameOf(request), sent) ? request : withoutRoute(request))
+  }
+  const routes: Record<string, Respond> = {}
+  for (let count = 0, path = ''; count <= maxSegments; count++, path += `/:s${count}`) {
+    if (path) routes[path] = handle
+    routes[`${path}/*`] = handle
+  }
+  return routes
+}
+
+/** A slash may follow the last segment. */
+function isNormalized(pathname: string, sent: string[]): boolean {
+  const segments = pathname.replace(/\/$/, '').split('/').slice(1)
+  return segments.length === sent.length && segments.every((segment, at) => isSame(segment, sent[at]!))
+}
+
+function isSame(segment: string, sent: string): boolean {
+  try {
+    return decodeURIComponent(segment) === sent
+  } catch {
+    return false
+  }
+}
+
+const withoutRoute = ({ method, headers }: Request) =>
+  new Request('http://docket/changed-path', { method, headers })
