@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
-import { isTransient } from '../../src/postgres/errors.ts'
+import { errorCode, isTransient } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
 import { forFile } from '../support/service.ts'
 import { listsOf, rowsFrom } from '../../src/commit/parameter-lists.ts'
@@ -90,3 +90,20 @@ test('a column that an insert omits is read as null', async () => {
   ])
   expect(await roundTrip([])).toEqual([])
 })
+
+test.each(['reads', 'expensive'] as const)(
+  'a statement of %s that takes too long is not repeated',
+  async (pool) => {
+    const short = await forFile(
+      openDatabase(readConfig({ DATABASE_URL: fresh.url, READ_TIMEOUT_MS: '2000' })),
+    )
+    const attempts = `attempts_${pool}`
+    await database.background`create sequence ${database.background(attempts)}`
+    const slow = short[pool]`select nextval(${attempts}::text::regclass), pg_sleep(60)`
+    expect(errorCode(await slow.catch((error: unknown) => error))).toBe('57014')
+    const [next] = await database.background<
+      { n: string }[]
+    >`select nextval(${attempts}::text::regclass) as n`
+    expect(Number(next!.n)).toBe(2)
+  },
+)
