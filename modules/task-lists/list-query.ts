@@ -1,38 +1,51 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { IdOf } from '../../src/schema/input.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { badRequest } from '../../src/responses/errors.ts'
-import { canonicalId, isId } from '../../src/id-format.ts'
-import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
-import { Instant, OneOf, parseInstant } from '../../src/schema/text.ts'
-import { searchTextErrors } from '../search/text/query.ts'
-import { fieldParameter, filterParameters, readFilters } from './parameters.ts'
-import { fieldPrefix } from './field-parameters.ts'
+import { canonicalId } from '../../src/id-format.ts'
+import { Cursor, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
+import { OneOf } from '../../src/schema/text.ts'
 import { unknownField } from '../../src/schema/validation.ts'
-import { Priority, Status } from '../tasks/schema.ts'
+import { SearchText } from '../search/schema.ts'
+import { readSearchText, searchTextErrors } from '../search/text/query.ts'
+import { badUser, parameterOf } from '../tasks/kinds.ts'
+import { fields } from '../tasks/schema.ts'
+import { fieldPrefix, readFieldParameters } from './custom-fields.ts'
+import { badBlocks, badClaimedBy, filters, otherParameters } from './filters.ts'
+import { byPosition, sortNamed, sorts } from './sorts.ts'
+import type { Bounds, TaskFilter } from './task-filter.ts'
 
-export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'] as const
+const listed = Object.entries(fields)
+/** The fields that a filter selects within the indexes of the list. */
+const sortedFields = listed.filter(([, { filter }]) => filter?.index === 'sorted')
 
-const parameters = {
-  projectId: Type.Optional(IdOf('project')),
-  status: Type.Optional(Status),
-  priority: Type.Optional(Priority),
-  assigneeId: Type.Optional(
-    Type.String({ maxLength: 100, description: 'The id of a user, or "me"', examples: ['me'] }),
+const parameters: Record<string, TSchema> = {
+  projectId: IdOf('project'),
+  ...Object.fromEntries(sortedFields.map(([name, field]) => [name, parameterOf(field)])),
+  ...Object.fromEntries(
+    listed.flatMap(([, field]) => (field.filter?.bounds ?? []).map((name) => [name, parameterOf(field)])),
   ),
-  dueBefore: Type.Optional(Instant()),
-  dueAfter: Type.Optional(Instant()),
-  ...filterParameters,
-  sort: Type.Optional(OneOf('TaskSort', sorts)),
+  q: SearchText(
+    'The words of a search, as in GET /search. Comments and subtasks count as text of their task',
+  ),
+  ...otherParameters,
+  sort: OneOf('TaskSort', sorts),
   limit: Limit(50, 200),
   cursor: Cursor(),
   asOf: AsOfParameter(),
 }
 
-/** `readTaskFilter` rejects unknown names, because the names of fields are not known here. */
+/** In the OpenAPI document, this parameter represents all query parameters `field.<key>`. */
+const customField = Type.String({
+  description:
+    'A filter by the field with this key, for example `field.estimate=3`: lists the tasks with this value. `field.estimate.min=2` and `field.estimate.max=5` are inclusive, and need a field of the type number or date. Needs projectId',
+  examples: ['3'],
+})
+
+/** `readTaskFilter` rejects unknown names, because the names of custom fields are not known here. */
 export const ListTasksQuery = Type.Object(
-  { ...parameters, ...fieldParameter },
+  Type.Partial(Type.Object({ ...parameters, [`${fieldPrefix}{key}`]: customField })).properties,
   { additionalProperties: Type.String() },
 )
 
@@ -40,47 +53,64 @@ export const asOfNeedsProject = () => badRequest('asOf needs a projectId: each p
 export const searchOfPast = () => badRequest('q cannot be combined with asOf')
 const positionNeedsProject = () =>
   badRequest('sort=position needs a projectId: each project has its own order')
-const badAssignee = () => badRequest('assigneeId must be the id of a user, or "me"')
+const needsProject = (name: string) =>
+  badRequest(`${name} needs a projectId: each project has its own external ids and fields`)
 
 export const badListQuery = () => [
-  badAssignee(),
-  asOfNeedsProject(),
-  positionNeedsProject(),
-  searchOfPast(),
+  ...[badUser('assigneeId'), badBlocks(), badClaimedBy()],
+  ...[asOfNeedsProject(), positionNeedsProject(), needsProject('externalId'), searchOfPast()],
   ...searchTextErrors(),
 ]
 
-export type TaskFilter = ReturnType<typeof readTaskFilter>
+type Query = Record<string, string | undefined>
 
-/** Without `sort`, tasks are sorted by due date if filtered by due date, else by creation. */
-export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller) {
+/** Without `sort`, tasks are sorted by a field that has bounds, else by creation. */
+export function readTaskFilter(
+  query: Query,
+  { userId, token }: Pick<Caller, 'userId' | 'token'>,
+): TaskFilter {
   for (const name in query)
     if (!Object.hasOwn(parameters, name) && !name.startsWith(fieldPrefix))
       throw unknownField(name, Object.keys(parameters))
   if (query.q !== undefined && query.asOf !== undefined) throw searchOfPast()
-  const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
-  const assigneeId = query.assigneeId === 'me' ? userId : query.assigneeId && canonicalId(query.assigneeId)
-  if (assigneeId !== undefined && !isId(assigneeId)) throw badAssignee()
-  const [dueBefore, dueAfter] = [instant(query.dueBefore), instant(query.dueAfter)]
-  const sort = query.sort ?? (dueBefore || dueAfter ? 'dueDate' : 'createdAt')
-  if (sort === 'position' && projectId === undefined) throw positionNeedsProject()
-  const parts =
-    sort === 'position' ? [isKeyPart] : sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
+  const is: TaskFilter['is'] = {}
+  for (const [name, { kind }] of sortedFields)
+    if (query[name] !== undefined) is[name] = kind.read(query[name], name, userId) as string
+  const bounds = boundsIn(query)
+  const sortName = query.sort ?? bounds.find(({ field }) => sortNamed.has(field))?.field ?? 'createdAt'
+  const descends = sortName.startsWith('-')
+  const sort = sortNamed.get(descends ? sortName.slice(1) : sortName)!
+  if (sort === byPosition && projectId === undefined) throw positionNeedsProject()
+  const others = othersIn(query, userId)
+  const custom = readFieldParameters(query)
+  const name = custom[0]?.name ?? others.find((one) => filters[one.name]!.needsProject)?.name
+  if (name && projectId === undefined) throw needsProject(name)
   return {
-    ...{ caller: userId, projectId, status, priority, assigneeId, dueBefore, dueAfter, sort },
-    ...readFilters(query, userId),
-    tokenProjects: token?.projects ?? null,
+    ...{ caller: userId, projectId, tokenProjects: token?.projects ?? null },
+    ...{ sort, descends, is, bounds, others, ready: query.ready !== undefined },
+    ...(custom.length > 0 && { fields: custom }),
+    ...(query.q !== undefined && { q: readSearchText(query.q) }),
     limit: readLimit(query.limit, 50, 200),
-    /** The sort key of the last row on the previous page: [id], [due date, id], or [position key]. */
-    after: query.cursor === undefined ? null : readCursor(query.cursor, parts),
+    after: query.cursor === undefined ? null : readCursor(query.cursor, sort.parts),
   }
 }
 
-const instant = (text?: string) => (text && parseInstant(text)) || undefined
+function boundsIn(query: Query): Bounds[] {
+  const found: Bounds[] = []
+  for (const [field, { kind, filter }] of listed) {
+    if (!filter?.bounds) continue
+    const [from, to] = filter.bounds.map((name) => {
+      const text = query[name]
+      return text === undefined ? undefined : String(kind.read(text, name, ''))
+    })
+    if (from !== undefined || to !== undefined) found.push({ field, from, to })
+  }
+  return found
+}
 
-/** Accepts only the format of this API, because Postgres may read another format as another time. */
-const isDuePart = (part: unknown) =>
-  part === null || (typeof part === 'string' && parseInstant(part) === part)
-
-const isKeyPart = (part: unknown) => typeof part === 'string' && /^[0-9A-Za-z]{1,100}$/.test(part)
+const othersIn = (query: Query, callerId: string): TaskFilter['others'] =>
+  Object.keys(otherParameters).flatMap((name) => {
+    const text = query[name]
+    return text === undefined ? [] : [{ name, value: filters[name]!.read!(text, callerId) }]
+  })

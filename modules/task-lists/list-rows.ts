@@ -1,20 +1,18 @@
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { rowSources } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { isByPosition, rowsByPosition } from './by-position.ts'
-import { and, conditionsOf } from './conditions.ts'
+import { and, conditionsOf, hasFilters } from './filters.ts'
 import {
-  type Branch,
   branchesOf,
-  dueKey,
-  isDue,
-  isInFilter,
+  conditionsWithoutIndex,
+  isInBranch,
   isPlain,
+  isWithin,
+  keyIn,
   type LastTask,
   orderOf,
-} from './list-order.ts'
-import type { TaskFilter } from './list-query.ts'
-import { hasFilters } from './parameters.ts'
+} from './sorts.ts'
+import type { TaskFilter } from './task-filter.ts'
 
 /** The most tasks of a project that one page scans if no index covers both the order and the filter of the list. */
 export const maxScannedTasks = 2_000
@@ -39,21 +37,20 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
   const { indexed, scanned } = hasFilters(filter)
     ? await conditionsOf(sql, filter, snapshot)
     : { indexed: [], scanned: [] }
-  const due = isDue(sql, filter)
+  const inOrder = filter.bounds.filter(({ field }) => field === filter.sort.field)
+  const within = inOrder.map((one) => isWithin(sql, one))
+  const residual = [...conditionsWithoutIndex(sql, filter), ...scanned]
   if (indexed.length > 0) {
     // `offset 0` makes Postgres use the index of the condition, not an index in the order of the list.
     const found = sources.map(
       (from) => sql`(select t.* from ${filter.projectId ? sql`` : sql`mine v join`} ${from} t
         ${filter.projectId ? sql`where` : sql`on`} t.project_id = v.id and ${and(sql, indexed)} offset 0)`,
     )
-    const all = sql`and ${and(sql, [due, ...scanned])} ${isInFilter(sql, filter)}`
-    const selection = { sources: found, where: all, isNarrow: true }
+    const where = sql`${allOf(sql, [...within, ...residual])} ${isInBranch(sql, filter)}`
+    const selection = { sources: found, where, isNarrow: true }
     return { page: (rows: number) => mergedRows(sql, filter, selection, by, rows), isNarrow: true }
   }
-  const other = conditionsWithoutIndex(sql, filter, due)
-  const residual = [...other, ...scanned]
-  const isInBranch = other.length === 0 && !isByPosition(filter)
-  const selection = { sources, where: isInBranch ? sql`and ${due}` : sql``, isNarrow: false }
+  const selection = { sources, where: allOf(sql, within), isNarrow: false }
   if (residual.length === 0) return { page: (rows: number) => mergedRows(sql, filter, selection, by, rows) }
   const scan = (rows: number, { cap, last }: ScanEnd) => sql`
     select t.* from (select t.*, ${and(sql, residual)} as fits, row_number() over (order by ${by}) = ${cap} ${last ? sql`or t.id = ${last.id}` : sql``} as ends
@@ -76,20 +73,11 @@ function fewFirst(
   selection: Selection,
   residual: SqlPart[],
 ): SqlPart | undefined {
-  const { ready: _, ...others } = filter
+  const others = { ...filter, ready: false }
   if (!filter.ready || !isPlain(others)) return undefined
-  const { by } = orderOf(sql, others, sql`t.due`)
+  const { by } = orderOf(sql, others, keyIn(sql, others))
   return sql`select * from (select t.*, true as fits, false as ends from (${mergedRows(sql, others, selection, by, fewTasks)}) t
     where ${and(sql, residual)} order by ${by} limit 1) few`
-}
-
-/** The conditions of the usual filters that no index covers together with the order of the list. */
-function conditionsWithoutIndex(sql: Sql, filter: TaskFilter, due: SqlPart): SqlPart[] {
-  const { status, priority, assigneeId, dueBefore, dueAfter, sort } = filter
-  const hasDue = (dueBefore ?? dueAfter) !== undefined
-  if (!isByPosition(filter)) return hasDue && sort.endsWith('createdAt') ? [due] : []
-  const isFiltered = hasDue || (status ?? priority ?? assigneeId) !== undefined
-  return isFiltered ? [sql`(${due} ${isInFilter(sql, filter)})`] : []
 }
 
 /** SQL for the first rows of project `v`. Postgres merges the sorted branches and reads hardly any other rows. */
@@ -101,22 +89,25 @@ function mergedRows(
   rows: number | SqlPart,
   last?: LastTask,
 ): SqlPart {
-  if (isByPosition(filter)) return rowsByPosition(sql, filter, selection, rows)
   const {
     sources: [unchanged, changed],
     where,
     isNarrow,
   } = selection
-  const { status, priority, assigneeId } = filter
-  const order = orderOf(sql, filter, dueKey(sql), last)
-  const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
-  const branch = ([status, priority]: Branch, from = unchanged!) => sql`
-    (select t.* ${due} from ${from} t where ${isNarrow ? sql`true` : sql`t.project_id = v.id`}
-      ${isInFilter(sql, { status, priority, assigneeId })} ${where} ${order.after} order by ${order.by} limit ${rows})`
-  const branches = (isNarrow ? [[status, priority] as Branch] : branchesOf(filter)).map((one) => branch(one))
-  if (changed) branches.push(branch([status, priority], changed))
+  const key = keyIn(sql, filter)
+  const order = orderOf(sql, filter, key, last)
+  const sortKey = filter.sort.key ? sql`, ${key} as sort_key` : sql``
+  const branch = (part: SqlPart, from: SqlPart) => sql`
+    (select t.* ${sortKey} from ${from} t where ${isNarrow ? sql`true` : sql`t.project_id = v.id`}
+      ${part} ${where} ${order.after} order by ${order.by} limit ${rows})`
+  const parts = isNarrow ? [sql``] : branchesOf(sql, filter)
+  const branches = parts.map((part) => branch(part, unchanged!))
+  if (changed) branches.push(branch(isNarrow ? sql`` : isInBranch(sql, filter), changed))
   const [first, ...others] = branches
   if (others.length === 0) return first!
   return sql`select t.* from (${others.reduce((all, one) => sql`${all} union all ${one}`, first!)}) t
     order by ${by} limit ${rows}`
 }
+
+const allOf = (sql: Sql, parts: SqlPart[]): SqlPart =>
+  parts.length > 0 ? sql`and ${and(sql, parts)}` : sql``

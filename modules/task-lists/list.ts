@@ -12,11 +12,9 @@ import { runText, sqlText } from '../../src/postgres/sql-text.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import { maxId, nilId } from '../../src/id-format.ts'
 import { taskView } from '../tasks/schema.ts'
-import { hasFilters, selectsReferences } from './parameters.ts'
-import { projectsOf } from './conditions.ts'
-import { isByPosition, positionOrder } from './by-position.ts'
-import { type LastTask, orderOf } from './list-order.ts'
-import type { TaskFilter } from './list-query.ts'
+import { hasFilters, projectsOf, selectsReferences } from './filters.ts'
+import { byPosition, type LastTask, orderOf } from './sorts.ts'
+import type { TaskFilter } from './task-filter.ts'
 import { maxScannedTasks, openRows } from './list-rows.ts'
 
 /** The most tasks that one page of the tasks of many projects scans in each of its two steps: see `manyScanned`. */
@@ -84,7 +82,7 @@ const listsByColumns = new LRUCache<string, true>({ max: maxLists, ttl: columnsF
 /** Returns the tasks of a page as `taskView` shows them; undefined if they need `listTasks`, or the project is not visible. */
 export async function listShown(sql: Sql, filter: TaskFilter): Promise<PageRows<TaskRow> | undefined> {
   const list = filter.projectId ?? filter.caller
-  if (isByPosition(filter) || listsByColumns.has(list) || !isShort(filter) || hasFilters(filter))
+  if (filter.sort === byPosition || listsByColumns.has(list) || !isShort(filter) || hasFilters(filter))
     return undefined
   const { select, isScan } = await openSelect(sqlText, filter)
   if (isScan) return undefined
@@ -94,7 +92,7 @@ export async function listShown(sql: Sql, filter: TaskFilter): Promise<PageRows<
   return found && cutToLimit(found.rows, filter.limit)
 }
 
-const isNever = ({ ready, status }: TaskFilter) => ready && status === 'DONE'
+const isNever = ({ ready, is }: TaskFilter) => ready && is.status === 'DONE'
 
 /** Returns a function that builds the query for columns of the tasks `t` of a page. */
 async function openSelect(
@@ -104,7 +102,7 @@ async function openSelect(
   maxOfAll = maxScannedTasksOfAll,
 ) {
   // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
-  const by = isByPosition(filter) ? positionOrder(sql) : orderOf(sql, filter, sql`t.due`).by
+  const { by } = orderOf(sql, filter, sql`t.sort_key`)
   const { page, scan, first, isNarrow } = await openRows(sql, filter, by, snapshot)
   const max = filter.limit + 1
   const select = (shown: SqlPart): SqlPart => {
@@ -176,24 +174,26 @@ function manyScanned(
     sql`greatest(1, least(${maxScannedTasks}::int, ${maxOfAll}::int / greatest(1, ${projects})))`
   const firstTask = first({ cap: sql`(select first_cap from many)` })
   const second = scan(max, { cap: sql`(select cap from many)`, last: lastNear(sql, filter) })
-  const due = filter.sort.endsWith('dueDate') ? sql`t.due` : sql`null::timestamptz`
+  const key = filter.sort.key ? sql`t.sort_key` : sql`null::text`
+  const type = sql.unsafe(filter.sort.key?.type ?? 'text')
   return sql`
       with mine as materialized (select id from ${visible(sql, filter)}),
       many as materialized (select count(*) > ${max} as so, ${share(sql`count(*)`)} as first_cap,
         ${share(sql`least(${max}::int, count(*))`)} as cap from mine),
-      near as materialized (select id, null::uuid as row_id, null::timestamptz as due, false as is_last
+      near as materialized (select id, null::uuid as row_id, null::${type} as sort_key, false as is_last
           from mine where not (select so from many)
-        union all (select v.id, t.id, ${due}, row_number() over (order by ${by}) = ${max}
+        union all (select v.id, t.id, ${key}, row_number() over (order by ${by}) = ${max}
           from mine v cross join lateral (${firstTask}) t where (select so from many) order by ${by} limit ${max}))
       select ${shown} from near v cross join lateral (${second}) t order by ${by} limit ${max}`
 }
 
 /** The last task of the first step. If a page can show tasks of all projects, a key after all tasks. */
-function lastNear(sql: Sql, { sort }: TaskFilter): LastTask {
-  const [id, due] = sort.startsWith('-') ? [nilId, '-infinity'] : [maxId, 'infinity']
+function lastNear(sql: Sql, { sort: { key }, descends }: TaskFilter): LastTask {
+  const ofLast = (column: string, after: string, type: string) =>
+    sql`coalesce((select ${sql.unsafe(column)} from near where is_last), ${after}::text::${sql.unsafe(type)})`
   return {
-    id: sql`coalesce((select row_id from near where is_last), ${id}::uuid)`,
-    due: sql`coalesce((select due from near where is_last), ${due}::text::timestamptz)`,
+    id: ofLast('row_id', descends ? nilId : maxId, 'uuid'),
+    key: ofLast('sort_key', (descends ? key?.first : key?.last) ?? '', key?.type ?? 'text'),
   }
 }
 

@@ -10,18 +10,12 @@ import type { Services } from '../../src/services.ts'
 import { timedEtag } from '../../src/responses/timed-etag.ts'
 import { showClaims, type ShownClaims } from '../claims/shown.ts'
 import { openTaskSearch } from '../search/task-search.ts'
-import { keyOf } from '../order/keys.ts'
 import { taskView } from '../tasks/schema.ts'
-import {
-  asOfNeedsProject,
-  badListQuery,
-  ListTasksQuery,
-  readTaskFilter,
-  type TaskFilter,
-} from './list-query.ts'
+import { dependsOnTime } from './filters.ts'
+import { asOfNeedsProject, badListQuery, ListTasksQuery, readTaskFilter } from './list-query.ts'
 import { maxScannedTasks } from './list-rows.ts'
 import { listCharged, listShown, listTasks } from './list.ts'
-import { badBlocks, badClaimedBy, type Filters, needsProject } from './parameters.ts'
+import type { TaskFilter } from './task-filter.ts'
 
 export function taskList(services: Services): Query {
   return {
@@ -30,23 +24,10 @@ export function taskList(services: Services): Query {
     view: taskView,
     isList: true,
     isSearch: true,
-    errors: [
-      ...[...badListQuery(), badBlocks(), badClaimedBy(), needsProject('externalId')],
-      ...services.snapshots.errors,
-      notFound('Project'),
-    ],
+    errors: [...badListQuery(), ...services.snapshots.errors, notFound('Project')],
     read: openReadTasks(services),
   }
 }
-
-/** True for a list that changes when a claim ends. The end of a claim does not change the version of the project. */
-const dependsOnTime = ({ ready, claimedBy, isUnclaimed }: Filters) =>
-  ready !== undefined || claimedBy !== undefined || isUnclaimed !== undefined
-
-const cursorOf =
-  ({ sort }: TaskFilter) =>
-  (row: TaskRow): (string | null)[] =>
-    sort === 'position' ? [keyOf(row)] : sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id]
 
 const viewWith =
   ({ holderOf }: ShownClaims) =>
@@ -69,10 +50,11 @@ export function openReadTasks(services: Services) {
       seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
     if (query.asOf !== undefined) return readAsOf(services, reading, filter, project)
     if (!filter.q) return list(reading, filter, project)
-    const { q, ...others } = filter
-    return search(caller, q, project?.projectId, async (found, isCurrent) =>
-      list(reading, { ...others, ...found }, project, isCurrent),
-    )
+    const { q, others } = filter
+    return search(caller, q, project?.projectId, async (found, isCurrent) => {
+      const matching = Object.entries(found).map(([name, value]) => ({ name, value: value as unknown }))
+      return list(reading, { ...filter, others: [...others, ...matching] }, project, isCurrent)
+    })
   }
 }
 
@@ -85,16 +67,17 @@ const openList =
     project: SeenProject | undefined,
     isCurrent = true,
   ): Response | Promise<Response> => {
-    const sql = filter.foundIds ? database.searches : database.reads
-    const cursor = cursorOf(filter)
+    const { others, sort } = filter
+    const sql = others.some(({ name }) => name === 'foundIds') ? database.searches : database.reads
+    const { cursorOf } = sort
     const build = async (etag = '') => {
       const shown = await listShown(sql, filter)
-      if (shown) return pageOf(request, shown, (row) => row, cursor, etag)
+      if (shown) return pageOf(request, shown, (row) => row, cursorOf, etag)
       const found = await listCharged(sql, filter, (cost, work) => charge(caller, cost, work))
       if (!found) throw notFound('Project')
       const claims = await showClaims(findPerson, found.rows)
       const tag = etag && claims.untilMs ? timedEtag(etag, claims.untilMs, project!.renaming) : etag
-      return pageOf(request, found, viewWith(claims), cursor, tag)
+      return pageOf(request, found, viewWith(claims), cursorOf, tag)
     }
     if (!project || !isCurrent)
       return build().then((page) => respondWithBody(request, page, project?.version))
@@ -118,6 +101,6 @@ async function readAsOf(
     snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
   if (!found) throw notFound('Project')
   const claims = await showClaims(findPerson, found.rows, true)
-  const page = pageOf(pinToVersion(request, snapshot), found, viewWith(claims), cursorOf(filter))
+  const page = pageOf(pinToVersion(request, snapshot), found, viewWith(claims), filter.sort.cursorOf)
   return respondByDigest(request, page, snapshot.version)
 }

@@ -4,9 +4,9 @@ import { changedValues } from '../fields/values.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { CheckedState } from '../../src/model/definition.ts'
 import { defaultsOf } from '../../src/model/fields.ts'
-import { optionalText, parseInstant } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { timesOf } from '../reminders/times.ts'
+import { name } from './kinds.ts'
 import { fields, type TaskInput } from './schema.ts'
 
 export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
@@ -15,6 +15,12 @@ const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
 
 /** Not fields of a row, or set by the rule itself. */
 const handledElsewhere = new Set(['id', 'projectId', 'before', 'after', 'place'])
+
+/** The functions that return the stored form of an input, by the name of the field. */
+const storedForms = new Map([
+  ['title', name.stored!],
+  ...Object.entries(fields).flatMap(([key, { kind }]) => (kind.stored ? [[key, kind.stored] as const] : [])),
+])
 
 /** @param stored the stored values of fields, to which the input's values are added. @throws HttpError 400 */
 export function fieldsOf(
@@ -25,14 +31,11 @@ export function fieldsOf(
   const wanted: Partial<Editable> = {}
   for (const key in input) {
     const value = input[key as keyof typeof input]
-    if (value !== undefined && !handledElsewhere.has(key)) wanted[key as 'title'] = value as string
+    if (value === undefined || handledElsewhere.has(key)) continue
+    const toStored = value === null ? undefined : storedForms.get(key)
+    wanted[key as 'title'] = (toStored ? toStored(value as never) : value) as string
   }
   if (input.fields) wanted.fields = changedValues(state, stored, input.fields)
-  if (wanted.title !== undefined) wanted.title = wanted.title.trim()
-  if (wanted.description !== undefined) wanted.description = optionalText(wanted.description)
-  if (wanted.externalId) wanted.externalId = wanted.externalId.trim()
-  if (wanted.dueDate) wanted.dueDate = parseInstant(wanted.dueDate)
-  if (wanted.remindAt) wanted.remindAt = parseInstant(wanted.remindAt)
   return wanted
 }
 

@@ -6,6 +6,8 @@ import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { ifSet, view } from '../../src/model/view.ts'
 import { FieldValuesInput, FieldValuesOutput, fitsField, fitsSql, shownFields } from '../fields/values.ts'
+import * as kinds from './kinds.ts'
+import { taskField } from './kinds.ts'
 import { claimOf, claimSchema, claimTag } from './claim.ts'
 import { unique } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
@@ -26,40 +28,70 @@ const ExternalId = {
   description: 'A text of 1 to 200 characters, without control characters',
 }
 
-/** The fields that clients can set, in the order of the response. */
+const ExternalIdParameter = {
+  ...Text(1, 200, 'JIRA-42'),
+  description: 'A text of 1 to 200 characters: lists the task with this external id. Needs projectId',
+}
+
+/** The fields that clients can set, in the order of the response. `modules/tasks/kinds.ts` explains each part. */
 export const fields = {
-  description: field.of(
-    Nullable(Text(0, 20_000, 'In ink, with all wheels')),
-    OrNull(Type.String(), 'A description, or null', 'In ink, with all wheels'),
-    null,
-  ),
-  status: field.of(Status, Status, 'TODO' as const),
-  priority: field.of(Priority, Priority, 'MEDIUM' as const),
-  dueDate: field.of(
-    Nullable(Instant()),
-    OrNull(Timestamp('When the task is due'), 'When the task is due, or null', '2027-01-31T17:00:00.000Z'),
-    null,
-  ),
-  assigneeId: field.of(
-    Nullable(IdOf('user')),
-    Type.Union([Id('The user to whom the task is assigned'), Type.Null()], {
+  description: taskField({
+    kind: kinds.text,
+    input: Nullable(Text(0, 20_000, 'In ink, with all wheels')),
+    output: OrNull(Type.String(), 'A description, or null', 'In ink, with all wheels'),
+    defaultValue: null,
+  }),
+  status: taskField({
+    kind: kinds.choice,
+    input: Status,
+    output: Status,
+    defaultValue: 'TODO' as const,
+    filter: { index: 'sorted' },
+  }),
+  priority: taskField({
+    kind: kinds.choice,
+    input: Priority,
+    output: Priority,
+    defaultValue: 'MEDIUM' as const,
+    filter: { index: 'sorted' },
+  }),
+  dueDate: taskField({
+    kind: kinds.instant,
+    input: Nullable(Instant()),
+    output: OrNull(
+      Timestamp('When the task is due'),
+      'When the task is due, or null',
+      '2027-01-31T17:00:00.000Z',
+    ),
+    defaultValue: null,
+    filter: { bounds: ['dueAfter', 'dueBefore'] },
+    sortedWith: 'assignee',
+  }),
+  assigneeId: taskField({
+    kind: kinds.user,
+    input: Nullable(IdOf('user')),
+    output: Type.Union([Id('The user to whom the task is assigned'), Type.Null()], {
       description: 'The user to whom the task is assigned, or null',
     }),
-    null,
-  ),
-  externalId: field.of(
-    Nullable(ExternalId),
-    OrNull(Type.String(), 'The id of the task in another system, or null', 'JIRA-42'),
-    undefined,
-  ),
-  remindAt: field.of(
-    Nullable(Instant()),
-    OrNull(
+    defaultValue: null,
+    filter: { index: 'sorted' },
+  }),
+  externalId: taskField({
+    kind: kinds.name,
+    input: Nullable(ExternalId),
+    output: OrNull(Type.String(), 'The id of the task in another system, or null', 'JIRA-42'),
+    defaultValue: undefined,
+    filter: { index: 'own', parameter: ExternalIdParameter, needsProject: true },
+  }),
+  remindAt: taskField({
+    kind: kinds.instant,
+    input: Nullable(Instant()),
+    output: OrNull(
       Timestamp('When the event task.reminded is recorded'),
       'When the event `task.reminded` is recorded, or null',
     ),
-    undefined,
-  ),
+    defaultValue: undefined,
+  }),
 }
 const values = {
   fields: field.values('field', FieldValuesInput, FieldValuesOutput, {
@@ -144,3 +176,4 @@ export const taskView = view<TaskRow>({
     importedAuthor: ifSet('importedAuthor', null),
   },
 })
+export type FieldName = keyof typeof fields

@@ -2,13 +2,11 @@ import type { ViewRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { badRequest, HttpError } from '../../src/responses/errors.ts'
-import { fieldValue } from '../task-lists/field-parameters.ts'
+import { fieldValue } from '../task-lists/custom-fields.ts'
 import { readTaskFilter } from '../task-lists/list-query.ts'
-import { maxCharacters } from './schema.ts'
+import { fixed, maxCharacters } from './schema.ts'
 
 type Query = ViewRow['query']
-
-const fixed = ['projectId', 'cursor', 'asOf']
 
 export const notInViews = (name: string) => badRequest(`query.${name} is not allowed in a view`)
 export const queryTooLong = () =>

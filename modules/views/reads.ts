@@ -5,7 +5,7 @@ import { Cursor, Limit } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { unknownFieldParameter } from '../task-lists/field-parameters.ts'
+import { unknownFieldParameter } from '../task-lists/custom-fields.ts'
 import { openReadTasks, type SeenProject } from '../task-lists/reads.ts'
 import { taskView } from '../tasks/schema.ts'
 

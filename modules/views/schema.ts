@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import type { ViewRow } from '../../drizzle/rows.ts'
 import { view } from '../../src/model/view.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
@@ -10,20 +10,30 @@ import { ListTasksQuery } from '../task-lists/list-query.ts'
 export const maxParameters = 20
 export const maxCharacters = 4_000
 
-const { projectId: _, cursor: __, asOf: ___, ...parameters } = ListTasksQuery.properties
-const limit = Type.Optional(
-  Type.String({ maxLength: 6, description: 'A whole number from 1 to 200 as a text', examples: ['20'] }),
+/** The parameters that a view does not store. */
+export const fixed = ['projectId', 'cursor', 'asOf']
+
+/** In a view, numbers are texts, as in a URL. */
+function asText(schema: TSchema): TSchema {
+  if (schema.type !== 'integer') return schema
+  const { minimum, maximum, examples = [] } = schema
+  const range = minimum === undefined ? '' : ` from ${minimum} to ${maximum}`
+  const description = `A whole number${range} as a text`
+  return Type.Optional(Type.String({ maxLength: 17, description, examples: examples.map(String) }))
+}
+
+const parameters = Object.fromEntries(
+  Object.entries<TSchema>(ListTasksQuery.properties).flatMap(([name, schema]) =>
+    fixed.includes(name) ? [] : [[name, asText(schema)]],
+  ),
 )
 
-const Query = Type.Object(
-  { ...parameters, limit },
-  {
-    additionalProperties: Type.String(),
-    maxProperties: maxParameters,
-    description: `An object with at most ${maxParameters} parameters of the list of tasks: each value is a text. Without projectId, cursor and asOf`,
-    examples: [{ status: 'TODO', sort: 'dueDate' }],
-  },
-)
+const Query = Type.Object(parameters, {
+  additionalProperties: Type.String(),
+  maxProperties: maxParameters,
+  description: `An object with at most ${maxParameters} parameters of the list of tasks: each value is a text. Without projectId, cursor and asOf`,
+  examples: [{ status: 'TODO', sort: 'dueDate' }],
+})
 const ViewName = Name(100, 'Next steps')
 
 export const CreateView = Input({ id: OwnId(), projectId: IdOf('project'), name: ViewName, query: Query })

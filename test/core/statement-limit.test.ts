@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
-import { readTaskFilter, sorts } from '../../modules/task-lists/list-query.ts'
+import { readTaskFilter } from '../../modules/task-lists/list-query.ts'
 import { listTasks } from '../../modules/task-lists/list.ts'
+import { sorts } from '../../modules/task-lists/sorts.ts'
 import { newId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { serversOf } from '../../src/postgres/connect.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { model } from '../../modules/modules.ts'
-import { sorts } from '../../modules/task-lists/list-query.ts'
+import { sorts } from '../../modules/task-lists/sorts.ts'
 import { priorities, statuses } from '../../modules/tasks/schema.ts'
 import { openChooseStatement } from '../../src/commit/commit.ts'
 import { parametersOf } from '../../src/commit/parameter-lists.ts'

@@ -513,11 +513,17 @@ export interface components {
         /** @description The id of a user, or "me" */
         assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
-        dueBefore?: string
-        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
+        dueBefore?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
+        /** @description The id of a task: lists the tasks that it blocks */
+        blocks?: string
+        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
+        claimedBy?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -527,17 +533,11 @@ export interface components {
          * @enum {string}
          */
         noLabel?: 'true'
-        /** @description The id of a task: lists the tasks that it blocks */
-        blocks?: string
         /**
          * @description true: lists the tasks that are not DONE, that nobody else has claimed, and whose blockers are DONE or deleted
          * @enum {string}
          */
         ready?: 'true'
-        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
-        claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         sort?: components['schemas']['TaskSort']
         /** @description A whole number from 1 to 200 as a text */
         limit?: string
@@ -2525,11 +2525,17 @@ export interface components {
         /** @description The id of a user, or "me" */
         assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
-        dueBefore?: string
-        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
+        dueBefore?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
+        /** @description The id of a task: lists the tasks that it blocks */
+        blocks?: string
+        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
+        claimedBy?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2539,17 +2545,11 @@ export interface components {
          * @enum {string}
          */
         noLabel?: 'true'
-        /** @description The id of a task: lists the tasks that it blocks */
-        blocks?: string
         /**
          * @description true: lists the tasks that are not DONE, that nobody else has claimed, and whose blockers are DONE or deleted
          * @enum {string}
          */
         ready?: 'true'
-        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
-        claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         sort?: components['schemas']['TaskSort']
         /** @description A whole number from 1 to 200 as a text */
         limit?: string
@@ -2681,11 +2681,17 @@ export interface components {
         /** @description The id of a user, or "me" */
         assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
-        dueBefore?: string
-        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
+        dueBefore?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
+        /** @description The id of a task: lists the tasks that it blocks */
+        blocks?: string
+        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
+        claimedBy?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2695,17 +2701,11 @@ export interface components {
          * @enum {string}
          */
         noLabel?: 'true'
-        /** @description The id of a task: lists the tasks that it blocks */
-        blocks?: string
         /**
          * @description true: lists the tasks that are not DONE, that nobody else has claimed, and whose blockers are DONE or deleted
          * @enum {string}
          */
         ready?: 'true'
-        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
-        claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         sort?: components['schemas']['TaskSort']
         /** @description A whole number from 1 to 200 as a text */
         limit?: string
@@ -2786,11 +2786,17 @@ export interface components {
         /** @description The id of a user, or "me" */
         assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
-        dueBefore?: string
-        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
+        dueBefore?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
+        /** @description The id of a task: lists the tasks that it blocks */
+        blocks?: string
+        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
+        claimedBy?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2800,17 +2806,11 @@ export interface components {
          * @enum {string}
          */
         noLabel?: 'true'
-        /** @description The id of a task: lists the tasks that it blocks */
-        blocks?: string
         /**
          * @description true: lists the tasks that are not DONE, that nobody else has claimed, and whose blockers are DONE or deleted
          * @enum {string}
          */
         ready?: 'true'
-        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
-        claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         sort?: components['schemas']['TaskSort']
         /** @description A whole number from 1 to 200 as a text */
         limit?: string
@@ -3384,25 +3384,25 @@ export interface operations {
         /** @description The id of a user, or "me" */
         assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
-        dueBefore?: string
-        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
+        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
+        dueBefore?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
+        /** @description The id of a task: lists the tasks that it blocks */
+        blocks?: string
+        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
+        claimedBy?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
         anyLabel?: string
         /** @description true: lists the tasks without labels */
         noLabel?: 'true'
-        /** @description The id of a task: lists the tasks that it blocks */
-        blocks?: string
         /** @description true: lists the tasks that are not DONE, that nobody else has claimed, and whose blockers are DONE or deleted */
         ready?: 'true'
-        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
-        claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         /** @description One of createdAt, -createdAt, dueDate, -dueDate, position */
         sort?: components['schemas']['TaskSort']
         /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */

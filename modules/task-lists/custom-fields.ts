@@ -1,3 +1,7 @@
+import type { FieldRow } from '../../drizzle/rows.ts'
+import type { Snapshot } from '../../src/log/as-of.ts'
+import { rowSources } from '../../src/log/rows-at.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { unstorableIn } from '../../src/schema/text.ts'
 import { inStoredForm, isDate, optionNamed } from '../fields/values.ts'
@@ -31,10 +35,7 @@ export function readFieldParameters(query: Record<string, unknown>): FieldParame
   return found
 }
 
-interface Field {
-  type: 'text' | 'number' | 'boolean' | 'date' | 'choice'
-  options: string[] | null
-}
+type Field = Pick<FieldRow, 'key' | 'type' | 'options'>
 
 const NUMBER = /^-?\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,3})?$/i
 
@@ -59,4 +60,30 @@ export function fieldValue({ name, bound, text: given }: FieldParameter, field: 
   if (!fits(text, field)) throw badValue(name, expected, text)
   if (type === 'boolean') return text
   return type === 'number' ? String(Number(text)) : JSON.stringify(inStoredForm(field, text))
+}
+
+/** SQL for each parameter `field.*`. @throws HttpError 400 if a field is unknown or has another type */
+export async function fieldConditions(
+  sql: Sql,
+  { projectId, fields: parameters }: { projectId?: string; fields?: FieldParameter[] },
+  snapshot?: Snapshot,
+): Promise<SqlPart[]> {
+  if (!parameters) return []
+  const rows = rowSources(sql, 'field', snapshot)
+    .map((source) => sql`select key, type, options from ${source} f where project_id = ${projectId!}`)
+    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+  const fields = await sql<Field[]>`${rows}`
+  return parameters.map((parameter) => {
+    const field = fields.find(({ key }) => key === parameter.key)
+    return condition(sql, parameter, fieldValue(parameter, field), field?.type === 'date')
+  })
+}
+
+/** Numbers are compared as JSON. A task may still store a value of an earlier field that had the same key. */
+function condition(sql: Sql, { key, bound }: FieldParameter, value: string, isDate: boolean): SqlPart {
+  const stored = sql`(t.fields -> ${key}::text)`
+  if (!bound) return sql`${stored} = ${value}::text::jsonb`
+  const compare = bound === 'min' ? sql`>=` : sql`<=`
+  if (!isDate) return sql`(jsonb_typeof${stored} = 'number' and ${stored} ${compare} ${value}::text::jsonb)`
+  return sql`((${stored} ->> 'date') collate "C" ${compare} ${JSON.parse(value).date}::text)`
 }

@@ -1,0 +1,188 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import { canonicalId, isId } from '../../src/id-format.ts'
+import type { Snapshot } from '../../src/log/as-of.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { badRequest } from '../../src/responses/errors.ts'
+import { checked, IdOf } from '../../src/schema/input.ts'
+import { sampleId } from '../../src/schema/response.ts'
+import { isReady } from '../tasks/ready.ts'
+import { parameterOf } from '../tasks/kinds.ts'
+import { fields } from '../tasks/schema.ts'
+import { type Matching, matchesTask } from '../search/matching-tasks.ts'
+import { fieldConditions } from './custom-fields.ts'
+import { existing } from './existing.ts'
+import { columnOf } from './sorts.ts'
+import type { TaskFilter } from './task-filter.ts'
+
+interface Scope {
+  caller: string
+  snapshot?: Snapshot
+}
+
+/** A filter of the list that has no index in the order of the list. */
+interface Filter<Value> {
+  parameter?: TSchema
+  /** Returns the value of the parameter. @throws HttpError 400 */
+  read?(text: string, callerId: string): Value
+  /** SQL for a condition on a task `t` that an index serves: few tasks match. */
+  indexed?(sql: Sql, value: Value, scope: Scope): SqlPart | undefined
+  /** SQL for a condition on a task `t` that is evaluated for every task of a scan. */
+  scanned?(sql: Sql, value: Value, scope: Scope): SqlPart
+  /** SQL that limits projects `p` to projects with matching tasks. */
+  projects?(sql: Sql, value: Value): SqlPart
+  needsProject?: true | undefined
+  /** True if every task of the list refers to other rows. */
+  selectsReferences?: true
+  /** True if the list changes when a claim ends, which does not change the version of the project. */
+  dependsOnTime?: true
+}
+const filter = <Value>(one: Filter<Value>) => one as Filter<never>
+
+/** The most ids in `labels` and `anyLabel`. */
+const maxLabels = 50
+
+const isIdList = (value: unknown) => {
+  const ids = typeof value === 'string' ? value.split(',') : []
+  return ids.length >= 1 && ids.length <= maxLabels && ids.every((id) => isId(canonicalId(id)))
+}
+
+/** @param which how many of these labels the tasks have */
+const ofLabels = (which: string, scanned: Filter<string[]>['scanned']) =>
+  filter<string[]>({
+    parameter: checked<string>(isIdList, {
+      type: 'string',
+      description: `Ids of labels, separated by commas, at most ${maxLabels}: lists the tasks with ${which} of these labels`,
+      examples: [sampleId],
+    }),
+    read: (text) => [...new Set(text.split(',').map(canonicalId))],
+    scanned,
+    projects: (sql, ids) =>
+      sql`and p.id = any(array(select project_id from labels where id = any(${ids}::uuid[])))`,
+    selectsReferences: true,
+  })
+
+const isTrue = (value: unknown) => value === 'true'
+const True = (description: string) =>
+  checked<'true'>(isTrue, { type: 'string', enum: ['true'], description: `true: ${description}` })
+
+export const badBlocks = () => badRequest('blocks must be the id of a task')
+export const badClaimedBy = () => badRequest('claimedBy must be the id of a user, "me" or "none"')
+
+function idOr(error: () => Error, text: string): string {
+  const id = canonicalId(text)
+  if (!isId(id)) throw error()
+  return id
+}
+
+/** A claim expires with time. In a snapshot, a claim is live until the log contains the event that ends the claim. */
+const isLive = (sql: Sql, { snapshot }: Scope) => (snapshot ? sql`true` : sql`t.claimed_until > now()`)
+
+const nobody = 'none'
+
+/** The filters by a field that is not in the indexes of the list. */
+const ofFields = Object.entries(fields).flatMap(([name, field]) => {
+  const { index, needsProject } = field.filter ?? {}
+  if (!index || index === 'sorted') return []
+  const isEqual = (sql: Sql, value: string) => sql`${sql.unsafe(columnOf(name))} = ${value}`
+  const read = (text: string, callerId: string) => field.kind.read(text, name, callerId) as string
+  const condition = index === 'own' ? { indexed: isEqual } : { scanned: isEqual }
+  return [[name, filter({ parameter: parameterOf(field), read, ...condition, needsProject })] as const]
+})
+
+/** The filters by the name of their parameter. Searches find `foundIds` and `matching`. */
+export const filters: Record<string, Filter<never>> = {
+  blocks: filter<string>({
+    parameter: Type.Unsafe<string>({
+      ...IdOf('task'),
+      description: 'The id of a task: lists the tasks that it blocks',
+    }),
+    read: (text) => idOr(badBlocks, text),
+    indexed: (sql, id, { snapshot }) =>
+      sql`t.blocked_by_ids @> ${[id]}::uuid[] and ${id}::uuid = any(${existing(sql, 'task', [id], snapshot)})`,
+    projects: (sql, id) => sql`and p.id = any(array(select project_id from tasks where id = ${id}))`,
+    selectsReferences: true,
+  }),
+  claimedBy: filter<string>({
+    parameter: Type.String({
+      maxLength: 100,
+      description:
+        'The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now',
+      examples: ['me'],
+    }),
+    read: (text, callerId) =>
+      text === nobody ? nobody : text === 'me' ? callerId : idOr(badClaimedBy, text),
+    indexed: (sql, userId) => (userId === nobody ? undefined : sql`t.claimed_by = ${userId}`),
+    // Not in `indexed`, so that Postgres does not choose the index of the ends of all claims.
+    scanned: (sql, userId, scope) =>
+      userId === nobody ? sql`(t.claimed_by is null or not ${isLive(sql, scope)})` : isLive(sql, scope),
+    dependsOnTime: true,
+  }),
+  ...Object.fromEntries(ofFields),
+  foundIds: filter<string[]>({ indexed: (sql, ids) => sql`t.id = any(${ids}::uuid[])` }),
+  labels: ofLabels(
+    'all',
+    (sql, ids, { snapshot }) => sql`(t.label_ids @> ${ids}::uuid[]
+    and cardinality(${existing(sql, 'label', ids, snapshot)}) = ${ids.length})`,
+  ),
+  anyLabel: ofLabels(
+    'at least one',
+    (sql, ids, { snapshot }) => sql`(t.label_ids && ${ids}::uuid[]
+    and t.label_ids && ${existing(sql, 'label', ids, snapshot)})`,
+  ),
+  noLabel: filter<true>({
+    parameter: True('lists the tasks without labels'),
+    read: () => true,
+    scanned: (sql, _, { snapshot }) => sql`(t.label_ids is null
+      or not t.label_ids && ${existing(sql, 'label', sql`t.label_ids`, snapshot)})`,
+  }),
+  ready: filter<true>({
+    parameter: True(
+      'lists the tasks that are not DONE, that nobody else has claimed, and whose blockers are DONE or deleted',
+    ),
+    read: () => true,
+    scanned: (sql, _, { caller, snapshot }) => isReady(sql, 't', { holder: caller, snapshot }),
+    dependsOnTime: true,
+  }),
+  matching: filter<Matching>({
+    scanned: (sql, matching) => sql`(t.id = any(${matching.knownIds}::uuid[])
+      or ${matchesTask(sql, sql`t.id`, matching)})`,
+  }),
+}
+
+export const otherParameters = Object.fromEntries(
+  Object.entries(filters).flatMap(([name, { parameter }]) => (parameter ? [[name, parameter]] : [])),
+)
+
+/** Returns conditions in two groups: `indexed` find few tasks by an index, `scanned` check each task. */
+export async function conditionsOf(sql: Sql, filter: TaskFilter, snapshot?: Snapshot) {
+  const scope = { caller: filter.caller, snapshot }
+  const parts = (group: 'indexed' | 'scanned') =>
+    filter.others.flatMap(({ name, value }) => filters[name]![group]?.(sql, value as never, scope) ?? [])
+  return {
+    indexed: parts('indexed'),
+    scanned: [...parts('scanned'), ...(await fieldConditions(sql, filter, snapshot))],
+  }
+}
+
+export const and = (sql: Sql, parts: SqlPart[]): SqlPart =>
+  parts.reduce((all, one): SqlPart => sql`${all} and ${one}`)
+
+/** SQL that limits projects `p` to projects with matching tasks. */
+export const projectsOf = (sql: Sql, { others }: TaskFilter): SqlPart =>
+  others.reduce(
+    (all, { name, value }): SqlPart => {
+      const within = filters[name]!.projects?.(sql, value as never)
+      return within ? sql`${all} ${within}` : all
+    },
+    sql``,
+  )
+
+export const hasFilters = ({ others, fields }: TaskFilter) => others.length > 0 || fields !== undefined
+
+/** True if every task of the list refers to other rows. */
+export const selectsReferences = ({ others, fields }: TaskFilter) =>
+  fields !== undefined || others.some(({ name }) => filters[name]!.selectsReferences)
+
+/** True for a list that changes when a claim ends. The end of a claim does not change the version of the project. */
+export const dependsOnTime = ({ others }: TaskFilter) =>
+  others.some(({ name }) => filters[name]!.dependsOnTime)

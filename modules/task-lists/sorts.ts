@@ -1,0 +1,140 @@
+import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
+import { maxId, nilId } from '../../src/id-format.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { isIdPart } from '../../src/reads/pages.ts'
+import { keyOf } from '../order/keys.ts'
+import { partsInOrder } from '../order/parts.ts'
+import type { SortKey } from '../tasks/kinds.ts'
+import { fields, type FieldName, priorities, statuses } from '../tasks/schema.ts'
+import type { Bounds, Sort, TaskFilter } from './task-filter.ts'
+
+/** SQL for the column of a field of a task `t`. */
+export const columnOf = (name: string): string => `t.${tasks[name as FieldName].name}`
+
+const isPositionKey = (part: unknown) => typeof part === 'string' && /^[0-9A-Za-z]{1,100}$/.test(part)
+
+const fieldSort = (name: FieldName, key: SortKey, indexed: string[]): Sort => ({
+  key: { sql: key.sql(columnOf(name)), type: key.type, first: '-infinity', last: 'infinity' },
+  field: name,
+  indexed,
+  cursorOf(row) {
+    const value = row[name]
+    return [value == null ? null : String(value), row.id]
+  },
+  parts: [(part) => part === null || (typeof part === 'string' && key.isPart(part)), isIdPart],
+})
+
+const sortsOfFields = Object.entries(fields).flatMap(([name, { kind, sortedWith }]) => {
+  if (!sortedWith) return []
+  const indexed = ['status', 'priority', ...(sortedWith === 'assignee' ? ['assigneeId'] : [])]
+  return [[name, fieldSort(name as FieldName, kind.key!, indexed)] as const]
+})
+
+export const byPosition: Sort = {
+  key: { sql: positionKey, type: 'text', first: '', last: '' },
+  hasUniqueKeys: true,
+  indexed: [],
+  cursorOf: (row) => [keyOf(row)],
+  parts: [isPositionKey],
+}
+
+export const byCreation: Sort = {
+  indexed: ['status', 'priority', 'assigneeId'],
+  cursorOf: ({ id }) => [id],
+  parts: [isIdPart],
+}
+
+/** The orders of the list by the name of the parameter `sort`, which may begin with `-`. */
+export const sortNamed = new Map<string, Sort>([
+  ['createdAt', byCreation],
+  ...sortsOfFields,
+  ['position', byPosition],
+])
+
+export const sorts = [...sortNamed].flatMap(([name, { hasUniqueKeys }]) =>
+  hasUniqueKeys ? [name] : [name, `-${name}`],
+)
+
+/** SQL for the sort key of the last task that a page may contain. */
+export interface LastTask {
+  id: SqlPart
+  key: SqlPart
+}
+
+/** @param key SQL for the sort key, if the order has one */
+export function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart, last?: LastTask) {
+  const { sort, descends, after, is } = filter
+  const [than, until, direction] = descends ? [sql`<`, sql`>=`, sql`desc`] : [sql`>`, sql`<=`, sql`asc`]
+  if (sort.hasUniqueKeys)
+    return { by: sql`${key} ${direction}`, after: after ? sql`and ${key} ${than} ${after[0]!}` : sql`` }
+  // These columns do not change the order: they make the planner use the index that ends with the same columns.
+  const index = isPlain(filter)
+    ? sql`t.number ${direction}`
+    : sql`t.created_at ${direction} ${is.assigneeId ? sql`, t.number ${direction}` : sql``}`
+  if (!sort.key) {
+    const [id] = after ?? [descends ? maxId : nilId]
+    // The project in this bound keeps the planner from the primary key, which would read the tasks of all projects.
+    const upTo = (end: SqlPart) =>
+      isPlain(filter) ? sql`and (t.project_id, t.id) ${until} (v.id, ${end})` : sql`and t.id ${until} ${end}`
+    return {
+      by: sql`t.id ${direction}, ${index}`,
+      after: sql`and t.id ${than} ${id!} ${last ? upTo(last.id) : sql``}`,
+    }
+  }
+  const { type, first, last: end } = sort.key
+  const [start, id] = after ?? (descends ? [end, maxId] : [first, nilId])
+  const upTo = last ? sql`and (${key}, t.id) ${until} (${last.key}, ${last.id})` : sql``
+  return {
+    by: sql`${key} ${direction}, t.id ${direction}, ${index}`,
+    after: sql`and (${key}, t.id) ${than} (${start ?? end}::text::${sql.unsafe(type)}, ${id!}::uuid) ${upTo}`,
+  }
+}
+
+export const keyIn = (sql: Sql, { sort }: TaskFilter): SqlPart => sql.unsafe(sort.key?.sql ?? 'null')
+
+/** A list in the order of creation whose filters, if it has any, have no index. */
+export const isPlain = ({ is, ready, sort }: TaskFilter) =>
+  sort === byCreation && !is.status && !is.priority && !is.assigneeId && !ready
+
+/** SQL for the branches of a list: within each branch, an index has the order of the list. */
+export function branchesOf(sql: Sql, filter: TaskFilter): SqlPart[] {
+  const { sort, is, ready } = filter
+  if (isPlain(filter)) return [sql``]
+  // All open statuses use the same indexes, so `ready` can use the indexes of any open status.
+  if (sort.hasUniqueKeys)
+    return partsInOrder(is.status ?? (ready ? 'TODO' : undefined), is.priority).map((part) =>
+      sql.unsafe(`and ${part}`),
+    )
+  const all = is.status ? [is.status] : ready ? statuses.filter((one) => one !== 'DONE') : statuses
+  return all.flatMap((status) =>
+    (is.priority ? [is.priority] : priorities).map((priority) =>
+      isInBranch(sql, { sort, is: { ...is, status, priority } }),
+    ),
+  )
+}
+
+/** SQL for the values of fields that the indexes of an order contain. */
+export const isInBranch = (sql: Sql, { is, sort }: Pick<TaskFilter, 'is' | 'sort'>): SqlPart =>
+  sort.indexed.reduce(
+    (all, name): SqlPart => {
+      const value = is[name]
+      return value === undefined ? all : sql`${all} and ${sql.unsafe(columnOf(name))} = ${value}`
+    },
+    sql``,
+  )
+
+/** SQL for the conditions of the usual filters that the indexes of the order do not contain. */
+export function conditionsWithoutIndex(sql: Sql, { is, bounds, sort }: TaskFilter): SqlPart[] {
+  const values = Object.entries(is).flatMap(([name, value]) =>
+    sort.indexed.includes(name) ? [] : [sql`${sql.unsafe(columnOf(name))} = ${value!}`],
+  )
+  return [...bounds.filter(({ field }) => field !== sort.field).map((one) => isWithin(sql, one)), ...values]
+}
+
+/** A missing bound is infinite, so that lists with one bound or two share one cached statement on each connection. */
+export function isWithin(sql: Sql, { field, from, to }: Bounds): SqlPart {
+  const { bounds, type, sql: keySql } = fields[field as FieldName].kind.key!
+  const [key, cast] = [sql.unsafe(keySql(columnOf(field))), sql.unsafe(`::text::${type}`)]
+  return sql`(${key} ${sql.unsafe(bounds.from)} ${from ?? bounds.lowest}${cast}
+    and ${key} ${sql.unsafe(bounds.to)} ${to ?? bounds.highest}${cast})`
+}

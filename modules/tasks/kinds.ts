@@ -1,0 +1,106 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import { canonicalId, isId } from '../../src/id-format.ts'
+import type { Field } from '../../src/model/fields.ts'
+import { badRequest } from '../../src/responses/errors.ts'
+import { checked } from '../../src/schema/input.ts'
+import { Instant, optionalText, parseInstant } from '../../src/schema/text.ts'
+
+/** How values of a field are sorted and compared. Tasks without a value are last. */
+export interface SortKey {
+  /** The SQL type of the key. */
+  type: 'timestamptz' | 'float8'
+  /** The index of the list must contain exactly this expression. */
+  sql(column: string): string
+  /** The operators of a lower and an upper bound, and the values of missing bounds. No value meets two missing bounds. */
+  bounds: { from: '>' | '>='; to: '<' | '<='; lowest: string; highest: string }
+  /** Accepts only the form that cursors contain, because Postgres may read another form as another value. */
+  isPart(part: string): boolean
+}
+
+/** What all fields of one type have in common. */
+export interface Kind {
+  /** The query parameter of a filter; by default the input of the field. */
+  parameter?(input: TSchema): TSchema
+  /** Returns the value that a parameter selects. @param name of the parameter @throws HttpError 400 */
+  read(text: string, name: string, callerId: string): unknown
+  /** Returns the stored form of an input. */
+  stored?(value: never): unknown
+  key?: SortKey
+}
+
+const trim = (value: string) => value.trim()
+
+export const text: Kind = { read: trim, stored: optionalText }
+/** A text in one line, which is never empty. */
+export const name: Kind = { read: trim, stored: trim }
+export const choice: Kind = { read: (value) => value }
+
+export const instant: Kind = {
+  parameter: Instant,
+  read: parseInstant,
+  stored: parseInstant,
+  key: {
+    type: 'timestamptz',
+    sql: (column) => `coalesce(${column}, 'infinity')`,
+    bounds: { from: '>', to: '<', lowest: '-infinity', highest: 'infinity' },
+    isPart: (part) => parseInstant(part) === part,
+  },
+}
+
+const NUMBER = /^-?\d{1,15}$/
+const isWholeNumber = (value: unknown) => typeof value === 'string' && NUMBER.test(value.trim())
+
+export const wholeNumber: Kind = {
+  parameter: () =>
+    checked<string>(isWholeNumber, { type: 'integer', description: 'A whole number', examples: [3] }),
+  read: Number,
+  key: {
+    type: 'float8',
+    sql: (column) => `coalesce(${column}::float8, 'infinity')`,
+    bounds: { from: '>=', to: '<=', lowest: '-infinity', highest: String(Number.MAX_VALUE) },
+    isPart: (part) => NUMBER.test(part),
+  },
+}
+
+export const badUser = (parameter: string) => badRequest(`${parameter} must be the id of a user, or "me"`)
+export const user: Kind = {
+  parameter: () =>
+    Type.String({ maxLength: 100, description: 'The id of a user, or "me"', examples: ['me'] }),
+  read(given, parameter, callerId) {
+    const id = given === 'me' ? callerId : canonicalId(given)
+    if (!isId(id)) throw badUser(parameter)
+    return id
+  },
+}
+
+/** What lists do with a field of a task. */
+interface ListUses {
+  filter?: {
+    /**
+     * A parameter with the name of the field selects one value. `sorted`: the indexes of all orders contain the column.
+     * `own`: an index of its own finds few tasks. `none`: a page checks each of at most 2,000 tasks of a project.
+     */
+    index?: 'sorted' | 'own' | 'none'
+    /** The names of the parameters for a lower and an upper bound. */
+    bounds?: [from: string, to: string]
+    /** Replaces the parameter of the kind. */
+    parameter?: TSchema
+    needsProject?: true
+  }
+  /**
+   * Lists can be sorted by the field. `status`: its index begins with the project, status and priority; `assignee`: a
+   * second index also contains the assignee.
+   */
+  sortedWith?: 'status' | 'assignee'
+}
+
+export interface TaskField<Input extends TSchema = TSchema, Value = unknown>
+  extends Field<Input, Value>, ListUses {
+  kind: Kind
+}
+
+/** The query parameter that selects a value of the field. */
+export const parameterOf = ({ kind, input, filter }: TaskField): TSchema =>
+  filter?.parameter ?? kind.parameter?.(input) ?? input
+
+export const taskField = <Input extends TSchema, Value>(field: TaskField<Input, Value>) => field
