@@ -22,11 +22,11 @@ export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed'
 export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 
 /**
- * The steps of an import, in their order. The step `nest` turns small sub-items into subtasks. The step `labels` also
- * creates fields and the description of the project. The step `order` moves tasks.
+ * The steps of an import, in their order. The step `sub-items` finds sub-items that become subtasks. The step `specs`
+ * creates labels, fields and the description of the project, the step `records` tasks with their subtasks and comments.
+ * The step `references` sets the blockers and the order of tasks.
  */
-export type ImportStep =
-  'read' | 'nest' | 'labels' | 'tasks' | 'subtasks' | 'comments' | 'links' | 'order' | 'end'
+export type ImportStep = 'read' | 'sub-items' | 'specs' | 'records' | 'references' | 'end'
 
 /**
  * The position from which a job continues, perhaps in another process: after row `n` of the step. An undo processes the
@@ -35,6 +35,8 @@ export type ImportStep =
 export interface ImportCursor {
   step: ImportStep | 'undo'
   n: number
+  /** In the step `records`: the last imported child of the task `n`, if the task has further children. */
+  child?: number
 }
 
 export const imports = pgTable(

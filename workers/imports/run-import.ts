@@ -4,32 +4,22 @@ import type { Reader } from '../../modules/imports/readers/reader.ts'
 import { readers as allReaders, type Source } from '../../modules/imports/sources.ts'
 import type { Services } from '../../src/services.ts'
 import { SliceEnded, type Throttle } from '../throttle.ts'
-import { trimReports } from './batches/lines.ts'
-import { recordCommitted } from './batches/unrecorded.ts'
-import { openLargeFiles } from './read/large-files.ts'
-import { readFile } from './read/read.ts'
+import { recordCommitted } from './batches.ts'
+import { openFailures } from './failures.ts'
+import { openLargeFiles } from './file.ts'
+import { beginImport, finishImport, requireToken, type Run } from './import-row.ts'
+import { readFile } from './read.ts'
+import { findSubItems, importRecords } from './records.ts'
+import { importReferences } from './references.ts'
 import { deleteUpload } from './remove.ts'
-import { openFailures } from './run/failures.ts'
-import { beginImport, finishImport } from './run/import-row.ts'
-import type { Run } from './run/run.ts'
-import { requireToken } from './run/token.ts'
-import { importComments, importSubtasks } from './steps/children.ts'
-import { importSpecs } from './steps/specs.ts'
-import { importLinks } from './steps/links.ts'
-import { nestSubItems } from './steps/nest.ts'
-import { orderTasks } from './steps/order.ts'
-import { importTasks } from './steps/tasks.ts'
+import { trimReports } from './report.ts'
+import { importSpecs } from './specs.ts'
 
-type Step = (run: Run) => Promise<void>
-
-const steps: Record<Exclude<ImportStep, 'read' | 'end'>, Step> = {
-  nest: nestSubItems,
-  labels: importSpecs,
-  tasks: importTasks,
-  subtasks: importSubtasks,
-  comments: importComments,
-  links: importLinks,
-  order: orderTasks,
+const steps: Record<Exclude<ImportStep, 'read' | 'end'>, (run: Run) => Promise<void>> = {
+  'sub-items': findSubItems,
+  specs: importSpecs,
+  records: importRecords,
+  references: importReferences,
 }
 
 interface Options {

@@ -2,7 +2,6 @@ import { type Static, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Preload } from '../../../src/actor/preload.ts'
 import { evolve, type ProjectState } from '../../../src/actor/state.ts'
-import { maxOperations } from '../../../src/batch/operation-schema.ts'
 import { command, inProject, type RuleContext } from '../../../src/commands/command.ts'
 import { requireRole, requireScope } from '../../../src/identity/rights.ts'
 import type { EventDraft } from '../../../src/model/events.ts'
@@ -13,16 +12,13 @@ import { validationError } from '../../../src/schema/validation.ts'
 import { spotFacts } from '../../order/place.ts'
 import { blockerFacts } from '../../tasks/blockers.ts'
 import { externalIdFacts } from '../../tasks/external-ids.ts'
-import { decideOperation } from './decide-operation.ts'
-import { type ImportOperation, ImportResult, maxPrelude, operationSchemas } from './operations.ts'
+import { decideOperation } from './decide.ts'
+import { type ImportOperation, ImportResult, maxImported, operationSchemas } from './operations.ts'
 
-const Operations = (maxItems: number) => Type.Array(Type.Unsafe<ImportOperation>({}), { maxItems })
 const ImportRows = Input({
   projectId: IdOf('project'),
   dryRun: Type.Optional(Type.Boolean()),
-  /** For dry runs: the operations of earlier batches, which were not committed. Decided first, without results. */
-  prelude: Type.Optional(Operations(maxPrelude)),
-  operations: Operations(maxOperations),
+  operations: Type.Array(Type.Unsafe<ImportOperation>({}), { maxItems: maxImported }),
 })
 type ImportInput = Static<typeof ImportRows>
 
@@ -40,19 +36,17 @@ export const importRows = command('project.import', {
   target: inProject(),
   role: 'EDITOR',
   authorize({ caller, role }, input) {
-    if (!allOf(input).some(({ op }) => op === 'field' || op === 'project')) return
+    if (!input.operations.some(({ op }) => op === 'field' || op === 'project')) return
     requireRole(role, 'ADMIN', 'Project')
     requireScope(caller, 'admin')
   },
   preload: preloadOf,
   weight: ({ operations }) => operations.length,
   storesReply: true,
-  decide(state, context, { dryRun, prelude = [], operations }) {
+  decide(state, context, { dryRun, operations }) {
     const trial = state.fork()
     const changes: EventDraft[] = []
-    const decideEach = (all: ImportOperation[]) => all.map((one) => decideOne(trial, context, one, changes))
-    decideEach(prelude)
-    const results = decideEach(operations)
+    const results = operations.map((one) => decideOne(trial, context, one, changes))
     if (dryRun) return { changes: [], answer: { results }, isProvisional: true }
     const batch = changes.length > 0 ? state.version + 1 : undefined
     return { changes, isBatch: true, answer: { batch, results } }
@@ -64,8 +58,6 @@ export const importRows = command('project.import', {
     hasNoEtag: true,
   }),
 })
-
-const allOf = ({ prelude = [], operations }: ImportInput): ImportOperation[] => [...prelude, ...operations]
 
 /** Applies the operation's events to `state`, and adds them to `changes`. */
 function decideOne(
@@ -113,9 +105,9 @@ function requireValid(operation: ImportOperation): void {
   if (!isValid(operation)) throw validationError(checkOf(operation).Errors(fieldsOf(operation)))
 }
 
-function preloadOf(input: ImportInput): Preload {
+function preloadOf({ operations }: ImportInput): Preload {
   const need: Needed = { task: [], subtask: [], comment: [], facts: [], referencedTasks: [] }
-  for (const operation of allOf(input).filter(isValid)) {
+  for (const operation of operations.filter(isValid)) {
     const { op } = operation
     if ('taskId' in operation) need.task.push(operation.taskId)
     if (op === 'subtask' || op === 'comment') need[op].push(operation.id)
@@ -123,13 +115,12 @@ function preloadOf(input: ImportInput): Preload {
       need.facts.push(...externalIdFacts(operation))
       if (operation.ownId) need.task.push(operation.ownId)
     }
-    if (op === 'place') {
-      need.facts.push(...spotFacts(operation.after ? operation : { place: 'first' }))
-      if (operation.after) need.task.push(operation.after)
-    }
-    if (op !== 'links') continue
+    if (op !== 'references') continue
+    const { after, blockedByIds } = operation
+    if (after !== undefined) need.facts.push(...spotFacts(after ? { after } : { place: 'first' }))
+    if (after) need.task.push(after)
     need.facts.push(...blockerFacts(operation))
-    need.referencedTasks.push(...operation.blockedByIds)
+    need.referencedTasks.push(...blockedByIds)
   }
   return need
 }

@@ -10,8 +10,8 @@ import { UpdateProject } from '../../projects/schema.ts'
 import { CreateSubtask } from '../../subtasks/schema.ts'
 import { CreateTask, UpsertTask } from '../../tasks/schema.ts'
 
-/** The most operations in `prelude`. */
-export const maxPrelude = 1_100
+/** The most operations of a command. */
+export const maxImported = 1_200
 
 const isCanonicalId = (value: unknown) => typeof value === 'string' && isId(value)
 const RowId = checked<string>(isCanonicalId, { type: 'string', format: 'uuid', description: 'An id' })
@@ -55,8 +55,7 @@ const SubtaskFields = Input({
   completed: Type.Boolean({ description: 'True or false' }),
 })
 const CommentFields = Input({ id: RowId, taskId: RowId, text: CreateComment.properties.text, ...ofRow })
-const LinksFields = Input({ taskId: RowId, blockedByIds: RowIds })
-const PlaceFields = Input({ taskId: RowId, after: Type.Optional(RowId) })
+const ReferencesFields = Input({ taskId: RowId, blockedByIds: RowIds, after: Type.Optional(Nullable(RowId)) })
 
 type Of<Op extends string, S extends TObject> = { op: Op } & Static<S>
 
@@ -74,10 +73,8 @@ export type FieldOperation = Of<'field', typeof FieldFields>
 export type TaskOperation = Of<'task', typeof TaskFields>
 export type SubtaskOperation = Of<'subtask', typeof SubtaskFields>
 export type CommentOperation = Of<'comment', typeof CommentFields>
-/** Adds tasks to the `blockedByIds` of a task. */
-export type LinksOperation = Of<'links', typeof LinksFields>
-/** Places a task directly after another one, or first. */
-export type PlaceOperation = Of<'place', typeof PlaceFields>
+/** Adds tasks to the `blockedByIds` of a task, and places the task directly after another one, or first if null. */
+export type ReferencesOperation = Of<'references', typeof ReferencesFields>
 
 export type ImportOperation =
   | ProjectOperation
@@ -86,8 +83,7 @@ export type ImportOperation =
   | TaskOperation
   | SubtaskOperation
   | CommentOperation
-  | LinksOperation
-  | PlaceOperation
+  | ReferencesOperation
 
 /** The schema of each operation's fields. The values of a task are fields of its operation, as in errors. */
 export const operationSchemas: Record<ImportOperation['op'], TObject> = {
@@ -97,8 +93,7 @@ export const operationSchemas: Record<ImportOperation['op'], TObject> = {
   task: Input({ ...task, ...taskValues }),
   subtask: SubtaskFields,
   comment: CommentFields,
-  links: LinksFields,
-  place: PlaceFields,
+  references: ReferencesFields,
 }
 
 export const ImportResult = Type.Object({

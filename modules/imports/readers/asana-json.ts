@@ -1,5 +1,5 @@
 import { cut } from '../convert/texts.ts'
-import { FieldKeys } from '../convert/field-keys.ts'
+import { FieldKeys } from '../convert/fields.ts'
 import {
   type FieldItem,
   ImportError,

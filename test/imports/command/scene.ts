@@ -6,7 +6,6 @@ import type { TestService } from '../../support/service.ts'
 
 interface Batch {
   dryRun?: boolean
-  prelude?: ImportOperation[]
   operations: ImportOperation[]
 }
 

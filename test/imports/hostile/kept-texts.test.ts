@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import { NamesInFile } from '../../../modules/imports/convert/names-in-file.ts'
+import { NamesInFile } from '../../../modules/imports/convert/names.ts'
 import { shortenKeys } from '../../../modules/imports/convert/keys.ts'
 import { isSpec } from '../../../modules/imports/items.ts'
 import { readers, type Source } from '../../../modules/imports/sources.ts'
-import { Staging } from '../../../workers/imports/read/staging.ts'
+import { Staging } from '../../../workers/imports/staging.ts'
 import { upTo } from '../../races/pair.ts'
 import { reading } from '../readers/reading.ts'
 

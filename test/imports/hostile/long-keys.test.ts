@@ -25,14 +25,13 @@ test('imports tasks with keys of 50,000 characters, and finds the tasks again', 
   expect(result).toMatchObject({ state: 'done', counts: { read: 3, created: 2, rejected: 1 } })
   const replaced = 'The external id was replaced, because it has more than 200 characters or is not valid'
   const messages = result.lines.map(({ row, message }) => [row, message])
-  expect(messages.slice(0, 2)).toEqual(
-    [one, two].map((key, n) => [
+  for (const [n, key] of [one, two].entries())
+    expect(messages).toContainEqual([
       n + 1,
       expect.stringContaining(
         `${replaced}. At the foot of the description: External id: planka:${key.slice(0, 100)}`,
       ),
-    ]),
-  )
+    ])
   expect(messages).toContainEqual([6, `${replaced}. Row 2 has the same id`])
   const tasks = await tasksOf(owner, projectId)
   const externalId = expect.stringMatching(/^planka:[\w-]{22}$/)

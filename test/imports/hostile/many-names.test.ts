@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
 import { IANAZone } from 'luxon'
-import { FieldKeys } from '../../../modules/imports/convert/field-keys.ts'
+import { FieldKeys } from '../../../modules/imports/convert/fields.ts'
 import { ImportError } from '../../../modules/imports/items.ts'
 import { KeyMap } from '../../../modules/imports/readers/key-map.ts'
 import { readers } from '../../../modules/imports/sources.ts'

@@ -1,10 +1,14 @@
 import { expect, test } from 'bun:test'
-import { convertComment, convertSubtask } from '../../../modules/imports/convert/children.ts'
-import { NamesInFile } from '../../../modules/imports/convert/names-in-file.ts'
+import { NamesInFile } from '../../../modules/imports/convert/names.ts'
 import { Notes } from '../../../modules/imports/convert/notes.ts'
 import { People } from '../../../modules/imports/convert/people.ts'
-import { subtaskOf } from '../../../modules/imports/convert/sub-items.ts'
-import { type ConvertContext, convertTask } from '../../../modules/imports/convert/task.ts'
+import {
+  convertComment,
+  type ConvertContext,
+  convertSubtask,
+  convertTask,
+  subtaskOf,
+} from '../../../modules/imports/convert/record.ts'
 import { storable } from '../../../modules/imports/convert/texts.ts'
 import { ImportError, type ImportedItem } from '../../../modules/imports/items.ts'
 import { readers, type Source, sources } from '../../../modules/imports/sources.ts'
@@ -22,12 +26,12 @@ function convert(items: ImportedItem[], source: Source): void {
   names.allLabels(names.mapping({}, {}, people))
   const context: ConvertContext = {
     ...{ source, mapping: {}, people, userId: 'u', labels: new Map(), fields: names.fields },
-    firstReminder: '2027-01-01T00:00:00.000Z',
+    ...{ firstReminder: '2027-01-01T00:00:00.000Z', now: '2027-01-01T00:00:00.000Z' },
   }
   for (const item of items) {
     if (item.kind === 'task') {
       convertTask(item, context, new Notes())
-      subtaskOf(item, { mapping: {}, fieldNames: new Map() })
+      subtaskOf(item, context)
     }
     if (item.kind === 'subtask') convertSubtask(item, context, new Notes())
     if (item.kind === 'comment') convertComment(item, context, new Notes())

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { statusOf } from '../../../modules/imports/convert/statuses.ts'
+import { statusOf } from '../../../modules/imports/convert/names.ts'
 import { readers } from '../../../modules/imports/sources.ts'
 import { reading } from './reading.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { openLargeFiles } from '../../../workers/imports/read/large-files.ts'
+import { openLargeFiles } from '../../../workers/imports/file.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
 
 const large = 9_000_000

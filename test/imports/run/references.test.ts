@@ -18,11 +18,11 @@ test('adds a parent and blockers that are not in the file to the foot of the des
   const { lines } = await importItems(owner, projectId, file)
   expect(lines).toEqual(planned)
   expect(lines.map(({ message }) => message)).toEqual([
-    'The parent "9" is not in the file. The blocker 8 is not in the file. The blocker 7 is not in the file. The blocker 3 became a subtask. At the foot of the description: Parent: 9; Blocked by: 8; Blocked by: 7; Blocked by: 3',
+    'The blocker 8 is not in the file. The blocker 7 is not in the file. The blocker 3 became a subtask. The parent "9" is not in the file. At the foot of the description: Blocked by: 8; Blocked by: 7; Blocked by: 3; Parent: 9',
   ])
   const [one, two] = await tasksOf(owner, projectId)
   expect(one).toMatchObject({
-    description: 'In brass\n\n---\nParent: 9\nBlocked by: 8\nBlocked by: 7\nBlocked by: 3',
+    description: 'In brass\n\n---\nBlocked by: 8\nBlocked by: 7\nBlocked by: 3\nParent: 9',
     blockedByIds: [two!.id],
   })
   expect((await importItems(owner, projectId, file)).counts).toEqual(unchanged(2))

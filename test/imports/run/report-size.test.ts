@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Sql } from '../../../src/postgres/database.ts'
-import { insertKept, insertLines } from '../../../workers/imports/batches/lines.ts'
+import { insertKept, insertLines } from '../../../workers/imports/report.ts'
 import { allPages } from '../../http/list-pages.ts'
 import { openRunScene } from './scene.ts'
 

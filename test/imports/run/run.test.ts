@@ -175,7 +175,7 @@ test('a sub-item with a description becomes a task', async () => {
   ])
   const tasks = await tasksOf(owner, projectId)
   expect(tasks.map(({ title, description }) => [title, description])).toEqual([
-    ['Task 1', null],
-    ['Task 2', 'before the brass arrives'],
+    ['Task 1', 'Sub-item: 2 Task 2'],
+    ['Task 2', 'before the brass arrives\n\n---\nParent: 1'],
   ])
 })

@@ -1,7 +1,7 @@
 import type { Sql } from '../../../src/postgres/database.ts'
 import { type Throttle, whilePagesAreFull } from '../../throttle.ts'
-import { insertKept } from '../batches/lines.ts'
-import { ImportTaken } from '../run/import-row.ts'
+import { insertKept } from '../report.ts'
+import { ImportTaken } from '../import-row.ts'
 import type { Undo } from './events.ts'
 import type { ImportedChange } from './read-batch.ts'
 

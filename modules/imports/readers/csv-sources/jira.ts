@@ -1,6 +1,6 @@
 import { type CellComment, readPerson } from '../../../exports/cells.ts'
 import { shortKey } from '../../convert/keys.ts'
-import { maxMappedCharacters } from '../../convert/names-in-file.ts'
+import { maxMappedCharacters } from '../../convert/names.ts'
 import { ImportError } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
 import { addNote, type Draft } from '../csv/cells.ts'

@@ -1,6 +1,6 @@
 import { type CellComment, readComments, readPerson } from '../../../exports/cells.ts'
 import type { DigestKeys } from '../../convert/keys.ts'
-import { statusOf } from '../../convert/statuses.ts'
+import { statusOf } from '../../convert/names.ts'
 import type { CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import { type TaskTarget, useOf } from './columns.ts'

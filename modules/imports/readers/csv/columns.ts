@@ -1,5 +1,5 @@
 import { nearest } from '../../../../src/schema/nearest.ts'
-import { FieldKeys } from '../../convert/field-keys.ts'
+import { FieldKeys } from '../../convert/fields.ts'
 import { ImportError } from '../../items.ts'
 import { type Mapping, valueFor } from '../../mapping.ts'
 

@@ -1,5 +1,5 @@
 import { parseInstant } from '../../../../src/schema/text.ts'
-import { FieldKeys } from '../../convert/field-keys.ts'
+import { FieldKeys } from '../../convert/fields.ts'
 import type { FieldItem, ImportedItem, ImportedPerson } from '../../items.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Entry } from './entry.ts'

@@ -1,9 +1,8 @@
-import type { CommentItem, SubtaskItem } from '../../../modules/imports/items.ts'
-import { tailOf } from '../../../modules/imports/convert/keys.ts'
-import type { Sql } from '../../../src/postgres/database.ts'
-import type { StagedChild } from './items.ts'
+import { tailOf } from '../../modules/imports/convert/keys.ts'
+import type { CommentItem, SubtaskItem } from '../../modules/imports/items.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import type { StagedChild } from './staged.ts'
 
-type Item = SubtaskItem | CommentItem
 interface Child {
   id: string
   taskId: string
@@ -12,7 +11,7 @@ interface Child {
   author?: string | null
 }
 
-/** The children that the tasks of a batch already have in the project. */
+/** The subtasks and comments that the tasks of a batch already have in the project. */
 export class ExistingChildren {
   /** By id, and by the last digits of the id, which are the same in each import. */
   private readonly ids = new Map<string, string>()
@@ -34,8 +33,7 @@ export class ExistingChildren {
   }
 
   /** Finds a child of an exported task by title, or by author and time: a CSV export has no ids of children. */
-  findExported(source: string, { item, taskId, taskIsExported, key }: StagedChild<Item>): string | undefined {
-    if (source !== 'csv' || taskId === null || !taskIsExported) return undefined
+  findContent(taskId: string, item: SubtaskItem | CommentItem, key: string): string | undefined {
     const { title, createdAt, author } = { title: undefined, author: undefined, ...item }
     // The key of the second equal child ends with `#2`, and so on.
     const n = key.split('#')[1] ?? '1'
@@ -52,26 +50,30 @@ interface Content {
 const contentOf = (taskId: string, { title, createdAt, author }: Content): string =>
   JSON.stringify([taskId, title ?? [createdAt, author ?? '']])
 
+/** @param holders the ids of the tasks that the project already has, by the number of the staged task */
 export async function readExistingChildren(
   sql: Sql,
-  kind: Item['kind'],
-  staged: StagedChild<Item>[],
+  children: StagedChild[],
+  holders: ReadonlyMap<number, string>,
 ): Promise<ExistingChildren> {
-  const taskIds = staged.flatMap(({ taskId, taskOutcome }) =>
-    taskId && (taskOutcome === 'updated' || taskOutcome === 'unchanged') ? taskId : [],
-  )
-  const ids = [...new Set(taskIds)]
-  if (ids.length === 0) return new ExistingChildren([])
-  return new ExistingChildren(await childrenOf[kind](sql, ids))
+  const ofKinds = (...kinds: string[]) => [
+    ...new Set(
+      children.flatMap(({ kind, taskN }) => (kinds.includes(kind) ? (holders.get(taskN) ?? []) : [])),
+    ),
+  ]
+  const [withSubtasks, withComments] = [ofKinds('leaf', 'subtask'), ofKinds('comment')]
+  const [subtasks, comments] = await Promise.all([
+    withSubtasks.length > 0 ? subtasksOf(sql, withSubtasks) : [],
+    withComments.length > 0 ? commentsOf(sql, withComments) : [],
+  ])
+  return new ExistingChildren([...subtasks, ...comments])
 }
 
 // Lateral joins, because Postgres would scan the whole table while its statistics do not know the imported tasks.
-const childrenOf = {
-  subtask: (sql: Sql, taskIds: string[]) => sql<Child[]>`
-    select s.* from unnest(${taskIds}::uuid[]) q(task_id) cross join lateral (
-      select id, task_id, title, created_at from subtasks where task_id = q.task_id order by id) s`,
-  comment: (sql: Sql, taskIds: string[]) => sql<Child[]>`
-    select c.* from unnest(${taskIds}::uuid[]) q(task_id) cross join lateral (
-      select c.id, c.task_id, c.created_at, coalesce(c.imported_author, u.name) as author
-      from comments c left join users u on u.id = c.author_id where c.task_id = q.task_id order by c.id) c`,
-}
+const subtasksOf = (sql: Sql, taskIds: string[]) => sql<Child[]>`
+  select s.* from unnest(${taskIds}::uuid[]) q(task_id) cross join lateral (
+    select id, task_id, title, created_at from subtasks where task_id = q.task_id order by id) s`
+const commentsOf = (sql: Sql, taskIds: string[]) => sql<Child[]>`
+  select c.* from unnest(${taskIds}::uuid[]) q(task_id) cross join lateral (
+    select c.id, c.task_id, c.created_at, coalesce(c.imported_author, u.name) as author
+    from comments c left join users u on u.id = c.author_id where c.task_id = q.task_id order by c.id) c`

@@ -1,9 +1,9 @@
-import type { ImportCursor } from '../../../drizzle/schema/imports.ts'
-import { ImportError } from '../../../modules/imports/items.ts'
-import type { Log } from '../../../src/log.ts'
-import { isTransient, toHttpError } from '../../../src/postgres/errors.ts'
-import { reasonOf } from '../../reason.ts'
-import { SliceEnded } from '../../throttle.ts'
+import type { ImportCursor } from '../../drizzle/schema/imports.ts'
+import { ImportError } from '../../modules/imports/items.ts'
+import type { Log } from '../../src/log.ts'
+import { isTransient, toHttpError } from '../../src/postgres/errors.ts'
+import { reasonOf } from '../reason.ts'
+import { SliceEnded } from '../throttle.ts'
 import { ImportTaken } from './import-row.ts'
 
 const maxOutageMs = 600_000

@@ -1,24 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ImportError, type ImportedItem, isSpec } from '../../../modules/imports/items.ts'
-import type { Mapping } from '../../../modules/imports/mapping.ts'
-import { NamesInFile } from '../../../modules/imports/convert/names-in-file.ts'
-import { shortenKeys } from '../../../modules/imports/convert/keys.ts'
-import { People } from '../../../modules/imports/convert/people.ts'
-import { storable, storableValue } from '../../../modules/imports/convert/texts.ts'
-import type { Reader } from '../../../modules/imports/readers/reader.ts'
-import type { Sql } from '../../../src/postgres/database.ts'
-import { isTransient } from '../../../src/postgres/errors.ts'
-import { reasonOf } from '../../reason.ts'
-import { forEachPage, SliceEnded } from '../../throttle.ts'
-import { readChunks, unpack } from './file.ts'
-import { insertLines } from '../batches/lines.ts'
-import { countRead } from '../batches/outcomes.ts'
-import { ImportTaken, isActive } from '../run/import-row.ts'
-import { endStep, moveCursor, showProgress } from '../run/progress.ts'
-import { readPeople } from '../steps/project-data.ts'
-import { deleteRows } from '../remove.ts'
-import type { Run } from '../run/run.ts'
-import type { Reading } from './large-files.ts'
+import { ImportError, type ImportedItem, isSpec } from '../../modules/imports/items.ts'
+import type { Mapping } from '../../modules/imports/mapping.ts'
+import { NamesInFile } from '../../modules/imports/convert/names.ts'
+import { shortenKeys } from '../../modules/imports/convert/keys.ts'
+import { People } from '../../modules/imports/convert/people.ts'
+import { storable, storableValue } from '../../modules/imports/convert/texts.ts'
+import type { Reader } from '../../modules/imports/readers/reader.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { isTransient } from '../../src/postgres/errors.ts'
+import { reasonOf } from '../reason.ts'
+import { forEachPage, SliceEnded } from '../throttle.ts'
+import { type Reading, readChunks, unpack } from './file.ts'
+import { endStep, ImportTaken, isActive, moveCursor, type Run, showProgress } from './import-row.ts'
+import { deleteRows } from './remove.ts'
+import { countRead, insertLines } from './report.ts'
+import { readPeople } from './specs.ts'
 import { insertItems, Staging } from './staging.ts'
 
 /** The event loop runs at least this often. */
@@ -69,7 +65,7 @@ async function readItems(run: Run, reader: Reader, reading: Reading): Promise<vo
     }))
     await insertLines(tx, running.id, lines)
   }
-  await endStep(run, 'read', store, names.hasNested ? 'nest' : 'labels')
+  await endStep(run, 'read', store, names.hasNested ? 'sub-items' : 'specs')
 }
 
 async function openItems(run: Run, reader: Reader, reading: Reading, names: NamesInFile) {

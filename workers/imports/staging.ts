@@ -3,15 +3,15 @@ import {
   ImportError,
   type SubtaskItem,
   type TaskItem,
-} from '../../../modules/imports/items.ts'
-import type { NamesInFile } from '../../../modules/imports/convert/names-in-file.ts'
-import { DigestKeys, taskIdOf } from '../../../modules/imports/convert/keys.ts'
-import { KeyMap } from '../../../modules/imports/readers/key-map.ts'
-import type { Mapping } from '../../../modules/imports/mapping.ts'
-import { ImportTaken, type RunningImport } from '../run/import-row.ts'
-import { newId } from '../../../src/ids.ts'
-import { nilId } from '../../../src/id-format.ts'
-import type { Sql } from '../../../src/postgres/database.ts'
+} from '../../modules/imports/items.ts'
+import type { NamesInFile } from '../../modules/imports/convert/names.ts'
+import { DigestKeys, taskIdOf } from '../../modules/imports/convert/keys.ts'
+import { KeyMap } from '../../modules/imports/readers/key-map.ts'
+import type { Mapping } from '../../modules/imports/mapping.ts'
+import { ImportTaken, type RunningImport } from './import-row.ts'
+import { newId } from '../../src/ids.ts'
+import { nilId } from '../../src/id-format.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 
 interface StagedItem {
   kind: string
@@ -60,10 +60,9 @@ export class Staging {
     const stored = firstRow === undefined ? json : JSON.stringify({ ...item, firstRow })
     const n = item.number ?? this.n + 1
     this.push({ kind: 'task', row, key, parent, id: taskIdOf(item, n), json: stored }, n)
-    if (after !== undefined)
-      this.push({ kind: 'order', row, key, parent: '', id: nilId, json: JSON.stringify(after) })
-    if (!blockedBy?.length) return
-    this.push({ kind: 'links', row, key, parent: '', id: nilId, json: JSON.stringify(blockedBy) })
+    if (after === undefined && !blockedBy?.length) return
+    const references = JSON.stringify({ blockedBy: blockedBy ?? [], after })
+    this.push({ kind: 'references', row, key, parent: '', id: nilId, json: references })
   }
 
   /** Adds the items without a row: the description, the labels, the fields, and the names of the file's columns. */

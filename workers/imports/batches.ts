@@ -1,0 +1,156 @@
+import type { ImportCursor, ImportStep } from '../../drizzle/schema/imports.ts'
+import { type ImportedRows, importRows } from '../../modules/imports/command/import-rows.ts'
+import type { ImportOperation } from '../../modules/imports/command/operations.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { HttpError } from '../../src/responses/errors.ts'
+import { forEachPage } from '../throttle.ts'
+import { moveCursor, type Run } from './import-row.ts'
+import { type FinishedRow, insertBatches, insertLines, type PreparedRow } from './report.ts'
+
+type Position = Omit<ImportCursor, 'step'>
+
+export interface BatchStep<P extends PreparedRow> {
+  step: ImportStep
+  last: number
+  /** Reads and prepares the next rows, while the previous rows are imported. Returns their last position. */
+  prepare(after: Position): Promise<{ prepared: P[]; end: Position } | undefined>
+  /** Corrects outcomes that depend on other rows of the batch. */
+  settle?(finished: FinishedRow<P>[]): FinishedRow<P>[]
+  /** Stores the outcomes, in the transaction that moves the cursor. */
+  store(tx: Sql, finished: FinishedRow<P>[]): Promise<unknown>
+}
+
+/** Runs the operations of a step in batches. An interrupted batch may run again, and then changes nothing. */
+export async function runBatches<P extends PreparedRow>(run: Run, spec: BatchStep<P>): Promise<void> {
+  const { running, throttle, services } = run
+  const { step, last, prepare, store, settle = (finished) => finished } = spec
+  let next = prepare(running.cursor)
+  await forEachPage(throttle, true, async () => {
+    const page = await next
+    if (!page) return undefined
+    const { prepared, end } = page
+    next = prepare(end)
+    // The next page throws the error.
+    next.catch(() => {})
+    const { finished: decided, batches } = await runOperations(run, step, prepared)
+    const finished = settle(decided)
+    await moveCursor(run, { step, ...end }, end.n / last, (tx) =>
+      Promise.all([
+        insertLines(tx, running.id, linesOf(finished)),
+        insertBatches(tx, running.id, batches),
+        store(tx, finished),
+      ]),
+    )
+    services.counts.imports.rows += prepared.length
+    return true
+  })
+}
+
+/** The rows that were not imported exactly. */
+const linesOf = (finished: FinishedRow[]) =>
+  finished
+    .filter(({ notes, outcome }) => notes.message || outcome === 'rejected')
+    .map(({ row, externalId, outcome, rowOutcome = outcome, notes }) => ({
+      ...{ row, externalId, outcome: rowOutcome, message: notes.message },
+    }))
+
+interface BatchResult<P extends PreparedRow> {
+  finished: FinishedRow<P>[]
+  /** The `batch` of the events. */
+  batches: number[]
+}
+
+/** Runs the operations of rows in one command, and returns the rows with their outcomes. */
+async function runOperations<P extends PreparedRow>(
+  run: Run,
+  step: ImportStep,
+  prepared: P[],
+): Promise<BatchResult<P>> {
+  const operations = prepared.flatMap(({ operation }) => operation ?? [])
+  if (operations.length === 0) return { finished: prepared as FinishedRow<P>[], batches: [] }
+  try {
+    // A repeated batch may have fewer operations: an account that lost the role ADMIN imports no fields.
+    const part = `${step} ${nameOf(prepared[0]!)}-${nameOf(prepared.at(-1)!)} ${operations.length}`
+    const { batch, results } = await runCommand(run, part, operations)
+    const remaining = results.values()
+    const finished = prepared.map(
+      (one) => (one.operation ? withResult(one, remaining.next().value!) : one) as FinishedRow<P>,
+    )
+    return { finished, batches: batch === undefined ? [] : [batch] }
+  } catch (error) {
+    if (!isRejected(error)) throw error
+    const { message } = error
+    if (prepared.length === 1)
+      return { finished: [withResult(prepared[0]!, { outcome: 'rejected', message })], batches: [] }
+    const middle = prepared.length >> 1
+    const first = await runOperations(run, step, prepared.slice(0, middle))
+    const second = await runOperations(run, step, prepared.slice(middle))
+    return {
+      finished: [...first.finished, ...second.finished],
+      batches: [...first.batches, ...second.batches],
+    }
+  }
+}
+
+const nameOf = ({ kind = '', n }: PreparedRow): string => `${kind}${n}`
+
+/** The commit of a batch is rejected as a whole if, for example, another project uses one of its ids. */
+const isRejected = (error: unknown): error is HttpError =>
+  error instanceof HttpError && [400, 409, 413, 422].includes(error.status)
+
+function withResult<P extends PreparedRow>(
+  one: P,
+  { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
+): FinishedRow<P> {
+  if (message) one.notes.report([...(one.subject ? [one.subject] : []), reportMessage(message)].join(': '))
+  return { ...one, outcome: outcome === 'unchanged' && one.isChanged ? 'updated' : outcome, id }
+}
+
+/** Removes task numbers, which a dry run cannot know, and the name of the field `blockedByIds`. */
+const reportMessage = (message: string): string =>
+  message.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
+
+/** A repeated batch returns the stored reply: after a killed worker, also if the caller has lost the role since. */
+async function runCommand(
+  { services, running }: Run,
+  part: string,
+  operations: ImportOperation[],
+): Promise<ImportedRows> {
+  const { projectId, caller, dryRun } = running
+  const request = { name: importRows.name, caller }
+  if (dryRun) {
+    const { body } = await services.runHere({ ...request, input: { projectId, dryRun, operations } })
+    return JSON.parse(body)
+  }
+  const guard = batchKey(running.id, part)
+  const write = () => services.runHere({ ...request, input: { projectId, operations }, guard })
+  const { body } = await services.withIdempotency(guard, write)
+  return JSON.parse(body)
+}
+
+const scope = 'imports'
+
+/** The key under which the reply to a batch is stored. */
+export const batchKey = (importId: string, part: string) => ({
+  scope,
+  key: `${importId} ${part}`,
+  fingerprint: '',
+})
+
+/**
+ * Records batches that an ended import has committed, but not recorded, because its worker was killed between the two.
+ * The stored replies contain the numbers of the batches. A repeated batch with other operations has a second reply.
+ */
+export async function recordCommitted(sql: Sql, importId: string): Promise<void> {
+  // The keys begin with the id and a space. A space sorts before letters in every collation.
+  const afterKeys = `${importId}z`
+  await sql`
+    with ended as materialized (
+      select id from imports where id = ${importId} and state in ('done', 'cancelled', 'failed') and not dry_run for update)
+    insert into import_batches (import_id, seq)
+    select ended.id, r.batch::bigint from ended
+    cross join lateral (select substring(left(k.body, 40) from '^{"batch":([0-9]+)') as batch from idempotency_keys k
+      where k.scope = ${scope} and k.key > ${importId} and k.key < ${afterKeys}) r
+    where r.batch is not null
+    on conflict do nothing`
+}

@@ -1,0 +1,182 @@
+import type { ImportOperation, ImportResult } from '../../modules/imports/command/operations.ts'
+import type { Notes } from '../../modules/imports/convert/notes.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { forEachPage, type Throttle, whilePagesAreFull } from '../throttle.ts'
+import type { Run } from './import-row.ts'
+
+export type Outcome = ImportResult['outcome']
+
+/** A row of the file, and the operation that imports it. Without an operation the outcome is already known. */
+export interface PreparedRow {
+  n: number
+  kind?: string
+  row: number | null
+  externalId: string | null
+  notes: Notes
+  /** The start of a rejection's message, such as `The label "bug"`. */
+  subject?: string
+  operation?: ImportOperation
+  outcome?: Outcome
+  /** In a dry run: the row also has values that no operation can contain, such as labels that do not exist yet. */
+  isChanged?: boolean
+  /** The outcome in the report, if the operation imports only a part of the row. */
+  rowOutcome?: Outcome
+}
+
+export type FinishedRow<P extends PreparedRow = PreparedRow> = P & { outcome: Outcome; id?: string }
+
+export interface NewLine {
+  row: number | null
+  externalId: string | null
+  outcome: string
+  message: string
+}
+
+/** A report has at most this many lines, and as many `kept` lines of an undo. A line takes up to 2 KB. */
+const maxLines = 10_000
+/** The most lines of all reports of an account. */
+const maxLinesOfAccount = 50_000
+/** The numbers of `kept` lines follow this number, so that they are the last lines of a report. */
+const keptFrom = 1_000_000_000
+
+const leftOut = ' further lines are left out'
+
+/** Stores the first lines of a report. One more line counts the lines that are left out. */
+export async function insertLines(
+  tx: Sql,
+  importId: string,
+  lines: NewLine[],
+  { from = 0, max = maxLines } = {},
+): Promise<void> {
+  if (lines.length === 0) return
+  const end = from + max
+  const reason = `${leftOut}, because a report has at most ${max} lines`
+  await tx`
+    with stored as materialized (
+      select coalesce(max(n), ${from}::int4) as last from import_lines
+      where import_id = ${importId} and n > ${from}::int4 and n <= ${end}::int4),
+    inserted as (
+      insert into import_lines (import_id, n, row, external_id, outcome, message)
+      select ${importId}, last + q.n, nullif(q.row, 0), nullif(q.external_id, ''), q.outcome, q.message
+      from stored, unnest(${lines.map(({ row }) => row ?? 0)}::bigint[], ${lines.map(({ externalId }) => externalId ?? '')}::text[],
+        ${lines.map(({ outcome }) => outcome)}::text[], ${lines.map(({ message }) => message)}::text[])
+        with ordinality q(row, external_id, outcome, message, n)
+      where last + q.n <= ${end}::int4)
+    insert into import_lines (import_id, n, outcome, message)
+    select ${importId}, ${end + 1}::int4, ${lines[0]!.outcome}, last + ${lines.length}::int4 - ${end}::int4 || ${reason}::text
+    from stored where last + ${lines.length}::int4 > ${end}::int4
+    on conflict (import_id, n) do update set message =
+      coalesce(substring(import_lines.message from '^[0-9]+')::int8, 0) + substring(excluded.message from '^[0-9]+')::int8
+      || ${reason}::text`
+}
+
+/** The lines of an undo. */
+export const insertKept = (tx: Sql, importId: string, lines: NewLine[], max = maxLines): Promise<void> =>
+  insertLines(tx, importId, lines, { from: keptFrom, max })
+
+/**
+ * Replaces the oldest reports of the account by one line each, if the reports of the account have too many lines.
+ * `kept` lines remain, because a further undo needs them.
+ */
+export async function trimReports(
+  sql: Sql,
+  importId: string,
+  throttle: Throttle,
+  max = maxLinesOfAccount,
+): Promise<void> {
+  const oldest = await sql<{ id: string; lines: number }[]>`
+    select id, lines from (
+      select i.id, r.lines, sum(r.lines) over (order by i.id desc) as total from imports i
+      cross join lateral (
+        select count(*)::int4 as lines from import_lines where import_id = i.id and n > 0 and n <= ${keptFrom}::int4) r
+      where i.caller ->> 'userId' = (select caller ->> 'userId' from imports where id = ${importId})) i
+    where total > ${max}::int4 and lines > 0 and id < ${importId}`
+  for (const { id, lines } of oldest) {
+    const message = `${lines}${leftOut}, because the reports of an account have at most ${max} lines. The latest reports are kept`
+    await sql`
+      insert into import_lines (import_id, n, outcome, message) values (${id}, 0, 'rejected', ${message})
+      on conflict do nothing`
+    await whilePagesAreFull(throttle, async () => {
+      const { count } = await sql`
+        delete from import_lines where import_id = ${id} and n = any(array(
+          select n from import_lines where import_id = ${id} and n > 0 and n <= ${keptFrom}::int4
+          order by n limit ${throttle.batchRows}))`
+      return count
+    })
+  }
+}
+
+/** A repeated batch has the same seq, and inserts nothing. */
+export async function insertBatches(tx: Sql, importId: string, batches: number[]): Promise<void> {
+  for (const seq of batches)
+    await tx`insert into import_batches (import_id, seq) values (${importId}, ${seq}) on conflict do nothing`
+}
+
+/** Stores the outcomes and ids of tasks, labels and fields. A created row has the id of its item already. */
+export async function storeItems(
+  tx: Sql,
+  importId: string,
+  finished: FinishedRow<PreparedRow & { kind: string }>[],
+): Promise<void> {
+  const changed = finished.filter(({ outcome }) => outcome !== 'created')
+  if (changed.length === 0) return
+  await tx`
+    update import_items i set id = coalesce(nullif(q.id, '')::uuid, i.id), outcome = q.outcome
+    from unnest(${changed.map(({ kind }) => kind)}::text[], ${changed.map(({ n }) => n)}::bigint[],
+      ${changed.map(({ id }) => id ?? '')}::text[], ${changed.map(({ outcome }) => outcome)}::text[]) q(kind, n, id, outcome)
+    where i.import_id = ${importId} and i.kind = q.kind and i.n = q.n`
+}
+
+/** Counts the items that are tasks. */
+export const countRead = (tx: Sql, importId: string) => tx`
+  update imports set read = (select count(*) from import_items where import_id = ${importId} and kind = 'task')
+  where id = ${importId}`
+
+type Counts = Record<Outcome, number>
+
+export async function countTasks(
+  tx: Sql,
+  importId: string,
+  finished: Pick<FinishedRow, 'outcome'>[],
+): Promise<void> {
+  const counts: Counts = { created: 0, updated: 0, unchanged: 0, rejected: 0 }
+  for (const { outcome } of finished) counts[outcome]++
+  await tx`
+    update imports set created = created + ${counts.created}, updated = updated + ${counts.updated},
+      unchanged = unchanged + ${counts.unchanged}, rejected = rejected + ${counts.rejected} where id = ${importId}`
+}
+
+/** Counts unchanged tasks as updated, because their children changed. */
+export async function countChangedTasks(tx: Sql, importId: string, ns: number[]): Promise<void> {
+  if (ns.length === 0) return
+  const changed = await tx`
+    update import_items set outcome = 'updated'
+    where import_id = ${importId} and kind = 'task' and n = any(${ns}::bigint[]) and outcome = 'unchanged' returning n`
+  if (changed.length > 0)
+    await tx`
+      update imports set updated = updated + ${changed.length}, unchanged = unchanged - ${changed.length}
+      where id = ${importId}`
+}
+
+/**
+ * Corrects the outcome of tasks in the report: `updated` if only their children or links changed.
+ * @param pageTasks the most tasks of a statement, which also reads all lines of the import
+ */
+export function reportChangedTasks(
+  { sql, running: { id, source }, throttle }: Pick<Run, 'sql' | 'running' | 'throttle'>,
+  pageTasks = 20_000,
+): Promise<void> {
+  // A new slice would begin again.
+  return forEachPage({ ...throttle, isOver: throttle.isStopping }, -1, async (after) => {
+    const [page] = await sql<{ rows: number; last: number }[]>`
+      with tasks as materialized (
+        select n, row, key, item, outcome from import_items
+        where import_id = ${id} and kind = 'task' and n > ${after} order by n limit ${pageTasks}),
+      reported as (
+        update import_lines l set outcome = 'updated' from tasks t
+        where l.import_id = ${id} and l.outcome = 'unchanged' and t.outcome = 'updated'
+          and t.row = l.row and coalesce(t.item ->> 'externalId', ${`${source}:`} || t.key) = l.external_id)
+      select count(*)::int4 as rows, max(n) as last from tasks`
+    return page!.rows === pageTasks ? page!.last : undefined
+  })
+}
