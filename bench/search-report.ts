@@ -21,8 +21,8 @@ export function searchTable({ alone, burst }: SearchFigures): string[] {
 export const searchSentences = ({ fill, burst, createsRatio }: SearchFigures): string[] => [
   `The first fill of 1,000,000 tasks takes ${whole(fill.seconds)} s; meanwhile creates have ${percent(fill.createsRatio)} of their rate.`,
   `Beside ${whole(burst.perSecond)} creates a second (p99 ${whole(burst.p99Ms)} ms), ${burst.notFound} of ${burst.created} tasks were not found by ` +
-    `the search after their create, and at most ${whole(burst.mostUnmerged)} documents were not merged. ` +
-    `The index is merged ${burst.catchUpSeconds.toFixed(1)} s after the creates; then ${burst.missing} tasks are missing in it.`,
+    `the search after their create, and ${burst.behind} searches were behind. ` +
+    `All is indexed ${burst.catchUpSeconds.toFixed(1)} s after the creates; then ${burst.missing} tasks are missing in the index.`,
   `With a worker that indexes them, creates have ${percent(createsRatio)} of their rate.`,
 ]
 

@@ -3,7 +3,6 @@ import { type LoadRun, paced, storePlan } from './http-load.ts'
 import type { Bench } from './measure.ts'
 import { median } from './median.ts'
 import { fresh, type PlannedRequest } from './plan.ts'
-import { countUnmerged } from '../workers/search/merge.ts'
 import { singleKind } from './requests.ts'
 import { insertSearchData, type SearchData, searchSizes } from './search-data.ts'
 import { type BesideCreates, type Latencies, measureLatencies, searchUntil } from './search-latencies.ts'
@@ -20,7 +19,6 @@ export interface SearchFigures {
     /** Tasks without a document after the creates. */
     missing: number
     catchUpSeconds: number
-    mostUnmerged: number
   }
   /** The rate of creates with a worker, divided by the rate without a worker: the median of the rounds. */
   createsRatio: number
@@ -30,7 +28,6 @@ export interface SearchFigures {
 const burst = { seconds: 60, perSecond: 8_000, connections: 1_024 }
 const createConnections = 256
 const distinctCreates = 5_000
-const mergedBelow = 1_000
 const lookEveryMs = 200
 const patienceMs = 3_600_000
 
@@ -73,20 +70,15 @@ async function measureFill({ servers: { sql }, options }: Bench, run: () => Prom
 
 /** Searches while tasks are created at a steady rate, and checks that each search finds a task that was just created. */
 async function measureBurst({ servers: { sql, url } }: Bench, data: SearchData, plan: string) {
-  const unmerged: number[] = []
   const load = paced({ url, plan, ...burst })
-  const [{ perSecond, p99Ms, errors }, searches] = await Promise.all([
-    load,
-    searchUntil(load, url, data, async () => void unmerged.push(await countUnmerged(sql))),
-  ])
+  const [{ perSecond, p99Ms, errors }, searches] = await Promise.all([load, searchUntil(load, url, data)])
   const ended = performance.now()
-  await waitFor('The index', async () => (await isIndexed(sql)) && (await countUnmerged(sql)) < mergedBelow)
+  await waitFor('The index', () => isIndexed(sql))
   const catchUpSeconds = (performance.now() - ended) / 1_000
   const [row] = await sql<{ missing: number }[]>`
-    select count(*)::int4 as missing from tasks t where not exists (select from search s where s.task_id = t.id)`
-  const mostUnmerged = Math.max(...unmerged)
+    select count(*)::int4 as missing from tasks t where not exists (select from search_documents s where s.id = t.id)`
   const failures = [...errors, ...searches.failures]
-  return { ...searches, failures, missing: row!.missing, perSecond, p99Ms, catchUpSeconds, mostUnmerged }
+  return { ...searches, failures, missing: row!.missing, perSecond, p99Ms, catchUpSeconds }
 }
 
 /** Measures creates without a worker, and with a worker that indexes them at the same time. */
@@ -100,8 +92,8 @@ async function measurePair({ servers }: Bench, run: () => Promise<LoadRun>): Pro
 
 async function isIndexed(sql: Bench['servers']['sql']): Promise<boolean> {
   const [row] = await sql<{ behind: boolean }[]>`
-    select exists (select from streams s left join search_positions p on p.project_id = s.project_id
-      where (p.seq = s.version and p.event_id = s.last_event_id and p.fill is null) is not true) as behind`
+    select exists (select from streams s left join search_cursors c on c.project_id = s.project_id
+      where (c.seq = s.version and c.event_id = s.last_event_id and c.fill is null) is not true) as behind`
   return !row!.behind
 }
 

@@ -3,8 +3,8 @@ import { commands } from '../modules/commands.ts'
 import { parseAdmin } from '../workers/admin/admin.ts'
 import { startWorkers } from '../workers/main.ts'
 import { importFamilies } from '../workers/imports/families.ts'
-import { ChangedProjects } from '../workers/search/changed-projects.ts'
-import { searchFamilies } from '../workers/search/families.ts'
+import { searchFamilies } from '../workers/search/progress.ts'
+import type { ChangedProjects } from '../workers/search/start.ts'
 import { timeFamilies } from '../workers/timed-events/families.ts'
 import { webhookFamilies } from '../workers/webhooks/families.ts'
 import { react } from '../workers/reactions.ts'
@@ -117,7 +117,7 @@ async function serve(
   await shutdown.unlessStopping(services.join(command !== 'worker'))
   if (config.metricsPort > 0) parts.push(openProcessFamilies(), () => serviceFamilies(services))
   if (command !== 'web') {
-    const changed = new ChangedProjects()
+    const changed: ChangedProjects = new Map()
     shutdown.onClose('workers', startWorkers(services, changed))
     const { background } = services.database
     parts.push(() => jobFamilies(background))

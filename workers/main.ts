@@ -27,9 +27,7 @@ import { endLostImports } from './imports/lost.ts'
 import { openRunImport } from './imports/run-import.ts'
 import { openUndoImport } from './imports/undo/undo-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
-import { ChangedProjects } from './search/changed-projects.ts'
-import { expireWords } from './search/expire-words.ts'
-import { startSearchIndexing } from './search/start.ts'
+import { type ChangedProjects, startSearchIndexing } from './search/start.ts'
 import { startTimedEvents } from './timed-events/start.ts'
 import { startWebhookDelivery } from './webhooks/start.ts'
 import { expireDeliveries } from './webhooks/expire-deliveries.ts'
@@ -40,7 +38,7 @@ const searchRows = 5_000
 const importConcurrency = 4
 
 /** Returns a function that stops the workers: running jobs finish, or return to the queue. */
-export function startWorkers(services: Services, changed = new ChangedProjects()): () => Promise<void> {
+export function startWorkers(services: Services, changed: ChangedProjects = new Map()): () => Promise<void> {
   const { config, log, jobs } = services
   const sql = services.database.background
   let isStopping = false
@@ -122,7 +120,6 @@ function recurringSteps({ config, database: { background: sql }, encryption }: S
     'expire-api-tokens': (throttle) => expireApiTokens(sql, throttle),
     'expire-mail-tokens': (throttle) => expireMailTokens(sql, throttle),
     'expire-imports': (throttle) => expireImports(sql, throttle),
-    'expire-search-words': (throttle, after) => expireWords(sql, throttle, after),
     'end-lost-imports': (throttle) => endLostImports(sql, throttle),
     'expire-revoked-tokens': (throttle) => expireRevokedTokens(sql, throttle),
     ...(config.historyDays > 0 && {

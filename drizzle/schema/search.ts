@@ -15,20 +15,15 @@ import { instant } from '../columns.ts'
 
 const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
 
-/**
- * The words of each task, comment, subtask and project. A project writes only its own rows, also while a task moves to
- * another project: the projects are indexed in any order. The migration creates the index `search_gin`.
- */
+// The next four tables are those of the previous release, which may run beside this one. The release after this one drops them.
+
 export const search = pgTable(
   'search',
   {
     projectId: uuid('project_id').notNull(),
     id: uuid('id').notNull(),
-    /** 0: task, 1: comment, 2: subtask, 3: project. */
     kind: smallint('kind').notNull(),
-    /** Null for a project; the own id of a task. */
     taskId: uuid('task_id'),
-    /** The time at which the row was created. */
     at: instant('at').notNull(),
     doc: tsvector('doc').notNull(),
   },
@@ -39,18 +34,13 @@ export const search = pgTable(
   ],
 )
 
-/** The next rows that the first fill reads: rows after `task` and `id`. `number` is the last task that was filled. */
-export type FillCursor = { clears: true } | { task: string; id: string; number: number }
-
-/** The event up to which a project is indexed: the `seq` and id of the project's version, or of an earlier event. */
 export const searchPositions = pgTable(
   'search_positions',
   {
     projectId: uuid('project_id').primaryKey(),
     seq: bigint('seq', { mode: 'number' }).notNull(),
     eventId: uuid('event_id').notNull(),
-    /** Null when the first fill is complete. */
-    fill: jsonb('fill').$type<FillCursor>(),
+    fill: jsonb('fill'),
   },
   (t) => [
     index('search_positions_filling')
@@ -59,17 +49,61 @@ export const searchPositions = pgTable(
   ],
 )
 
-/** The words of titles, to find similar words. A worker deletes words that no document has contained for an hour. */
 export const searchWords = pgTable('search_words', {
   word: text('word').primaryKey(),
   unusedSince: instant('unused_since'),
 })
 
-/**
- * Rows that were added to the pending list of `search_gin` since it was merged: the sum of all slots. With several
- * slots, concurrent statements rarely wait for each other.
- */
 export const searchUnmerged = pgTable('search_unmerged', {
   slot: smallint('slot').primaryKey(),
   rows: integer('rows').notNull(),
 })
+
+/** One row for each task, comment, subtask and project. The migration creates the index of words, `search_documents_words`. */
+export const searchDocuments = pgTable(
+  'search_documents',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: uuid('project_id').notNull(),
+    kind: text('kind').$type<'task' | 'comment' | 'subtask' | 'project'>().notNull(),
+    /** Null for a project; the own id of a task. */
+    taskId: uuid('task_id'),
+    /** The time at which the row was created, or deleted. */
+    at: instant('at').notNull(),
+    /** The last event that changed the row or its project. An older event does not replace the row. */
+    eventId: uuid('event_id').notNull(),
+    /** The words of the title of a task or project, to find similar titles. */
+    title: text('title'),
+    /** Null for a deleted row. */
+    doc: tsvector('doc'),
+  },
+  (t) => [
+    index('search_documents_newest').on(t.projectId, t.at, t.id),
+    index('search_documents_task').on(t.taskId),
+    index('search_documents_deleted')
+      .on(t.at)
+      .where(sql`doc is null`),
+  ],
+)
+
+/** A fill replaces the documents after `at` and `id`, then adds the rows after `task` and `id`. `number` is the last filled task. */
+export type NextDocuments = { at: string; id: string }
+export type NextRows = { task: string; id: string; number: number }
+export type FillCursor = NextDocuments | NextRows
+
+/** The event up to which a project is indexed. */
+export const searchCursors = pgTable(
+  'search_cursors',
+  {
+    projectId: uuid('project_id').primaryKey(),
+    seq: bigint('seq', { mode: 'number' }).notNull(),
+    eventId: uuid('event_id').notNull(),
+    /** Null when the fill is complete. */
+    fill: jsonb('fill').$type<FillCursor>(),
+  },
+  (t) => [
+    index('search_cursors_filling')
+      .on(t.projectId)
+      .where(sql`fill is not null`),
+  ],
+)

@@ -1,163 +1,79 @@
-import { unprepared } from '../../src/postgres/timeouts.ts'
-import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { nilId } from '../../src/id-format.ts'
-import { type Conditions, joined } from './conditions.ts'
-import { planSearch, planWithoutSample, type Sample } from './cost/estimate.ts'
-import { kinds } from './indexing/rows.ts'
-import type { LookUp, Sizes } from './cost/look-up.ts'
-import type { HitKey, Newest } from './parameters.ts'
-import { readSizes } from './cost/sizes.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { documentOf, type DocumentText, titleWords } from './text/document.ts'
 
-/** The hits of a search are the newest documents that match: at most this many. */
-export const maxHits = 200
+export type Kind = 'task' | 'comment' | 'subtask' | 'project'
 
-/** More than the documents of any project. */
-export const allDocuments = 2 ** 31 - 1
-
-const sampleDocuments = 2_000
-
-/** The sample has 2,000 of the newest documents, of all projects together. Returns how many of each project. */
-export const samplePerProject = (projectIds: string[]): number =>
-  Math.ceil(sampleDocuments / Math.max(1, projectIds.length))
-
-export type Kind = (typeof kinds)[keyof typeof kinds]
-
-export interface FoundDocument extends HitKey {
+/** A row to index. If it no longer exists, its document records the project and the event. */
+export interface Source {
   kind: Kind
+  id: string
+  taskId: string | null
+  projectId: string
+  eventId: string
 }
 
-export interface Wanted {
-  conditions: Conditions
-  projectIds: string[]
-  kinds: Kind[]
-  /** Only this document and older ones: a later page ignores documents that were created after the first page. */
-  newest: Newest | null
-  /** The sizes for the words of the conditions, if they are known. */
-  sizes?: Sizes
-  /** For each word of the search, its similar words: any titles with them suffice, not the newest. */
-  similar?: Similarities[]
+interface Row extends Source, DocumentText {
+  at: string | null
 }
 
-/** The similarity of each similar word, the most similar first. */
-export type Similarities = Map<string, number>
-
-/** Similar titles are searched in this many documents with the words: about one in six has them in the title. */
-const documentsForTitles = 2_000
+/** So many rows have at most 40 MB of texts. */
+export const rowsAtOnce = 500
 
 /**
- * Returns the newest documents that match, at most `maxHits`. Rare words are looked up in the index of words. For other
- * words, each project's newest documents are read first, without this index. They are a sample for the choice of the next
- * step if older documents may contain hits: reading more of the newest documents, which finds common words, or the index.
+ * Writes the documents of rows as they are now, unless the table has the document of a newer event. The event of a move
+ * counts for the comments and subtasks of the task too.
  */
-export async function findDocuments(sql: Sql, wanted: Wanted): Promise<FoundDocument[]> {
-  const { words } = wanted.conditions
-  const sizes = wanted.sizes ?? (await readSizes(sql, wanted.projectIds, words))
-  const maxFound = wanted.similar && documentsForTitles
-  const cheap = planWithoutSample(words, sizes, maxFound)
-  if (cheap) return findByWords(sql, wanted, cheap)
-  const sample = await readNewest(sql, wanted, { perProject: samplePerProject(wanted.projectIds), words })
-  if (!sample.isCut || sample.found.length === maxHits) return sample.found
-  const plan = planSearch(words, sample, sizes, maxHits, maxFound)
-  for (const { since, documents } of plan.windows) {
-    const { found } = await readNewest(sql, wanted, { perProject: documents, since })
-    if (found.length === maxHits) return found
-  }
-  if (plan.readsAll) return (await readNewest(sql, wanted, { perProject: allDocuments })).found
-  const newest = plan.since ? await findByWords(sql, wanted, plan, plan.since) : []
-  return newest.length === maxHits ? newest : findByWords(sql, wanted, plan)
+export async function indexRows(sql: Sql, sources: Source[]): Promise<void> {
+  for (let n = 0; n < sources.length; n += rowsAtOnce)
+    await writeDocuments(sql, await readRows(sql, sources.slice(n, n + rowsAtOnce)))
 }
 
-interface NewestWindow {
-  /** The most documents of each project. */
-  perProject: number
-  /** Only documents after this time. */
-  since?: string
-  words?: Conditions['words']
+/** Returns the present rows. `at` is null if a row does not exist. */
+export const readRows = (sql: Sql, sources: Source[]): Promise<Row[]> => sql<Row[]>`
+  select g.kind, g.id, coalesce(r.task_id, g.task_id) as task_id, coalesce(r.project_id, g.project_id) as project_id,
+    coalesce(r.event_id, g.event_id) as event_id, r.at, r.number, r.title, r.text
+  from ${sourcesOf(sql, sources)} left join lateral (
+    select t.id as task_id, t.project_id, t.event_id, t.created_at as at, t.number, t.title, t.description as text
+      from tasks t where g.kind = 'task' and t.id = g.id
+    union all select t.id, t.project_id, greatest(c.event_id, t.event_id), c.created_at, null, null, c.text
+      from comments c join tasks t on t.id = c.task_id where g.kind = 'comment' and c.id = g.id
+    union all select t.id, t.project_id, greatest(s.event_id, t.event_id), s.created_at, null, null, s.title
+      from subtasks s join tasks t on t.id = s.task_id where g.kind = 'subtask' and s.id = g.id
+    union all select null, p.id, p.event_id, p.created_at, null, p.name, p.description
+      from projects p where g.kind = 'project' and p.id = g.id) r on true`
+
+const sourcesOf = (sql: Sql, all: Source[]) => sql`(
+  select kind, id, nullif(task_id, ${nilId}) as task_id, project_id, event_id from unnest(
+    ${all.map(({ kind }) => kind)}::text[], ${all.map(({ id }) => id)}::uuid[], ${all.map(({ taskId }) => taskId ?? nilId)}::uuid[],
+    ${all.map(({ projectId }) => projectId)}::uuid[], ${all.map(({ eventId }) => eventId)}::uuid[])
+    s(kind, id, task_id, project_id, event_id)) g`
+
+/** All processes lock the rows in the order of ids. A project that is being deleted gets no more documents. */
+export async function writeDocuments(sql: Sql, rows: Row[]): Promise<void> {
+  if (rows.length === 0) return
+  const docs = rows.map((row) => (row.at === null ? '' : documentOf(row)))
+  const titles = rows.map(({ title }) => (title === null ? '' : titleWords(title)))
+  await sql`
+    with live as materialized (
+      select id from projects where id = any(${[...new Set(rows.map(({ projectId }) => projectId))]}::uuid[]) order by id for key share)
+    insert into search_documents as d (id, project_id, kind, task_id, at, event_id, title, doc)
+    select id, project_id, kind, task_id, coalesce(nullif(at, '')::timestamptz, now()), event_id, nullif(title, ''),
+      case when at <> '' then doc::tsvector end
+    from ${sourcesOf(sql, rows)} join unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ at }) => at ?? '')}::text[],
+      ${titles}::text[], ${docs}::text[]) r(id, at, title, doc) using (id)
+    where project_id in (select id from live) order by id
+    on conflict (id) do update set project_id = excluded.project_id, task_id = excluded.task_id, at = excluded.at,
+      event_id = excluded.event_id, title = excluded.title, doc = excluded.doc where d.event_id < excluded.event_id`
 }
 
-/** A row for each hit, each with the sample; one row without a hit if there is none. */
-type NewestRow = Omit<Sample, 'words'> & FoundDocument & { isCut: boolean; words: string[] }
-
-/**
- * Reads the newest documents of each project, and returns the hits as far as no other document can be newer. If the
- * window has no limit of time and `isCut` is false, there are no other hits.
- */
-async function readNewest(sql: Sql, wanted: Wanted, window: NewestWindow) {
-  const rows = await unprepared(sql<NewestRow[]>`${amongNewest(sql, wanted, window)}`)
-  const { documents, hits, rate, topMs, isCut, words } = rows[0]!
-  const found = rows.filter(({ id }) => id !== null)
-  return { found, isCut, documents, hits, rate, topMs, words: words.map(Number) }
-}
-
-function amongNewest(sql: Sql, wanted: Wanted, { perProject, since, words = [] }: NewestWindow): SqlPart {
-  const { whole } = wanted.conditions
-  const has = words.map(({ text }) => (text === whole ? sql`s.fits` : sql`s.doc @@ ${text}::tsquery`))
-  const counts = words.map((_, n) => sql`count(*) filter (where has[${n + 1}::int])::text`)
-  return sql`
-    with newest as materialized (
-      select p.id as project_id, s.id, s.kind, s.at, s.fits, case when s.fits then s.doc end as doc,
-        array[${joined(sql, has, sql`,`)}]::boolean[] as has
-      from unnest(${wanted.projectIds}::uuid[]) p(id)
-      cross join lateral (
-        select s.id, s.kind, s.at, s.doc, ${matches(sql, wanted)} as fits
-        from search s where s.project_id = p.id ${upTo(sql, wanted)}
-          ${after(sql, since)}
-        order by s.at desc, s.id desc limit ${perProject}) s),
-    cuts as materialized (select min(at) as at from newest group by project_id having count(*) = ${perProject}),
-    cut as materialized (select max(at) as at, count(*) > 0 as is_cut, coalesce(sum(${Math.max(1, perProject - 1)}
-      / (extract(epoch from (select max(at) from newest) - at) + 1)), 1)::float8 as rate from cuts),
-    sample as materialized (select count(*)::int as documents, (count(*) filter (where fits))::int as hits,
-      (extract(epoch from max(at)) * 1000)::float8 as top_ms,
-      array[${joined(sql, counts, sql`,`)}]::text[] as words from newest)
-    select sample.*, cut.is_cut, cut.rate, s.id, s.kind, s.at, ${rank(sql, wanted)} as rank
-    from sample cross join cut left join lateral (
-      select * from newest where fits and (not cut.is_cut or at > cut.at)
-      order by at desc, id desc limit ${maxHits}) s on true
-    order by s.at desc, s.id desc`
-}
-
-/** Finds the hits by the index of words. The function `ts_match_vq` is `@@`, but never part of the look-up. */
-function findByWords(sql: Sql, wanted: Wanted, { lookUp, byProject }: LookUp, since?: string) {
-  const fits = sql`ts_match_vq(s.doc, ${wanted.conditions.whole}::tsquery)`
-  return unprepared(sql<FoundDocument[]>`
-    select s.id, s.kind, s.at, ${rank(sql, wanted)} as rank from (
-      select s.id, s.kind, s.at, s.doc from search s
-      where s.doc @@ ${lookUp}::tsquery and ${ofProjects(sql, wanted.projectIds, byProject)}
-        and s.kind = any(${wanted.kinds}::bigint[]) ${upTo(sql, wanted)} ${after(sql, since)}
-      ${wanted.similar ? sql`limit ${documentsForTitles}` : sql`and ${fits} order by s.at desc, s.id desc limit ${maxHits}`}) s
-    ${wanted.similar ? sql`where ${fits}` : sql``} order by s.at desc, s.id desc limit ${maxHits}`)
-}
-
-const after = (sql: Sql, since?: string): SqlPart =>
-  since ? sql`and s.at > ${since}::text::timestamptz` : sql``
-
-/** SQL that selects projects: as part of a look-up for each project, or as a condition on the documents found. */
-export const ofProjects = (sql: Sql, projectIds: string[], byProject: boolean): SqlPart =>
-  byProject
-    ? sql`s.project_id = any(${projectIds}::uuid[])`
-    : sql`nullif(s.project_id, ${nilId}::uuid) = any(${projectIds}::uuid[])`
-
-const matches = (sql: Sql, { conditions, kinds }: Wanted): SqlPart =>
-  sql`(s.kind = any(${kinds}::bigint[]) and s.doc @@ ${conditions.whole}::tsquery)`
-
-const upTo = (sql: Sql, { newest }: Wanted): SqlPart =>
-  newest ? sql`and (s.at, s.id) <= (${newest.at}::text::timestamptz, ${newest.id}::uuid)` : sql``
-
-/** SQL: all terms are in the title, or some are; then comments, then descriptions. */
-const rank = (sql: Sql, { conditions, similar }: Wanted): SqlPart =>
-  similar
-    ? dissimilarity(sql, similar)
-    : sql`case when s.doc @@ ${conditions.allInTitle}::tsquery then 1
-        when s.doc @@ ${conditions.someInTitle}::tsquery then 2
-        when s.kind = ${kinds.comment} then 3 else 4 end`
-
-/** SQL: 1 minus the mean similarity of each word to the most similar word of the title. */
-function dissimilarity(sql: Sql, similar: Similarities[]): SqlPart {
-  const best = similar.map(
-    (
-      words,
-    ) => sql`(select coalesce(max((${JSON.stringify(Object.fromEntries(words))}::text::jsonb ->> word)::float8), 0)
-      from unnest(tsvector_to_array(ts_filter(s.doc, '{a}'))) word)`,
-  )
-  return sql`round((1 - (${joined(sql, best, sql`+`)}) / ${similar.length}::float8)::numeric, 4)::float8`
+/** Removes the documents of the comments and subtasks of deleted tasks. Keeps those that a later event restored. */
+export async function removeChildren(sql: Sql, deletions: Pick<Source, 'id' | 'eventId'>[]): Promise<void> {
+  for (let count = rowsAtOnce; count === rowsAtOnce && deletions.length > 0;)
+    ({ count } = await sql`
+      with found as materialized (
+        select d.id, t.event_id from unnest(${deletions.map(({ id }) => id)}::uuid[], ${deletions.map(({ eventId }) => eventId)}::uuid[])
+          t(id, event_id) join search_documents d on d.task_id = t.id and d.id <> t.id and d.event_id < t.event_id
+        order by d.id limit ${rowsAtOnce} for update of d)
+      update search_documents d set doc = null, title = null, at = now(), event_id = f.event_id from found f where d.id = f.id`)
 }

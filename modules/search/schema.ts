@@ -1,10 +1,13 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
+import { canonicalId } from '../../src/id-format.ts'
 import { view } from '../../src/model/view.ts'
-import { Cursor, Limit } from '../../src/reads/pages.ts'
+import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import { checked, IdOf, Input } from '../../src/schema/input.ts'
 import { named } from '../../src/schema/named.ts'
 import { Id, OrNull, sampleId } from '../../src/schema/response.ts'
-import { OneOf } from '../../src/schema/text.ts'
+import { OneOf, parseInstant } from '../../src/schema/text.ts'
+import { readSearchText } from './text/query.ts'
+import type { Snippet } from './text/snippet.ts'
 
 export const types = ['task', 'comment', 'project'] as const
 export type HitType = (typeof types)[number]
@@ -15,7 +18,7 @@ export interface Hit {
   projectId: string
   taskId: string | null
   title: string
-  snippet: { text: string; matches: [start: number, end: number][] }
+  snippet: Snippet
   fuzzy?: true
 }
 
@@ -30,11 +33,8 @@ const searchText =
 
 export const SearchText = (description = searchText) =>
   checked<string>(isText, {
-    type: 'string',
-    minLength: 1,
-    maxLength: 1_000,
-    description,
-    examples: ['oil whee'],
+    ...{ type: 'string', minLength: 1, maxLength: 1_000 },
+    ...{ description, examples: ['oil whee'] },
   })
 
 export const SearchParameters = Input({
@@ -59,17 +59,8 @@ const Offsets = Type.Unsafe<[number, number][]>({
   examples: [[[10, 16]]],
 })
 
-const Snippet = named(
-  'Snippet',
-  Type.Object({
-    text: Type.String({
-      description:
-        'At most about 200 characters of the description or the comment; of the title if only the title matches. A plain text, not HTML',
-      examples: ['The rear wheels need oil'],
-    }),
-    matches: Offsets,
-  }),
-)
+const snippetText =
+  'At most about 200 characters of the description or the comment; of the title if only the title matches. A plain text, not HTML'
 
 export const hitView = view<Hit>({
   name: 'SearchHit',
@@ -86,7 +77,13 @@ export const hitView = view<Hit>({
       description: 'The title of the task, also for a comment, or the name of the project',
       examples: ['Oil the wheels'],
     }),
-    snippet: Snippet,
+    snippet: named(
+      'Snippet',
+      Type.Object({
+        text: Type.String({ description: snippetText, examples: ['The rear wheels need oil'] }),
+        matches: Offsets,
+      }),
+    ),
     fuzzy: Type.Optional(
       Type.Literal(true, {
         description: 'Present if nothing contains all words, and this title is similar to `q`',
@@ -96,3 +93,39 @@ export const hitView = view<Hit>({
   }),
   hasNoEtag: true,
 })
+
+/** The place of a hit in the order of hits: by rank, then the newest first. */
+export interface HitKey {
+  rank: number
+  at: string
+  id: string
+}
+
+export const compareTimes = (a: HitKey, b: HitKey): number =>
+  a.at + a.id > b.at + b.id ? -1 : a.id === b.id ? 0 : 1
+export const compareHits = (a: HitKey, b: HitKey): number => a.rank - b.rank || compareTimes(a, b)
+
+const isTime = (part: unknown) => typeof part === 'string' && parseInstant(part) === part
+const isRank = (part: unknown) => typeof part === 'string' && /^\d\.?\d{0,20}$/.test(part)
+const cursorParts = [isRank, isTime, isIdPart]
+
+export type SearchRequest = ReturnType<typeof readSearchRequest>
+
+/** @throws HttpError 400 if `q`, `limit` or `cursor` is invalid */
+export function readSearchRequest(query: Static<typeof SearchParameters>) {
+  const cursor = query.cursor === undefined ? [] : readCursor(query.cursor, [...cursorParts, ...cursorParts])
+  const keyAt = (n: number): HitKey | undefined =>
+    cursor.length > 0 ? { rank: Number(cursor[n]), at: cursor[n + 1]!, id: cursor[n + 2]! } : undefined
+  return {
+    query: readSearchText(query.q),
+    types: types.filter((one) => !query.types || (query.types.split(',') as HitType[]).includes(one)),
+    projectId: query.projectId && canonicalId(query.projectId),
+    limit: readLimit(query.limit, 50, 200),
+    after: keyAt(0),
+    /** The newest hit of the first page: later hits are not on the next pages, so that no hit is repeated. */
+    newest: keyAt(3),
+  }
+}
+
+export const cursorOf = (keys: HitKey[]): string[] =>
+  keys.flatMap(({ rank, at, id }) => [String(rank), at, id])

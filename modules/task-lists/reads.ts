@@ -9,7 +9,7 @@ import { pathAndQuery, respondByDigest, respondWithBody } from '../../src/respon
 import type { Services } from '../../src/services.ts'
 import { timedEtag } from '../../src/responses/timed-etag.ts'
 import { showClaims, type ShownClaims } from '../claims/shown.ts'
-import { openTaskSearch } from '../search/task-search.ts'
+import { openTaskSearch } from '../search/tasks.ts'
 import { taskView } from '../tasks/schema.ts'
 import { dependsOnTime } from './filters.ts'
 import { asOfNeedsProject, badListQuery, ListTasksQuery, readTaskFilter } from './list-query.ts'

@@ -48,7 +48,7 @@ export const headers = {
     42,
   ),
   'Docket-Indexed': text(
-    'Only with `q`: `all`, or the percentage of the documents that a search can find while the first index is built, such as 42%',
+    'Only with `q`: `all` if every earlier commit is included; the included part of the tasks during the first fill of the index, such as 42%; else the number of missing events, such as behind: 3120',
     'all',
   ),
   'Content-Disposition': text('The name of the file', 'attachment; filename="engine-42.docket.ndjson"'),

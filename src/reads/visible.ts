@@ -1,5 +1,7 @@
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { readRows } from '../postgres/row-order.ts'
+import { unprepared } from '../postgres/timeouts.ts'
+import type { Caller } from '../identity/rights.ts'
 
 export interface Pair {
   id: string
@@ -20,6 +22,14 @@ export const visibleProject = (sql: Sql, id: SqlPart, user: SqlPart) => sql`(
 export const visibleProjects = (sql: Sql, user: SqlPart, within: SqlPart) => sql`(
   select id from projects p where owner_id = ${user} ${within}
   union all select p.id from members m join projects p on p.id = m.project_id where m.user_id = ${user} ${within})`
+
+/** Returns the ids of all projects that the caller may see. */
+export async function visibleProjectIds(sql: Sql, { userId, token }: Caller): Promise<string[]> {
+  const within = ofToken(sql, token?.projects)
+  const query = sql<{ id: string }[]>`select id from ${visibleProjects(sql, sql`${userId}`, within)} p`
+  const rows = await (token?.projects ? unprepared(query) : query)
+  return rows.map(({ id }) => id)
+}
 
 export const pairsOf = (sql: Sql, pairs: Pair[]) => sql`
   unnest(${pairs.map(({ id }) => id)}::uuid[], ${pairs.map(({ userId }) => userId)}::uuid[])

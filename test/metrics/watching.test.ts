@@ -6,8 +6,7 @@ import { openProcessFamilies } from '../../src/metrics/process-families.ts'
 import { serviceFamilies } from '../../src/process/families.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { importFamilies } from '../../workers/imports/families.ts'
-import { ChangedProjects } from '../../workers/search/changed-projects.ts'
-import { searchFamilies } from '../../workers/search/families.ts'
+import { searchFamilies } from '../../workers/search/progress.ts'
 import { timeFamilies } from '../../workers/timed-events/families.ts'
 import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { alerts, dashboard, targets } from './watched.ts'
@@ -27,7 +26,7 @@ const jobs = [
   ...(await jobFamilies(background)),
   ...(await webhookFamilies(background)),
   ...(await timeFamilies(background)),
-  ...(await searchFamilies(background, new ChangedProjects())),
+  ...(await searchFamilies(background, new Map())),
   ...(await importFamilies(background, services.counts)),
 ]
 for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {

@@ -16,7 +16,7 @@ async function openFilled(sql: Sql): Promise<string> {
   await fill(sql, id, tasks, atA.id)
   await sql`update streams s set last_event_id = e.id from events e
     where e.project_id = s.project_id and e.seq = s.version and s.project_id = ${id}`
-  await sql`truncate search, search_positions, search_words`
+  await sql`truncate search_documents, search_cursors`
   return id
 }
 

@@ -1,93 +1,232 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { openSearchIndex } from '../../modules/search/indexing/index-projects.ts'
-import { make, versionOf } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { expectIndexed as expectRows, readIndex } from './indexed.ts'
+import { expect, test } from 'bun:test'
+import { newId } from '../../src/ids.ts'
+import { openLog } from '../../src/log.ts'
+import { missingExtensions, warnAboutExtensions } from '../../src/postgres/extensions.ts'
+import { expireEvents } from '../../workers/expire-events.ts'
+import { eventually, makeProjects, upTo } from '../races/pair.ts'
+import { type Client, make, register, versionOf } from '../support/client.ts'
+import { holdTransaction } from '../support/database.ts'
+import { freshRedis } from '../support/redis.ts'
+import { openForEach, openTestService } from '../support/service.ts'
+import { runAdmin } from '../workers/run-admin.ts'
+import { readCorpus, visibleDocs } from './random/corpus.ts'
+import { expectHits, expectTasks, listTasks, searchIds } from './random/searches.ts'
 
-const { ada, sql } = await openScene(['Ada'])
-const index = openSearchIndex(sql, 10_000)
+const forEach = openForEach()
 
-let projectId = ''
-let otherId = ''
-
-beforeEach(async () => {
-  projectId = (await make(ada, '/projects', { name: 'Orrery', description: 'Brass and steel' })).id
-  otherId = (await make(ada, '/projects', { name: 'Workshop' })).id
-  await expectIndexed()
-})
-
-const expectIndexed = () => expectRows(sql, index, [projectId, otherId])
-
-const countOf = async (id: string) => (await readIndex(sql)).filter((row) => row.taskId === id).length
-
-async function createTask() {
-  const { id } = await make(ada, '/tasks', {
-    projectId,
-    title: 'Draw the plate',
-    description: 'In "Ångström" \\ a',
-  })
-  const comment = await make(ada, `/tasks/${id}/comments`, { text: 'Too thin' })
-  const subtask = await make(ada, `/tasks/${id}/subtasks`, { title: 'Choose the brass' })
-  return { id, commentId: comment.id, subtaskId: subtask.id }
+async function open(env: Record<string, string> = {}) {
+  const service = await forEach(openTestService(env))
+  const sql = service.services.database.background
+  const ada = await register(service.client)
+  const [projectId = '', otherId = ''] = await makeProjects(ada, 2)
+  const count = async () => (await sql`select from search_documents where doc is not null`).length
+  return {
+    ...{ service, sql, ada, projectId, otherId },
+    create: (title: string) => make(ada, '/tasks', { projectId, title }),
+    /** Whether each row has a document. */
+    isIndexed: async () => (await count()) === (await readCorpus(sql)).docs.length,
+    async expectComplete(...queries: string[]): Promise<void> {
+      const docs = visibleDocs(await readCorpus(sql), ada.id)
+      for (const q of queries) {
+        await expectHits(ada, docs, q)
+        await expectTasks(ada, docs, q)
+      }
+    },
+  }
 }
 
-test('indexes created rows', async () => {
-  const { id } = await createTask()
-  await expectIndexed()
-  expect(await countOf(id)).toBe(3)
-})
+const indexedOf = async (client: Client, path = '/search?q=x') =>
+  (await client.get(path)).headers.get('docket-indexed')
 
-test('indexes changed titles, descriptions, comments, subtasks and names', async () => {
-  const { id, commentId, subtaskId } = await createTask()
-  await expectIndexed()
-  for (const [path, change] of [
-    [`/tasks/${id}`, { title: 'Draw the second plate' }],
-    [`/tasks/comments/${commentId}`, { text: 'Too thick' }],
-    [`/tasks/subtasks/${subtaskId}`, { title: 'Choose the steel' }],
-    [`/projects/${projectId}`, { name: 'Planetarium' }],
-  ] as const) {
-    expect((await ada.patch(path, change)).status).toBe(200)
-    await expectIndexed()
+async function createMany(client: Client, projectId: string, count: number, title = 'Ring'): Promise<void> {
+  for (const n of upTo(count / 500)) {
+    const operations = upTo(500).map((i) => ({ op: 'task.create', title: `${title} ${n * 500 + i}` }))
+    expect((await client.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
   }
-  await ada.patch(`/tasks/${id}`, { description: null })
-  await expectIndexed()
+}
+
+test('a search that cannot index says how many events it lacks, and has no ETag', async () => {
+  const { ada, sql, projectId, create } = await open({ READ_TIMEOUT_MS: '2000' })
+  await create('Draw the plate')
+  const paths = [`/search?projectId=${projectId}&q=plate`, `/tasks?projectId=${projectId}&q=plate`]
+  for (const path of [...paths, '/search?q=plate']) expect(await indexedOf(ada, path)).toBe('all')
+  const release = await holdTransaction(sql, (tx) => tx`lock table search_documents in exclusive mode`)
+  for (const n of upTo(3)) await create(`Draw plate ${n}`)
+  for (const path of [...paths, '/search?q=plate']) {
+    const { status, headers, body } = await ada.get(path)
+    expect([status, headers.get('docket-indexed'), body.length]).toEqual([200, 'behind: 3', 1])
+    expect(headers.get('etag')).toBeNull()
+  }
+  await release()
+  for (const path of paths) {
+    const { headers, body } = await ada.get(path)
+    expect([headers.get('docket-indexed'), body.length]).toEqual(['all', 4])
+    expect(headers.get('etag')).not.toBeNull()
+  }
 })
 
-test('other changes only move the position', async () => {
-  const { id } = await createTask()
-  await expectIndexed()
-  await ada.patch(`/tasks/${id}`, { status: 'DONE' })
-  await sql`delete from search where id = ${id}`
-  await index.bringUpToDate([projectId])
-  expect(await countOf(id)).toBe(2)
+test('a search indexes 2,000 missing events at once, also those of many projects', async () => {
+  const { ada, projectId } = await open()
+  await createMany(ada, projectId, 1_500)
+  const others = await makeProjects(ada, 200)
+  for (const id of others.slice(0, 20)) await make(ada, '/tasks', { projectId: id, title: 'Ring of brass' })
+  expect(await indexedOf(ada)).toBe('all')
+  expect((await listTasks(ada, 'ring')).length).toBe(1_520)
 })
 
-test('removes deleted rows, and indexes restored rows again', async () => {
-  const { id, commentId } = await createTask()
-  await expectIndexed()
-  expect((await ada.delete(`/tasks/comments/${commentId}`)).status).toBe(200)
-  await expectIndexed()
-  expect(await countOf(id)).toBe(2)
-  await ada.delete(`/tasks/${id}`)
-  await expectIndexed()
-  expect(await countOf(id)).toBe(0)
-  const seq = await versionOf(ada, projectId)
-  expect((await ada.post(`/projects/${projectId}/undo`, { seq })).status).toBe(200)
-  await expectIndexed()
-  expect(await countOf(id)).toBe(2)
+test('searches beside a flood of creates get 200, and miss nothing once all is indexed', async () => {
+  const { ada, projectId, otherId } = await open()
+  const bea = await register(ada)
+  let [isOver, created, failed, behind] = [false, 0, 0, 0]
+  const search = async () => {
+    while (!isOver) {
+      const before = created
+      const { status, headers, body } = await ada.get('/search?q=brass&types=task&limit=200')
+      const indexed = headers.get('docket-indexed')!
+      expect(indexed).toMatch(/^(all|behind: \d+)$/)
+      if (status !== 200) failed++
+      if (indexed !== 'all') behind++
+      else expect(body.length).toBeGreaterThanOrEqual(Math.min(200, before))
+    }
+  }
+  const create = async (n: number) => {
+    for (const i of upTo(10)) {
+      await createMany(ada, n % 2 ? projectId : otherId, 500)
+      await make(ada, '/tasks', { projectId, title: `Brass ${n} ${i}` })
+      created++
+    }
+  }
+  await Promise.all([search(), search(), Promise.all(upTo(2).map(create)).finally(() => (isOver = true))])
+  expect(failed).toBe(0)
+  await eventually('the rest', async () => (await indexedOf(ada)) === 'all')
+  expect((await searchIds(ada, 'brass')).length).toBe(created)
+  expect((await listTasks(ada, 'ring')).length).toBe(10_000)
+  expect(await indexedOf(bea)).toBe('all')
+}, 300_000)
+
+test('after an upgrade, a search indexes small projects itself, and nothing changes in the tables of the earlier release', async () => {
+  const { ada, sql, projectId, create, expectComplete } = await open()
+  const { id } = await create('Draw the plate')
+  await make(ada, `/tasks/${id}/comments`, { text: 'In brass' })
+  await sql`insert into search (project_id, id, kind, at, doc) values (${projectId}, ${id}, 0, now(), '')`
+  await sql`update events set at = now() - interval '31 days'`
+  await expireEvents(sql, 30, { batchRows: 1_000, pauseMs: 0 })
+  await sql`truncate search_documents, search_cursors`
+  await expectComplete('plate', 'brass', 'draw')
+  expect(await sql`select from search where doc = ''`).toHaveLength(1)
 })
 
-for (const order of [['source', 'target'], ['target', 'source'], ['both']])
-  test(`a moved task is in its project only, also if the projects are indexed in the order: ${order}`, async () => {
-    const { id, commentId } = await createTask()
-    await expectIndexed()
-    await ada.patch(`/tasks/comments/${commentId}`, { text: 'Too wide' })
-    expect((await ada.patch(`/tasks/${id}`, { projectId: otherId })).status).toBe(200)
-    if (order[0] === 'source') await index.bringUpToDate([projectId])
-    if (order[0] === 'target') await index.bringUpToDate([otherId])
-    await expectIndexed()
-    expect(await countOf(id)).toBe(3)
-    await ada.patch(`/tasks/${id}`, { projectId })
-    await index.bringUpToDate([order[0] === 'source' ? otherId : projectId])
-    await expectIndexed()
+for (const isSearchedBefore of [true, false])
+  test(`events that expire before they are indexed lose no change, with${isSearchedBefore ? '' : 'out'} an earlier search`, async () => {
+    const { ada, sql, create, expectComplete } = await open()
+    const [kept, changed, deleted] = [
+      await create('Keep plate'),
+      await create('Draw plate'),
+      await create('Lose plate'),
+    ]
+    const comment = await make(ada, `/tasks/${kept.id}/comments`, { text: 'In brass' })
+    if (isSearchedBefore) await expectComplete('plate', 'brass')
+    await ada.patch(`/tasks/${changed.id}`, { title: 'Draw the wheel' })
+    await ada.delete(`/tasks/${deleted.id}`)
+    await ada.patch(`/tasks/comments/${comment.id}`, { text: 'In iron' })
+    await sql`update events set at = now() - interval '31 days'`
+    await expireEvents(sql, 30, { batchRows: 1_000, pauseMs: 0 })
+    await expectComplete('plate', 'wheel', 'brass', 'iron', 'lose')
+    await create('After the plate')
+    await expectComplete('plate', 'after')
   })
+
+test('comments and subtasks move, disappear and return with their task', async () => {
+  const { ada, projectId, otherId, create, expectComplete } = await open()
+  const { id } = await create('Draw the plate')
+  const comment = await make(ada, `/tasks/${id}/comments`, { text: 'Needle' })
+  await make(ada, `/tasks/${id}/subtasks`, { title: 'Thread' })
+  const queries = ['plate', 'needle', 'thread', 'needle thread']
+  await expectComplete(...queries)
+  for (const to of [otherId, projectId, otherId]) {
+    await ada.patch(`/tasks/${id}`, { projectId: to })
+    if (to === projectId) await ada.delete(`/tasks/comments/${comment.id}`)
+    await expectComplete(...queries)
+    expect((await listTasks(ada, 'thread', { projectId: to })).length).toBe(1)
+  }
+  await ada.delete(`/tasks/${id}`)
+  await expectComplete(...queries)
+  const seq = await versionOf(ada, otherId)
+  expect((await ada.post(`/projects/${otherId}/undo`, { seq })).status).toBe(200)
+  await expectComplete(...queries)
+})
+
+test('a worker indexes without a search, also changes from before its start and without Redis', async () => {
+  const redis = await forEach(freshRedis())
+  const { service, ada, create, isIndexed } = await open({ REDIS_URL: redis.url })
+  const { id } = await create('Draw the plate')
+  const first = await forEach(openTestService(service.env))
+  first.startWorkers()
+  await eventually('the earlier task', isIndexed)
+  service.startWorkers()
+  await first.close()
+  await make(ada, `/tasks/${id}/comments`, { text: 'Too thin' })
+  await eventually('the comment, by the other worker', isIndexed)
+  await redis.stop()
+  await create('Draw the ring')
+  await eventually('the task without Redis', isIndexed)
+})
+
+test('a worker deletes what remains of deleted rows and projects', async () => {
+  const { service, sql, ada, otherId, create, expectComplete } = await open({
+    SWEEP_EVERY_MS: '50',
+  })
+  const { id } = await create('Draw the plate')
+  await make(ada, '/tasks', { projectId: otherId, title: 'Oil the plate' })
+  await expectComplete('plate')
+  await ada.delete(`/tasks/${id}`)
+  await expectComplete('plate')
+  const countOf = async (where: object) =>
+    (await sql`select from search_documents where ${where as never}`).length
+  expect(await countOf(sql`id = ${id} and doc is null and title is null`)).toBe(1)
+  await sql`update search_documents set at = now() - interval '61 minutes' where id = ${id}`
+  await ada.delete(`/projects/${otherId}`)
+  service.startWorkers()
+  await eventually(
+    'the deletions',
+    async () => (await countOf(sql`id = ${id} or project_id = ${otherId}`)) === 0,
+  )
+  expect(await sql`select from search_cursors where project_id = ${otherId}`).toHaveLength(0)
+})
+
+test('admin shows the progress of the index, and fills projects again', async () => {
+  const { service, sql, create, projectId, isIndexed } = await open()
+  await create('Draw the plate')
+  const status = async () => (await runAdmin(service, 'search')).text
+  expect(await status()).toMatch(
+    /^filled +0 % of the tasks; 2 projects not complete\nbehind +2 projects with/,
+  )
+  service.startWorkers()
+  await eventually('the index', async () => (await isIndexed()) && (await status()).includes(' 100 %'))
+  await sql`update search_documents set doc = '', event_id = 'ffffffff-ffff-7fff-bfff-ffffffffffff'`
+  expect(await runAdmin(service, 'search', 'refill', projectId)).toEqual({
+    code: 0,
+    text: '1 project will be filled again',
+  })
+  expect(await runAdmin(service, 'search', 'refill', 'all')).toMatchObject({ code: 0 })
+  const isFilled = async () => (await sql`select from search_documents where doc = ''`).length === 0
+  await eventually('the second fill', isFilled)
+  expect(await runAdmin(service, 'search', 'refill', newId())).toMatchObject({ code: 1 })
+})
+
+test('the service starts without the extensions, and names them in one line', async () => {
+  const { sql, service, create, ada } = await open()
+  expect(await missingExtensions(sql)).toEqual([])
+  await sql`drop extension pg_trgm cascade`
+  expect(await missingExtensions(sql)).toEqual(['pg_trgm'])
+  const lines: unknown[] = []
+  const log = { ...openLog('silent'), warn: (line: unknown) => lines.push(line) } as never
+  warnAboutExtensions(log, ['pg_trgm'])
+  expect(lines).toEqual([
+    'the database lacks an extension: searches without a hit suggest no similar titles (pg_trgm)',
+  ])
+  expect((await runAdmin(service, 'search')).text).toContain('missing extensions  pg_trgm')
+  await create('Draw the plate')
+  expect((await ada.get('/search?q=plate')).body).toHaveLength(1)
+  expect((await ada.get('/search?q=plape')).body).toHaveLength(0)
+})

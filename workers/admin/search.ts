@@ -1,4 +1,4 @@
-import { countUnmerged } from '../search/merge.ts'
+import { noDocuments } from '../../modules/search/indexing.ts'
 import { missingExtensions } from '../../src/postgres/extensions.ts'
 import { indexState } from '../search/progress.ts'
 import {
@@ -22,15 +22,14 @@ async function status({ sql }: AdminContext): Promise<string> {
     ['filled', `${percent} % of the tasks; ${withUnit(filling, 'project')} not complete`],
     ['behind', `${withUnit(behind, 'project')} with changes that are not indexed yet`],
     ['documents', `about ${documents}`],
-    ['not merged', withUnit(await countUnmerged(sql), 'row')],
     ...(missing.length > 0 ? [['missing extensions', missing.join(', ')]] : []),
   ])
 }
 
-/** Documents stay until a worker has started to fill their project. */
+/** A search finds the old documents until a worker has replaced them. */
 async function refill({ sql }: AdminContext, which = ''): Promise<string> {
   const { count } = await sql`
-    update search_positions set fill = '{"clears": true}'
+    update search_cursors set fill = ${JSON.stringify(noDocuments)}::text::jsonb
     where ${which} = 'all' or project_id = ${idOrNil(which)}`
   if (count === 0 && which !== 'all') throw new AdminError(`The project ${which} is not in the search index`)
   return `${withUnit(count, 'project')} will be filled again`

@@ -1,55 +1,140 @@
-import { openSteps } from '../../modules/search/indexing/step.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fillNext } from '../../modules/search/fill.ts'
+import { indexEvents, isBehind, maxProjects, readProgress } from '../../modules/search/indexing.ts'
+import { nilId } from '../../src/id-format.ts'
+import { newId } from '../../src/ids.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { isTransient } from '../../src/postgres/errors.ts'
 import { repeatedly } from '../../src/repeatedly.ts'
 import type { Services } from '../../src/services.ts'
 import { throttle } from '../../src/throttle.ts'
 import { reasonOf } from '../reason.ts'
-import { SliceEnded } from '../throttle.ts'
-import type { ChangedProjects } from './changed-projects.ts'
-import { openFill } from './fill.ts'
-import { openIndexLoop } from './index-loop.ts'
-import { openMerge } from './merge.ts'
-import { openSweep } from './sweep.ts'
-import { openTurn } from './turn.ts'
 
-const renewEveryMs = 700
+/** Changes within this time are indexed together. */
+const collectMs = 50
+/** The pause in which changes collect, as a multiple of the time that the last step took. Many together cost less. */
+const pauses = { factor: 3, maxMs: 300 }
+const retryMs = 1_000
 const fillEveryMs = 500
-const mergeEveryMs = 500
+/** After a notification, the fill pauses nine times as long as it works. */
+const busy = { ms: 1_000, pauses: 9 }
+/** Limits the memory. The sweep finds projects that are left out. */
+const maxChanged = 100_000
+/** Reading a page takes about 15 ms. */
+const sweepRows = 5_000
+/** A document of a deleted row remains for this time, so that a slow process does not write an older document. */
+const deletedHours = 1
+const deletedRows = 2_000
+const turnMs = 2_000
+
+/** Projects with changes to index, and since when, in the order of these times. */
+export type ChangedProjects = Map<string, number>
 
 /** Indexes changes soon after their commits, so that a search rarely has to index changes itself. */
 export function startSearchIndexing(services: Services, changed: ChangedProjects): () => Promise<void> {
   const { config, database, notifications, log } = services
   const sql = database.background
-  const turn = openTurn(services)
-  const steps = openSteps(database.indexing)
-  let isStopping = false
-  const isActive = () => turn.isOwn() && !isStopping
+  const hasTurn = openTurn(services)
+  let [isStopping, busyUntil] = [false, 0]
   const warn = throttle(60_000, (error: unknown) =>
     log.warn({ reason: reasonOf(error) }, 'the search index is not up to date; retrying'),
   )
-  const loop = openIndexLoop({ sql, steps, changed, isActive, pauseMs: config.jobPauseMs, warn })
-  const add = (projectId: string) => {
-    if (!isActive()) return
-    changed.add(projectId)
-    loop.wake()
+  const add = (projectId: string, since = performance.now()) => {
+    if (changed.size < maxChanged && !changed.has(projectId)) changed.set(projectId, since)
   }
-  const sweep = openSweep(sql, add)
-  const fill = openFill({ sql, steps, config, isActive })
-  const whileActive = (work: () => Promise<void>) => async () => {
-    if (isActive()) await work().catch((error) => error instanceof SliceEnded || warn(error))
+  const index = async () => {
+    while (changed.size > 0 && !isStopping) {
+      if (!(await hasTurn())) return changed.clear()
+      const [startedAt, taken] = [performance.now(), [...changed.entries().take(maxProjects)]]
+      for (const [id] of taken) changed.delete(id)
+      const left = await indexProjects(
+        database.indexing,
+        taken.map(([id]) => id),
+        warn,
+      )
+      // At the end, so that a project with many changes does not delay the others.
+      for (const [id, since] of taken) if (left.includes(id)) add(id, since)
+      const pauseMs = left.length > 0 ? 0 : (performance.now() - startedAt) * pauses.factor
+      await sleep(Math.max(config.jobPauseMs, Math.min(pauseMs, pauses.maxMs)))
+    }
   }
-  const renew = () => turn.renew(sweep.restart, changed.clear)
-  void renew().catch(warn)
+  const fill = async () => {
+    const filling = await sql<{ projectId: string }[]>`
+      select project_id from search_cursors where fill is not null order by project_id limit ${maxProjects}`
+    for (const { projectId } of filling)
+      for (let isLeft = true; isLeft && !isStopping;) {
+        const startedAt = performance.now()
+        isLeft = await fillNext(sql, projectId)
+        const factor = performance.now() < busyUntil ? busy.pauses : 1
+        await sleep(Math.max(config.jobPauseMs, (performance.now() - startedAt) * factor))
+      }
+  }
+  const retrying = (work: () => Promise<void>) => () => work().catch((error) => (warn(error), sleep(retryMs)))
   const stops = [
-    repeatedly(renew, renewEveryMs, log),
-    repeatedly(whileActive(sweep.next), config.sweepEveryMs, log),
-    repeatedly(whileActive(fill.run), fillEveryMs, log),
-    repeatedly(whileActive(openMerge(sql)), mergeEveryMs, log),
-    notifications.listen(({ projectId }) => (fill.yield(), add(projectId))),
-    loop.stop,
+    repeatedly(retrying(index), collectMs, log),
+    repeatedly(retrying(fill), fillEveryMs, log),
+    repeatedly(retrying(openSweep(sql, add)), config.sweepEveryMs, log),
+    notifications.listen(({ projectId }) => {
+      busyUntil = performance.now() + busy.ms
+      add(projectId)
+    }),
   ]
   return async () => {
     isStopping = true
     await Promise.all(stops.map((stop) => stop()))
-    await turn.release().catch(() => {})
+  }
+}
+
+/**
+ * With Redis, one worker at a time indexes. Without Redis, or if a worker loses its turn, several workers index the same
+ * changes: this only costs time.
+ */
+function openTurn({ redis, config }: Pick<Services, 'redis' | 'config'>) {
+  const [key, own] = [`${config.redisPrefix}:turn:search-documents`, newId()]
+  return async (): Promise<boolean> => {
+    if (redis.status !== 'ready' || (await redis.set(key, own, 'PX', turnMs, 'NX'))) return true
+    return (await redis.get(key)) === own && (await redis.pexpire(key, turnMs)) === 1
+  }
+}
+
+/**
+ * Indexes the next events of projects, and returns the projects that have more. A project that cannot be indexed does not
+ * delay the others: the sweep finds the project again.
+ */
+async function indexProjects(
+  sql: Sql,
+  projectIds: string[],
+  warn: (error: unknown) => void,
+): Promise<string[]> {
+  const behind = (await readProgress(sql, projectIds)).filter((one) => isBehind(one))
+  try {
+    await indexEvents(sql, behind)
+  } catch (error) {
+    if (isTransient(error)) throw error
+    for (const one of behind) await indexEvents(sql, [one]).catch(warn)
+    return []
+  }
+  const after = await readProgress(
+    sql,
+    behind.map(({ projectId }) => projectId),
+  )
+  return after.filter((one) => isBehind(one)).map(({ projectId }) => projectId)
+}
+
+/** Returns a function that finds the next projects with events to index, and deletes the documents of deleted rows. */
+function openSweep(sql: Sql, add: (projectId: string) => void) {
+  let after = nilId
+  return async (): Promise<void> => {
+    const [page] = await sql<{ count: number; last: string; behind: string | null }[]>`
+      with page as materialized (
+        select project_id, version, last_event_id from streams where project_id > ${after} order by project_id limit ${sweepRows})
+      select count(*)::int4 as count, (select project_id from page order by 1 desc limit 1) as last,
+        string_agg(s.project_id::text, ' ') filter (where (c.seq = s.version and c.event_id = s.last_event_id) is not true) as behind
+      from page s left join search_cursors c on c.project_id = s.project_id`
+    page!.behind?.split(' ').forEach((projectId) => add(projectId))
+    after = page!.count === sweepRows ? page!.last : nilId
+    await sql`delete from search_documents where id = any(array(
+      select id from search_documents where doc is null and at < now() - ${deletedHours}::int4 * interval '1 hour'
+      order by at limit ${deletedRows}))`
   }
 }

@@ -1,45 +1,42 @@
 import { wordsOf, wordTextsOf } from './words.ts'
 
-/** D is the default and has no letter. */
-type Weight = 'A' | 'B' | ''
-
-/** Returns the tsvector text of a task: its number and title with weight A, its description with weight D. */
-export const taskDocument = (task: { number: number; title: string; description: string | null }): string =>
-  `'#${task.number}':1A ${documentOf(task.title, task.description, 1)}`
-
-/** Returns the tsvector text of a project, whose name counts as its title. */
-export const projectDocument = (project: { name: string; description: string | null }): string =>
-  documentOf(project.name, project.description)
-
-/** Returns the tsvector text of a comment, with weight B. */
-export const commentDocument = ({ text }: { text: string }): string => lexemesOf(wordTextsOf(text), 'B', 0)
-
-/** Returns the tsvector text of a subtask, with weight B. */
-export const subtaskDocument = ({ title }: { title: string }): string => lexemesOf(wordTextsOf(title), 'B', 0)
-
-/** Returns the distinct words of a title that are compared with misspelt words of searches. */
-export const titleWords = (title: string): string[] => {
-  const words = wordsOf(title).filter(({ text, isDense }) => !isDense && isComparable(text))
-  return [...new Set(words.map(({ text }) => text))]
+/** A task has a number, a task and a project have a title, a comment and a subtask only a text. */
+export interface DocumentText {
+  number: number | null
+  title: string | null
+  text: string | null
 }
+
+/** A tsvector has at most 1 MiB. Only texts of characters that Unicode expands to many characters exceed this limit. */
+const maxCharacters = 300_000
+
+/** Returns the text of a tsvector: a number and title with weight A, the text with weight D, or B without a title. */
+export function documentOf({ number, title, text }: DocumentText): string {
+  const words = title === null ? [] : wordTextsOf(title)
+  const first = number === null ? 0 : 1
+  const ofTitle = (number === null ? '' : `'#${number}':1A `) + lexemesOf(words, 'A', first)
+  // The gap of one position prevents phrases that begin in the title and end in the text.
+  const before = title === null ? 0 : first + words.length + 1
+  const doc = ofTitle + (text ? lexemesOf(wordTextsOf(text), title === null ? 'B' : '', before) : '')
+  return doc.length <= maxCharacters ? doc : doc.slice(0, doc.lastIndexOf(" '", maxCharacters))
+}
+
+/** Returns the words of a title that are compared with misspelt words of searches. */
+export const titleWords = (title: string): string =>
+  wordsOf(title)
+    .flatMap(({ text, isDense }) => (!isDense && isComparable(text) ? [text] : []))
+    .join(' ')
 
 /** Shorter words and numbers resemble too many others. */
 export const isComparable = (word: string): boolean => word.length >= 3 && !/^\d+$/.test(word)
 
-function documentOf(title: string, description: string | null, position = 0): string {
-  const words = wordTextsOf(title)
-  const text = lexemesOf(words, 'A', position)
-  // The gap of one position prevents phrases that begin in the title and end in the description.
-  return description ? text + lexemesOf(wordTextsOf(description), '', position + words.length + 1) : text
-}
-
 /** Postgres stores no higher position: it takes a higher one as this one. */
 const maxPosition = 16_383
-const labels: Record<Weight, string[]> = { A: [], B: [], '': [] }
+const labels: Record<string, string[]> = { A: [], B: [], '': [] }
 
 /** Words consist of letters and digits, so nothing needs to be escaped between the quotes. */
-function lexemesOf(words: string[], weight: Weight, before: number): string {
-  const label = labels[weight]
+function lexemesOf(words: string[], weight: 'A' | 'B' | '', before: number): string {
+  const label = labels[weight]!
   let result = ''
   for (const [n, word] of words.entries()) {
     const position = Math.min(before + n + 1, maxPosition)

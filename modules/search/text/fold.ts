@@ -49,25 +49,10 @@ function kindOf(text: string): Kind {
 
 /** Letters that Unicode does not decompose, as in the rules of Postgres' unaccent, and the final sigma. */
 const letters = new Map(
-  Object.entries({
-    ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ð: 'd', þ: 'th', ł: 'l', ħ: 'h', ı: 'i', ȷ: 'j', ĸ: 'q' },
-    ...{
-      ŋ: 'n',
-      ŧ: 't',
-      ƀ: 'b',
-      ɓ: 'b',
-      ɖ: 'd',
-      ɗ: 'd',
-      ɨ: 'i',
-      ɫ: 'l',
-      ƚ: 'l',
-      ɲ: 'n',
-      ƶ: 'z',
-      ʉ: 'u',
-      ə: 'e',
-    },
-    ς: 'σ',
-  }),
+  [...'ßæœøđðþłħıȷĸŋŧƀɓɖɗɨɫƚɲƶʉəς'].map((letter, n) => [
+    letter,
+    'ss ae oe o d d th l h i j q n t b b d d i l l n z u e σ'.split(' ')[n]!,
+  ]),
 )
 const foldedLetter = (letter: string) => letters.get(letter) ?? asciiDigit(letter)
 

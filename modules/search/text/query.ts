@@ -71,11 +71,10 @@ function phraseOf(text: string): Term[] {
 /** Returns a term for each word, and a term for each run of dense script. */
 function termsOf(text: string): Term[] {
   const groups: Word[][] = []
-  let previous: Word | undefined
   for (const word of wordsOf(text)) {
-    if (previous && isPair(previous)) groups.at(-1)!.push(word)
+    const last = groups.at(-1)
+    if (last && isPair(last.at(-1)!)) last.push(word)
     else groups.push([word])
-    previous = word
   }
   return groups.map(termOf)
 }
@@ -93,43 +92,39 @@ function termOf(words: Word[]): Term {
   return { lexemes, isPrefix: last.isDense && !isRunEnd, isDense: last.isDense }
 }
 
-/** A longer phrase begins with words that must occur anywhere: Postgres rejects most texts by them in a tenth of the time. */
-const maxShortPhrase = 8
-const checkedFirst = 4
-
 /** Returns the tsquery text of a term, with weight A for titles only. */
-export function termQuery(term: Term, weight: 'A' | '' = ''): string {
-  const quoted = quotedLexemes(term, weight)
-  if (quoted.length === 1) return quoted[0]!
-  const phrase = `(${quoted.join(' <-> ')})`
-  return quoted.length > maxShortPhrase ? `(${someOf(quoted)} & ${phrase})` : phrase
-}
-
-const quotedLexemes = ({ lexemes, isPrefix }: Term, weight = ''): string[] =>
-  lexemes.map((lexeme, n) => {
+export function termQuery({ lexemes, isPrefix }: Term, weight: 'A' | '' = ''): string {
+  const quoted = lexemes.map((lexeme, n) => {
     const label = isPrefix && n === lexemes.length - 1 ? `*${weight}` : weight
     return `'${lexeme}'${label && `:${label}`}`
   })
-
-/** Returns the longest of several lexemes, which tend to be rare. */
-const someOf = (quoted: string[]): string =>
-  [...new Set(quoted)]
-    .sort((a, b) => b.length - a.length)
-    .slice(0, checkedFirst)
-    .join(' & ')
+  return quoted.length === 1 ? quoted[0]! : `(${quoted.join(' <-> ')})`
+}
 
 const all = (terms: Term[], weight?: 'A') => terms.map((term) => termQuery(term, weight)).join(' & ')
 
-/** Returns the tsquery text of the whole search. */
-export const wholeQuery = ({ terms, excluded }: SearchQuery): string =>
-  [all(terms), ...excluded.map((term) => `!${termQuery(term)}`)].join(' & ')
+/** Returns tsquery texts: of the whole search, and of titles that hold every term or some term. */
+export const conditionsOf = ({ terms, excluded }: SearchQuery) => ({
+  whole: [all(terms), ...excluded.map((term) => `!${termQuery(term)}`)].join(' & '),
+  allInTitle: all(terms, 'A'),
+  someInTitle: terms.map((term) => termQuery(term, 'A')).join(' | '),
+})
 
-/** Returns the tsquery text for titles that hold every term. */
-export const allInTitle = ({ terms }: SearchQuery): string => all(terms, 'A')
+/** More words make a look-up in the index no faster, and a shorter prefix opens very many words of the index. */
+const maxIndexWords = 16
+const minPrefix = 3
 
-/** Returns the tsquery text for titles that hold some term. */
-export const someInTitle = ({ terms }: SearchQuery): string =>
-  terms.map((term) => termQuery(term, 'A')).join(' | ')
+/** Returns a tsquery text for the index of words, which has no phrases. Every text that the terms match matches it. */
+export function indexQuery(terms: Term[]): string {
+  const words = terms.flatMap(({ lexemes, isPrefix }) =>
+    lexemes.map((text, n) => ({ text, isPrefix: isPrefix && n === lexemes.length - 1 })),
+  )
+  const selective = words.filter(({ text, isPrefix }) => !isPrefix || text.length >= minPrefix)
+  const quoted = selective.map(({ text, isPrefix }) => (isPrefix ? `'${text}':*` : `'${text}'`))
+  // Long words tend to be rare.
+  const longest = [...new Set(quoted)].sort((a, b) => b.length - a.length).slice(0, maxIndexWords)
+  return longest.join(' & ') || all(terms)
+}
 
 /** Returns the words of a search for which similar words may be offered. */
 export const comparableWords = ({ terms }: SearchQuery): string[] => {

@@ -1,13 +1,17 @@
-import { type Match, Matcher } from './matches.ts'
-import type { SearchQuery } from './query.ts'
+import type { Term } from './query.ts'
 import { type Word, WordReader } from './words.ts'
 
 export interface Snippet {
   text: string
   /** Offsets [start, end) of matched words in UTF-16 code units of `text`, in order and apart. */
   matches: [start: number, end: number][]
-  /** How many terms of the search were found. */
-  count: number
+}
+
+/** An occurrence of a term. `term` is the place of the term in the search. */
+interface Match {
+  start: number
+  end: number
+  term: number
 }
 
 const maxUnits = 200
@@ -19,106 +23,77 @@ const ellipsis = '…'
 const unitsPerPiece = 500
 /** Of so many units the best part is shown. */
 const minUnitsRead = 2_000
-/** Phrases may overlap, and then have up to 32 matches for each word. */
-const maxMatches = 5_000
-
-/** Returns the snippet of a text at once. */
-export function snippetOf(text: string, query: Pick<SearchQuery, 'terms'>): Snippet {
-  const reading = readSnippet(text, query)
-  for (;;) {
-    const step = reading.next()
-    if (step.done) return step.value
-  }
-}
+/** Comparing so many matches takes 1 ms. */
+const maxMatches = 200
 
 /**
- * Returns the part of a text that holds the most terms of a search: at most 200 UTF-16 code units. Yields after each piece
- * of the text. Reads no more pieces if a part holds all terms, or if a later piece has no better part.
+ * Returns a part of a text, which holds the most terms of a search: at most 200 UTF-16 code units. Yields after each piece of
+ * the text. Reads until a part holds all terms, or at least to the first term and `minUnitsRead`.
  */
-export function* readSnippet(
-  text: string,
-  { terms }: Pick<SearchQuery, 'terms'>,
-): Generator<undefined, Snippet> {
+export function* readSnippet(text: string, terms: Term[]): Generator<undefined, Snippet> {
   const reader = new WordReader(text)
-  const matchers = terms.map((term, n) => new Matcher(term, n))
   const matches: Match[] = []
-  const readTo = (offset: number) => {
-    const words = reader.readTo(offset)
-    for (const matcher of matchers) matcher.addMatches(words, reader.isComplete, matches)
-    matches.sort((a, b) => a.start - b.start || a.end - b.end)
-    return words
-  }
-  let best: Best = { match: undefined, count: 0 }
-  let read = 0
-  for (let isBetter = true; isBetter && !reader.isComplete && matches.length < maxMatches;) {
-    if (read > 0) yield
-    readTo((read += unitsPerPiece))
-    const previous = best
-    best = bestOf(matches)
-    isBetter =
-      best.count < terms.length && (read < minUnitsRead || best.count > previous.count || !best.match)
-  }
-  return snippetAt(text, readTo(read + maxUnits), matches, best)
-}
-
-function snippetAt(text: string, words: Word[], matches: Match[], { match }: Best): Snippet {
-  const { from, to } = text.length <= maxUnits ? { from: 0, to: text.length } : windowOf(text, words, match)
-  const before = from > 0 ? ellipsis : ''
-  const shift = before.length - from
-  return {
-    text: before + text.slice(from, to) + (to < text.length ? ellipsis : ''),
-    matches: within(matches, from, to).map(([start, end]) => [start + shift, end + shift]),
-    count: new Set(matches.map(({ term }) => term)).size,
+  for (let [read, next] = [unitsPerPiece, 0]; ; read += unitsPerPiece) {
+    const words = reader.readTo(read + maxUnits)
+    // The end of a match may depend on the next word.
+    const end = words.length - (reader.isComplete ? 0 : 1)
+    for (; next < end; next++) matches.push(...matchesAt(words, next, terms))
+    const { best, count } = bestOf(matches.slice(0, maxMatches))
+    const isEnough = count === terms.length || (best && read >= minUnitsRead) || matches.length > maxMatches
+    if (isEnough || reader.isComplete) return snippetAt(text, words, matches, best)
+    yield
   }
 }
 
-/** Returns the parts of matches between two offsets. Joins matches that overlap. */
-function within(matches: Match[], from: number, to: number): Snippet['matches'] {
-  const result: Snippet['matches'] = []
+/** Returns the matches that end with a word. */
+const matchesAt = (words: Word[], at: number, terms: Term[]): Match[] =>
+  terms.flatMap(({ lexemes, isPrefix }, term) => {
+    const [last, first] = [lexemes.at(-1)!, at - lexemes.length + 1]
+    const { text, isDense, end } = words[at]!
+    if (isPrefix ? !text.startsWith(last) : text !== last) return []
+    if (lexemes.some((lexeme, n) => first + n < at && words[first + n]?.text !== lexeme)) return []
+    // A single character of dense script matches the first character of a pair. The next word then begins with the second.
+    const next = isDense && text !== last ? (words[at + 1]?.start ?? end) : end
+    const { start } = words[first]!
+    return [{ start, end: next > start ? next : end, term }]
+  })
+
+/** Returns the match before the most matches of different terms; of several such matches the earliest. */
+function bestOf(matches: Match[]) {
+  const [first] = matches
+  let [best, count] = [first, 0]
   for (const match of matches) {
-    const [start, end] = [Math.max(match.start, from), Math.min(match.end, to)]
-    if (start >= end) continue
-    const last = result.at(-1)
-    if (last && start < last[1]) last[1] = Math.max(last[1], end)
-    else result.push([start, end])
+    const end = match.start + maxUnits - unitsBefore - 2 * ellipsis.length
+    const near = matches.filter((one) => one.start >= match.start && one.end <= end)
+    const terms = new Set(near.map(({ term }) => term)).size
+    if (terms > count) [best, count] = [match, terms]
   }
-  return result
+  return { best, count }
 }
 
-function windowOf(text: string, words: Word[], match: Match | undefined): { from: number; to: number } {
-  const { start, end } = match ?? { start: 0, end: 0 }
+function snippetAt(text: string, words: Word[], matches: Match[], best: Match | undefined): Snippet {
+  const { from, to } = text.length <= maxUnits ? { from: 0, to: text.length } : windowOf(text, words, best)
+  const before = from > 0 ? ellipsis : ''
+  const shown: Snippet['matches'] = []
+  for (const one of matches.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
+    const [start, end] = [one.start, Math.min(one.end, to)].map((at) => at - from + before.length) as [
+      number,
+      number,
+    ]
+    if (one.start < from || start >= end) continue
+    const last = shown.at(-1)
+    if (last && start < last[1]) last[1] = Math.max(last[1], end)
+    else shown.push([start, end])
+  }
+  return { text: before + text.slice(from, to) + (to < text.length ? ellipsis : ''), matches: shown }
+}
+
+function windowOf(text: string, words: Word[], { start, end } = { start: 0, end: 0 }) {
   const from = start <= unitsBefore ? 0 : words.find((word) => word.start >= start - unitsBefore)!.start
   const latest = from + maxUnits - (from > 0 ? 2 : 1) * ellipsis.length
   if (latest >= text.length) return { from, to: text.length }
   const to = words.findLast((word) => word.end <= latest)?.end ?? 0
   // A match may be longer than a snippet, and other long words or texts without words would leave little to show.
-  return {
-    from,
-    to: to >= Math.max(Math.min(end, latest), latest - maxUnusedUnits) ? to : withoutHalf(text, latest),
-  }
-}
-
-/** Returns an offset that is not between the halves of a surrogate pair. */
-const withoutHalf = (text: string, at: number) => (/[\udc00-\udfff]/.test(text[at]!) ? at - 1 : at)
-
-interface Best {
-  match: Match | undefined
-  /** How many terms the part of the text after the match holds. */
-  count: number
-}
-
-/** Returns the match before the most matches of different terms; of several such matches the earliest. */
-function bestOf(matches: Match[]): Best {
-  const counts = new Map<number, number>()
-  let [best, most, next] = [matches[0], 0, 0]
-  for (const match of matches) {
-    const end = match.start + maxUnits - unitsBefore - 2 * ellipsis.length
-    for (; next < matches.length && matches[next]!.end <= end; next++)
-      counts.set(matches[next]!.term, (counts.get(matches[next]!.term) ?? 0) + 1)
-    if (counts.size > most) [best, most] = [match, counts.size]
-    const left = (counts.get(match.term) ?? 0) - 1
-    if (left > 0) counts.set(match.term, left)
-    else counts.delete(match.term)
-  }
-  return { match: best, count: most }
+  if (to >= Math.max(Math.min(end, latest), latest - maxUnusedUnits)) return { from, to }
+  return { from, to: /[\udc00-\udfff]/.test(text[latest]!) ? latest - 1 : latest }
 }

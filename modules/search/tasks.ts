@@ -1,0 +1,66 @@
+import type { Caller } from '../../src/identity/rights.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
+import type { Services } from '../../src/services.ts'
+import { findNamed } from './find.ts'
+import { openScope, withIndexed } from './routes.ts'
+import { indexQuery, type SearchQuery, termQuery } from './text/query.ts'
+
+/** The most ids of a list that first finds its tasks. */
+const maxFoundTasks = 2_000
+/** So many terms are looked up to find one that few tasks hold. */
+const maxLookedUp = 4
+
+/** Either the ids of all tasks that match, or, for many tasks, the condition that a list checks for each task. */
+export type MatchingTasks = { foundIds: string[] } | { matching: Matching }
+
+export interface Matching {
+  query: SearchQuery
+  projectIds: string[]
+  knownIds: string[]
+}
+
+type Respond = (found: MatchingTasks, isComplete: boolean) => Promise<Response>
+
+/** Returns a function that finds the tasks of a list with `q`, in one project or in all projects of the caller. */
+export function openTaskSearch(services: Services) {
+  const inScope = openScope(services)
+  return (caller: Caller, query: SearchQuery, projectId: string | undefined, respond: Respond) =>
+    inScope(caller, projectId, async ({ projectIds, indexed }) => {
+      const found = await findMatchingTasks(services.database.searches, query, projectIds)
+      return withIndexed(await respond(found, indexed === 'all'), indexed)
+    })
+}
+
+/**
+ * Finds the tasks that hold every term in their title, description, comments or subtasks, and no excluded term. A term that
+ * few documents hold selects tasks, for which the other terms are checked.
+ */
+async function findMatchingTasks(sql: Sql, query: SearchQuery, projectIds: string[]): Promise<MatchingTasks> {
+  const knownIds = (await findNamed(sql, projectIds, { query, types: ['task'] })).map(({ id }) => id)
+  const matching = { query, projectIds, knownIds }
+  if (query.terms.length === 0) return { foundIds: knownIds }
+  const texts = query.terms.map((term) => indexQuery([term])).sort((a, b) => b.length - a.length)
+  for (const text of texts.slice(0, maxLookedUp)) {
+    const rows = await unprepared(sql<{ taskId: string }[]>`
+      select task_id from search_documents where doc @@ ${text}::tsquery and project_id = any(${projectIds}::uuid[])
+      limit ${maxFoundTasks + 1}`)
+    if (rows.length > maxFoundTasks) continue
+    const ids = [...new Set(rows.flatMap(({ taskId }) => taskId ?? []))]
+    const few = await unprepared(sql<{ id: string }[]>`
+      select id from unnest(${ids}::uuid[]) t(id) where ${matchesTask(sql, sql`t.id`, matching)}`)
+    return { foundIds: [...new Set([...knownIds, ...few.map(({ id }) => id)])] }
+  }
+  return { matching }
+}
+
+/** SQL that is true if the documents of a task together hold every term, and none holds an excluded term. */
+export function matchesTask(sql: Sql, id: SqlPart, { query, projectIds }: Matching): SqlPart {
+  // `offset 0` makes Postgres read the documents of the task, not once all documents with the term. The function
+  // `ts_match_vq` is `@@`, but never a look-up in the index of words.
+  const exists = (text: string) => sql`exists (select from search_documents s where s.task_id = ${id}
+    and s.project_id = any(${projectIds}::uuid[]) and ts_match_vq(s.doc, ${text}::tsquery) offset 0)`
+  const all = query.terms.map((term) => exists(termQuery(term)))
+  const excluded = query.excluded.map((term) => sql`not ${exists(termQuery(term))}`)
+  return [...all, ...excluded].reduce((some, one) => sql`${some} and ${one}`)
+}

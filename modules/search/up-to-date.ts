@@ -1,0 +1,73 @@
+import type { Database } from '../../src/postgres/database.ts'
+import type { Services } from '../../src/services.ts'
+import { fillNext } from './fill.ts'
+import { indexEvents, isBehind, maxProjects, type Progress, readProgress } from './indexing.ts'
+
+/** A search indexes all missing events if they are not more. Otherwise it indexes for a limited time. */
+const fewEvents = 2_000
+const maxMs = { few: 10_000, many: 500 }
+/** While a project is being filled, the filled part is not 100. */
+const maxPercent = 99
+
+/** The projects of a search that exist, those with the newest events first. */
+export interface Scope {
+  projectIds: string[]
+  /** About the number of documents, because each has an event. */
+  documents: number
+  /** `all`, the filled part as a percentage, or `behind: ` with the number of missing events. */
+  indexed: string
+}
+
+/** Indexes the events that were committed before the call, up to the limits above. An error does not fail the search. */
+export async function bringUpToDate(
+  { database, log }: Pick<Services, 'database' | 'log'>,
+  projectIds: string[],
+): Promise<Scope> {
+  const startedAt = performance.now()
+  let all = await readProgress(database.reads, projectIds)
+  const targets = new Map(all.map(({ projectId, version }) => [projectId, version]))
+  const missingOf = (one: Progress) => missingEvents(one, targets.get(one.projectId))
+  const endsAt = startedAt + maxMs[sumOf(all, missingOf) <= fewEvents ? 'few' : 'many']
+  for (let behind = all.filter(missingOf); behind.length > 0; behind = all.filter(missingOf)) {
+    const error = await indexShared(database, behind.slice(0, maxProjects)).catch((error: unknown) => error)
+    all = await readProgress(database.reads, projectIds)
+    if (error) log.warn({ reason: String(error) }, 'a search could not index all changes')
+    if (error || performance.now() > endsAt) break
+  }
+  const tasks = sumOf(all, ({ lastNumber }) => lastNumber)
+  const percent = Math.floor((100 * sumOf(all, ({ filled }) => filled)) / Math.max(1, tasks))
+  const missing = sumOf(all, missingOf)
+  const state = missing > 0 ? `behind: ${missing}` : 'all'
+  return {
+    projectIds: all.map(({ projectId }) => projectId),
+    documents: sumOf(all, ({ version }) => version),
+    indexed: all.some(({ isFilling }) => isFilling) ? `${Math.min(percent, maxPercent)}%` : state,
+  }
+}
+
+const sumOf = (all: Progress[], countOf: (one: Progress) => number) =>
+  all.reduce((sum, one) => sum + countOf(one), 0)
+
+/** A search fills small projects itself. Workers fill the others. */
+const needsFill = ({ isFilling, version }: Progress) => isFilling && version <= fewEvents
+
+function missingEvents(one: Progress, target = one.version): number {
+  if (needsFill(one)) return one.version
+  return isBehind(one, target) ? Math.max(1, target - one.seq) : 0
+}
+
+/** Concurrent searches of a process index a project once. */
+const running = new Map<string, Promise<void>>()
+
+async function indexShared(database: Database, behind: Progress[]): Promise<void> {
+  const own = behind.filter(({ projectId }) => !running.has(projectId))
+  const step = index(database, own).finally(() => own.forEach(({ projectId }) => running.delete(projectId)))
+  for (const { projectId } of own) running.set(projectId, step)
+  await Promise.all([step, ...behind.map(({ projectId }) => running.get(projectId))])
+}
+
+async function index({ indexing }: Database, projects: Progress[]): Promise<void> {
+  const behind = projects.filter((one) => isBehind(one))
+  if (behind.length > 0) await indexEvents(indexing, behind)
+  for (const { projectId } of projects.filter(needsFill)) await fillNext(indexing, projectId)
+}
