@@ -31,9 +31,9 @@ export async function indexRows(sql: Sql, sources: Source[]): Promise<void> {
 
 /** Returns the present rows. `at` is null if a row does not exist. */
 export const readRows = (sql: Sql, sources: Source[]): Promise<Row[]> => sql<Row[]>`
-  select g.kind, g.id, coalesce(r.task_id, g.task_id) as task_id, coalesce(r.project_id, g.project_id) as project_id,
+  select g.kind, g.id, coalesce(r.task_id, nullif(g.task_id, ${nilId})) as task_id, coalesce(r.project_id, g.project_id) as project_id,
     coalesce(r.event_id, g.event_id) as event_id, r.at, r.number, r.title, r.text
-  from ${sourcesOf(sql, sources)} left join lateral (
+  from unnest(${arraysOf(sql, sources)}) g(kind, id, task_id, project_id, event_id) left join lateral (
     select t.id as task_id, t.project_id, t.event_id, t.created_at as at, t.number, t.title, t.description as text
       from tasks t where g.kind = 'task' and t.id = g.id
     union all select t.id, t.project_id, greatest(c.event_id, t.event_id), c.created_at, null, null, c.text
@@ -43,11 +43,9 @@ export const readRows = (sql: Sql, sources: Source[]): Promise<Row[]> => sql<Row
     union all select null, p.id, p.event_id, p.created_at, null, p.name, p.description
       from projects p where g.kind = 'project' and p.id = g.id) r on true`
 
-const sourcesOf = (sql: Sql, all: Source[]) => sql`(
-  select kind, id, nullif(task_id, ${nilId}) as task_id, project_id, event_id from unnest(
-    ${all.map(({ kind }) => kind)}::text[], ${all.map(({ id }) => id)}::uuid[], ${all.map(({ taskId }) => taskId ?? nilId)}::uuid[],
-    ${all.map(({ projectId }) => projectId)}::uuid[], ${all.map(({ eventId }) => eventId)}::uuid[])
-    s(kind, id, task_id, project_id, event_id)) g`
+const arraysOf = (sql: Sql, all: Source[]) => sql`
+  ${all.map(({ kind }) => kind)}::text[], ${all.map(({ id }) => id)}::uuid[], ${all.map(({ taskId }) => taskId ?? nilId)}::uuid[],
+  ${all.map(({ projectId }) => projectId)}::uuid[], ${all.map(({ eventId }) => eventId)}::uuid[]`
 
 /** All processes lock the rows in the order of ids. A project that is being deleted gets no more documents. */
 export async function writeDocuments(sql: Sql, rows: Row[]): Promise<void> {
@@ -58,10 +56,10 @@ export async function writeDocuments(sql: Sql, rows: Row[]): Promise<void> {
     with live as materialized (
       select id from projects where id = any(${[...new Set(rows.map(({ projectId }) => projectId))]}::uuid[]) order by id for key share)
     insert into search_documents as d (id, project_id, kind, task_id, at, event_id, title, doc)
-    select id, project_id, kind, task_id, coalesce(nullif(at, '')::timestamptz, now()), event_id, nullif(title, ''),
+    select id, project_id, kind, nullif(task_id, ${nilId}), coalesce(nullif(at, '')::timestamptz, now()), event_id, nullif(title, ''),
       case when at <> '' then doc::tsvector end
-    from ${sourcesOf(sql, rows)} join unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ at }) => at ?? '')}::text[],
-      ${titles}::text[], ${docs}::text[]) r(id, at, title, doc) using (id)
+    from unnest(${arraysOf(sql, rows)}, ${rows.map(({ at }) => at ?? '')}::text[], ${titles}::text[], ${docs}::text[])
+      r(kind, id, task_id, project_id, event_id, at, title, doc)
     where project_id in (select id from live) order by id
     on conflict (id) do update set project_id = excluded.project_id, task_id = excluded.task_id, at = excluded.at,
       event_id = excluded.event_id, title = excluded.title, doc = excluded.doc where d.event_id < excluded.event_id`
