@@ -12,6 +12,7 @@ import { nilId } from '../src/id-format.ts'
 import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
 import { ignoreStatus } from './reason.ts'
 import { removeImports } from './imports/remove.ts'
+import { purgeDocuments } from './search/start.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
 export const workerActor = serviceActor
@@ -24,12 +25,7 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
   const [project] = await sql`select id from projects where id = ${projectId}`
   if (project) throw new Error(`The project ${projectId} still exists, so nothing was deleted`)
   await removeImports(sql, sql`project_id = ${projectId}`, throttle)
-  await sql`delete from search_cursors where project_id = ${projectId}`
-  await whilePagesAreFull(throttle, async () => {
-    const { count } = await sql`delete from search_documents where id = any(array(
-      select id from search_documents where project_id = ${projectId} limit ${throttle.batchRows}))`
-    return count
-  })
+  await purgeDocuments(sql, projectId, throttle)
   // A task that moves to another project while this job pauses between two statements must keep its children.
   const notMovedAway = sql`and not exists (
     select from tasks t where t.id = task_id and t.project_id <> ${projectId})`

@@ -181,6 +181,10 @@ test('a worker deletes what remains of deleted rows and projects', async () => {
   await expectComplete('plate')
   await ada.delete(`/tasks/${id}`)
   await expectComplete('plate')
+  const orphanId = newId()
+  await sql`insert into search_cursors (project_id, seq, event_id) values (${orphanId}, 1, ${orphanId})`
+  await sql`insert into search_documents (id, project_id, kind, at, event_id, doc)
+    values (${orphanId}, ${orphanId}, 'project', now(), ${orphanId}, '')`
   const countOf = async (where: object) =>
     (await sql`select from search_documents where ${where as never}`).length
   expect(await countOf(sql`id = ${id} and doc is null and title is null`)).toBe(1)
@@ -189,7 +193,7 @@ test('a worker deletes what remains of deleted rows and projects', async () => {
   service.startWorkers()
   await eventually(
     'the deletions',
-    async () => (await countOf(sql`id = ${id} or project_id = ${otherId}`)) === 0,
+    async () => (await countOf(sql`id in (${id}, ${orphanId}) or project_id = ${otherId}`)) === 0,
   )
   expect(await sql`select from search_cursors where project_id = ${otherId}`).toHaveLength(0)
 })

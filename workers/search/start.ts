@@ -9,6 +9,7 @@ import { repeatedly } from '../../src/repeatedly.ts'
 import type { Services } from '../../src/services.ts'
 import { throttle } from '../../src/throttle.ts'
 import { reasonOf } from '../reason.ts'
+import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 
 /** Changes within this time are indexed together. */
 const collectMs = 50
@@ -73,7 +74,7 @@ export function startSearchIndexing(services: Services, changed: ChangedProjects
   const stops = [
     repeatedly(retrying(index), collectMs, log),
     repeatedly(retrying(fill), fillEveryMs, log),
-    repeatedly(retrying(openSweep(sql, add)), config.sweepEveryMs, log),
+    repeatedly(retrying(openSweep(sql, add, config)), config.sweepEveryMs, log),
     notifications.listen(({ projectId }) => {
       busyUntil = performance.now() + busy.ms
       add(projectId)
@@ -121,8 +122,8 @@ async function indexProjects(
   return after.filter((one) => isBehind(one)).map(({ projectId }) => projectId)
 }
 
-/** Returns a function that finds the next projects with events to index, and deletes the documents of deleted rows. */
-function openSweep(sql: Sql, add: (projectId: string) => void) {
+/** Returns a function that finds the next projects with events to index, and deletes what remains of deleted rows and projects. */
+function openSweep(sql: Sql, add: (projectId: string) => void, config: Services['config']) {
   let after = nilId
   return async (): Promise<void> => {
     const [page] = await sql<{ count: number; last: string; behind: string | null }[]>`
@@ -132,9 +133,26 @@ function openSweep(sql: Sql, add: (projectId: string) => void) {
         string_agg(s.project_id::text, ' ') filter (where (c.seq = s.version and c.event_id = s.last_event_id) is not true) as behind
       from page s left join search_cursors c on c.project_id = s.project_id`
     page!.behind?.split(' ').forEach((projectId) => add(projectId))
-    after = page!.count === sweepRows ? page!.last : nilId
+    const next = page!.count === sweepRows ? page!.last : undefined
+    // The previous release deletes projects without their documents.
+    const orphans = await sql<{ projectId: string }[]>`
+      select project_id from search_cursors c where project_id > ${after} and (project_id <= ${next ?? nilId} or ${!next})
+        and not exists (select from streams s where s.project_id = c.project_id)`
+    const throttle = { batchRows: config.jobBatchRows, pauseMs: config.jobPauseMs }
+    for (const { projectId } of orphans) await purgeDocuments(sql, projectId, throttle)
+    after = next ?? nilId
     await sql`delete from search_documents where id = any(array(
       select id from search_documents where doc is null and at < now() - ${deletedHours}::int4 * interval '1 hour'
       order by at limit ${deletedRows}))`
   }
+}
+
+/** Deletes the cursor last, so that an interrupted deletion continues. */
+export async function purgeDocuments(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
+  await whilePagesAreFull(throttle, async () => {
+    const { count } = await sql`delete from search_documents where id = any(array(
+      select id from search_documents where project_id = ${projectId} limit ${throttle.batchRows}))`
+    return count
+  })
+  await sql`delete from search_cursors where project_id = ${projectId}`
 }

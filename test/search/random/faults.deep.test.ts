@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { migrate } from '../../../drizzle/migrate.ts'
 import { openPostgres } from '../../faults/postgres-server.ts'
 import { eventually, makeProjects, openPair, type Pair } from '../../races/pair.ts'
+import { cases } from '../../support/depth.ts'
 import { freshRedis } from '../../support/redis.ts'
 import { forFile, newFolder, spawnService } from '../../support/service.ts'
 import { type Facts, openFacts, writeAndCheck } from './facts.ts'
@@ -23,6 +24,17 @@ const acknowledged = async ({ counts }: Facts, more: number) => {
   const from = counts().facts
   await eventually(`${more} more writes`, () => counts().facts >= from + more)
 }
+
+for (const withWorker of [false, true])
+  test(`with${withWorker ? '' : 'out'} a worker, a search finds what was acknowledged before, and nothing deleted`, async () => {
+    const pair = await openPair()
+    if (withWorker) await forFile(spawnService('worker', pair.env))
+    const facts = await openFactsAt(pair)
+    await writeAndCheck(facts, cases(120))
+    await facts.checkAll()
+    expect(facts.counts().checked).toBeGreaterThan(cases(120))
+    expect(facts.counts().unknown).toBe(0)
+  }, 600_000)
 
 test('searches are complete while workers are killed in bursts of writes', async () => {
   const pair = await openPair()
