@@ -9,12 +9,12 @@ type Status = NonNullable<TaskItem['status']>
 
 /** The usual names in English, Spanish, German, French, Portuguese and Polish, without white space. */
 const known = byWord<Status>({
-  TODO: `todo,tobedone,backlog,open,new,notstarted,unstarted,planned,queued,porhacer,tareasporhacer,pendiente,zuerledigen,offen,
+  TODO: `todo,tobedone,backlog,open,new,notstarted,unstarted,planned,queued,ready,readyfordevelopment,selectedfordevelopment,porhacer,tareasporhacer,pendiente,zuerledigen,offen,
     geplant,àfaire,afaire,ouvert,afazer,tarefaspendentes,pendente,dozrobienia,otwarte`,
-  IN_PROGRESS: `doing,inprogress,progress,wip,workinprogress,indevelopment,started,active,ongoing,underway,working,workingonit,
-    review,inreview,codereview,underreview,readyforreview,testing,intesting,intest,inqa,encurso,enprogreso,enrevisión,inarbeit,
+  IN_PROGRESS: `doing,inprogress,progress,wip,workinprogress,indevelopment,indev,started,active,ongoing,underway,working,workingonit,
+    review,inreview,codereview,underreview,readyforreview,testing,intesting,intest,inqa,qa,readyfortesting,readyforqa,encurso,enprogreso,enrevisión,inarbeit,
     inbearbeitung,inprüfung,encours,enrevue,emandamento,emprogresso,emrevisão,wtoku,wtrakcie`,
-  DONE: `done,closed,complete,completed,finished,resolved,archive,archived,listo,hecho,finalizado,finalizada,terminado,cerrado,
+  DONE: `done,closed,complete,completed,finished,resolved,archive,archived,released,shipped,deployed,listo,hecho,finalizado,finalizada,terminado,cerrado,
     fertig,erledigt,abgeschlossen,geschlossen,terminé,terminée,fini,fermé,concluído,concluída,feito,fechado,gotowe,zrobione,
     zakończone`,
 })

@@ -127,7 +127,7 @@ test('reads a list of Redmine', async () => {
 
 test('reads a list of ClickUp', async () => {
   const comments = [
-    { text: 'In brass', by: 'ada@example.com', date: '3/14/2024, 3:35:48 PM GMT+1' },
+    { text: 'In brass', by: 'ada@example.com', date: '3/4/2024, 3:35:48 PM GMT+1' },
     { text: 'Done', by: 'Eve', date: '1710426948000' },
   ]
   const cell = `"${JSON.stringify(comments).replaceAll('"', '""')}"`
@@ -146,7 +146,7 @@ test('reads a list of ClickUp', async () => {
       ...{ status: 'IN_PROGRESS', labels: ['brand', 'ui'], fields: {} },
       description: 'First\nsecond\n\n---\nAssignee: Ada',
       comments: [
-        { text: 'In brass', importedAuthor: 'ada@example.com', createdAt: '2024-03-14T14:35:48.000Z' },
+        { text: 'In brass', importedAuthor: 'ada@example.com', createdAt: '2024-03-04T14:35:48.000Z' },
         { text: 'Done', importedAuthor: 'Eve', createdAt: '2024-03-14T14:35:48.000Z' },
       ],
     },
@@ -210,6 +210,8 @@ test.each([
   ['2026-11-20 8:00 AM (EDT)', '12:00'],
   ['2026-11-20 13:00 CET', '12:00'],
   ['2026-11-20 13:00 (Europe/Berlin)', '12:00'],
+  ['2026-11-20 13:00 Europe/Berlin', '12:00'],
+  ['2026-11-20T13:00:00+01:00[Europe/Berlin]', '12:00'],
   ['2026-11-20 13:00:00 GMT+0100 (Central European Standard Time)', '12:00'],
 ])('reads the time zone of %j', async (due, time) => {
   const { tasks } = await importFile('csv', csv('Title,Due', `Draw,"${due}"`), {
@@ -240,6 +242,8 @@ test.each([
   ['Work in progress', 'IN_PROGRESS'],
   ['In development', 'IN_PROGRESS'],
   ['In Review', 'IN_PROGRESS'],
+  ['QA', 'IN_PROGRESS'],
+  ['Selected for Development', 'TODO'],
   ['To be done', 'TODO'],
   ['Finished', 'DONE'],
 ])('the status %j is %s', async (status, expected) => {

@@ -3,6 +3,7 @@ import { csvColumns } from '../../../exports/cells.ts'
 import type { Draft } from '../csv/cells.ts'
 import { type KnownColumns, plain, targetNamed } from '../csv/columns.ts'
 import { csvReader, type SourceRows } from '../csv/csv-reader.ts'
+import type { Dates } from '../csv/dates.ts'
 import type { Row } from '../csv/rows.ts'
 
 /** The columns of our own export. The number is not imported. */
@@ -15,8 +16,8 @@ const isOwn = (names: string[]) => csvColumns.every((name) => names.includes(nam
 /** Reads any CSV file. Files with the columns of our own export need no mapping. */
 export const readCsv = csvReader({
   columnsFor: (names) => (isOwn(names) ? own : undefined),
-  read: ({ names }) =>
-    isOwn(names) ? { listSeparator: /\n/, finish: finishOwn } : isClickUp(names) ? clickUp : {},
+  read: ({ names, dates }) =>
+    isOwn(names) ? { listSeparator: /\n/, finish: finishOwn } : isClickUp(names) ? clickUp(dates) : {},
 })
 
 /** A row with an id changes the task with this id. `importedAuthor`, the first author, replaces `author`. */
@@ -32,10 +33,14 @@ const isClickUp = (names: string[]) =>
   ['task id', 'task name'].every((name) => names.some((one) => plain(one) === name))
 
 /** ClickUp writes `null` in empty cells, line ends as `\n`, and URGENT, HIGH, NORMAL and LOW as numbers. */
-const clickUp: SourceRows = {
-  priorities: { '1': 'HIGH', '2': 'HIGH', '3': 'MEDIUM', '4': 'LOW' },
-  decode: (text) => {
-    if (/^\s*null\s*$/.test(text)) return ''
-    return /^\s*\[\s*\{/.test(text) ? text : text.replaceAll('\\r\\n', '\n').replaceAll('\\n', '\n')
-  },
+function clickUp(dates: Dates): SourceRows {
+  // Comments have dates such as 3/14/2024.
+  dates.first ??= 'month'
+  return {
+    priorities: { '1': 'HIGH', '2': 'HIGH', '3': 'MEDIUM', '4': 'LOW' },
+    decode: (text) => {
+      if (/^\s*null\s*$/.test(text)) return ''
+      return /^\s*\[\s*\{/.test(text) ? text : text.replaceAll('\\r\\n', '\n').replaceAll('\\n', '\n')
+    },
+  }
 }

@@ -77,6 +77,6 @@ const categories = byWord<JiraStatus>({
 export const jiraStatus = (category: string): JiraStatus | undefined => categories.get(caseless(category))
 
 export const isJiraSubtask = (type: string): boolean =>
-  /^(sub[- ]?task|subtarea|unteraufgabe|teilaufgabe|sous[- ]t[âa]che|subtarefa|podzadanie)/i.test(
+  /^(sub[- ]?(task|tarea|tarefa|aufgabe)|unteraufgabe|teilaufgabe|sous[- ]t[âa]che|podzadanie|zadanie podrzędne)/i.test(
     type.normalize(),
   )

@@ -15,7 +15,8 @@ import { isJiraSubtask, jiraName, type JiraStatus, jiraStatus } from './jira-lan
 const maxStatuses = 1_000
 const maxPeople = 20_000
 const outward = 'outward issue link blocks'
-const people = ['assignee', 'reporter', 'creator']
+/** Columns of people, each with a column of ids. Watchers are repeated. */
+const people = ['assignee', 'reporter', 'creator', 'watchers']
 
 /** The columns of Jira in English. */
 const columns: KnownColumns = {
@@ -69,8 +70,9 @@ class JiraRows implements SourceRows {
     if (status && name.length <= maxMappedCharacters && this.statuses.size < maxStatuses)
       this.statuses.set(name, status)
     for (const person of people) {
-      const [id, personName] = [row.text(`${person} id`), row.text(person)]
-      if (id && personName && this.people.size < maxPeople) this.people.set(id, personName.slice(0, 500))
+      const names = row.texts(person)
+      for (const [n, id] of row.texts(`${person} id`).entries())
+        if (names[n] && this.people.size < maxPeople) this.people.set(id, names[n].slice(0, 500))
     }
   }
 

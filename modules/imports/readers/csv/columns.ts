@@ -29,15 +29,15 @@ const taskTargets = {
   completed: [
     'all',
     `completed at,completed,completed on,done,is completed,completed date,date completed,closed at,closed,closed on,
-    date closed,complete,percent complete,percent done,percent completed`,
+    date closed,complete,percent complete,percentage complete,percent done,percent completed`,
   ],
   labels: ['all', 'labels,tags,label,tag,categories,category'],
   parent: ['merged', 'parent,parent id,parent key,parent task,parent issue,parent task id'],
   blockedBy: ['all', 'blocked by,depends on,dependencies,predecessors'],
-  comments: ['all', 'comments,comment'],
+  comments: ['all', 'comments,comment,assigned comments'],
   subtasks: ['all', 'subtasks,checklist,checklist items'],
   notes: ['all', ''],
-  id: ['first', 'issue key,key,id,identifier,task id,issue id,card id,#'],
+  id: ['first', 'issue key,key,id,identifier,task id,issue id,card id,work item id,ticket id,story id,#'],
   externalId: ['first', 'external id'],
 } as const satisfies Record<string, readonly ['first' | 'merged' | 'all', string]>
 

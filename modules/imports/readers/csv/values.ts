@@ -35,12 +35,12 @@ export const listOf = (text: string, separator = /[,;\n]/): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
-/** Reads `[brand,ui]` of ClickUp and `["brand","ui"]` of Plane. Returns undefined for a text without brackets. */
+/** Reads `[brand,ui]` of ClickUp, `["brand","ui"]` of Plane, and `['brand','ui']`. Returns undefined for a text without brackets. */
 export function bracketedList(text: string): string[] | undefined {
   const [, inside] = /^\s*\[(.*)\]\s*$/s.exec(text) ?? []
   if (inside === undefined) return undefined
   const { list } = parseObject(`{"list":${text}}`) ?? {}
-  if (!Array.isArray(list)) return listOf(inside)
+  if (!Array.isArray(list)) return listOf(inside).map((one) => /^'(.*)'$/.exec(one)?.[1] ?? one)
   return list.filter((one) => typeof one === 'string').flatMap((one) => one.trim() || [])
 }
 
