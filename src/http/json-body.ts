@@ -16,6 +16,8 @@ export const maxReceivedBytes = 33_554_432
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 export const notJson = () => new HttpError(415, 'The body must be sent with Content-Type: application/json')
+const bodyAndTypeMissing = () =>
+  new HttpError(415, 'A body is required: send a JSON object with Content-Type: application/json')
 export const notUtf8 = () => new HttpError(415, 'The body must be sent in UTF-8')
 export const contentEncoded = () =>
   new HttpError(415, 'The body must be sent without a Content-Encoding', { 'accept-encoding': 'identity' })
@@ -59,16 +61,17 @@ export const readJson = async (
 ): Promise<unknown> => parsed(await receive(request, bodyBytes, bodyTimeoutMs), bodyBytes)
 
 function receive(request: Request, bodyBytes: number, timeoutMs: number): Promise<Uint8Array> {
-  requireJson(request.headers)
+  requireJson(request)
   const length = requireSmall(request, bodyBytes)
   const received = length === null ? readBytes(request, bodyBytes) : request.bytes()
   return withTimeout(received, timeoutMs)
 }
 
-function requireJson(headers: Headers): void {
+function requireJson(request: Request): void {
+  const { headers } = request
   const type = headers.get('content-type') ?? ''
   if (type === 'application/json' && !headers.has('content-encoding')) return
-  if (!/^application\/json\s*(;|$)/i.test(type)) throw notJson()
+  if (!/^application\/json\s*(;|$)/i.test(type)) throw isEmpty(request) ? bodyAndTypeMissing() : notJson()
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1] ?? 'utf-8'
   if (!/^utf-?8$/i.test(charset)) throw notUtf8()
   if (!/^identity$/i.test(headers.get('content-encoding') ?? 'identity')) throw contentEncoded()

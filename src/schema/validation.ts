@@ -57,6 +57,7 @@ const spaceForPlus = /^\d{4}-\d{2}-\d{2}[Tt ][\d:.]+ \d{2}:?\d{2}$/
 
 /** Names a mistake in a text that is hard to see. */
 function hintFor({ anyOf, ...schema }: TSchema, value: unknown): string {
+  if (Array.isArray(value)) return value.map(unstorableIn).find(Boolean) ?? ''
   const isText = ((anyOf ?? [schema]) as TSchema[]).some((one) => one.type === 'string' && !one.enum)
   if (!isText || typeof value !== 'string') return ''
   const isTime = schema.description?.includes('date-time')

@@ -135,6 +135,22 @@ test('the message of a text that cannot be stored names the character', async ()
     }
 })
 
+test('the message of a search, a view or a list with U+0000 names the character', async () => {
+  const text = 'a\0b'
+  const view = { name: 'V', query: { q: text } }
+  const field = { key: 'size', name: 'Size', type: 'choice', options: ['S', text] }
+  const encoded = encodeURIComponent(text)
+  for (const [subject, answer] of [
+    ['q', await ada.get(`/search?q=${encoded}`)],
+    ['q', await ada.get(`/tasks?q=${encoded}`)],
+    ['query.q', await ada.post(`/projects/${id}/views`, view)],
+    ['options', await ada.post(`/projects/${id}/fields`, field)],
+  ] as const) {
+    expect(answer.status).toBe(400)
+    expect(answer.body.message).toMatch(new RegExp(`^${subject} must be .*, but contains U\\+0000$`))
+  }
+})
+
 test('the place of a task must be the id of a task', async () => {
   for (const field of ['before', 'after']) {
     const { body } = await ada.post('/tasks', { projectId: id, title: 'T', [field]: 5 })

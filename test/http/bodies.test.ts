@@ -54,7 +54,12 @@ test.each(unsupported)('rejects an unsupported %s with 415: %p', async (header, 
   for (const value of values) await expectErrors(({ body }) => body, 415, message, { [header]: value })
 })
 
-test('rejects a write without its body with 415', () => expectErrors(() => undefined, 415, notJson))
+test('rejects a write without its body and Content-Type with 415, and says that a body is required', () =>
+  expectErrors(
+    () => undefined,
+    415,
+    'A body is required: send a JSON object with Content-Type: application/json',
+  ))
 
 test('accepts a content type with parameters and in any letter case, and the content encoding identity', async () => {
   const types = ['application/json;Charset="UTF-8"', 'Application/JSON', 'application/json;']

@@ -137,7 +137,7 @@ test('an unknown argument gets the nearest name, and the names of all arguments'
   const { isError, body } = await call('find', { projct: 'Engine', limit: 0 })
   expect(isError).toBe(true)
   expect(body).toMatchObject({
-    error: 'projct is not known here; did you mean project?; limit must be a number from 1 to 100',
+    error: 'projct is not known here; did you mean project?; limit must be a whole number from 1 to 100',
     status: 400,
     do: expect.stringContaining('its arguments are project, text, status'),
   })

@@ -168,12 +168,19 @@ test('errors contain advice for the next step', async () => {
     [
       'changes',
       { project: engine.id, wait: 26 },
-      { status: 400, error: 'wait must be a number from 0 to 25' },
+      { status: 400, error: 'wait must be a whole number from 0 to 25' },
     ],
     [
       'history',
       { project: engine.id, types: 'task.done' },
-      { status: 400, error: 'types must be event types, such as task.created,task.deleted' },
+      { status: 400, error: 'types must be a text of event types, such as task.created,task.deleted' },
+    ],
+    [
+      'changes',
+      { project: engine.id, after: -1 },
+      {
+        error: 'after must be a whole number, `after` of the previous answer, or `version` of find',
+      },
     ],
     ['find', { labels: 'Brass' }, { status: 400, error: 'labels must be a list of names or ids' }],
   ] as const) {

@@ -49,12 +49,15 @@ export const RepeatKey = optional(
 )
 
 export const EventTypes = optional(
-  Type.Unsafe<string>({ ...AnyEventTypes(), description: 'Event types, such as task.created,task.deleted' }),
+  Type.Unsafe<string>({
+    ...AnyEventTypes(),
+    description: 'A text of event types, such as task.created,task.deleted',
+  }),
 )
 
 const { minimum, maximum } = ClaimNextBody.properties.leaseSeconds
 export const maxLeaseSeconds = maximum!
-export const leaseRange = `A number of seconds from ${minimum} to ${maximum}`
+export const leaseRange = `A whole number of seconds from ${minimum} to ${maximum}`
 
 export const Flag = (description: string) =>
   optional(Type.Boolean({ description: `true or false: ${description}` }))

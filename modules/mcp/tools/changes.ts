@@ -14,9 +14,9 @@ const input = Input({
   after: Count(
     0,
     maxSeq,
-    'A whole number, `after` of the previous answer, or `version` of find; 0: from the first event',
+    'A whole number, `after` of the previous answer, or `version` of find: only later events; 0 lists all',
   ),
-  wait: Count(0, maxWaitSeconds, `A number from 0 to ${maxWaitSeconds}: seconds to wait for a change`),
+  wait: Count(0, maxWaitSeconds, `A whole number from 0 to ${maxWaitSeconds}: seconds to wait for a change`),
   types: EventTypes,
   next: Type.Optional(
     Type.String({

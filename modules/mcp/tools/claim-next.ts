@@ -15,7 +15,11 @@ const input = Input({
   project: ProjectName,
   leaseSeconds: { ...leaseSeconds, description: leaseRange },
   priority,
-  wait: Count(0, maxWaitSeconds, `A number from 0 to ${maxWaitSeconds}: seconds to wait for a ready task`),
+  wait: Count(
+    0,
+    maxWaitSeconds,
+    `A whole number from 0 to ${maxWaitSeconds}: seconds to wait for a ready task`,
+  ),
   labels: LabelNames('all'),
   anyLabel: LabelNames('at least one'),
   assigneeId: UserName,

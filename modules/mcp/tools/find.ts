@@ -48,7 +48,7 @@ const input = Input({
   ),
   where: optional(Where),
   sort: optional(OneOf('FindSort', sorts)),
-  limit: Count(1, 100, 'A number from 1 to 100: the most tasks'),
+  limit: Count(1, 100, 'A whole number from 1 to 100: the most tasks'),
   fields: optional(OneOf('FindFields', details)),
   next: optional(Type.String({ maxLength: 500, description: 'A text, `next` of the previous answer' })),
 })

@@ -1,5 +1,5 @@
 import { badRequest } from '../../../src/responses/errors.ts'
-import { hasLength } from '../../../src/schema/text.ts'
+import { hasLength, unstorableIn } from '../../../src/schema/text.ts'
 import { isComparable } from './document.ts'
 import { type Word, wordsOf } from './words.ts'
 
@@ -21,7 +21,8 @@ export interface SearchQuery {
 const maxCharacters = 1_000
 const maxTerms = 32
 
-const badText = () => badRequest(`q must be a text of 1 to ${maxCharacters} characters`)
+const badText = (text = '') =>
+  badRequest(`q must be a text of 1 to ${maxCharacters} characters${unstorableIn(text)}`)
 const tooManyTerms = () => badRequest(`q must have at most ${maxTerms} words and phrases`)
 export const searchTextErrors = () => [badText(), tooManyTerms()]
 
@@ -34,7 +35,7 @@ const part = /(-?)"([^"]*)"?|[^\s"]+/g
 export function readSearchText(q: string): SearchQuery {
   const text = q.trim()
   // Postgres cannot compare a text with U+0000.
-  if (!hasLength(text, { minLength: 1, maxLength: maxCharacters }) || text.includes('\0')) throw badText()
+  if (!hasLength(text, { minLength: 1, maxLength: maxCharacters }) || text.includes('\0')) throw badText(text)
   const query: SearchQuery = { text, terms: [], excluded: [] }
   const parts = [...text.replace(/[“”„‟＂]/g, '"').matchAll(part)]
   for (const [n, part] of parts.entries()) addPart(query, part, n === parts.length - 1)
