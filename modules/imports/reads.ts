@@ -14,8 +14,7 @@ import { respondByDigest } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import { isCount } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { noImport, type RequireImport } from './access.ts'
-import { importsOf } from './rows.ts'
+import { importsOf, noImport, type RequireImport } from './rows.ts'
 import { importView, type ReportLine, reportLineView } from './schema.ts'
 
 const paged = { input: Input({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }

@@ -1,10 +1,14 @@
 import { imports, type ImportState, type UndoState } from '../../drizzle/schema/imports.ts'
-import { maxId } from '../../src/id-format.ts'
+import type { ReadRequest } from '../../src/commands/query.ts'
+import { type Caller, requireRole, requireScope } from '../../src/identity/rights.ts'
+import { isId, maxId } from '../../src/id-format.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/row-order.ts'
+import { type FindRole, requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { jsonBytes, pageBytes, type Page, untilPageFull } from '../../src/reads/pages.ts'
+import { notFound } from '../../src/responses/errors.ts'
 
 export type ImportRow = typeof imports.$inferSelect
 
@@ -44,4 +48,45 @@ export const importsOf = (sql: Sql, projectId: string, { limit, cursor }: Page) 
     select ${importColumns(sql)} from imports
     where project_id = ${projectId} and id < ${cursor ?? maxId} and ${isShown(sql)} order by id desc limit ${limit + 1}`
   return sql<ImportRow[]>`${untilPageFull(sql, rows, jsonBytes(sql, sql`mapping`), maxMappingBytes)}`
+}
+
+export const noImport = () => notFound('Import')
+
+interface VisibleImport {
+  row: ImportRow
+  project: VisibleProject
+}
+
+export type RequireImport = (caller: Caller, id?: string) => Promise<VisibleImport>
+
+/** Returns a function that reads an import. @throws HttpError 404 unless the caller may see its project */
+export function openRequireImport(findRole: FindRole, findImport: FindImport): RequireImport {
+  return async (caller, id = '') => {
+    const row = isId(id) ? await findImport(id) : undefined
+    const project = row && (await findRole(caller, row.projectId))
+    if (!project) throw noImport()
+    return { row, project }
+  }
+}
+
+/** @throws HttpError 403 or 404 */
+export async function requireEditableProject(
+  findRole: FindRole,
+  { caller, params }: ReadRequest,
+): Promise<VisibleProject> {
+  const project = await requireVisible(findRole, caller, params.id)
+  requireRole(project.role, 'EDITOR', 'Project')
+  requireScope(caller, 'write')
+  return project
+}
+
+/** @throws HttpError 403 or 404 */
+export async function requireEditableImport(
+  requireImport: RequireImport,
+  { caller, params }: ReadRequest,
+): Promise<ImportRow> {
+  const { row, project } = await requireImport(caller, params.id)
+  requireRole(project.role, 'EDITOR', 'Import')
+  requireScope(caller, 'write')
+  return row
 }

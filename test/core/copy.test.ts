@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { TransactionSql } from 'postgres'
-import { insertChunk } from '../../modules/imports/upload/store.ts'
+import { insertChunk } from '../../modules/imports/upload/file.ts'
 import { copyRows } from '../../src/postgres/copy.ts'
 import { forFile, openTestService } from '../support/service.ts'
 

@@ -5,7 +5,6 @@ import type { Caller } from '../../../src/identity/rights.ts'
 import { newId, nowMs } from '../../../src/ids.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
 import type { Services } from '../../../src/services.ts'
-import { requireEditableProject } from '../access.ts'
 import { repeatedly } from '../../../src/repeatedly.ts'
 import {
   discardImport,
@@ -16,15 +15,11 @@ import {
   tooManyImports,
   uploadHeartbeatMs,
 } from '../changes.ts'
-import type { ImportRow } from '../rows.ts'
+import { replyWith, type ToRecord, writeOnce } from '../requests.ts'
+import { type ImportRow, requireEditableProject } from '../rows.ts'
 import { formBytes, importView } from '../schema.ts'
-import { replyWith, type ToRecord, writeOnce } from '../write-once.ts'
-import { freeMemory, partsOf } from './body.ts'
-import { ChunkWriter } from './chunks.ts'
-import { type Fields, type ImportOptions, readOptions } from './fields.ts'
-import { isForm, readForm } from './form.ts'
-import { removalError, UploadRemoved } from './removed.ts'
-import { insertChunk } from './store.ts'
+import { ChunkWriter, freeMemory, insertChunk, partsOf, removalError, UploadRemoved } from './file.ts'
+import { type Fields, type ImportOptions, isForm, readForm, readOptions } from './form.ts'
 
 /** Limits the uploads in progress in this process. An upload needs a few MiB of memory. */
 export const uploadLimit = { what: 'import uploads', ofAll: 32, ofAccount: 4 }

@@ -43,7 +43,7 @@ test('names the reason when a worker has removed an import whose file was arrivi
   ])
   expect(await startAround(owner, projectId, remove('9 minutes'))).toEqual([
     503,
-    'The upload was interrupted: send the file again',
+    'The upload was interrupted: send the file again. Nothing was written',
   ])
   const removeProject = async () => {
     await owner.delete(`/projects/${projectId}`)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readDocket } from '../../../modules/imports/readers/docket/docket.ts'
+import { readDocket } from '../../../modules/imports/readers/docket.ts'
 import { reading } from './reading.ts'
 
 const id = (n: number) => `019a2b3c-4d5e-7f60-8a9b-00000000000${n}`

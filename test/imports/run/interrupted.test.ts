@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
-import { endLostImports } from '../../../workers/imports/lost.ts'
+import { endLostImports } from '../../../workers/imports/remove.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
 import { invite, makeToken } from '../../support/client.ts'

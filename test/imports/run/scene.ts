@@ -6,7 +6,7 @@ import type { Caller } from '../../../src/identity/rights.ts'
 import { newId } from '../../../src/ids.ts'
 import { SliceEnded, type Throttle } from '../../../workers/throttle.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
-import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
+import { openUndoImport } from '../../../workers/imports/undo-import.ts'
 import { type Body, type Client, make, type Person, register } from '../../support/client.ts'
 import { openScene } from '../../support/scene.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
-import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
+import { openUndoImport } from '../../../workers/imports/undo-import.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
 import { upTo } from '../../races/pair.ts'
 import { task } from './items.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { expireEvents } from '../../../workers/expire-events.ts'
-import { openUndoImport } from '../../../workers/imports/undo/undo-import.ts'
+import { openUndoImport } from '../../../workers/imports/undo-import.ts'
 import { upTo } from '../../races/pair.ts'
 import { task } from '../run/items.ts'
 import { fast, openRunScene, tasksOf } from '../run/scene.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readBatch } from '../../../workers/imports/undo/read-batch.ts'
+import { readBatch } from '../../../workers/imports/undo-events.ts'
 import { upTo } from '../../races/pair.ts'
 import { rowsRead } from '../../support/database.ts'
 import { comment, task } from '../run/items.ts'

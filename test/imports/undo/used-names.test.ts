@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readUsedNames } from '../../../workers/imports/undo/used-names.ts'
+import { readUsedNames } from '../../../workers/imports/undo-events.ts'
 import { upTo } from '../../races/pair.ts'
 import { task } from '../run/items.ts'
 import { openRunScene } from '../run/scene.ts'

@@ -1,12 +1,65 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadRequest } from '../../src/commands/query.ts'
+import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
+import { readIdempotencyKey } from '../../src/http/idempotency.ts'
+import { holderOf } from '../../src/identity/rights.ts'
 import { conflict } from '../../src/responses/errors.ts'
+import { type Reply, respondToWrite } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
-import { requireEditableImport, type RequireImport } from './access.ts'
-import { activeImport, importActive, importJob, queueUndo, requireFewActive } from './changes.ts'
-import { type FindImport, type ImportRow, isFinal, isUndoActive } from './rows.ts'
+import {
+  activeImport,
+  cancelImport,
+  importActive,
+  importJob,
+  queueUndo,
+  requireFewActive,
+} from './changes.ts'
+import {
+  type FindImport,
+  type ImportRow,
+  isFinal,
+  isUndoActive,
+  requireEditableImport,
+  type RequireImport,
+} from './rows.ts'
 import { importView } from './schema.ts'
-import { replyWith, writeOnce } from './write-once.ts'
+
+/** Returns the idempotency record to write in the same statement; undefined without an Idempotency-Key. */
+export type ToRecord = (reply: Reply) => IdempotencyRecord | undefined
+
+export const replyWith = (body: object, status = 200): Reply => ({
+  status,
+  body: JSON.stringify(body),
+  etag: null,
+})
+
+/** Runs a write. A retry with the same Idempotency-Key gets the stored reply; its body is not read. */
+export async function writeOnce(
+  { withIdempotency }: Pick<Services, 'withIdempotency'>,
+  { request, caller }: ReadRequest,
+  write: (toRecord: ToRecord) => Promise<Reply>,
+): Promise<Response> {
+  const key = readIdempotencyKey(request, holderOf(caller), null)
+  const toRecord: ToRecord = (reply) => key && { ...key, ...reply }
+  const isSame = async (one: string, other: string) => one === other
+  const reply = await (key ? withIdempotency(key, () => write(toRecord), isSame) : write(toRecord))
+  return respondToWrite(reply, { location: (id) => `/imports/${id}` }, {})
+}
+
+export const cancelled = { message: 'Import cancelled successfully' }
+export const importEnded = () => conflict('The import has already ended')
+
+export function openCancelImport(services: Services, requireImport: RequireImport) {
+  const { database } = services
+  return async (context: ReadRequest): Promise<Response> => {
+    const { id } = await requireEditableImport(requireImport, context)
+    return writeOnce(services, context, async (toRecord) => {
+      const reply = replyWith(cancelled)
+      if (!(await cancelImport(database.background, id, toRecord(reply)))) throw importEnded()
+      return reply
+    })
+  }
+}
 
 const maxWaitMs = 10_000
 const pollMs = 200

@@ -1,14 +1,15 @@
-import type { ImportCursor } from '../../../drizzle/schema/imports.ts'
-import { ImportError } from '../../../modules/imports/items.ts'
-import type { Services } from '../../../src/services.ts'
-import type { Sql, SqlPart } from '../../../src/postgres/database.ts'
-import { forEachPage, SliceEnded, type Throttle } from '../../throttle.ts'
-import { recordCommitted } from '../batches.ts'
-import { openFailures } from '../failures.ts'
-import { requireToken } from '../import-row.ts'
-import type { Undo } from './events.ts'
-import { deleteKept, storeUndone } from './store.ts'
-import { undoBatch } from './undo-batch.ts'
+import type { ImportCursor } from '../../drizzle/schema/imports.ts'
+import { ImportError } from '../../modules/imports/items.ts'
+import { undoProject } from '../../modules/undo/undo.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { HttpError } from '../../src/responses/errors.ts'
+import type { Services } from '../../src/services.ts'
+import { forEachPage, SliceEnded, type Throttle, whilePagesAreFull } from '../throttle.ts'
+import { recordCommitted } from './batches.ts'
+import { openFailures } from './failures.ts'
+import { ImportTaken, requireToken } from './import-row.ts'
+import { insertKept } from './report.ts'
+import { type ImportedChange, readBatch, type Undo } from './undo-events.ts'
 
 type JobData = Record<string, string>
 
@@ -117,3 +118,75 @@ async function requireEvents({ sql, projectId }: Undo, batch: number, what: stri
       and not exists (select from events where project_id = ${projectId} and seq = ${batch})`
   if (expired) throw new ImportError(`${what} cannot be undone, because its history has expired`)
 }
+
+/** Undoes the events whose rows nobody has changed. Returns all events, with the reasons why rows are kept. */
+async function undoBatch(undo: Undo, batch: number): Promise<ImportedChange[]> {
+  const changes = await readBatch(undo, batch)
+  const wanted = changes.filter(({ isUndone, kept }) => !isUndone && kept === null)
+  const rejected = (await undoSome(undo, wanted)).filter(({ kept }) => kept !== null)
+  if (rejected.length === 0) return changes
+  // Another worker may have undone the same events meanwhile.
+  const undone = new Set((await readBatch(undo, batch)).flatMap((one) => (one.isUndone ? one.seq : [])))
+  const reasons = new Map(rejected.map((one) => [one.seq, one]))
+  return changes.map((one) => (undone.has(one.seq) ? one : (reasons.get(one.seq) ?? one)))
+}
+
+async function undoSome(undo: Undo, changes: ImportedChange[]): Promise<ImportedChange[]> {
+  if (changes.length === 0) return []
+  const { services, projectId: id, caller } = undo
+  const seqs = changes.map(({ seq }) => seq)
+  try {
+    await services.runHere({ name: undoProject.name, input: { id, seqs }, caller })
+    return changes
+  } catch (error) {
+    if (!isKept(error, changes)) throw error
+    if (changes.length === 1)
+      return changes.map((one) => ({
+        ...one,
+        kept: one.name ? `The ${one.name}: ${error.message}` : error.message,
+      }))
+    const middle = changes.length >> 1
+    const later = await undoSome(undo, changes.slice(middle))
+    return [...(await undoSome(undo, changes.slice(0, middle))), ...later]
+  }
+}
+
+/** Only an ADMIN may undo changes of fields and of the project. Without the role EDITOR, the whole undo fails. */
+const isKept = (error: unknown, changes: ImportedChange[]): error is HttpError =>
+  error instanceof HttpError &&
+  (error.status === 409 ||
+    error.status === 410 ||
+    (error.status === 403 && changes.some(({ entity }) => entity === 'field' || entity === 'project')))
+
+/** Stores the result of a batch, and moves the cursor from `before` to it. */
+async function storeUndone({ sql, importId }: Undo, before: number, seq: number, changes: ImportedChange[]) {
+  const tasks = changes.filter(({ isFirst }) => isFirst)
+  const kept = tasks.filter((one) => one.kept !== null).length
+  const lines = changes.filter(({ kept, isFirst, isWhole }) => kept !== null && (isFirst || !isWhole))
+  await sql.begin(async (transaction) => {
+    const tx = transaction as unknown as Sql
+    const moved = await tx`
+      update imports set cursor = jsonb_build_object('step', 'undo', 'n', ${seq}::bigint),
+        undone = undone + ${tasks.length - kept}, kept = kept + ${kept}
+      where id = ${importId} and undo_state = 'running' and (cursor ->> 'n')::bigint = ${before} returning id`
+    if (moved.length === 0) throw new ImportTaken()
+    await insertKept(
+      tx,
+      importId,
+      lines.map(({ externalId, kept }) => ({ row: null, externalId, outcome: 'kept', message: kept! })),
+    )
+  })
+}
+
+/** Deletes the `kept` lines of an earlier undo, the last lines of the report, while the new undo is queued. */
+const deleteKept = (sql: Sql, importId: string, throttle: Throttle): Promise<void> =>
+  whilePagesAreFull(throttle, async () => {
+    // Another worker may have begun the new undo. The lock keeps the lines of this worker.
+    const { count } = await sql`
+      with queued as materialized (
+        select id from imports where id = ${importId} and undo_state = 'queued' for update),
+      last as (select ctid, outcome from import_lines where import_id = ${importId} order by n desc limit ${throttle.batchRows})
+      delete from import_lines where exists (select from queued)
+        and ctid = any(array(select ctid from last where outcome = 'kept'))`
+    return count
+  })

@@ -1,6 +1,31 @@
-import { isRespacingSql } from '../../../drizzle/schema/log.ts'
-import { readUsedNames } from './used-names.ts'
-import { eventsOf, type Undo } from './events.ts'
+import { isRespacingSql } from '../../drizzle/schema/log.ts'
+import { nilId } from '../../src/id-format.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import { isOfBatch } from '../../src/log/read-undo-input.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import type { Services } from '../../src/services.ts'
+
+/** An undo of an import by a caller. */
+export interface Undo {
+  services: Services
+  sql: Sql
+  importId: string
+  projectId: string
+  caller: Caller
+}
+
+/** SQL for the events of a batch, with the labels and fields that they created or changed. */
+const eventsOf = ({ sql, projectId }: Undo, batch: number) => sql`
+  select e.seq, e.id, e.entity, e.task_id, l.id as label_id, f.key as field_key,
+    case when e.entity = 'task' then e.after ->> 'externalId' end as external_id,
+    coalesce(e.entity || ' "' || coalesce(l.name, f.name) || '"', p.name) as name
+  from events e
+  left join labels l on e.entity = 'label' and l.id = e.entity_id
+  left join task_fields f on e.entity = 'field' and f.id = e.entity_id
+  left join lateral (select 'description of the project' as name from projects
+    where id = e.entity_id and e.entity = 'project' and description is not null) p on true
+  where e.project_id = ${projectId} and ${isOfBatch(sql, projectId, batch)}
+    and not (${sql.unsafe(isRespacingSql('e'))})`
 
 /** The most events of a task's history. Later changes of the task do not count. */
 const maxHistory = 10_000
@@ -76,3 +101,45 @@ const historiesOf = (undo: Undo) => undo.sql`
  */
 const isOwn = ({ sql, importId }: Undo, event: 'history' | 'y') =>
   sql`exists (select from import_batches where import_id = ${importId} and seq = ${sql(event)}.batch)`
+
+/** The most tasks that a statement reads. */
+const maxPageTasks = 5_000
+
+interface Names {
+  labelIds: string[]
+  fieldKeys: string[]
+}
+
+/** Returns the labels and fields of a batch that tasks of the project have. */
+export async function readUsedNames(undo: Undo, batch: number, pageTasks = maxPageTasks): Promise<Names> {
+  const { sql, projectId } = undo
+  let [left, after] = [await readNames(undo, batch), nilId]
+  const used: Names = { labelIds: [], fieldKeys: [] }
+  while (left.labelIds.length > 0 || left.fieldKeys.length > 0) {
+    const [page] = await sql<(Names & { last: string | null })[]>`
+      with page as materialized (
+        select id, label_ids, fields from tasks where project_id = ${projectId} and id > ${after} order by id limit ${pageTasks})
+      select (select id from page order by id desc limit 1) as last,
+        array(select distinct l.id from page cross join lateral unnest(label_ids) l(id)
+          where l.id = any(${left.labelIds}::uuid[])) as label_ids,
+        array(select distinct f.key from page cross join lateral jsonb_object_keys(fields) f(key)
+          where f.key = any(${left.fieldKeys}::text[])) as field_keys`
+    const { last, labelIds, fieldKeys } = page!
+    if (last === null) break
+    used.labelIds.push(...labelIds)
+    used.fieldKeys.push(...fieldKeys)
+    left = { labelIds: without(left.labelIds, labelIds), fieldKeys: without(left.fieldKeys, fieldKeys) }
+    after = last
+  }
+  return used
+}
+
+const without = (all: string[], some: string[]) => all.filter((one) => !some.includes(one))
+
+async function readNames(undo: Undo, batch: number): Promise<Names> {
+  const [names] = await undo.sql<Names[]>`
+    with own as (${eventsOf(undo, batch)})
+    select array(select label_id from own where label_id is not null) as label_ids,
+      array(select field_key from own where field_key is not null) as field_keys`
+  return names!
+}

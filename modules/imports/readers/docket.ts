@@ -1,0 +1,237 @@
+import { type TObject, Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { fieldTypes } from '../../fields/schema.ts'
+import { priorities, statuses } from '../../tasks/schema.ts'
+import { DigestKeys } from '../convert/keys.ts'
+import { isBlank } from '../convert/texts.ts'
+import { ImportError, type ImportedItem } from '../items.ts'
+import { parseObject } from '../parse-object.ts'
+import type { Reader } from './reader.ts'
+
+/** The version of the format that this reader supports: the number in the first line. */
+const format = 1
+/** The most bytes of a line: the longest comment takes about 120 KB as JSON. */
+const maxLineBytes = 1_048_576
+const maxPeople = 10_000
+const maxNumber = 1_000_000_000
+const maxTasks = 1_000_000
+/** The most unknown kinds of lines that the report names. */
+const maxKinds = 20
+
+/**
+ * Reads an export with `format=docket`. The first of two passes checks that the file is complete, before anything is
+ * imported.
+ */
+export const readDocket: Reader = async function* ({ open, report }) {
+  const moved = await checkFile(jsonLines(open()), report)
+  const [addresses, keys] = [new Map<unknown, string>(), new DigestKeys()]
+  let [n, after] = [0, '']
+  for await (const line of jsonLines(open())) {
+    collectAddress(addresses, line.value)
+    const description = line.number === 1 ? partOf(line.value.project, 'description') : undefined
+    if (typeof description === 'string' && !isBlank(description))
+      yield { kind: 'project', row: 0, description }
+    const item = itemOf(line)
+    if (!item) continue
+    addAddress(addresses, item, line.value)
+    if (item.kind === 'subtask' || item.kind === 'comment') item.csvKey = keys.ofChild(item)
+    if (item.kind === 'task') {
+      if (moved) Object.assign(item, { number: Number(line.value.number), ...(moved[n++] && { after }) })
+      after = item.key
+    }
+    yield item
+  }
+}
+
+interface Line {
+  /** From 1. */
+  number: number
+  value: Record<string, unknown>
+}
+
+/**
+ * Reports the lines that are not imported. Returns which tasks were moved: tasks are created in the order of their
+ * numbers. Undefined if a number is missing, or occurs twice.
+ * @throws ImportError if the file is no export, or was cut
+ */
+async function checkFile(
+  lines: AsyncIterable<Line>,
+  report: (message: string) => void,
+): Promise<boolean[] | undefined> {
+  const skipped = new Map<string, number>()
+  const numbers: number[] = []
+  let [last, areValid]: [Line | undefined, boolean] = [undefined, true]
+  for await (const line of lines) {
+    const { number, value } = line
+    if (number === 1) checkFirstLine(value)
+    else if (last?.value.kind === 'end')
+      throw new ImportError('The file continues after its end', `line ${number}`)
+    else if (value.kind !== 'end' && !kinds.has(value.kind)) countKind(skipped, String(value.kind))
+    if (value.kind === 'task' && areValid) {
+      areValid = isNumber(value.number) && numbers.length < maxTasks
+      numbers.push(Number(value.number))
+    }
+    last = line
+  }
+  if (!last) throw new ImportError('The file is empty')
+  if (last.value.kind !== 'end' || last.value.lines !== last.number)
+    throw new ImportError('The file was cut: its last line is missing', `line ${last.number}`)
+  const counts = [...skipped].map(([kind, count]) => `${kind} (${count})`)
+  if (counts.length > 0) report(`Lines of these kinds are not imported: ${counts.join(', ')}`)
+  const sorted = Float64Array.from(numbers).sort()
+  return areValid && sorted.every((number, i) => number !== sorted[i + 1]) ? outOfOrder(numbers) : undefined
+}
+
+/** True for the numbers that are not in a longest increasing subsequence, so that as few tasks as possible are moved. */
+function outOfOrder(numbers: number[]): boolean[] {
+  /** For each length, the index of the smallest number that ends an increasing subsequence. */
+  const ends: number[] = []
+  const previous = numbers.map((number, i) => {
+    let [low, high] = [0, ends.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (numbers[ends[middle]!]! >= number) high = middle
+      else low = middle + 1
+    }
+    ends[low] = i
+    return ends[low - 1] ?? -1
+  })
+  const moved = numbers.map(() => true)
+  for (let i = ends.at(-1) ?? -1; i >= 0; i = previous[i]!) moved[i] = false
+  return moved
+}
+
+const isNumber = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= maxNumber
+
+function countKind(counts: Map<string, number>, kind: string): void {
+  const known = kind.slice(0, 40)
+  const name = counts.has(known) || counts.size < maxKinds ? known : 'others'
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}
+
+function checkFirstLine({ docket }: Line['value']): void {
+  if (docket === undefined)
+    throw new ImportError('The file is not an export of Docket with format=docket', 'line 1')
+  if (docket !== format)
+    throw new ImportError(
+      `The file has the version ${String(docket).slice(0, 20)} of the format; this service reads version ${format}`,
+      'line 1',
+    )
+}
+
+const partOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+
+/** Collects the email addresses of the owner and the members. Their lines are before the tasks. */
+function collectAddress(byId: Map<unknown, string>, { docket, kind, project, user }: Line['value']): void {
+  const person: unknown = docket ? partOf(project, 'owner') : kind === 'member' ? user : undefined
+  const [id, email] = [partOf(person, 'id'), partOf(person, 'email')]
+  if (typeof email === 'string' && byId.size < maxPeople) byId.set(id, email)
+}
+
+function addAddress(
+  byId: ReadonlyMap<unknown, string>,
+  item: ImportedItem,
+  { author, importedAuthor }: Line['value'],
+): void {
+  if ((item.kind !== 'task' && item.kind !== 'comment') || !item.author || importedAuthor) return
+  const email = byId.get(partOf(author, 'id'))
+  if (email) item.author = { email, ...item.author }
+}
+
+const Text = Type.String()
+const OptionalText = Type.Optional(Type.Union([Text, Type.Null()]))
+const Person = Type.Optional(
+  Type.Union([Type.Object({ name: Text, email: Type.Optional(Text) }), Type.Null()]),
+)
+const oneOf = (values: readonly string[]) => Type.Union(values.map((one) => Type.Literal(one)))
+const origin = { createdAt: OptionalText, author: Person, importedAuthor: OptionalText }
+
+const lines = {
+  label: { name: Text, color: OptionalText, createdAt: OptionalText },
+  field: {
+    ...{ key: Text, name: Text, type: oneOf(fieldTypes), createdAt: OptionalText },
+    options: Type.Optional(Type.Union([Type.Array(Text), Type.Null()])),
+  },
+  task: {
+    ...{ id: Text, title: Text, description: OptionalText, dueDate: OptionalText, remindAt: OptionalText },
+    ...{ status: Type.Optional(oneOf(statuses)), priority: Type.Optional(oneOf(priorities)) },
+    ...{ assignee: Person, externalId: OptionalText, labels: Type.Optional(Type.Array(Text)) },
+    fields: Type.Optional(Type.Record(Text, Type.Union([Text, Type.Number(), Type.Boolean()]))),
+    blockedByIds: Type.Optional(Type.Array(Text)),
+    ...origin,
+  },
+  subtask: { id: Text, taskId: Text, title: Text, completed: Type.Boolean(), createdAt: OptionalText },
+  comment: { id: Text, taskId: Text, text: Text, ...origin },
+}
+const kinds = new Map(
+  Object.entries(lines).map(([kind, line]) => [
+    kind as unknown,
+    { names: Object.keys(line), check: TypeCompiler.Compile<TObject>(Type.Object(line)) },
+  ]),
+)
+
+/** Names of fields in the file, and the different names in items. */
+const itemNames: Record<string, string> = { id: 'key', taskId: 'task', blockedByIds: 'blockedBy' }
+
+/** Returns undefined for a line that is not imported. @throws ImportError for an invalid field */
+function itemOf({ number, value }: Line): ImportedItem | undefined {
+  const { kind } = value
+  const { check, names } = kinds.get(kind) ?? {}
+  if (!check || !names) return undefined
+  if (!check.Check(value)) {
+    const field = check.Errors(value).First()?.path.slice(1) ?? ''
+    throw new ImportError(`The field ${field} of the ${String(kind)} is not valid`, `line ${number}`)
+  }
+  // The first line is the header, so rows count from the second.
+  const item: Record<string, unknown> = { kind, row: number - 1 }
+  for (const name of names) if (value[name] != null) item[itemNames[name] ?? name] = value[name]
+  // The first author of a row that the exporting project had imported.
+  const { importedAuthor, ...rest } = item
+  if (importedAuthor) rest.author = { name: importedAuthor }
+  if (kind === 'task')
+    Object.assign(rest, { isExported: true, externalId: rest.externalId ?? `docket:${rest.key}` })
+  return rest as unknown as ImportedItem
+}
+
+const lineFeed = 10
+
+/** Parses each line of the file as a JSON object. @throws ImportError for another line */
+async function* jsonLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Line, void, void> {
+  let number = 0
+  let rest: Uint8Array[] = []
+  let restBytes = 0
+  for await (const chunk of bytes) {
+    let start = 0
+    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
+      rest.push(chunk.subarray(start, end))
+      start = end + 1
+      yield parsed(++number, rest)
+      rest = []
+      restBytes = 0
+    }
+    if (start === chunk.length) continue
+    rest.push(chunk.slice(start))
+    restBytes += chunk.length - start
+    if (restBytes > maxLineBytes) throw tooLong(number + 1)
+  }
+  if (restBytes > 0) yield parsed(number + 1, rest)
+}
+
+const tooLong = (number: number) =>
+  new ImportError(`A line must have at most ${maxLineBytes} bytes`, `line ${number}`)
+
+function parsed(number: number, parts: Uint8Array[]): Line {
+  const whole = Buffer.concat(parts)
+  if (whole.length > maxLineBytes) throw tooLong(number)
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(whole)
+  } catch {
+    throw new ImportError('The line is not UTF-8', `line ${number}`)
+  }
+  const value = parseObject(text)
+  if (!value) throw new ImportError('The line is not a JSON object', `line ${number}`)
+  return { number, value }
+}
