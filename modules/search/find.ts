@@ -60,7 +60,7 @@ export async function findMatching(sql: Sql, scope: Scope, wanted: Wanted): Prom
     if (newest.length === maxHits || (await isAll(sql, scope, wanted, count))) return newest
   }
   // The offset keeps Postgres from reading all documents in the order of time.
-  return best(sql`(select id, kind, at, doc from search_documents where doc @@ ${indexQuery(wanted.query.terms)}::tsquery
+  return best(sql`(select id, kind, at, doc from search_documents where doc @@ ${indexQuery(wanted.query)}::tsquery
     and project_id = any(${scope.projectIds}::uuid[]) and ${upTo(sql, wanted)} and ${isWanted} offset 0)`)
 }
 

@@ -40,7 +40,9 @@ async function findMatchingTasks(sql: Sql, query: SearchQuery, projectIds: strin
   const knownIds = (await findNamed(sql, projectIds, { query, types: ['task'] })).map(({ id }) => id)
   const matching = { query, projectIds, knownIds }
   if (query.terms.length === 0) return { foundIds: knownIds }
-  const texts = query.terms.map((term) => indexQuery([term])).sort((a, b) => b.length - a.length)
+  const texts = query.terms
+    .map((term) => indexQuery({ terms: [term], excluded: [] }))
+    .sort((a, b) => b.length - a.length)
   for (const text of texts.slice(0, maxLookedUp)) {
     const rows = await unprepared(sql<{ taskId: string }[]>`
       select task_id from search_documents where doc @@ ${text}::tsquery and project_id = any(${projectIds}::uuid[])

@@ -115,16 +115,17 @@ export const conditionsOf = ({ terms, excluded }: SearchQuery) => ({
 const maxIndexWords = 16
 const minPrefix = 3
 
-/** Returns a tsquery text for the index of words, which has no phrases. Every text that the terms match matches it. */
-export function indexQuery(terms: Term[]): string {
-  const words = terms.flatMap(({ lexemes, isPrefix }) =>
+/** Returns a tsquery text for the index of words, which has no phrases. Every text that the search matches matches it. */
+export function indexQuery({ terms, excluded }: Pick<SearchQuery, 'terms' | 'excluded'>): string {
+  const required = terms.flatMap(({ lexemes, isPrefix }) =>
     lexemes.map((text, n) => ({ text, isPrefix: isPrefix && n === lexemes.length - 1 })),
   )
-  const selective = words.filter(({ text, isPrefix }) => !isPrefix || text.length >= minPrefix)
+  const selective = required.filter(({ text, isPrefix }) => !isPrefix || text.length >= minPrefix)
   const quoted = selective.map(({ text, isPrefix }) => (isPrefix ? `'${text}':*` : `'${text}'`))
   // Long words tend to be rare.
   const longest = [...new Set(quoted)].sort((a, b) => b.length - a.length).slice(0, maxIndexWords)
-  return longest.join(' & ') || all(terms)
+  const words = excluded.filter(({ lexemes, isPrefix }) => lexemes.length === 1 && !isPrefix)
+  return [longest.join(' & ') || all(terms), ...words.map((term) => `!${termQuery(term)}`)].join(' & ')
 }
 
 /** Returns the words of a search for which similar words may be offered. */
