@@ -18,7 +18,14 @@ test('a process that retires its port sends the same responses as before, and cl
   const ada = await register(service.client)
   const { id: projectId } = await make(ada, '/projects', { name: 'Handed over' })
   const { id } = await make(ada, '/tasks', { title: 'Read', projectId })
-  const api = [`/projects/${projectId}`, `/tasks/${id}?x=1`, `/tasks?projectId=${projectId}`, '/auth/me']
+  const api = [
+    `/projects/${projectId}`,
+    `/projects/${projectId}/`,
+    `/projects/${projectId}/x//../`,
+    `/tasks/${id}?x=1`,
+    `/tasks?projectId=${projectId}`,
+    '/auth/me',
+  ]
   const pages = ['/', '/health/live', '/health/ready', '/api/docs', '/nowhere', '/nowhere/../api/docs']
   const paths = [...pages, ...api.map((path) => `/api/v1${path}`)]
   const send = async (method: string, path: string) => {
