@@ -10,6 +10,7 @@ import {
 import { type AuthorizeUndo, entity, byDeleterOrAdmin } from '../../src/model/definition.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { forbidden } from '../../src/responses/errors.ts'
+import { commentCell } from '../exports/cells.ts'
 import { commentView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -47,6 +48,11 @@ export const comment = entity<'comment'>({
   parent: 'task',
   load: 'by row',
   view: commentView,
+  asChild: {
+    text: 'text',
+    cell: (shown: Parameters<typeof commentCell>[0] & { authorId: string }, personOf) =>
+      commentCell({ ...shown, author: personOf(shown.authorId) ?? shown.author }),
+  },
   person: 'authorId',
   events: {
     created: { by: 'deleted', admit: byAuthorOrAdmin },

@@ -1,25 +1,13 @@
-/** The columns of a CSV export. A column `field.<key>` follows for each custom field of the project. */
-export const csvColumns = [
-  'id',
-  'number',
-  'title',
-  'description',
-  'status',
-  'priority',
-  'dueDate',
-  'remindAt',
-  'assignee',
-  'labels',
-  'externalId',
-  'blockedBy',
-  'createdAt',
-  'updatedAt',
-  'author',
-  'importedAuthor',
-  'subtasks',
-  'comments',
-] as const
-export type CsvColumn = (typeof csvColumns)[number]
+import { headerOf, taskFields } from '../tasks/schema.ts'
+
+/** The columns of a task in a CSV file. Columns of its children and of custom fields follow. */
+export const taskColumns: string[] = [
+  ...['id', 'number', 'title'],
+  ...taskFields.map(([name, field]) => headerOf(name, field)),
+  ...['createdAt', 'updatedAt', 'author', 'importedAuthor'],
+]
+/** The columns that an import of a CSV file of Docket reads. */
+export const csvColumns: string[] = [...taskColumns, 'subtasks', 'comments']
 export const fieldPrefix = 'field.'
 
 /** Spreadsheets run a cell that begins with one of these characters as a formula. */

@@ -6,8 +6,7 @@ import { badRequest } from '../../src/responses/errors.ts'
 import { checked, IdOf } from '../../src/schema/input.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import { isReady } from '../tasks/ready.ts'
-import { parameterOf } from '../tasks/kinds.ts'
-import { fields } from '../tasks/schema.ts'
+import { taskFields } from '../tasks/schema.ts'
 import { type Matching, matchesTask } from '../search/tasks.ts'
 import { fieldConditions } from './custom-fields.ts'
 import { existing } from './existing.ts'
@@ -21,6 +20,7 @@ interface Scope {
 
 /** A filter of the list that has no index in the order of the list. */
 interface Filter<Value> {
+  /** Missing for a filter by a field of a task, whose declaration has the parameter. */
   parameter?: TSchema
   /** Returns the value of the parameter. @throws HttpError 400 */
   read?(text: string, callerId: string): Value
@@ -80,13 +80,13 @@ const isLive = (sql: Sql, { snapshot }: Scope) => (snapshot ? sql`true` : sql`t.
 const nobody = 'none'
 
 /** The filters by a field that is not in the indexes of the list. */
-const ofFields = Object.entries(fields).flatMap(([name, field]) => {
+const ofFields = taskFields.flatMap(([name, field]) => {
   const { index, needsProject } = field.filter ?? {}
   if (!index || index === 'sorted') return []
   const isEqual = (sql: Sql, value: string) => sql`${sql.unsafe(columnOf(name))} = ${value}`
-  const read = (text: string, callerId: string) => field.kind.read(text, name, callerId) as string
+  const read = (text: string, callerId: string) => field.kind!.read(text, name, callerId) as string
   const condition = index === 'own' ? { indexed: isEqual } : { scanned: isEqual }
-  return [[name, filter({ parameter: parameterOf(field), read, ...condition, needsProject })] as const]
+  return [[name, filter({ read, ...condition, needsProject })] as const]
 })
 
 /** The filters by the name of their parameter. Searches find `foundIds` and `matching`. */
@@ -148,10 +148,6 @@ export const filters: Record<string, Filter<never>> = {
       or ${matchesTask(sql, sql`t.id`, matching)})`,
   }),
 }
-
-export const otherParameters = Object.fromEntries(
-  Object.entries(filters).flatMap(([name, { parameter }]) => (parameter ? [[name, parameter]] : [])),
-)
 
 /** Returns conditions in two groups: `indexed` find few tasks by an index, `scanned` check each task. */
 export async function conditionsOf(sql: Sql, filter: TaskFilter, snapshot?: Snapshot) {

@@ -10,26 +10,26 @@ import { unknownField } from '../../src/schema/validation.ts'
 import { SearchText } from '../search/schema.ts'
 import { readSearchText, searchTextErrors } from '../search/text/query.ts'
 import { badUser, parameterOf } from '../tasks/kinds.ts'
-import { fields } from '../tasks/schema.ts'
+import { fieldParameters, taskFields } from '../tasks/schema.ts'
 import { fieldPrefix, readFieldParameters } from './custom-fields.ts'
-import { badBlocks, badClaimedBy, filters, otherParameters } from './filters.ts'
+import { badBlocks, badClaimedBy, filters } from './filters.ts'
 import { byPosition, sortNamed, sorts } from './sorts.ts'
 import type { Bounds, TaskFilter } from './task-filter.ts'
 
-const listed = Object.entries(fields)
 /** The fields that a filter selects within the indexes of the list. */
-const sortedFields = listed.filter(([, { filter }]) => filter?.index === 'sorted')
+const sortedFields = taskFields.filter(([, { filter }]) => filter?.index === 'sorted')
+
+const readers = Object.entries(filters).flatMap(([name, { read }]) => (read ? [[name, read] as const] : []))
 
 const parameters: Record<string, TSchema> = {
   projectId: IdOf('project'),
-  ...Object.fromEntries(sortedFields.map(([name, field]) => [name, parameterOf(field)])),
-  ...Object.fromEntries(
-    listed.flatMap(([, field]) => (field.filter?.bounds ?? []).map((name) => [name, parameterOf(field)])),
-  ),
+  ...Object.fromEntries(fieldParameters.map(([name, field]) => [name, parameterOf(field)])),
   q: SearchText(
     'The words of a search, as in GET /search. Comments and subtasks count as text of their task',
   ),
-  ...otherParameters,
+  ...Object.fromEntries(
+    Object.entries(filters).flatMap(([name, { parameter }]) => (parameter ? [[name, parameter]] : [])),
+  ),
   sort: OneOf('TaskSort', sorts),
   limit: Limit(50, 200),
   cursor: Cursor(),
@@ -76,7 +76,7 @@ export function readTaskFilter(
   const projectId = query.projectId && canonicalId(query.projectId)
   const is: TaskFilter['is'] = {}
   for (const [name, { kind }] of sortedFields)
-    if (query[name] !== undefined) is[name] = kind.read(query[name], name, userId) as string
+    if (query[name] !== undefined) is[name] = kind!.read(query[name], name, userId) as string
   const bounds = boundsIn(query)
   const sortName = query.sort ?? bounds.find(({ field }) => sortNamed.has(field))?.field ?? 'createdAt'
   const descends = sortName.startsWith('-')
@@ -98,19 +98,19 @@ export function readTaskFilter(
 
 function boundsIn(query: Query): Bounds[] {
   const found: Bounds[] = []
-  for (const [field, { kind, filter }] of listed) {
+  for (const [field, { kind, filter }] of taskFields) {
     if (!filter?.bounds) continue
     const [from, to] = filter.bounds.map((name) => {
       const text = query[name]
-      return text === undefined ? undefined : String(kind.read(text, name, ''))
+      return text === undefined ? undefined : String(kind!.read(text, name, ''))
     })
-    if (from !== undefined || to !== undefined) found.push({ field, from, to })
+    if (from !== undefined || to !== undefined) found.push({ field, key: kind!.key!, from, to })
   }
   return found
 }
 
 const othersIn = (query: Query, callerId: string): TaskFilter['others'] =>
-  Object.keys(otherParameters).flatMap((name) => {
+  readers.flatMap(([name, read]) => {
     const text = query[name]
-    return text === undefined ? [] : [{ name, value: filters[name]!.read!(text, callerId) }]
+    return text === undefined ? [] : [{ name, value: read(text, callerId) }]
   })

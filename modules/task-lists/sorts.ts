@@ -5,7 +5,7 @@ import { isIdPart } from '../../src/reads/pages.ts'
 import { keyOf } from '../order/keys.ts'
 import { partsInOrder } from '../order/parts.ts'
 import type { SortKey } from '../tasks/kinds.ts'
-import { fields, type FieldName, priorities, statuses } from '../tasks/schema.ts'
+import { type FieldName, taskFields, priorities, statuses } from '../tasks/schema.ts'
 import type { Bounds, Sort, TaskFilter } from './task-filter.ts'
 
 /** SQL for the column of a field of a task `t`. */
@@ -24,10 +24,10 @@ const fieldSort = (name: FieldName, key: SortKey, indexed: string[]): Sort => ({
   parts: [(part) => part === null || (typeof part === 'string' && key.isPart(part)), isIdPart],
 })
 
-const sortsOfFields = Object.entries(fields).flatMap(([name, { kind, sortedWith }]) => {
+const sortsOfFields = taskFields.flatMap(([name, { kind, sortedWith }]) => {
   if (!sortedWith) return []
   const indexed = ['status', 'priority', ...(sortedWith === 'assignee' ? ['assigneeId'] : [])]
-  return [[name, fieldSort(name as FieldName, kind.key!, indexed)] as const]
+  return [[name, fieldSort(name, kind!.key!, indexed)] as const]
 })
 
 export const byPosition: Sort = {
@@ -132,9 +132,9 @@ export function conditionsWithoutIndex(sql: Sql, { is, bounds, sort }: TaskFilte
 }
 
 /** A missing bound is infinite, so that lists with one bound or two share one cached statement on each connection. */
-export function isWithin(sql: Sql, { field, from, to }: Bounds): SqlPart {
-  const { bounds, type, sql: keySql } = fields[field as FieldName].kind.key!
-  const [key, cast] = [sql.unsafe(keySql(columnOf(field))), sql.unsafe(`::text::${type}`)]
-  return sql`(${key} ${sql.unsafe(bounds.from)} ${from ?? bounds.lowest}${cast}
-    and ${key} ${sql.unsafe(bounds.to)} ${to ?? bounds.highest}${cast})`
+export function isWithin(sql: Sql, { field, key, from, to }: Bounds): SqlPart {
+  const { bounds, type } = key
+  const [value, cast] = [sql.unsafe(key.sql(columnOf(field))), sql.unsafe(`::text::${type}`)]
+  return sql`(${value} ${sql.unsafe(bounds.from)} ${from ?? bounds.lowest}${cast}
+    and ${value} ${sql.unsafe(bounds.to)} ${to ?? bounds.highest}${cast})`
 }

@@ -1,5 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { SearchQuery } from '../search/text/query.ts'
+import type { SortKey } from '../tasks/kinds.ts'
+import type { FieldName } from '../tasks/schema.ts'
 import type { FieldParameter } from './custom-fields.ts'
 
 /** An order of the list. Without a key, tasks are sorted by id, which is the order of their creation. */
@@ -20,7 +22,8 @@ export interface Sort {
 
 /** A missing bound is undefined. */
 export interface Bounds {
-  field: string
+  field: FieldName
+  key: SortKey
   from: string | undefined
   to: string | undefined
 }

@@ -7,7 +7,7 @@ import { defaultsOf } from '../../src/model/fields.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { timesOf } from '../reminders/times.ts'
 import { name } from './kinds.ts'
-import { fields, type TaskInput } from './schema.ts'
+import { fields, taskFields, type TaskInput } from './schema.ts'
 
 export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
 
@@ -19,7 +19,7 @@ const handledElsewhere = new Set(['id', 'projectId', 'before', 'after', 'place']
 /** The functions that return the stored form of an input, by the name of the field. */
 const storedForms = new Map([
   ['title', name.stored!],
-  ...Object.entries(fields).flatMap(([key, { kind }]) => (kind.stored ? [[key, kind.stored] as const] : [])),
+  ...taskFields.flatMap(([key, { kind }]) => (kind?.stored ? [[key, kind.stored] as const] : [])),
 ])
 
 /** @param stored the stored values of fields, to which the input's values are added. @throws HttpError 400 */

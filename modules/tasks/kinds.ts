@@ -94,13 +94,27 @@ interface ListUses {
   sortedWith?: 'status' | 'assignee'
 }
 
+/** How files, agents and clients show a field of a task. */
+export interface ShownUses {
+  /**
+   * The header of the column in CSV files, by default the name of the field. In the record of a `docket` file, a field
+   * with this name has the people or the names of labels.
+   */
+  header?: string
+  /** An agent's list of tasks has the field in each line, or in a preview. By default only in the full list. */
+  agents?: 'lines' | 'preview'
+}
+
 export interface TaskField<Input extends TSchema = TSchema, Value = unknown>
-  extends Field<Input, Value>, ListUses {
+  extends Field<Input, Value>, ListUses, ShownUses {
   kind: Kind
 }
 
+/** A field with a filter or an order has a kind; a field that refers to rows has a reference in place of a kind. */
+export type AnyField = Field & ListUses & ShownUses & { kind?: Kind }
+
 /** The query parameter that selects a value of the field. */
-export const parameterOf = ({ kind, input, filter }: TaskField): TSchema =>
-  filter?.parameter ?? kind.parameter?.(input) ?? input
+export const parameterOf = ({ kind, input, filter }: AnyField): TSchema =>
+  filter?.parameter ?? kind?.parameter?.(input) ?? input
 
 export const taskField = <Input extends TSchema, Value>(field: TaskField<Input, Value>) => field

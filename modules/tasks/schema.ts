@@ -5,7 +5,13 @@ import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/mod
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { ifSet, view } from '../../src/model/view.ts'
-import { FieldValuesInput, FieldValuesOutput, fitsField, fitsSql, shownFields } from '../fields/values.ts'
+import {
+  FieldValuesInput,
+  FieldValuesOutput,
+  fitsField,
+  fitsSql,
+  shownFields as shownValues,
+} from '../fields/values.ts'
 import * as kinds from './kinds.ts'
 import { taskField } from './kinds.ts'
 import { claimOf, claimSchema, claimTag } from './claim.ts'
@@ -46,6 +52,7 @@ export const fields = {
     input: Status,
     output: Status,
     defaultValue: 'TODO' as const,
+    agents: 'lines',
     filter: { index: 'sorted' },
   }),
   priority: taskField({
@@ -53,6 +60,7 @@ export const fields = {
     input: Priority,
     output: Priority,
     defaultValue: 'MEDIUM' as const,
+    agents: 'lines',
     filter: { index: 'sorted' },
   }),
   dueDate: taskField({
@@ -64,6 +72,7 @@ export const fields = {
       '2027-01-31T17:00:00.000Z',
     ),
     defaultValue: null,
+    agents: 'lines',
     filter: { bounds: ['dueAfter', 'dueBefore'] },
     sortedWith: 'assignee',
   }),
@@ -74,6 +83,7 @@ export const fields = {
       description: 'The user to whom the task is assigned, or null',
     }),
     defaultValue: null,
+    header: 'assignee',
     filter: { index: 'sorted' },
   }),
   externalId: taskField({
@@ -81,6 +91,7 @@ export const fields = {
     input: Nullable(ExternalId),
     output: OrNull(Type.String(), 'The id of the task in another system, or null', 'JIRA-42'),
     defaultValue: undefined,
+    agents: 'preview',
     filter: { index: 'own', parameter: ExternalIdParameter, needsProject: true },
   }),
   remindAt: taskField({
@@ -103,9 +114,23 @@ const values = {
 }
 /** Lists of ids. The empty list is stored as null, so that the rows of plain tasks leave these fields out. */
 const lists = {
-  labelIds: field.ids('label', { by: 'name', creates: true }, maxIds),
-  blockedByIds: field.ids('task', 'drop', maxIds),
+  labelIds: { ...field.ids('label', { by: 'name', creates: true }, maxIds), header: 'labels' },
+  blockedByIds: { ...field.ids('task', 'drop', maxIds), header: 'blockedBy', agents: 'preview' as const },
 }
+export type FieldName = keyof typeof fields | keyof typeof lists
+/** All fields that clients can set, except the title and values of custom fields. */
+export const taskFields = Object.entries({ ...fields, ...lists }) as [FieldName, kinds.AnyField][]
+/** The fields that files and agents show by the names of people or labels, in place of ids. */
+export const namedFields = taskFields.filter(
+  ([, { kind, reference }]) => kind === kinds.user || reference?.to === 'label',
+)
+/** The parameters of lists that filter by a field of a task. */
+export const fieldParameters = taskFields.flatMap(([name, field]) =>
+  [...(field.filter?.index ? [name] : []), ...(field.filter?.bounds ?? [])].map(
+    (one) => [one, field] as const,
+  ),
+)
+export const headerOf = (name: string, { header = name }: kinds.ShownUses): string => header
 export const references = referencesIn({ ...fields, ...lists, ...values })
 const optional = { ...inputsOf(fields), ...inputsOf(lists), ...inputsOf(values) }
 
@@ -169,11 +194,10 @@ export const taskView = view<TaskRow>({
   computed: {
     labelIds: ifSet('labelIds', []),
     blockedByIds: ifSet('blockedByIds', []),
-    fields: ifSet('fields', {}, ({ fields }) => shownFields(fields!)),
+    fields: ifSet('fields', {}, ({ fields }) => shownValues(fields!)),
     externalId: ifSet('externalId', null),
     remindAt: ifSet('remindAt', null),
     claim: ifSet('claimedBy', null, claimOf),
     importedAuthor: ifSet('importedAuthor', null),
   },
 })
-export type FieldName = keyof typeof fields

@@ -1,7 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type ProjectCaller, requireRole, requireScope, type Role, scopeOfWrite } from '../identity/rights.ts'
 import type { HttpError } from '../responses/errors.ts'
-import type { Entities, Entity, Rows, StoredRows } from './entities.ts'
+import type { ChildOfTask, Entities, Entity, Rows, StoredRows } from './entities.ts'
 import type { StoredEvent } from './events.ts'
 import type { Fact, FactKind, FactQuery } from './facts.ts'
 import type { View } from './view.ts'
@@ -44,6 +44,17 @@ export const parentKeys = { project: 'projectId', task: 'taskId', service_accoun
  */
 type Check<Row> = (row: Row, before: Row | undefined, state: CheckedState) => void
 
+/** How files, searches and agents show a child of a task. */
+export interface ChildParts<Row> {
+  /** The column with the text that searches find. Answers for agents may cut this text. */
+  text: string & keyof Row
+  /**
+   * Returns a child as a part of a cell of a CSV file.
+   * @param personOf returns a member of the project by id
+   */
+  cell(shown: never, personOf: (id: string) => { name: string; email?: string } | undefined): string
+}
+
 /** The declaration of an entity. Every list of entities in the service is derived from these declarations. */
 export interface EntityDefinition<E extends Entity = Entity> {
   name: E
@@ -56,6 +67,8 @@ export interface EntityDefinition<E extends Entity = Entity> {
   /** `on demand`: loaded for single batches and not cached, because the rows rarely change and contain secrets. */
   load: 'with project' | 'by row' | 'on demand'
   view: View<Rows[E]>
+  /** Only for a child of a task. */
+  asChild?: ChildParts<Rows[E]>
   person?: string & keyof Rows[E]
   events: Record<string, UndoRule>
   references?: Record<string, Reference>
@@ -90,7 +103,7 @@ export interface CheckedState {
 
 type CompleteDefinition<E extends Entity> = EntityDefinition<E> & {
   events: { [Verb in Entities[E]['event']]: UndoRule<Entities[E]['event']> }
-}
+} & (E extends ChildOfTask ? { asChild: ChildParts<Rows[E]> } : object)
 type DerivedNames = 'noun' | 'plural'
 
 /** Defines an entity. The noun and the plural follow from its name, unless the definition states them. */
@@ -99,7 +112,7 @@ export function entity<E extends Entity>(
 ): CompleteDefinition<E> {
   const { name } = definition
   const noun = (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll('_', ' ')
-  return { noun, plural: `${name}s`, ...definition } as CompleteDefinition<E>
+  return { noun, plural: `${name}s`, ...definition } as unknown as CompleteDefinition<E>
 }
 
 const byRole =

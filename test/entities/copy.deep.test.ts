@@ -5,6 +5,7 @@ import { read } from '../architecture/source.ts'
 import { forFile, freshEnv, newFolder } from '../support/service.ts'
 import { attachment } from './attachment.ts'
 import { copyTree, fieldAndCommand } from './edits.ts'
+import { link } from './link.ts'
 import { tag } from './tag.ts'
 
 const run = promisify(execFile)
@@ -15,11 +16,11 @@ const guide = read('CONTRIBUTING.md').text
 test('a copy of the project with a new field, a new command and two new entities type-checks, migrates and passes its tests', async () => {
   const inCopy = (...args: string[]) =>
     run(process.execPath, args, { cwd: folder, env: { ...process.env, ...env } })
-  const edits = [...fieldAndCommand, ...attachment.edits, ...tag.edits]
-  await copyTree(folder, { ...attachment.files, ...tag.files }, edits)
+  const edits = [...fieldAndCommand, ...attachment.edits, ...tag.edits, ...link.edits]
+  await copyTree(folder, { ...attachment.files, ...tag.files, ...link.files }, edits)
   const [generate] = /drizzle-kit generate .+/.exec(guide)!
   await inCopy('node_modules/drizzle-kit/bin.cjs', ...generate.split(' ').slice(1))
   await inCopy('check', '--no-script', 'src', 'modules', 'workers', 'drizzle')
-  for (const suite of ['field-and-command', 'lifecycle', 'references'])
+  for (const suite of ['field-and-command', 'lifecycle', 'references', 'derived'])
     await inCopy('test', '--no-env-file', '--timeout=120000', `./test/entities/${suite}.ts`)
 }, 300_000)

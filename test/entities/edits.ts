@@ -12,17 +12,30 @@ export interface Edit {
 const below = (path: string, find: string, put: string): Edit => ({ path, find, put: `${find}\n${put}` })
 const before = (path: string, find: string, put: string): Edit => ({ path, find, put: `${put}${find}` })
 
-/** The field `estimateMinutes` of a task and the command `task.finish`, as CONTRIBUTING explains them. */
+/** The field `estimate` of a task and the command `task.finish`, as CONTRIBUTING explains them. */
 export const fieldAndCommand: Edit[] = [
   before(
     'drizzle/schema/tasks.ts',
     "assigneeId: uuid('assignee_id')",
-    "estimateMinutes: integer('estimate_minutes'),\n    ",
+    "estimate: integer('estimate'),\n    ",
+  ),
+  below(
+    'drizzle/schema/tasks.ts',
+    '  (t) => [',
+    `    index('tasks_estimate').on(t.projectId, t.status, t.priority, sql\`coalesce(estimate::float8, 'infinity')\`, t.id, t.createdAt),`,
   ),
   below(
     'modules/tasks/schema.ts',
     'export const fields = {',
-    "  estimateMinutes: field.of(Nullable(Type.Integer({ minimum: 1, description: 'A whole number of minutes' })), Type.Union([Type.Integer(), Type.Null()], { examples: [90] }), null),",
+    `  estimate: taskField({
+    kind: kinds.wholeNumber,
+    input: Nullable(Type.Integer({ minimum: 1, description: 'A whole number of hours' })),
+    output: Type.Union([Type.Integer(), Type.Null()], { examples: [90] }),
+    defaultValue: null,
+    agents: 'lines',
+    filter: { index: 'none', bounds: ['estimateMin', 'estimateMax'] },
+    sortedWith: 'status',
+  }),`,
   ),
   before(
     'modules/tasks/schema.ts',

@@ -3,26 +3,26 @@ import { expect, test } from 'bun:test'
 import { expectError } from '../http/responses.ts'
 import { createPlace, created, ada, sql } from './scene.ts'
 
-const minutesIn = (text: string) => [...text.matchAll(/"estimateMinutes":(\w+)/g)].map(([, one]) => one)
+const estimatesIn = (text: string) => [...text.matchAll(/"estimate":(\w+)/g)].map(([, one]) => one)
 
 test('a new field is validated, stored, returned, logged and documented, and a new command runs', async () => {
   const { projectId, taskId } = await createPlace()
-  const { id } = await created('/tasks', { title: 'Draw', projectId, estimateMinutes: 90 })
+  const { id } = await created('/tasks', { title: 'Draw', projectId, estimate: 90 })
   const path = `/tasks/${id}`
-  const message = 'estimateMinutes must be a whole number of minutes, or null'
-  expectError(await ada.patch(path, { estimateMinutes: 'soon' }), 400, message)
-  expect(minutesIn((await ada.patch(path, { estimateMinutes: 45 })).text)).toEqual(['45'])
-  expect(minutesIn((await ada.get(`/tasks/${taskId}`)).text)).toEqual(['null'])
-  expect(minutesIn((await ada.get(`/tasks?projectId=${projectId}`)).text)).toEqual(['null', '45'])
+  const message = 'estimate must be a whole number of hours, or null'
+  expectError(await ada.patch(path, { estimate: 'soon' }), 400, message)
+  expect(estimatesIn((await ada.patch(path, { estimate: 45 })).text)).toEqual(['45'])
+  expect(estimatesIn((await ada.get(`/tasks/${taskId}`)).text)).toEqual(['null'])
+  expect(estimatesIn((await ada.get(`/tasks?projectId=${projectId}`)).text)).toEqual(['null', '45'])
   const finished = await ada.post(`${path}/finish`)
   expect([finished.status, finished.body.status]).toEqual([200, 'DONE'])
   expect((await ada.get(path)).text).toBe(finished.text)
-  expect(minutesIn(finished.text)).toEqual(['45'])
-  const [stored] = await sql`select estimate_minutes from tasks where id = ${id}`
-  expect(stored).toEqual({ estimateMinutes: 45 })
+  expect(estimatesIn(finished.text)).toEqual(['45'])
+  const [stored] = await sql`select estimate from tasks where id = ${id}`
+  expect(stored).toEqual({ estimate: 45 })
   const events = await sql<{ minutes: number }[]>`
-    select after->'estimateMinutes' as minutes from events where entity_id = ${id} order by seq`
+    select after->'estimate' as minutes from events where entity_id = ${id} order by seq`
   expect(events.map(({ minutes }) => minutes)).toEqual([90, 45, 45])
   const document = (await ada.get('/../docs/json')).text
-  for (const part of ['A whole number of minutes', '/tasks/{id}/finish']) expect(document).toContain(part)
+  for (const part of ['A whole number of hours', '/tasks/{id}/finish']) expect(document).toContain(part)
 })

@@ -13,13 +13,15 @@ interface Options {
   path: string
   columnTypes: string[]
   columns: string
+  /** The column with the text of a row, by default `name`. */
+  text?: string
   hasReferences?: boolean
   schema: string
   commands: string
 }
 
 export function moduleText(options: Options): Record<string, string> {
-  const { name, parent, path, columnTypes, columns, schema, commands } = options
+  const { name, parent, path, columnTypes, columns, schema, commands, text = 'name' } = options
   const Name = `${name[0]!.toUpperCase()}${name.slice(1)}`
   const isOfTask = parent === 'task'
   const list = `/${parent}s/:id/${name}s`
@@ -32,7 +34,7 @@ export const ${name}s = pgTable(
   {
     id: uuid('id').primaryKey(),
     ${parent}Id: uuid('${parent}_id').notNull(),
-    name: text('name').notNull(),
+    ${text}: text('${text}').notNull(),
 ${columns}
     createdAt: instant('created_at').notNull(),
     eventId,
@@ -63,7 +65,7 @@ export const ${name}s = {
   }
 }
 
-const entityText = ({ name, about, parent, load, hasReferences }: Options) =>
+const entityText = ({ name, about, parent, load, hasReferences, text = 'name' }: Options) =>
   `import { ${name}s } from '../../drizzle/schema/${name}s.ts'
 import { entity, standardEvents } from '../../src/model/definition.ts'
 ${hasReferences ? "import { referencesIn } from '../../src/model/fields.ts'\nimport { fields } from './schema.ts'" : ''}
@@ -82,6 +84,7 @@ export const ${name} = entity<'${name}'>({
   parent: '${parent}',
   load: '${load}',
   view: ${name}View,
+  ${parent === 'task' ? "asChild: { text: 'TEXT', cell: ({ TEXT }: { TEXT: string }) => TEXT },".replaceAll('TEXT', text) : ''}
   ${hasReferences ? 'references: referencesIn(fields),' : ''}
   events: standardEvents,
 })

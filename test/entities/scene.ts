@@ -8,7 +8,7 @@ export type Row = Body & { tagIds: string[]; mainTagId: string | null; details: 
 
 const url = process.env.DATABASE_URL!
 await migrate(url)
-const service = await openTestService({ DATABASE_URL: url, REDIS_URL: process.env.REDIS_URL! })
+export const service = await openTestService({ DATABASE_URL: url, REDIS_URL: process.env.REDIS_URL! })
 service.startWorkers()
 afterAll(() => service.close())
 export const sql = service.services.database.reads

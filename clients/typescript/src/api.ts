@@ -510,20 +510,20 @@ export interface components {
       query: {
         status?: components['schemas']['TaskStatus']
         priority?: components['schemas']['TaskPriority']
-        /** @description The id of a user, or "me" */
-        assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueBefore?: string
+        /** @description The id of a user, or "me" */
+        assigneeId?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
         /** @description The id of a task: lists the tasks that it blocks */
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2522,20 +2522,20 @@ export interface components {
       query?: {
         status?: components['schemas']['TaskStatus']
         priority?: components['schemas']['TaskPriority']
-        /** @description The id of a user, or "me" */
-        assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueBefore?: string
+        /** @description The id of a user, or "me" */
+        assigneeId?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
         /** @description The id of a task: lists the tasks that it blocks */
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2678,20 +2678,20 @@ export interface components {
       query: {
         status?: components['schemas']['TaskStatus']
         priority?: components['schemas']['TaskPriority']
-        /** @description The id of a user, or "me" */
-        assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueBefore?: string
+        /** @description The id of a user, or "me" */
+        assigneeId?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
         /** @description The id of a task: lists the tasks that it blocks */
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2783,20 +2783,20 @@ export interface components {
       query?: {
         status?: components['schemas']['TaskStatus']
         priority?: components['schemas']['TaskPriority']
-        /** @description The id of a user, or "me" */
-        assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueBefore?: string
+        /** @description The id of a user, or "me" */
+        assigneeId?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
         /** @description The id of a task: lists the tasks that it blocks */
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -3381,20 +3381,20 @@ export interface operations {
         status?: components['schemas']['TaskStatus']
         /** @description One of LOW, MEDIUM, HIGH */
         priority?: components['schemas']['TaskPriority']
-        /** @description The id of a user, or "me" */
-        assigneeId?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueAfter?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         dueBefore?: string
+        /** @description The id of a user, or "me" */
+        assigneeId?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
         /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
         q?: string
         /** @description The id of a task: lists the tasks that it blocks */
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
-        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
-        externalId?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */

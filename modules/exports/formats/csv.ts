@@ -1,16 +1,10 @@
 import type { FieldRow } from '../../../drizzle/rows.ts'
+import type { ChildOfTask } from '../../../src/model/entities.ts'
+import { model } from '../../../src/model/model.ts'
+import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import type { ProjectParts } from '../exported-project.ts'
-import {
-  commentCell,
-  csvColumns,
-  type CsvColumn,
-  escapeFormula,
-  fieldPrefix,
-  linesCell,
-  personCell,
-  subtaskCell,
-} from '../cells.ts'
-import type { ExportedTask, Format, Writer } from './format.ts'
+import { type CellPerson, taskColumns, escapeFormula, fieldPrefix, linesCell, personCell } from '../cells.ts'
+import { type ExportedTask, type Format, namedIn, type Writer } from './format.ts'
 
 const byteOrderMark = '\ufeff'
 const lineEnd = '\r\n'
@@ -24,32 +18,30 @@ function cell(value: unknown): string {
   return typeof value === 'string' ? quoted(escapeFormula(value)) : String(value)
 }
 
-type Cells = Partial<Record<CsvColumn, unknown>>
+const columns = taskFields.map((one) => (namedFields.includes(one) ? headerOf(...one) : one[0]))
 
-function cellsOf({ shown, author }: ExportedTask, { labels, people }: ProjectParts): Cells {
-  const { labelIds, blockedByIds, assigneeId, ...own } = shown
-  const assignee = people.get(assigneeId ?? '')
-  const known = author && (people.get(author.id) ?? author)
-  return {
-    ...own,
-    assignee: assignee && personCell(assignee),
-    labels: linesCell(labelIds.map((id) => labels.get(id)!)),
-    blockedBy: linesCell(blockedByIds),
-    author: known && personCell(known),
-  }
+/** Ids and names are one per line. */
+const fieldCell = (value: unknown) =>
+  Array.isArray(value)
+    ? linesCell(value as string[])
+    : typeof value === 'object' && value !== null
+      ? personCell(value as CellPerson)
+      : value
+
+/** The cells of a task, in the order of `taskColumns`. */
+function cellsOf({ shown, author }: ExportedTask, parts: ProjectParts): unknown[] {
+  const { id, number, title, createdAt, updatedAt, importedAuthor } = shown
+  const values: Record<string, unknown> = { ...shown, ...namedIn(shown, parts) }
+  const known = author && (parts.people.get(author.id) ?? author)
+  return [
+    ...[id, number, title],
+    ...columns.map((name) => fieldCell(values[name])),
+    ...[createdAt, updatedAt, known && personCell(known), importedAuthor],
+  ]
 }
 
 const fieldCells = (fields: FieldRow[], { shown }: ExportedTask): string =>
   fields.map(({ key }) => `,${cell(shown.fields[key])}`).join('')
-
-type ShownComment = Parameters<typeof commentCell>[0] & { authorId: string }
-
-/** The functions that write a child into its cell, by entity. */
-const childCells = ({ people }: ProjectParts): Record<string, (shown: never) => string> => ({
-  subtask: subtaskCell,
-  comment: (shown: ShownComment) =>
-    commentCell({ ...shown, author: people.get(shown.authorId) ?? shown.author }),
-})
 
 /** A task for each row, for spreadsheets. */
 export const csv: Format = {
@@ -57,31 +49,32 @@ export const csv: Format = {
   extension: 'csv',
   hasAuthors: true,
   open(_, parts): Writer {
-    const { fields } = parts
-    const children = childCells(parts)
-    const own = csvColumns.slice(0, -2)
+    const { fields, people } = parts
+    const children = new Map(model().ofTask.map(({ name, asChild }) => [name, asChild!]))
+    const lists = model().ofTask.map(({ plural }) => plural)
+    const personOf = (id: string) => people.get(id)
     let rest = ''
     let separator = ''
     return {
       begin: () =>
-        byteOrderMark + [...csvColumns, ...fields.map(({ key }) => fieldPrefix + key)].join() + lineEnd,
+        byteOrderMark +
+        [...taskColumns, ...lists, ...fields.map(({ key }) => fieldPrefix + key)].join() +
+        lineEnd,
       task(task) {
-        const cells = cellsOf(task, parts)
         rest = fieldCells(fields, task) + lineEnd
-        return own.map((name) => cell(cells[name])).join()
+        return cellsOf(task, parts).map(cell).join()
       },
-      beginChildren(entity) {
+      beginChildren() {
         separator = ''
-        return entity in children ? ',"' : ''
+        return ',"'
       },
       child(entity, shown) {
-        const text = children[entity]?.(shown as never)
-        if (text === undefined) return ''
+        const text = children.get(entity as ChildOfTask)!.cell(shown as never, personOf)
         const more = separator + text.replaceAll('"', '""')
         separator = '\n'
         return more
       },
-      endChildren: (entity) => (entity in children ? '"' : ''),
+      endChildren: () => '"',
       endTask: () => rest,
       end: () => '',
     }

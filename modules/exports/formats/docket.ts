@@ -1,9 +1,9 @@
-import type { Author, ExportedTask, Format, Writer } from './format.ts'
+import { type Author, type ExportedTask, type Format, namedIn, type Writer } from './format.ts'
 
 /** The version of the format, in the first line. It changes when an earlier release cannot read the new files. */
 export const docketFormat = 1
 
-interface ShownComment {
+interface Signed {
   author: Author | null
   importedAuthor: string | null
 }
@@ -12,7 +12,7 @@ interface ShownComment {
 const unknownAuthor = 'Unknown'
 
 /** The author of an imported row has only a name. */
-const authorOf = ({ author, importedAuthor }: ShownComment) =>
+const authorOf = ({ author, importedAuthor }: Signed) =>
   importedAuthor ? { name: importedAuthor } : (author ?? { name: unknownAuthor })
 
 /** All rows of a project, a line for each, with the fields of responses. Imported rows are equal to exported rows. */
@@ -20,7 +20,8 @@ export const docket: Format = {
   contentType: 'application/x-ndjson',
   extension: 'docket.ndjson',
   hasAuthors: true,
-  open({ version, exportedAt }, { project, parts, labels, people }): Writer {
+  open({ version, exportedAt }, all): Writer {
+    const { project, parts } = all
     let lines = 0
     const line = (kind: string, row: object): string => {
       lines++
@@ -33,19 +34,17 @@ export const docket: Format = {
         return head + parts.map(({ name, shown }) => line(name, shown)).join('')
       },
       task({ shown: { importedAuthor, ...shown }, author }: ExportedTask) {
-        const labelNames = shown.labelIds.map((id) => labels.get(id))
-        const assignee = people.get(shown.assigneeId ?? '') ?? null
         const externalId = shown.externalId ?? `docket:${shown.id}`
         return line('task', {
-          ...{ ...shown, externalId, labels: labelNames, assignee },
+          ...{ ...shown, externalId, ...namedIn(shown, all) },
           author: authorOf({ author, importedAuthor: importedAuthor ?? null }),
         })
       },
       beginChildren: () => '',
       child(entity, shown) {
-        if (entity !== 'comment') return line(entity, shown)
-        const { authorId: _, authorRemoved: __, importedAuthor, author, ...comment } = shown as CommentLine
-        return line(entity, { ...comment, author: authorOf({ author, importedAuthor }) })
+        if (!isSigned(shown)) return line(entity, shown)
+        const { authorId: _, authorRemoved: __, importedAuthor, author, ...child } = shown
+        return line(entity, { ...child, author: authorOf({ author, importedAuthor }) })
       },
       endChildren: () => '',
       endTask: () => '',
@@ -54,4 +53,6 @@ export const docket: Format = {
     }
   },
 }
-type CommentLine = ShownComment & Record<'authorId' | 'authorRemoved', unknown>
+/** A child with an author. */
+type SignedChild = Signed & Record<'authorId' | 'authorRemoved', unknown>
+const isSigned = (shown: object): shown is SignedChild => 'authorId' in shown

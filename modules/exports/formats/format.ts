@@ -1,6 +1,7 @@
 import type { TaskRow } from '../../../drizzle/rows.ts'
 import type { Entity } from '../../../src/model/entities.ts'
 import type { User } from '../../accounts/user.ts'
+import { headerOf, namedFields } from '../../tasks/schema.ts'
 import type { ProjectParts, ExportedProject } from '../exported-project.ts'
 
 /** A task as `GET /tasks/{id}` shows it. */
@@ -16,6 +17,18 @@ export type Author = Pick<User, 'id' | 'name'> & Partial<Pick<User, 'email'>>
 export interface ExportedTask {
   shown: ShownTask
   author: Author | null
+}
+
+/** Returns the people and the names of labels of a task, by the names of the fields in files. */
+export function namedIn(shown: ShownTask, { labels, people }: ProjectParts) {
+  const named: Record<string, User | string[] | null> = {}
+  for (const [name, field] of namedFields) {
+    const value = shown[name]
+    named[headerOf(name, field)] = Array.isArray(value)
+      ? value.map((id) => labels.get(id)!)
+      : (people.get((value ?? '') as string) ?? null)
+  }
+  return named
 }
 
 /** Returns the texts of a file, called in this order. Children are written one by one, because a list may be long. */

@@ -1,3 +1,4 @@
+import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import { cut, shortened } from './token-budget.ts'
 import { partOf } from './tokens.ts'
 import type { Names } from './names.ts'
@@ -21,9 +22,12 @@ export interface Task {
   [field: string]: unknown
 }
 
+const fieldsIn = (detail: Detail) =>
+  taskFields.flatMap(([name, { agents }]) => (agents === detail ? [name] : []))
+const inLines = ['number', ...fieldsIn('lines')]
 const fieldsByDetail: Record<Exclude<Detail, 'full'>, string[]> = {
-  lines: ['number', 'status', 'priority', 'dueDate'],
-  preview: ['number', 'status', 'priority', 'dueDate', 'externalId', 'fields', 'blockedByIds', 'updatedAt'],
+  lines: inLines,
+  preview: [...inLines, ...fieldsIn('preview'), 'fields', 'updatedAt'],
 }
 
 /** The most tokens of all custom fields of a task, whose values may have 20,000 characters. */
@@ -57,10 +61,17 @@ export function shownTask(given: Task, detail: Detail, names: Names): object {
   })
 }
 
-export const namesIn = ({ assigneeId, labelIds }: Pick<Task, 'assigneeId' | 'labelIds'>, names: Names) => ({
-  ...(assigneeId && { assignee: names.get(assigneeId) ?? assigneeId }),
-  ...(labelIds.length > 0 && { labels: labelIds.map((id) => names.get(id) ?? id) }),
-})
+/** Returns the names of people and labels of a task. */
+export const namesIn = (task: Task, names: Names) =>
+  Object.fromEntries(
+    namedFields.flatMap(([field, uses]) => {
+      const ids = [task[field] as string | string[] | null].flat().filter((id) => id !== null)
+      const shown = ids.map((id) => names.get(id) ?? id)
+      return shown.length === 0
+        ? []
+        : [[headerOf(field, uses), Array.isArray(task[field]) ? shown : shown[0]]]
+    }),
+  )
 
 /** Returns the fields that are not null and not empty. */
 export function withoutEmpty(fields: object): object {

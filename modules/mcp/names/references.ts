@@ -1,4 +1,6 @@
 import { isIdInAnyCase } from '../../../src/id-format.ts'
+import { editNames } from '../../../src/model/fields.ts'
+import { namedFields } from '../../tasks/schema.ts'
 import { idOf, type NamedRow, readForNames, usersOf } from './name-lookup.ts'
 import { read } from '../requests.ts'
 import { type Call, ToolError } from '../tool.ts'
@@ -7,13 +9,13 @@ type Kind = 'user' | 'member' | 'label' | 'field' | 'view'
 
 /** The fields that may contain a name in place of an id. `id` may also be a name in operations on labels, fields and views. */
 const kindOfField = new Map<string, Kind>([
-  ['assigneeId', 'user'],
   ['claimedBy', 'user'],
   ['memberId', 'member'],
-  ...['labelIds', 'addLabelIds', 'removeLabelIds', 'labels', 'anyLabel'].map((name): [string, Kind] => [
-    name,
-    'label',
-  ]),
+  ['labels', 'label'],
+  ['anyLabel', 'label'],
+  ...namedFields.flatMap(([name, { reference }]): [string, Kind][] =>
+    reference ? [name, ...editNames(name)].map((one) => [one, 'label']) : [[name, 'user']],
+  ),
 ])
 const kindsWithNames: string[] = ['label', 'field', 'view'] satisfies Kind[]
 

@@ -1,9 +1,10 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { badRequest } from '../../../src/responses/errors.ts'
 import { checked, IdOf, Input } from '../../../src/schema/input.ts'
-import { Instant, OneOf } from '../../../src/schema/text.ts'
+import { OneOf, withoutNull } from '../../../src/schema/text.ts'
 import { sorts } from '../../task-lists/sorts.ts'
-import { Priority, Status } from '../../tasks/schema.ts'
+import { user } from '../../tasks/kinds.ts'
+import { fieldParameters } from '../../tasks/schema.ts'
 import { details } from '../answers/tasks.ts'
 import { findTasks } from '../answers/found-tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
@@ -22,6 +23,14 @@ const Where = checked<string[] | Record<string, unknown>>(isWhere, {
   description: 'A list of texts such as size=S or estimate.min=2: values of custom fields by key',
 })
 
+/** The filters by fields of a task. Arguments have the same names as the parameters of the list. */
+const filterArguments: Record<string, TSchema> = Object.fromEntries(
+  fieldParameters.map(([name, { kind, input }]) => [
+    name,
+    kind === user ? UserName : optional(withoutNull(input)),
+  ]),
+)
+
 const input = Input({
   project: optional(ProjectName),
   text: optional(
@@ -32,20 +41,13 @@ const input = Input({
         'A text of 1 to 1000 characters: words of the title, description, comments and subtasks; the last may be incomplete. "A phrase", -without, #42',
     }),
   ),
-  status: optional(Status),
-  priority: optional(Priority),
-  assigneeId: UserName,
+  ...filterArguments,
   labels: LabelNames('all'),
   anyLabel: LabelNames('at least one'),
   noLabel: Flag('without labels'),
   ready: Flag('not DONE, not blocked, not claimed by others'),
   claimedBy: optional(Type.String({ maxLength: 300, description: 'A name, email, id, me or none' })),
   blocks: optional(IdOf('task')),
-  dueBefore: optional(Instant()),
-  dueAfter: optional(Instant()),
-  externalId: optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'A text of 1 to 200 characters' }),
-  ),
   where: optional(Where),
   sort: optional(OneOf('FindSort', sorts)),
   limit: Count(1, 100, 'A whole number from 1 to 100: the most tasks'),

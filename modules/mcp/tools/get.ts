@@ -1,4 +1,7 @@
 import type { Static } from '@sinclair/typebox'
+import type { EntityDefinition } from '../../../src/model/definition.ts'
+import type { ChildOfTask } from '../../../src/model/entities.ts'
+import { model } from '../../../src/model/model.ts'
 import { Input } from '../../../src/schema/input.ts'
 import { TaskId, taskPath } from './arguments.ts'
 import { type Event, shownEvent } from '../answers/events.ts'
@@ -12,34 +15,51 @@ import type { Call, Tool } from '../tool.ts'
 
 const input = Input({ id: TaskId(), next: Next })
 
-interface Subtask {
-  id: string
-  title: string
-  completed: boolean
-}
-interface Comment {
-  id: string
-  text: string
-  author: { name: string } | null
-  createdAt: string
-}
-
 const recentEvents = 20
 
-const sectionsOf = (path: string, names: Names): Section[] => [
-  {
-    name: 'subtasks',
-    path: `${path}/subtasks`,
-    show: ({ id, title, completed }: Subtask) => ({ row: { id, title, completed } }),
-  },
-  {
-    name: 'comments',
-    path: `${path}/comments`,
-    show({ id, text: whole, author, createdAt: at }: Comment, from) {
-      const { text, cutAt } = cut(whole, from)
-      return { row: from ? { id, text } : { id, by: author?.name ?? null, at, text }, cutAt }
+interface Child {
+  id: string
+  author?: { name: string } | null
+  createdAt: string
+  [field: string]: unknown
+}
+
+/** Fields of a child that an agent does not need, or that answers show in another form. */
+const omitted = [
+  'id',
+  'taskId',
+  'createdAt',
+  'updatedAt',
+  'author',
+  'authorId',
+  'authorRemoved',
+  'importedAuthor',
+]
+
+function childSection(
+  path: string,
+  { plural, view, asChild }: EntityDefinition<ChildOfTask>,
+): Section<Child> {
+  const textName = asChild!.text as string
+  const others = Object.keys(view.schema.properties).filter(
+    (name) => name !== textName && !omitted.includes(name),
+  )
+  return {
+    name: plural,
+    path: `${path}/${plural}`,
+    show(child, from) {
+      const { id, author, createdAt: at } = child
+      const { text, cutAt } = cut(child[textName] as string, from)
+      if (from) return { row: { id, [textName]: text }, cutAt }
+      const by = author === undefined ? {} : { by: author?.name ?? null, at }
+      const rest = Object.fromEntries(others.map((name) => [name, child[name]]))
+      return { row: { id, ...by, [textName]: text, ...rest }, cutAt }
     },
-  },
+  }
+}
+
+const sectionsOf = (path: string, names: Names): Section[] => [
+  ...model().ofTask.map((child) => childSection(path, child)),
   {
     name: 'history',
     path: `${path}/history`,
