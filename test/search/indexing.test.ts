@@ -156,6 +156,19 @@ test('comments and subtasks move, disappear and return with their task', async (
   await expectComplete(...queries)
 })
 
+test('an older event replaces neither the document of a newer event, nor that of a deleted row', async () => {
+  const { ada, sql, create } = await open()
+  const [changed, deleted] = [await create('Draw the plate'), await create('Lose the plate')]
+  expect(await searchIds(ada, 'plate')).toEqual([deleted.id, changed.id])
+  // As if another process had indexed later events.
+  const later = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
+  await sql`update search_documents set doc = '''wheel'':1A', event_id = ${later} where id = ${changed.id}`
+  await sql`update search_documents set doc = null, event_id = ${later} where id = ${deleted.id}`
+  for (const { id } of [changed, deleted]) await ada.patch(`/tasks/${id}`, { title: 'Draw the older plate' })
+  expect(await searchIds(ada, 'wheel')).toEqual([changed.id])
+  expect(await searchIds(ada, 'older')).toEqual([])
+})
+
 test('a worker indexes without a search, also changes from before its start and without Redis', async () => {
   const redis = await forEach(freshRedis())
   const { service, ada, create, isIndexed } = await open({ REDIS_URL: redis.url })
