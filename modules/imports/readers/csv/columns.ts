@@ -187,18 +187,16 @@ export function headerMessages({ columns: given = {} }: Mapping, columns: Column
   const shown = missing.slice(0, 10).map((header) => JSON.stringify(header.slice(0, 50)))
   const others = missing.length > shown.length ? `, and ${missing.length - shown.length} others` : ''
   const unknown = columns.filter(({ isUnknown }) => isUnknown)
+  const hasId = columns.some(({ target }) => target === 'id')
   const isKnown = columns.some(({ target, isUnknown }) => !isUnknown && target !== 'title' && target !== 'id')
   return [
     ...(missing.length > 0
       ? [`The file has no column for these names in mapping.columns: ${shown.join(', ')}${others}`]
       : []),
-    ...(!isKnown && unknown.length >= minUnknown
+    ...(!isKnown && unknown.length >= (hasId ? 2 : 3)
       ? [
           `Only the columns of titles and ids were recognized. If others are a status, people or dates, send mapping.columns, such as {${JSON.stringify(unknown[0]!.header.slice(0, 50))}: "status"}`,
         ]
       : []),
   ]
 }
-
-/** With fewer unknown columns, the header is probably in a known language. */
-const minUnknown = 3

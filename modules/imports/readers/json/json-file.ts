@@ -29,7 +29,7 @@ export interface JsonOptions {
 
 /** A JSON file of any size, whose parts are read one by one. */
 export class JsonFile {
-  /** The paths of the lists in the file that contain parts of any reading so far, such as `cards`. */
+  /** The paths, of one or two keys, of the lists that contain parts of any reading so far, such as `cards`. */
   readonly lists = new Set<string>()
 
   constructor(private readonly open: Open) {}
@@ -244,6 +244,8 @@ class Reading {
       : top
         ? undefined
         : this.root
+    // Nothing inside is wanted.
+    if (!pattern) this.omittedAt ??= this.levels.length
     if (!pattern) return undefined
     if (isNamed && pattern.others) this.expectList(type)
     if (pattern.part === undefined) return pattern
@@ -255,7 +257,7 @@ class Reading {
   }
 
   private expectList(type: TokenType): void {
-    this.lists.add(this.path().join('.'))
+    if (this.levels.length <= 2) this.lists.add(this.path().join('.'))
     const isList =
       type === LEFT_BRACKET || (type === LEFT_BRACE && this.options.lists === 'arrays or objects')
     if (!isList && type !== NULL) throw this.wrong('must be a list')
