@@ -9,17 +9,21 @@ type Status = NonNullable<TaskItem['status']>
 
 /** The usual names in English, Spanish, German, French, Portuguese and Polish, without white space. */
 const known = byWord<Status>({
-  TODO: `todo,tobedone,backlog,open,new,notstarted,unstarted,planned,queued,ready,readyfordevelopment,selectedfordevelopment,porhacer,tareasporhacer,pendiente,zuerledigen,offen,
+  TODO: `todo,tobedone,backlog,open,new,notstarted,unstarted,planned,queued,ready,readyfordevelopment,selectedfordevelopment,reopened,unconfirmed,unscheduled,porhacer,tareasporhacer,pendiente,zuerledigen,offen,
     geplant,àfaire,afaire,ouvert,afazer,tarefaspendentes,pendente,dozrobienia,otwarte`,
   IN_PROGRESS: `doing,inprogress,progress,wip,workinprogress,indevelopment,indev,started,active,ongoing,underway,working,workingonit,
     review,inreview,codereview,underreview,readyforreview,testing,intesting,intest,inqa,qa,readyfortesting,readyforqa,encurso,enprogreso,enrevisión,inarbeit,
     inbearbeitung,inprüfung,encours,enrevue,emandamento,emprogresso,emrevisão,wtoku,wtrakcie`,
-  DONE: `done,closed,complete,completed,finished,resolved,archive,archived,released,shipped,deployed,listo,hecho,finalizado,finalizada,terminado,cerrado,
+  DONE: `done,closed,complete,completed,finished,resolved,archive,archived,released,shipped,deployed,accepted,verified,listo,hecho,finalizado,finalizada,terminado,cerrado,
     fertig,erledigt,abgeschlossen,geschlossen,terminé,terminée,fini,fermé,concluído,concluída,feito,fechado,gotowe,zrobione,
     zakończone`,
 })
 
-const lettersOf = (list: string): string => caseless(list).replace(/[^\p{L}\p{N}]+/gu, '')
+/** A number at the start, as in `2. In progress`, only orders the lists. */
+const lettersOf = (list: string): string =>
+  caseless(list)
+    .replace(/^\P{L}+/u, '')
+    .replace(/[^\p{L}\p{N}]+/gu, '')
 
 /** Returns the status of a list's tasks; null if the list becomes a label. */
 export function statusOf(list: string, { statuses }: Mapping): Status | null {

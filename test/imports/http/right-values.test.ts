@@ -125,6 +125,43 @@ test('reads a list of Redmine', async () => {
   ])
 })
 
+test('reads issues of GitLab, stories of Shortcut and tasks of Planner', async () => {
+  const gitLab = csv(
+    'Title,Description,Issue ID,State,Author,Assignee,Due Date,Created At (UTC),Closed At (UTC),Labels',
+    'Draw,In brass,7,Closed,Ada,Eve,2026-11-20,2026-11-01 10:00:00,2026-11-02 10:00:00,"a,b"',
+  )
+  expect((await importFile('csv', gitLab)).tasks).toMatchObject([
+    {
+      ...{ externalId: 'csv:7', status: 'DONE', importedAuthor: 'Ada', labels: ['a', 'b'] },
+      ...{ createdAt: '2026-11-01T10:00:00.000Z', dueDate: '2026-11-20T00:00:00.000Z' },
+    },
+  ])
+  const shortcut = csv(
+    'id,name,requester,owners,is_completed,state,labels',
+    '8,Oil,Ada,Eve,FALSE,In Development,x',
+  )
+  expect((await importFile('csv', shortcut)).tasks).toMatchObject([
+    { externalId: 'csv:8', status: 'IN_PROGRESS', importedAuthor: 'Ada', description: 'Assignee: Eve' },
+  ])
+  const planner = csv(
+    'Task ID,Task Name,Bucket Name,Progress,Priority,Description',
+    'p,Ink,Shop,Not started,Urgent,C:\\new',
+  )
+  expect((await importFile('csv', planner)).tasks).toMatchObject([
+    { status: 'TODO', priority: 'HIGH', labels: ['Shop'], description: 'C:\\new' },
+  ])
+})
+
+test.each([
+  ['1 - Critical', 'HIGH'],
+  ['P2 (Medium)', 'MEDIUM'],
+  ['⬇ Low', 'LOW'],
+])('the priority %j is %s', async (priority, expected) => {
+  expect((await importFile('csv', csv('Title,Priority', `Draw,${priority}`))).tasks).toMatchObject([
+    { priority: expected, description: null },
+  ])
+})
+
 test('reads a list of ClickUp', async () => {
   const comments = [
     { text: 'In brass', by: 'ada@example.com', date: '3/4/2024, 3:35:48 PM GMT+1' },
@@ -244,6 +281,8 @@ test.each([
   ['In Review', 'IN_PROGRESS'],
   ['QA', 'IN_PROGRESS'],
   ['Selected for Development', 'TODO'],
+  ['2. In progress', 'IN_PROGRESS'],
+  ['✅ Done', 'DONE'],
   ['To be done', 'TODO'],
   ['Finished', 'DONE'],
 ])('the status %j is %s', async (status, expected) => {

@@ -29,8 +29,19 @@ function finishOwn({ task }: Draft, row: Row): void {
   task.externalId ??= `docket:${task.key}`
 }
 
-const isClickUp = (names: string[]) =>
-  ['task id', 'task name'].every((name) => names.some((one) => plain(one) === name))
+/** Microsoft Planner writes the columns Task ID and Task Name too. */
+function isClickUp(names: string[]): boolean {
+  const known = new Set(names.map(plain))
+  const others = [
+    'task content',
+    'task custom id',
+    'parent id',
+    'space name',
+    'time estimated',
+    'date created',
+  ]
+  return known.has('task id') && known.has('task name') && others.some((name) => known.has(name))
+}
 
 /** ClickUp writes `null` in empty cells, line ends as `\n`, and URGENT, HIGH, NORMAL and LOW as numbers. */
 function clickUp(dates: Dates): SourceRows {

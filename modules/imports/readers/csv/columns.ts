@@ -13,23 +13,31 @@ import { type Mapping, valueFor } from '../../mapping.ts'
 const taskTargets = {
   title: ['first', 'title,task name,task title,card name,issue title,summary,name,subject,task,issue,to do'],
   description: ['merged', 'description,notes,details,body,desc,content,task content,note'],
-  status: ['first', 'status,state,stage,state name,status name,task status'],
+  status: ['first', 'status,state,stage,state name,status name,task status,current state'],
   list: ['first', 'list,list name,section,section column,column,column name,bucket,bucket name,group'],
   priority: ['first', 'priority,importance,urgency,priority name'],
-  dueDate: ['first', 'due date,due,deadline,due on,due at,due by,target date,end date'],
+  dueDate: ['first', 'due date,due,deadline,due on,due at,due by,target date,end date,finish date,finish'],
   remindAt: ['first', 'remind at,reminder'],
   assignee: [
     'first',
-    'assignee,assigned to,assignees,assigned,assignee name,assigned to name,owner,responsible',
+    `assignee,assigned to,assignees,assigned,assignee name,assigned to name,assign,owner,owners,owned by,responsible,person,
+    resource names`,
   ],
   assigneeEmail: ['first', 'assignee email,assigned to email,owner email'],
-  author: ['merged', 'author,reporter,creator,created by,author name,reporter name,creator name'],
+  author: [
+    'merged',
+    'author,reporter,creator,created by,author name,reporter name,creator name,requester,requested by,submitter,opened by',
+  ],
   authorEmail: ['merged', 'author email,reporter email,creator email'],
-  createdAt: ['first', 'created at,created,created time,created on,created date,creation date,date created'],
+  createdAt: [
+    'first',
+    'created at,created,created time,created on,created date,creation date,creation time,date created,date added,opened at',
+  ],
   completed: [
     'all',
     `completed at,completed,completed on,done,is completed,completed date,date completed,closed at,closed,closed on,
-    date closed,complete,percent complete,percentage complete,percent done,percent completed`,
+    date closed,is closed,finished at,finished on,finished date,resolved,resolved at,resolved on,accepted at,complete,
+    percent complete,percentage complete,percent done,percent completed`,
   ],
   labels: ['all', 'labels,tags,label,tag,categories,category'],
   parent: ['merged', 'parent,parent id,parent key,parent task,parent issue,parent task id'],
@@ -37,7 +45,10 @@ const taskTargets = {
   comments: ['all', 'comments,comment,assigned comments'],
   subtasks: ['all', 'subtasks,checklist,checklist items'],
   notes: ['all', ''],
-  id: ['first', 'issue key,key,id,identifier,task id,issue id,card id,work item id,ticket id,story id,#'],
+  id: [
+    'first',
+    'issue key,key,id,identifier,task id,issue id,card id,work item id,ticket id,story id,bug id,issue iid,ref,#',
+  ],
   externalId: ['first', 'external id'],
 } as const satisfies Record<string, readonly ['first' | 'merged' | 'all', string]>
 
@@ -94,10 +105,12 @@ export const fieldName = (header: string): string => {
 /** Returns the targets of plain headers. Only a target with the use `all` belongs to several headers. */
 function usualTargets(headers: string[]): Map<string, TaskTarget> {
   const found = new Map<string, TaskTarget>()
+  // GitLab writes `Created At (UTC)`.
+  const nameOf = new Map(headers.map((header) => [header.replace(/ (utc|gmt)$/, ''), header]))
   // Microsoft Planner writes words such as `In progress`. Other systems write numbers in this column.
   if (headers.includes('progress') && headers.includes('bucket name')) found.set('progress', 'status')
   for (const [target, [use, names]] of Object.entries(taskTargets) as [TaskTarget, [string, string]][]) {
-    const present = names.split(/,\s*/).filter((name) => headers.includes(name))
+    const present = names.split(/,\s*/).flatMap((name) => nameOf.get(name) ?? [])
     for (const name of use === 'all' ? present : present.slice(0, 1)) found.set(name, target)
   }
   return found

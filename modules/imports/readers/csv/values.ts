@@ -26,7 +26,10 @@ export type Priorities = Record<string, Priority | undefined>
 export function priorityOf(text: string, own: Priorities = {}): Priority | undefined | null {
   if (Object.hasOwn(own, text)) return own[text]
   const word = caseless(text)
-  return noPriority.includes(word) ? undefined : (priorities.get(word) ?? null)
+  if (noPriority.includes(word)) return undefined
+  // Such as `1 - Critical` and `P2 (Medium)`.
+  const inText = new Set(word.split(/[^\p{L}\p{N}]+/u).flatMap((part) => priorities.get(part) ?? []))
+  return priorities.get(word) ?? (inText.size === 1 ? [...inText][0]! : null)
 }
 
 export const listOf = (text: string, separator = /[,;\n]/): string[] =>
