@@ -19,7 +19,9 @@ export const hasBareIpv6 = (value: string): boolean =>
 /** Returns the characters that are not percent-encoded, and that a parser of URLs does not read as a part of the password. */
 export function unencodedIn(value: string): string[] {
   const [, afterScheme = ''] = /^[^:/?#]+:\/\/([^/].*)$/s.exec(value) ?? []
-  const [beforeParameters = ''] = afterScheme.split(/\?\w+=/)
+  // A password such as `a?b=c` ends the URL before its host.
+  const hasHost = urlsIn(value).length > 0
+  const [beforeParameters = ''] = hasHost ? afterScheme.split(/\?\w+=/) : [afterScheme]
   const credentials = beforeParameters.slice(0, Math.max(0, beforeParameters.lastIndexOf('@')))
   const found = [...credentials].filter((one) => '/?@'.includes(one))
   if (value.includes('#')) found.push('#')

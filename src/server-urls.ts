@@ -10,9 +10,10 @@ export const url = (name: string, protocols: string[], unencoded = ''): Setting<
     const advice = ending.map((one) => `${one} as ${encodeURIComponent(one)}`).join(' and ')
     check(!advice, `must be a URL: in the user and the password, percent-encode ${advice}`)
     check(!hasBareIpv6(value), 'must be a URL with brackets around an IPv6 address, for example [::1]')
-    const [first] = urlsIn(value)
-    const isRight = !value || (first && protocols.includes(new URL(first).protocol))
-    check(isRight, `must be a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+    const starts = protocols.map((protocol) => `${protocol}//`).join(' or ')
+    check(!value || isKnown, `must be a URL starting with ${starts}`)
+    const hasHosts = !value || urlsIn(value).length > 0
+    check(hasHosts, 'must be a URL with a host, and with a port from 0 to 65535 or without one')
     return value
   })
 
@@ -23,7 +24,13 @@ export const databaseUrl = (name: string) =>
   setting(name, '', (value) => {
     const [first, second] = urlsIn(url(name, ['postgres:', 'postgresql:']).read(value))
     if (!first) return value
-    const session = new URL(first).searchParams.get('target_session_attrs')
+    const { hostname, searchParams } = new URL(first)
+    const isSocket = searchParams.has('host') || /^%2f/i.test(hostname)
+    check(
+      !isSocket,
+      'must have a host before the name of the database, such as localhost: sockets of Unix are not supported',
+    )
+    const session = searchParams.get('target_session_attrs')
     const canWrite = !session || ['read-write', 'primary'].includes(session) || (session === 'any' && !second)
     check(
       canWrite,
@@ -47,6 +54,10 @@ export const redisUrl = (name: string) =>
     check(allowsManyHosts, 'must start with redis+sentinel:// or redis+cluster:// to name several hosts')
     const isNamed = !protocol.endsWith('+sentinel:') || pathname.length > 1
     check(isNamed, 'must end with the name of the master: redis+sentinel://host:26379/NAME')
+    const isPath = protocol !== 'unix:' || value.startsWith('unix:///')
+    check(isPath, 'must have the absolute path of a socket, such as unix:///run/redis.sock')
+    const isNumbered = !/^rediss?:$/.test(protocol) || /^\/?\d*$/.test(pathname)
+    check(isNumbered, 'must end with the number of a database or without one, such as redis://host:6379/0')
     const { mode } = tlsOf(value, 'verify-full')
     const isSecure = protocol.startsWith('rediss')
     const parameter = tlsParameters.find((one) => searchParams.has(one))

@@ -43,8 +43,10 @@ export function serversOf(databaseUrl: string): Server[] {
     const { host, port } = hostOf(one, 5_432)
     const address = { host: [host], port: [port] }
     const socket = (target: Target) => connectServer(target, tls)
-    // postgres.js cannot read an IPv6 address in a URL.
-    return { url: url.href, ...address, options: { ...(isIPv6(host) && address), ssl: false, socket } }
+    const database = decodeURIComponent(url.pathname.slice(1))
+    // postgres.js reads no IPv6 address in a URL, and does not decode the name of the database.
+    const decoded = { ...(isIPv6(host) && address), ...(database && { database }) }
+    return { url: url.href, ...address, options: { ...decoded, ssl: false, socket } }
   })
 }
 
@@ -90,9 +92,10 @@ async function connectServer(target: Target, tls: Tls): Promise<Socket> {
   return isPlain ? connectTcp(target) : connectTls(target, tls)
 }
 
-function connectTcp({ host, port, path }: Target): Socket {
-  const socket = new Socket()
-  return path ? socket.connect(path) : socket.connect(port[0] ?? 5432, host[0] || 'localhost')
+function connectTcp({ host: [host = ''], port: [port = 5432], path }: Target): Socket {
+  // postgres.js writes `host` and `port` of a socket into the error of a timeout.
+  const socket = Object.assign(new Socket(), { host, port })
+  return path ? socket.connect(path) : socket.connect(port, host || 'localhost')
 }
 
 /** Returns true if the server continues with the authentication. A line of `pg_hba.conf` may reject TLS or demand it. */

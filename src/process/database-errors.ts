@@ -1,12 +1,14 @@
 import postgres from 'postgres'
 import { urlsIn } from '../hosts.ts'
-import { errorCode, transientCodes } from '../postgres/errors.ts'
+import { connectionError, errorCode, transientCodes } from '../postgres/errors.ts'
 import { ConfigError } from '../setting-values.ts'
 
 const create = "create database {database} owner {user} encoding 'UTF8' locale 'C' template template0"
 const grantTables = ['tables', 'sequences']
   .map((kind) => `grant all on all ${kind} in schema public, drizzle to {user}`)
   .join('; ')
+const allowWrites =
+  'alter database {database} reset default_transaction_read_only; alter role {user} reset default_transaction_read_only'
 const useTls =
   'If the server demands TLS, add sslmode=verify-full to DATABASE_URL (for an own authority also sslrootcert), or sslmode=require'
 
@@ -26,6 +28,7 @@ const rows: Row[] = [
   [/^28000 .*certificate/, 'Set sslcert and sslkey in DATABASE_URL to files that this server accepts'],
   [/^28000 no pg_hba/, 'Allow this client in pg_hba.conf, or set a user that this server accepts'],
   [/^28000 .*not permitted to log in/, 'Run: alter role {user} login'],
+  [/^NO_USER/, 'Add the user: postgres://user:password@host/database'],
   [/^28000 role .* does not exist/, "Run: create role {user} login password '…'. Or set another user"],
   [/^28P01/, 'Correct the user or the password in DATABASE_URL'],
   [/^28/, 'Set a user that this server accepts in DATABASE_URL'],
@@ -56,7 +59,12 @@ const rows: Row[] = [
     /^42(704|883) .*(gin|gist|similarity)/,
     'The schema of an extension is not in the search_path. Run: alter extension btree_gin set schema public; alter extension pg_trgm set schema public',
   ],
-  [/^25006|^ONLY_READS|^NO_WRITER/, 'Name the primary in DATABASE_URL, or promote the standby', 'waits'],
+  [/^READ_ONLY/, `Run: ${allowWrites}`, 'waits'],
+  [
+    /^25006|^ONLY_READS|^NO_WRITER/,
+    `Name the primary in DATABASE_URL, or promote the standby. If this server is no standby, run: ${allowWrites}`,
+    'waits',
+  ],
   [/^TLS_UNSUPPORTED/, 'Turn on ssl in the server, or set sslmode=disable in DATABASE_URL', 'ends'],
   [/ALTNAME/, 'Set the host name of the certificate in DATABASE_URL, or sslmode=verify-ca', 'ends'],
   [/ALERT/, 'Set sslcert and sslkey in DATABASE_URL to files that the server accepts', 'ends'],
@@ -68,6 +76,10 @@ const rows: Row[] = [
   ],
   [/^ERR_(SSL|OSSL|TLS)/, 'Check the TLS settings of the server', 'ends'],
   [/^(SASL_|AUTH_TYPE)/, 'Set scram-sha-256 for this user in pg_hba.conf', 'ends'],
+  [
+    /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT)/,
+    'Start Postgres, or correct the host and the port in DATABASE_URL',
+  ],
 ]
 
 interface Explanation {
@@ -90,10 +102,10 @@ export function explain(error: unknown, databaseUrl: string): Explanation | unde
   const code = errorCode(cause)
   if (!code) return undefined
   const { message, detail } = cause as postgres.PostgresError
-  const isFromPostgres = cause instanceof postgres.PostgresError
-  const text = `${code} ${message}`
-  const [pattern, advice = '', effect] = rows.find(([one]) => one.test(text)) ?? []
+  const isFromPostgres = cause instanceof postgres.PostgresError || code === 'READ_ONLY'
   const { username, pathname } = new URL(urlsIn(databaseUrl)[0]!)
+  const text = !username && code.startsWith('28') ? 'NO_USER' : `${code} ${message}`
+  const [pattern, advice = '', effect] = rows.find(([one]) => one.test(text)) ?? []
   const [user = '', database = ''] = [username, pathname.slice(1) || username].map(decodeURIComponent)
   return {
     reason: (message || code) + (isFromPostgres && detail ? ` (${detail})` : ''),
@@ -144,12 +156,13 @@ export async function requireUsable(sql: postgres.Sql, connections: number, isMi
       current_database() as database, current_user as user,
       case when not rolsuper then least(nullif(rolconnlimit, -1), nullif(datconnlimit, -1)) end as "maxConnections",
       current_setting('transaction_read_only') = 'on' and not pg_is_in_recovery() as "isReadOnly",
-      (select bool_and(has_table_privilege(to_regclass('tasks'), privilege))
+      (select case when to_regnamespace('drizzle') is not null then bool_and(has_table_privilege(to_regclass('tasks'), privilege)) end
         from unnest(array['select', 'insert', 'update', 'delete']) privilege) as "mayWrite"
     from pg_roles, pg_database where rolname = current_user and datname = current_database()`
   const { user, database } = found!
   const problem = problemOf(found!, connections, isMigrating)
   if (problem) throw unusable(fill(problem, user, database))
+  if (found!.isReadOnly) throw connectionError('READ_ONLY', 'the database is read-only')
 }
 
 function problemOf(found: Found, connections: number, isMigrating: boolean): string | undefined {
@@ -162,8 +175,7 @@ function problemOf(found: Found, connections: number, isMigrating: boolean): str
   }
   if (maxConnections !== null && maxConnections < connections)
     return `Its user or its database has a connection limit of ${maxConnections}, but each process opens up to ${connections} connections. Run: alter role {user} connection limit -1; alter database {database} connection limit -1`
-  if (isReadOnly && isMigrating)
-    return 'The database is read-only. Run: alter database {database} reset default_transaction_read_only; alter role {user} reset default_transaction_read_only'
+  if (isReadOnly && isMigrating) return `The database is read-only. Run: ${allowWrites}`
   if (mayWrite === false) return `Its user may not read and write the tables. Run: ${grantTables}`
   return undefined
 }

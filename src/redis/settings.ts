@@ -9,6 +9,13 @@ const rows: [pattern: RegExp, advice: string][] = [
   [/altnames/, 'Set the host name of the certificate in REDIS_URL, or add sslmode=verify-ca'],
   [/ALERT/, 'Set sslcert and sslkey in REDIS_URL to files that the server accepts'],
   [/self.signed|certificate/, 'Set sslrootcert in REDIS_URL to a file with the authority of the certificate'],
+  [/unknown command 'sentinel'/, 'Set the ports of the sentinels in REDIS_URL, or redis:// for one server'],
+  [/No such master|ERR_MASTER/i, 'Correct the name of the master at the end of REDIS_URL'],
+  [/slots cache|cluster support disabled/, 'If this Redis is not a cluster, set redis:// in REDIS_URL'],
+  [
+    /DB index is out of range/,
+    'Set a smaller number of a database in REDIS_URL, or more databases in redis.conf',
+  ],
   [/ECONNRESET|EPIPE|SSL routines/, 'If Redis demands TLS, set rediss:// in REDIS_URL; otherwise redis://'],
 ]
 

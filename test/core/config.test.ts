@@ -97,8 +97,16 @@ describe('database and Redis URL', () => {
 
   test('the error names the variable but hides the URL, which may contain a password', () => {
     const message = 'DATABASE_URL must be a URL starting with postgres:// or postgresql://'
-    for (const url of ['mysql://u:p@db', 'db:5432', '//db', 'redis://db', 'postgres://one,/docket'])
+    for (const url of ['mysql://u:p@db', 'db:5432', '//db', 'redis://db'])
       expect(complaint({ DATABASE_URL: url })).toBe(message)
+    for (const url of [
+      'postgres://one,/docket',
+      'postgres://u:p@db:99999/docket',
+      'postgres://u:p@[::1/docket',
+    ])
+      expect(complaint({ DATABASE_URL: url })).toBe(
+        'DATABASE_URL must be a URL with a host, and with a port from 0 to 65535 or without one',
+      )
     for (const wanted of ['standby', 'any', 'read-only'])
       expect(complaint({ DATABASE_URL: `postgres://one,two/docket?target_session_attrs=${wanted}` })).toBe(
         'DATABASE_URL must lead to a server that accepts writes: set target_session_attrs=read-write, or leave it out',
@@ -107,6 +115,9 @@ describe('database and Redis URL', () => {
       `REDIS_URL must be a URL starting with ${['redis', 'rediss', 'unix', 'redis+sentinel', 'redis+cluster', 'rediss+sentinel', 'rediss+cluster'].map((one) => `${one}://`).join(' or ')}`,
     )
     expect(complaint({ REDIS_URL: 'redis://one,two' })).toContain('redis+cluster://')
+    for (const url of ['redis://cache/jobs', 'rediss://cache:6379/-1'])
+      expect(complaint({ REDIS_URL: url })).toContain('REDIS_URL must end with the number of a database')
+    expect(complaint({ REDIS_URL: 'unix://run/redis.sock' })).toContain('unix:///run/redis.sock')
     for (const scheme of ['redis+sentinel', 'rediss+sentinel'])
       expect(complaint({ REDIS_URL: `${scheme}://one,two/` })).toContain('redis+sentinel://host:26379/NAME')
   })
@@ -137,12 +148,18 @@ describe('characters of a password', () => {
       'percent-encode @ as %40 and / as %2F and # as %23',
     )
     expect(complaint({ DATABASE_URL: 'postgres://u:%E9@db/docket' })).toEndWith('percent-encode % as %25')
+    expect(complaint({ DATABASE_URL: 'postgres://u:a?b=c@db/docket' })).toEndWith('percent-encode ? as %3F')
   })
 
   test('accepts @ in a parameter and in the path of a socket', () => {
     expect(complaint({ DATABASE_URL: 'postgres://db/docket?application_name=a@b/c' })).toBeUndefined()
     expect(complaint({ REDIS_URL: 'unix:///run/redis@1.sock?db=1' })).toBeUndefined()
   })
+})
+
+test('DATABASE_URL with the path of a socket is rejected, because a connection would use localhost instead', () => {
+  for (const url of ['postgres:///docket?host=/run/postgresql', 'postgres://u@%2Frun%2Fpostgresql/docket'])
+    expect(complaint({ DATABASE_URL: url })).toContain('sockets of Unix are not supported')
 })
 
 describe('IPv6', () => {

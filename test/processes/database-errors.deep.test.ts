@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:net'
 import postgres from 'postgres'
 import { eventually } from '../races/pair.ts'
+import { listen } from '../support/listen.ts'
 import { forFile, freshEnv, spawnService } from '../support/service.ts'
 import { begin, emptyDatabase, run } from './launch.ts'
 
@@ -110,7 +112,7 @@ test('the log of a rejected request contains what Postgres reported', async () =
       body: JSON.stringify({ email: 'ada@example.com', password: 'geheim12' }),
     })
   await eventually('a rejected request', async () => (await signIn()).status === 503)
-  const reason = 'The database cannot be reached: too many connections for role'
+  const reason = 'The database cannot be reached. Nothing was written: too many connections for role'
   await eventually('its log line', () => web.output.some((line) => line.includes(reason)))
   expect(await web.stop()).toBe(0)
 })
@@ -171,4 +173,52 @@ test('the errors of all servers decide whether a start with several servers wait
     code: 1,
     output: expect.stringContaining('sslmode=disable'),
   })
+})
+
+test('migrate names a table of another user that exists already', async () => {
+  const { given, execute } = await openScene()
+  await execute('create table tasks (id int)')
+  const output = expect.stringContaining('relation "tasks" already exists. Another program may use this')
+  expect(await run('migrate', given)).toEqual({ code: 1, output })
+})
+
+test('the name of a database may contain encoded characters', async () => {
+  const { given, execute, url, name } = await openScene()
+  await execute(`create database "NAME #é" owner ROLE encoding 'UTF8' locale 'C' template template0`)
+  const DATABASE_URL = Object.assign(new URL(url), { pathname: `${name}%20%23%C3%A9` }).href
+  expect(await run('migrate', { ...given, DATABASE_URL })).toEqual({ code: 0, output: '' })
+  expect((await run('admin', { ...given, DATABASE_URL }, 'projects')).output).toBe('No project\n')
+  await execute('drop database "NAME #é"')
+})
+
+test('the error for a DATABASE_URL without a user asks for the user', async () => {
+  const { given, url } = await openScene()
+  const DATABASE_URL = Object.assign(new URL(url), { username: '', password: '' }).href
+  const output = expect.stringContaining('Add the user: postgres://user:password@host/database')
+  expect(await run('migrate', { ...given, DATABASE_URL })).toEqual({ code: 1, output })
+})
+
+test('a server that is not a Postgres is named with its host and port', async () => {
+  const silent = createServer(() => {})
+  const { port } = await listen(silent)
+  const { output } = await run(
+    'admin',
+    { ...env, DATABASE_URL: `postgres://u@127.0.0.1:${port}/d` },
+    'projects',
+  )
+  expect(output).toContain(`CONNECT_TIMEOUT 127.0.0.1:${port}`)
+  expect(output).toContain('correct the host and the port in DATABASE_URL')
+  silent.close()
+})
+
+test('web waits until a database is not read-only', async () => {
+  const { given, execute } = await openScene()
+  expect((await run('migrate', given)).code).toBe(0)
+  await execute('alter role ROLE set default_transaction_read_only = on')
+  const web = begin('web', { ...given, LOG_LEVEL: 'info' })
+  await eventually('the warning', () => web.output().includes('the database is read-only'))
+  expect(web.output()).toContain('Postgres cannot be used yet')
+  expect(web.output()).toContain('reset default_transaction_read_only')
+  web.signal('SIGTERM')
+  expect((await web.ended).code).toBe(0)
 })

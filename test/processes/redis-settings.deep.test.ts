@@ -52,3 +52,11 @@ test('a web process says how to change REDIS_URL for a server that rejects it', 
   expect((await warningOf(server.url)).advice).toStartWith('Add the password to REDIS_URL')
   await admin.config('SET', 'requirepass', '')
 })
+
+test.each([
+  ['redis+sentinel://HOST/main', 'Set the ports of the sentinels in REDIS_URL'],
+  ['redis+cluster://HOST', 'If this Redis is not a cluster, set redis://'],
+  ['redis://HOST/99', 'Set a smaller number of a database in REDIS_URL'],
+])('a web process says how to change %s for a plain server', async (url, advice) => {
+  expect((await warningOf(url.replace('HOST', new URL(server.url).host))).advice).toStartWith(advice)
+})
